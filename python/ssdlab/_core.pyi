@@ -59,6 +59,10 @@ class Simulation:
         """How far the search for a steady state has come, where there is one: rounds; and once two have been run their
         mean requests/s and write amplification, spread and slope."""
 
+    def warms(self) -> tuple[int, float] | None:
+        """Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on
+        before the run."""
+
     def finish(
         self,
         interrupted: bool = ...,

@@ -399,6 +399,14 @@ impl Simulation {
         Some((rounds, trend.map(|of| (of.iops, of.waf, of.spread, of.slope))))
     }
 
+    /// Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on before the run.
+    fn warms(&self) -> Option<(u64, f64)> {
+        match &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
+            RunState::Running(run) => run.warms(),
+            RunState::Ready(_) | RunState::Finished => None,
+        }
+    }
+
     /// Ends the run; with `interrupted` before its workload, which its result says.
     #[pyo3(signature = (interrupted = false))]
     fn finish<'py>(&self, py: Python<'py>, interrupted: bool) -> PyResult<FinishedRun<'py>> {

@@ -6,9 +6,10 @@
 //! mean latency and 99th percentile, each with its ratio to the second half of the windows, which stands for the long run, as the mean
 //! of the seeds; then free blocks a plane. As in a run, what is played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
 
-use ssd::Device;
+use ssd::run::{Run, RunOptions};
+use ssd::{Config, Device};
 use units::Time;
-use workload::Request;
+use workload::{Past, PastOfGenerator, Request, Source, TraceError, Workload};
 
 /// Write amplification, requests a second, mean latency [us], 99th percentile [us], free blocks a plane.
 type Row = [f64; 5];
@@ -47,16 +48,55 @@ fn main() {
     }
 }
 
+/// A load of which the past is known.
+struct Known(Box<dyn Source>, PastOfGenerator);
+
+impl Source for Known {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        self.0.fill(batch, max)
+    }
+    fn progress(&self) -> Option<f64> {
+        None
+    }
+    fn past(&self) -> Option<&dyn Past> {
+        Some(&self.1)
+    }
+}
+
+/// The drive as a run with that load begins; without its warm-up where the environment has COLD.
+fn start(config: &Config, load: &Workload, seed: u64) -> Device {
+    let capacity = config.plan().expect("a possible device").capacity();
+    let began = std::time::Instant::now();
+    let source = load.source(capacity, seed).expect("a source");
+    let source: Box<dyn Source> = match std::env::var("COLD") {
+        Ok(_) => source,
+        Err(_) => Box::new(Known(source, PastOfGenerator::new(load, capacity, seed))),
+    };
+    let options = RunOptions { seed, ..RunOptions::default() };
+    let mut run = Run::new(config, source, options, None).expect("a possible run");
+    let mut warmed = (0, 0.0);
+    while let Some(so_far) = run.warms() {
+        warmed = so_far;
+        run.step(65_536).expect("a drive that goes on");
+    }
+    let took = began.elapsed().as_secs_f64();
+    let (pages, waf) = warmed;
+    eprintln!(
+        "started in {:.1} ms, after {pages} pages ({:.2} million/s) of a write amplification of {waf:.3}",
+        took * 1e3,
+        pages as f64 / took / 1e6
+    );
+    run.into_device()
+}
+
 fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64, u64), seed: u64) -> Vec<Row> {
     let mut config = ssd::presets::load(preset).expect("a preset").config;
     let (generator, device): (Vec<&str>, Vec<&str>) =
         settings.iter().map(String::as_str).partition(|word| word.starts_with("workload."));
     ["age.precondition=closed-form"].iter().chain(&device).for_each(|word| config.set(word).expect("a valid setting"));
-    let began = std::time::Instant::now();
-    let mut drive = Device::new(&config, seed).expect("a possible device");
-    eprintln!("started in {:.1} ms, {:?}", began.elapsed().as_secs_f64() * 1e3, drive.start_of_life());
     let endless = [&["workload.rw=randwrite", "workload.requests=1000000000"], generator.as_slice()].concat();
     let generator = workload::presets::get("default", &endless).expect("a generator");
+    let mut drive = start(&config, &generator, seed);
     let mut source = generator.source(drive.capacity(), seed).expect("a source");
     let mut batch: Vec<Request> = Vec::new();
     let mut rows = Vec::new();

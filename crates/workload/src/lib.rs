@@ -17,9 +17,9 @@ mod volumes;
 
 pub use error::TraceError;
 pub use formats::Format;
-pub use generator::{Arrivals, Distribution, Generator, Rw, Sizes, Workload};
+pub use generator::{Arrivals, Distribution, Generator, PastOfGenerator, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};
-pub use request::{ClosedLoop, Op, ReadCounts, Request, Source};
+pub use request::{ClosedLoop, Op, Past, ReadCounts, Request, Source};
 pub use trace::{ReadOptions, TraceFile};
 pub use volumes::{Apart, Beyond, Merged, Volumes};

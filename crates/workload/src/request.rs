@@ -1,6 +1,8 @@
 //! The seam between what users bring and what the device replays: a stream of [`Request`]s.
 
-use units::{Bytes, Time};
+use std::ops::Range;
+
+use units::{Bytes, ConfigError, Time};
 
 use crate::error::TraceError;
 
@@ -86,10 +88,30 @@ pub trait Source: Send {
         false
     }
 
+    /// The load that it is a part of, where it is known how that went on before.
+    fn past(&self) -> Option<&dyn Past> {
+        None
+    }
+
     /// What reading it has left out or put in order so far.
     fn counts(&self) -> ReadCounts {
         ReadCounts::default()
     }
+}
+
+/// A load that has gone on before a run begins, on a device of some capacity.
+pub trait Past {
+    /// Its requests.
+    ///
+    /// # Errors
+    /// A parameter of the load cannot be met.
+    fn source(&self) -> Result<Box<dyn Source>, ConfigError>;
+
+    /// The addresses that it writes, in order and apart from one another.
+    fn written(&self) -> Vec<Range<u64>>;
+
+    /// Whether every write is as likely to go to any of the first `filled` bytes as to any other, and nowhere else, and nothing is trimmed.
+    fn is_uniform(&self, filled: Bytes) -> bool;
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a

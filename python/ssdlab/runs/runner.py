@@ -51,6 +51,10 @@ MOST_REQUESTS = 1 << 20
 """Requests of a step at most: no step is as long as :data:`STEP_S` with more (assumed)."""
 
 
+NOTED_S = 0.5
+"""Wall time from which on it is said that no request is played yet [s] (assumed: what lasts less needs no word)."""
+
+
 class _Stopped(Exception):  # noqa: N818 -- nothing is in error where another run has ended
     """Another repeat has ended the whole."""
 
@@ -153,7 +157,13 @@ def _played(
     try:
         if note is not None and simulation.note:
             note(simulation.note)
+        said = note is None
+        began = time.perf_counter()
         for share, submitted, completed in _steps(simulation, stop):
+            if not said and note is not None and time.perf_counter() - began > NOTED_S:
+                said = True
+                if simulation.warms() is not None:
+                    note("warming the FTL: what the load wrote before the run is played, without dies and without time")
             found = None if rounds is None else simulation.rounds()
             if rounds is not None and found is not None:
                 rounds(Rounds(found[0], *(found[1] or (None,) * 4)))

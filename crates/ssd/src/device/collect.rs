@@ -223,14 +223,7 @@ impl<P: Probe> Device<P> {
     /// The program of a page that moves.
     fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        // All but what the host has written.
-        let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
-        let again = self.ftl.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let apart = match self.core.plan.slc {
-            None => again && self.ftl.stripes.is_none(),
-            Some(_) => self.is_converted(plane),
-        };
-        let writes = if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
+        let writes = self.ftl.relocated_class(source, &self.core.plan, self.is_converted(plane));
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }

@@ -140,6 +140,15 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Something is played with the FTL alone, before time begins; with `ends` the drive is then as it begins.
+    pub(crate) fn play_ftl<T>(&mut self, ends: bool, play: impl FnOnce(&mut Ftl, &Plan) -> T) -> T {
+        let played = play(&mut self.ftl, &self.core.plan);
+        if ends {
+            self.begin_ledger();
+        }
+        played
+    }
+
     /// Whether collections go on that were under way at the start.
     pub(crate) fn still_collects_from_start(&self) -> bool {
         self.ftl.relocator.planes.iter().any(|relocation| relocation.from_start)

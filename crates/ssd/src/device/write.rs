@@ -284,7 +284,9 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let mut op = self.program_op(slot, self.write_class(slot));
+        let (entry, on_flash) = (&self.writes.buffer[slot], self.newest_flash_copy(slot));
+        let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
+        let mut op = self.program_op(slot, class);
         op.seq = self.flash.number();
         let id = self.flash.ops.insert(op);
         if self.map_ready(op.lpn.get()) {
@@ -293,21 +295,6 @@ impl<P: Probe> Device<P> {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
         }
-    }
-
-    /// What a slot's page is written as: by its hint, or by whether its last version was young.
-    fn write_class(&self, slot: SlotId) -> WriteClass {
-        let ftl = &self.core.plan.config.ftl;
-        if ftl.hints > 0 {
-            return WriteClass::OF_HANDLES[usize::from(self.writes.buffer[slot].hint % ftl.hints)];
-        }
-        if ftl.streams <= 2 {
-            return WriteClass::Host;
-        }
-        let relocated = WriteClass::Relocated as usize;
-        let young = |ppn| self.ftl.stream_of(ppn).is_some_and(|stream| stream < relocated);
-        let young = self.newest_flash_copy(slot).is_some_and(young) || self.writes.buffer[slot].prev_version.is_some();
-        if young { WriteClass::Host } else { WriteClass::HostCold }
     }
 
     /// Queues the program of a slot's page.

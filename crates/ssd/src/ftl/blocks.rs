@@ -185,8 +185,12 @@ impl Blocks {
     /// The blocks that hold data at the start were read so often before.
     fn read_before(&mut self, reads: u32) {
         for plane in (0..self.layout.planes).map(PlaneId) {
-            let written = self.index(plane, 0)..self.index(plane, self.plane(plane).fresh);
-            self.blocks[written].iter_mut().for_each(|block| block.reads = reads);
+            for block in 0..self.plane(plane).fresh {
+                if self.block(plane, block).written != EMPTY {
+                    let records = self.records(plane, block);
+                    self.blocks[records].iter_mut().for_each(|record| record.reads = reads);
+                }
+            }
         }
     }
 
@@ -236,6 +240,22 @@ impl Blocks {
         written.held.extend((0..used).map(held));
         written.live = aged.live_in_block(plane, block);
         written.programmed.resize(self.layout.flash_page(used) as usize, Ageing::BEFORE);
+    }
+
+    /// The run begins: what has been written until now was written before it, and nothing has been counted.
+    pub fn begin_run(&mut self, plan: &Plan) {
+        self.written.iter_mut().for_each(|written| written.programmed.fill(Ageing::BEFORE));
+        for plane in &mut self.planes {
+            // Of programs the place in a block tells which planes lag behind.
+            for (taken, pages) in plane.taken.iter_mut().zip(self.pages) {
+                *taken %= u64::from(pages);
+            }
+        }
+        self.pages_programmed = 0;
+        if plan.config.age.reads > 0 {
+            self.blocks.iter_mut().for_each(|block| block.reads = 0);
+            self.read_before(plan.config.age.reads);
+        }
     }
 
     /// Whether a stream opens blocks of the SLC cache.

@@ -25,6 +25,7 @@ pub(crate) mod slc;
 pub(crate) mod stationary;
 pub(crate) mod stripes;
 mod suspended;
+pub(crate) mod warming;
 pub(crate) mod wear;
 
 use std::ops::Range;
@@ -36,6 +37,7 @@ use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream};
 use crate::arena::SlotId;
 use crate::config::{Fold, Plan};
 use crate::persist::state;
+use crate::write_class::WriteClass;
 use aged::Aged;
 use ageing::AgeClock;
 use blocks::Blocks;
@@ -148,6 +150,19 @@ impl Ftl {
         }
     }
 
+    /// The same of the page that a page of the flash may hold, in two steps.
+    #[inline]
+    pub fn prefetch_held(&self, address: Address, further: bool) {
+        let lpn = match self.blocks.holder(address) {
+            // Of pages that share a number the first stands for all.
+            Ok(held) => held.map(|held| held.lpn(0, |_| false)),
+            Err(()) => self.aged.logical(address),
+        };
+        if let Some(lpn) = lpn {
+            if further { self.map.prefetch_further(lpn) } else { self.map.prefetch(lpn) }
+        }
+    }
+
     /// The newest data of a page is there; on flash it was written in the run.
     pub fn set(&mut self, lpn: Lpn, location: Location) {
         let entry = match location {
@@ -188,6 +203,33 @@ impl Ftl {
     /// The stream that a page's data was written in, where that is known.
     pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
         self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
+    }
+
+    /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
+    /// given, and whether a version is on its way there.
+    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> WriteClass {
+        let config = &plan.config.ftl;
+        if config.hints > 0 {
+            return WriteClass::OF_HANDLES[usize::from(hint % config.hints)];
+        }
+        if config.streams <= 2 {
+            return WriteClass::Host;
+        }
+        let relocated = WriteClass::Relocated as usize;
+        let young = |ppn| self.stream_of(ppn).is_some_and(|stream| stream < relocated);
+        if on_its_way || on_flash.is_some_and(young) { WriteClass::Host } else { WriteClass::HostCold }
+    }
+
+    /// What relocated data is written as: the data of that page, which is `converted` into the SLC cache or not.
+    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> WriteClass {
+        // All but what the host has written.
+        let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
+        let again = self.stream_of(source).is_some_and(|stream| moved.contains(&stream));
+        let apart = match plan.slc {
+            None => again && self.stripes.is_none(),
+            Some(_) => converted,
+        };
+        if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated }
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.

@@ -32,9 +32,6 @@ const BLOCKS: u32 = 2048;
 /// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
 /// that the play begins with.
 const TURNOVERS: u64 = 4;
-/// Programs of host data of each die that the write buffer has room for, from which on it has the next one ready most of the time, and with
-/// twice as many always (assumed; measured on `tlc` with half as much spare capacity as data: at 2.7 it has not always, at 5.3 it has).
-const STORED: u64 = 2;
 /// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
 const LEAST_VALID: f64 = 0.02;
 
@@ -324,7 +321,7 @@ impl<'a> Life<'a> {
         let class = self.next_class();
         let takes = self.plane.takes(class, self.unit, self.plan);
         let exclusive = relocates && !self.plan.config.gc.preemptible;
-        if takes && !exclusive && (!relocates || self.between >= self.queued()) {
+        if takes && !exclusive && (!relocates || self.between >= self.plan.relocations_between()) {
             self.between = 0;
             self.host_program(class);
             return Some(true);
@@ -335,20 +332,6 @@ impl<'a> Life<'a> {
         self.between += 1;
         self.relocate();
         Some(false)
-    }
-
-    /// Programs of relocated data that go before one of host data, which takes its turn with them: as many as wait on the die when its data
-    /// comes; one where the write buffer has the next one ready, most of the time. None where it always has: relocation waits for its reads, which a
-    /// busy die puts off, and goes on when pacing or the last free blocks keep the host out.
-    fn queued(&self) -> u32 {
-        let flash_pages = (self.plan.unit_pages / self.plan.layout.shared() / self.plan.layout.stripe).max(1);
-        let layout = &self.plan.layout;
-        let of_dies = layout.page_size.0 * u64::from(self.plan.unit_pages) * u64::from(layout.dies);
-        let stored = self.plan.config.buffer.size.0 / of_dies.max(1);
-        if stored >= STORED {
-            return u32::from(stored < 2 * STORED);
-        }
-        (self.plan.config.gc.relocations / flash_pages).saturating_sub(1).max(1)
     }
 
     /// What the host's next data is: young, or not, where that is told apart.

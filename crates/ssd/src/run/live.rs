@@ -39,7 +39,7 @@ impl<P: Probe> Live<P> {
         probe: P,
     ) -> Result<Live<P>, RunError> {
         check(options)?;
-        let mut measured = MeasuredDevice::new(config, options, log, probe)?;
+        let mut measured = MeasuredDevice::new(config, options, log, probe, None)?;
         while measured.preconditions() {
             measured.precondition(PRECONDITIONING)?;
         }

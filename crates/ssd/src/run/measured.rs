@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use units::{Span, Temperature, Time};
-use workload::Request;
+use workload::{Past, Request};
 
 use super::checkpoint::{self, Checkpoint};
 use super::course::{Course, Point};
@@ -13,13 +13,14 @@ use super::precondition::Overwriting;
 use super::request_log::RequestLog;
 use super::settling::{self, Settling};
 use super::steady::{Steady, totals};
+use super::warming::{self, Warming};
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::{Sample, Series};
-use crate::observe::stats::{Start, Totals};
+use crate::observe::stats::{Start, Totals, Warmed};
 
 /// A device whose requests are measured. Its times are the device's own; what it reports of completions is counted from the
 /// beginning of the workload.
@@ -39,6 +40,9 @@ pub(super) struct MeasuredDevice<P: Probe> {
     /// How what is measured went on.
     pub course: Course,
     preconditioning: Option<Overwriting>,
+    /// The load, of a past before the run, that is played through the FTL alone first; and what came of it.
+    warming: Option<Box<Warming>>,
+    pub warmed: Option<Warmed>,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
     first_id: u64,
@@ -67,12 +71,14 @@ pub(super) struct Saving {
 }
 
 impl<P: Probe> MeasuredDevice<P> {
-    /// A device in its initial state, or in that of the checkpoint that the options name.
+    /// A device in its initial state, or in that of the checkpoint that the options name. Of the load that is to be played the past may be
+    /// known, and whether its requests are paced.
     pub fn new(
         config: &Config,
         options: &RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
+        past: Option<(&dyn Past, bool)>,
     ) -> Result<MeasuredDevice<P>, RunError> {
         let (device, preconditioning) = match &options.checkpoint {
             None => {
@@ -100,12 +106,17 @@ impl<P: Probe> MeasuredDevice<P> {
             baseline: None,
             course: Course::default(),
             preconditioning,
+            warming: None,
+            warmed: None,
             origin: Time::ZERO,
             first_id: 0,
             steady_ended: false,
             saving: None,
             queues,
         };
+        if let Some((past, paced)) = past {
+            measured.warm_first(past, paced)?;
+        }
         if !measured.preconditions() {
             measured.begin();
         }
@@ -124,20 +135,49 @@ impl<P: Probe> MeasuredDevice<P> {
         }
     }
 
+    /// A load whose past is known is to be played on a drive that starts in the middle of its life: it is brought to the state that this load
+    /// leaves.
+    fn warm_first(&mut self, past: &dyn Past, paced: bool) -> Result<(), RunError> {
+        let is_new = self.device.submitted() == 0 && self.device.now() == Time::ZERO;
+        if is_new && self.preconditioning.is_none() {
+            match Warming::new(past, paced, &mut self.device)? {
+                warming::Played::Nothing => {}
+                warming::Played::TooLong(warmed) => self.warmed = Some(warmed),
+                warming::Played::Load(load) => self.warming = Some(load),
+            }
+        }
+        Ok(())
+    }
+
     /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its life, and nothing else
     /// is asked for that comes before what counts.
     /// It waits for collections no longer than for as many requests as count. Where a steady state is looked for, that is for a load that
     /// overwrites evenly, as the drive has been: any other one has to come to its own steady state.
     pub fn settle_first(&mut self, counted: u64, evenly: bool) {
-        let apart = self.warmup > 0 || self.preconditions() || self.device.now() > Time::ZERO;
+        let apart = self.warmup > 0 || self.preconditioning.is_some() || self.device.now() > Time::ZERO;
         let changes = self.steady.is_some() && !(evenly && self.device.plan().config.age.fill.0 == 1.0);
-        if apart || changes || self.device.start_of_life() != Start::MidLife {
+        let in_mid_life = self.warming.is_some() || self.device.start_of_life() == Start::MidLife;
+        if apart || changes || !in_mid_life {
             return;
         }
         (self.settling, self.warmup) = (Some(Settling::new(counted)), u64::MAX);
         if let Some(steady) = &mut self.steady {
             steady.wait();
         }
+    }
+
+    /// Where in its life the drive was at the start.
+    pub fn start(&self) -> Start {
+        match self.warmed {
+            Some(warmed) if warmed.reached => Start::MidLife,
+            Some(_) => Start::OnTheWay,
+            None => self.device.start_of_life(),
+        }
+    }
+
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification, while that goes on.
+    pub fn warms(&self) -> Option<(u64, f64)> {
+        self.warming.as_ref().map(|warming| warming.so_far())
     }
 
     /// When what is asked for begins: never, before the load has settled.
@@ -150,13 +190,22 @@ impl<P: Probe> MeasuredDevice<P> {
         if self.settling.is_some() { u64::MAX } else { counted.saturating_add(self.settled) }
     }
 
-    /// Whether the drive is still to be overwritten before the workload.
+    /// Whether the drive is still to be overwritten, or warmed, before the workload.
     pub fn preconditions(&self) -> bool {
-        self.preconditioning.is_some()
+        self.preconditioning.is_some() || self.warming.is_some()
     }
 
-    /// Overwrites the drive before the workload, some requests at a time.
+    /// Overwrites the drive before the workload, or warms it, some requests at a time.
     pub fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
+        if let Some(mut warming) = self.warming.take() {
+            self.warmed = warming.play(&mut self.device, requests)?;
+            if self.warmed.is_none() {
+                self.warming = Some(warming);
+            } else {
+                self.begin();
+            }
+            return Ok(());
+        }
         let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
         if !writes.play(&mut self.device, requests)? {
             self.preconditioning = Some(writes);

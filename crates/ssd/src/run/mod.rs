@@ -20,6 +20,7 @@ mod request_log;
 mod result;
 mod settling;
 mod steady;
+mod warming;
 mod workload_given;
 
 pub use checkpoint::Checkpoint;

@@ -67,7 +67,7 @@ impl<P: Probe> MeasuredDevice<P> {
             missing,
             read,
             steady: None,
-            drive: state_of(&self.device),
+            drive: self.state(),
             findings: Vec::new(),
         }
     }
@@ -89,19 +89,23 @@ impl<P: Probe> MeasuredDevice<P> {
     }
 }
 
-/// How a drive stands.
-fn state_of<P: Probe>(device: &Device<P>) -> DriveState {
-    DriveState {
-        plan: device.plan().clone(),
-        start: device.start_of_life(),
-        written: device.counters().write_bytes,
-        erases: device.erases().collect(),
-        effective_pec: device.effective_pec().map(Iterator::collect),
-        end_of_life: device.end_of_life(),
-        smart: device.smart(),
-        free_blocks: device.free_blocks(),
-        slc_blocks: device.slc_blocks(),
-        tracked_bytes: device.tracked_bytes(),
-        recoveries: device.recoveries().to_vec(),
+impl<P: Probe> MeasuredDevice<P> {
+    /// How the drive stands.
+    fn state(&self) -> DriveState {
+        let device = &self.device;
+        DriveState {
+            plan: device.plan().clone(),
+            start: self.start(),
+            warmed: self.warmed,
+            written: device.counters().write_bytes,
+            erases: device.erases().collect(),
+            effective_pec: device.effective_pec().map(Iterator::collect),
+            end_of_life: device.end_of_life(),
+            smart: device.smart(),
+            free_blocks: device.free_blocks(),
+            slc_blocks: device.slc_blocks(),
+            tracked_bytes: device.tracked_bytes(),
+            recoveries: device.recoveries().to_vec(),
+        }
     }
 }

@@ -29,6 +29,8 @@ pub trait Playing: Send {
     fn progress(&self) -> Option<f64>;
     /// See [`Run::steady`].
     fn steady(&self) -> Option<SteadyState>;
+    /// See [`Run::warms`].
+    fn warms(&self) -> Option<(u64, f64)>;
     /// See [`Run::step`].
     fn step(&mut self, requests: u64) -> Result<bool, RunError>;
     /// See [`Run::finish`].
@@ -53,6 +55,9 @@ impl<P: Probe + Send> Playing for Run<P> {
     }
     fn steady(&self) -> Option<SteadyState> {
         Run::steady(self)
+    }
+    fn warms(&self) -> Option<(u64, f64)> {
+        Run::warms(self)
     }
     fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         Run::step(self, requests)

@@ -58,7 +58,8 @@ impl<P: Probe> Run<P> {
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
-        let mut measured = MeasuredDevice::new(config, &options, log, probe)?;
+        let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
+        let mut measured = MeasuredDevice::new(config, &options, log, probe, source.past().map(|past| (past, paced)))?;
         let evenly = source.overwrites_evenly();
         if source.leads() || evenly && options.until_steady.is_some() {
             measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
@@ -114,6 +115,12 @@ impl<P: Probe> Run<P> {
             .flatten()
             .reduce(f64::max)
             .map(|p| p.min(1.0))
+    }
+
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification then, while the drive is brought to the state that its
+    /// load leaves.
+    pub fn warms(&self) -> Option<(u64, f64)> {
+        self.measured.warms()
     }
 
     /// How far the search for a steady state has come, where one was asked for.

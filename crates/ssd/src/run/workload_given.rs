@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use units::value::{Value as _, nearest};
 use units::{Bytes, Document};
 use workload::generator::phases::SHARED;
-use workload::{Apart, Beyond, Format, Merged, ReadOptions, Source, TraceFile, Volumes, Workload};
+use workload::{
+    Apart, Beyond, Format, Merged, Past, PastOfGenerator, ReadOptions, Source, TraceFile, Volumes, Workload,
+};
 
 use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
@@ -82,18 +84,17 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     }
     let mut workload = generator(given, preset, &settings)?;
     let (requests, manifest) = (Some(workload.requests()), described(&workload));
+    let past = PastOfGenerator::new(&workload, given.capacity, given.seed);
     // Of several jobs each would have to know how many of its requests are played before those that count.
     let leads = match (given.wanted, workload.jobs.as_slice()) {
         (Wanted::Endless, _) => false,
         (Wanted::AtLeast(wanted), jobs) => jobs.len() == 1 || wanted >= workload.requests(),
         (Wanted::Own, jobs) => jobs.len() == 1,
     };
-    if !leads {
-        let source = workload.source(given.capacity, given.seed)?;
-        return Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests });
+    if leads {
+        workload.extend(workload.requests().saturating_add(settling::MOST));
     }
-    workload.extend(workload.requests().saturating_add(settling::MOST));
-    let source = Box::new(Leading(workload.source(given.capacity, given.seed)?));
+    let source = Box::new(Generated { source: workload.source(given.capacity, given.seed)?, leads, past });
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
 }
 
@@ -191,27 +192,34 @@ fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<W
     Ok(workload)
 }
 
-/// A generator that makes more requests than count.
-struct Leading(Box<dyn Source>);
+/// A generator, which may make more requests than count, and the load that it is.
+struct Generated {
+    source: Box<dyn Source>,
+    leads: bool,
+    past: PastOfGenerator,
+}
 
-impl Source for Leading {
+impl Source for Generated {
     fn fill(&mut self, batch: &mut Vec<workload::Request>, max: usize) -> Result<(), workload::TraceError> {
-        self.0.fill(batch, max)
+        self.source.fill(batch, max)
     }
     fn progress(&self) -> Option<f64> {
-        None
+        self.source.progress().filter(|_| !self.leads)
     }
     fn closed_loop(&mut self) -> Option<&mut dyn workload::ClosedLoop> {
-        self.0.closed_loop()
+        self.source.closed_loop()
     }
     fn leads(&self) -> bool {
-        true
+        self.leads
+    }
+    fn past(&self) -> Option<&dyn Past> {
+        Some(&self.past)
     }
     fn overwrites_evenly(&self) -> bool {
-        self.0.overwrites_evenly()
+        self.source.overwrites_evenly()
     }
     fn counts(&self) -> workload::ReadCounts {
-        self.0.counts()
+        self.source.counts()
     }
 }
 

@@ -50,3 +50,4 @@ mod superblocks;
 mod suspension;
 mod tidy;
 mod timeline;
+mod warming;

@@ -10,7 +10,7 @@ use units::{Bytes, ConfigError, Document, Stream, Time};
 
 use super::aliases::WithAliases;
 use super::job::Job;
-use super::options::Generator;
+use super::options::{Generator, Rw};
 use super::phases::{PARTS, Phases, SHARED};
 use crate::error::TraceError;
 use crate::request::{ClosedLoop, Request, Source};
@@ -127,6 +127,31 @@ impl Workload {
 
     /// The requests for a device of `capacity`, or which parameter cannot be met.
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
+        self.drawn_from(capacity, &|what| Stream::new(seed, what))
+    }
+
+    /// The requests that the same load may have made before, perhaps without its reads: the same addresses are popular, and all else is drawn
+    /// anew. They do not end.
+    pub fn source_before(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
+        let mut endless = self.clone();
+        // Reads of one job change nothing of its writes, but for those of a sequence.
+        if let ([(_, job)], None) = (endless.jobs.as_mut_slice(), &self.phases)
+            && job.rw == Rw::RandRw
+            && job.reads() < 1.0
+        {
+            job.rw = Rw::RandWrite;
+        }
+        for (_, job) in &mut endless.jobs {
+            // As fast as they are taken, unless they have times.
+            job.requests = job.rate_iops.map_or(1 << 48, |rate| (rate * LONGEST_PAST_S) as u64).max(1);
+        }
+        endless.drawn_from(capacity, &|what| match what {
+            "scatter" => Stream::new(seed, what),
+            _ => Stream::new(seed, "before").entity(Stream::new(seed, what).bits(0)),
+        })
+    }
+
+    fn drawn_from(&self, capacity: Bytes, streams: &dyn Fn(&str) -> Stream) -> Result<Box<dyn Source>, ConfigError> {
         let mut jobs = Vec::new();
         let mut queues = 0u32;
         let copies: u64 = self.jobs.iter().map(|(_, job)| u64::from(job.numjobs)).sum();
@@ -148,8 +173,8 @@ impl Workload {
                 let number = jobs.len() as u64;
                 // One job alone draws from the streams themselves.
                 let stream = |what: &str| match number {
-                    0 => Stream::new(seed, what),
-                    _ => Stream::new(seed, what).entity(number),
+                    0 => streams(what),
+                    _ => streams(what).entity(number),
                 };
                 let job = Job::new(generator, self.phases.as_ref(), capacity, copy, queues as u16, stream);
                 let slots = generator.iodepth.map(|depth| (0..depth).map(|_| Reverse(Time::ZERO)).collect());
@@ -173,6 +198,9 @@ impl Workload {
 /// How many jobs a workload has at most, copies included: each has a table of its own (16 KiB under Zipf's law), and every
 /// request looks at all of them.
 const MOST_JOBS: u64 = 1024;
+
+/// How long a load has gone on before a run, at most: nine years, as requests can have times.
+const LONGEST_PAST_S: f64 = 2.8e8;
 
 fn fail(origin: &str, problem: String, remedy: String) -> ConfigError {
     ConfigError { origin: origin.into(), line: None, key: None, problem, remedy }

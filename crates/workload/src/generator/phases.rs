@@ -6,6 +6,8 @@
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
 
+use std::ops::Range;
+
 use units::section::Section;
 use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError, Document, Span};
@@ -280,6 +282,12 @@ pub(super) const PARTS: [&str; 4] = ["gap", "kind", "burst", "phase"];
 pub const SHARED: [&str; 7] = ["requests", "align", "offset", "iodepth", "thinktime", "queues", "hint"];
 
 impl Phases {
+    /// The addresses that are written: those of the zones.
+    pub(super) fn written(&self) -> Vec<Range<u64>> {
+        let writing = self.kinds.iter().map(|(_, kind)| kind).filter(|kind| kind.rw == Action::Write);
+        writing.filter_map(|kind| Some(kind.zones.0.first()?.0..kind.zones.0.last()?.0)).collect()
+    }
+
     /// The phases of a document, if it has such.
     pub(super) fn read(document: &Document) -> Result<Option<Phases>, ConfigError> {
         fn parts<S: Section + Default>(document: &Document, section: &str) -> Result<Vec<(String, S)>, ConfigError> {

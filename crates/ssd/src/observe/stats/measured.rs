@@ -75,6 +75,25 @@ pub enum Start {
     MidLife,
     /// As after long uniform overwriting, but nothing is being collected: not stationary.
     BetweenCollections,
+    /// In the middle of the life of a drive under another load than that of the run, or not yet under that for long enough.
+    OnTheWay,
+}
+
+/// What of a load was played through the FTL alone, to bring the drive to the state that it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Warmed {
+    /// Pages of host data.
+    pub pages: u64,
+    /// Pages that the flash has for what the load writes to.
+    pub turnover: u64,
+    /// Pages that would have to be programmed, relocated ones included, where that is more than are played.
+    pub needed: u64,
+    /// Whether the write amplification then stayed the same.
+    pub reached: bool,
+    /// Write amplification of the last half of a turnover.
+    pub waf: f64,
+    /// By how much of it that differs from that of the half before.
+    pub change: f64,
 }
 
 /// How a drive stands at the end of a run.
@@ -84,6 +103,8 @@ pub struct DriveState {
     pub plan: Plan,
     /// Where in its life it was at the start.
     pub start: Start,
+    /// What was played through the FTL alone before, for a load that has no closed form.
+    pub warmed: Option<Warmed>,
     /// Bytes that the host has written since its start.
     pub written: u64,
     /// Erases of each block since its start.

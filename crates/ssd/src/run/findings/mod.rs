@@ -12,10 +12,11 @@ mod tests;
 mod writes;
 
 pub(super) use evidence::Evidence;
-use evidence::percent;
+use evidence::{grouped, percent};
 pub(super) use input::{of_trace, scheme_undone, without_effect};
 
 use super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
+use super::warming;
 use crate::observe::stats::Finding;
 
 /// One kind of finding.
@@ -99,9 +100,14 @@ pub const KINDS: &[Kind] = &[
         meaning: "the drive could not be brought into the state that long overwriting leaves",
         when: || {
             format!(
-                "age.precondition is closed-form, the drive has an SLC cache, parity, power cuts or a checkpointed map, and programs and erases \
-                 take {} of the dies' time or more",
-                percent(writes::WRITES_MATTER)
+                "age.precondition is closed-form, programs and erases take {} of the dies' time or more, and: the drive has parity, power cuts or \
+                 a checkpointed map; or it has an SLC cache, or the load does not overwrite all data uniformly, and the FTL could not be \
+                 warmed with the load: {} half turnovers of what that writes to take more than {} programmed pages, or after so many the write amplification of the last two differs by more than {} and twice \
+                 what it differs by by chance",
+                percent(writes::WRITES_MATTER),
+                warming::LEAST,
+                grouped(warming::MOST),
+                percent(warming::SAME)
             )
         },
         why: "the numbers change until the run itself has brought the drive there",
@@ -301,7 +307,7 @@ pub fn finding(id: &str, text: String, numbers: &[(&'static str, f64)], remedy: 
 
 /// The run was interrupted after so many requests had completed.
 pub fn interrupted(completed: u64) -> Finding {
-    let text = format!("the run was interrupted: {} requests had completed", evidence::grouped(completed));
+    let text = format!("the run was interrupted: {} requests had completed", grouped(completed));
     finding("interrupted", text, &[("requests", completed as f64)], "run it again to its end")
 }
 

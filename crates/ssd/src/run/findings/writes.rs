@@ -4,10 +4,11 @@ use units::Time;
 
 use super::super::course::Point;
 use super::super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
+use super::super::warming;
 use super::evidence::{Evidence, finding, grouped, percent};
 use super::load::KIND;
 use crate::config::Precondition;
-use crate::observe::stats::{Finding, Start, SteadyState, relocation_causes};
+use crate::observe::stats::{Finding, Start, SteadyState, Warmed, relocation_causes};
 
 /// The share of the dies' time that programs and erases take, from which on the state of collection moves what is measured: with an
 /// amplification of 4 fewer than one read in 25 meets a write below it.
@@ -77,6 +78,9 @@ fn no_steady_state(steady: &SteadyState) -> Finding {
 pub(super) fn start_not_stationary(evidence: &Evidence) -> Option<Finding> {
     let drive = &evidence.measured.drive;
     let matters = evidence.write_share() >= WRITES_MATTER;
+    if let Some(warmed) = drive.warmed.filter(|warmed| !warmed.reached && matters) {
+        return Some(warmed_in_part(&warmed));
+    }
     (drive.start == Start::BetweenCollections && matters).then(|| {
         let text = "age.precondition = \"closed-form\" has no stationary state for this drive (an SLC cache, parity, power cuts or a checkpointed \
                     map): it starts with nothing under collection"
@@ -84,6 +88,32 @@ pub(super) fn start_not_stationary(evidence: &Evidence) -> Option<Finding> {
         let remedy = "run until nothing changes (--until-steady auto), or longer, with a --warmup";
         finding("start-not-stationary", text, &[], remedy)
     })
+}
+
+/// A drive that was to be brought to the state that the load leaves is on the way there.
+fn warmed_in_part(warmed: &Warmed) -> Finding {
+    let Warmed { pages, turnover, needed, waf, change, .. } = *warmed;
+    let mut numbers = vec![("warmed_pages", pages as f64), ("turnover_pages", turnover as f64)];
+    let text = if needed > 0 {
+        numbers.push(("needed_pages", needed as f64));
+        format!(
+            "age.precondition = \"closed-form\" starts with the state that uniform overwriting leaves: to warm the FTL with this load takes {} \
+             programmed pages or more, and {} are played at most",
+            grouped(needed),
+            grouped(warming::MOST)
+        )
+    } else {
+        numbers.extend([("waf", waf), ("change", change)]);
+        format!(
+            "age.precondition = \"closed-form\": the FTL was warmed with {} pages of this load, {:.1} turnovers, and its write amplification of \
+             {waf:.2} still changed by {} in the last half of one",
+            grouped(pages),
+            pages as f64 / turnover.max(1) as f64,
+            percent(change)
+        )
+    };
+    let remedy = "run until nothing changes (--until-steady auto), or longer, with a --warmup; or take a smaller drive";
+    finding("start-not-stationary", text, &numbers, remedy)
 }
 
 /// Requests that it takes to program so many more blocks, at the pace of the run.

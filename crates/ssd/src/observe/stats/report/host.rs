@@ -63,6 +63,12 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
         "requests of the load that were run before those that count, until the write buffer held what it holds under it",
         measured.settled,
     );
+    report.add(
+        "host.warmed_pages",
+        "pages",
+        "pages of the load that were played through the FTL alone before the run, to bring the drive to the state that this load leaves",
+        measured.drive.warmed.map_or(0, |warmed| warmed.pages),
+    );
     let read = measured.read;
     report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
     if let Some(missing) = measured.missing {

@@ -1,0 +1,352 @@
+//! The FTL alone, played without dies and without time: what the host writes goes through the map, the open blocks, the victim policy,
+//! relocation and pacing as on the drive, and is on flash at once. So a drive comes to the state that a load leaves in it at millions
+//! of pages a second (`run/warming.rs` says how long that is played, and when it is not).
+//!
+//! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation order, and a turn is a
+//! program, of host data or of relocated data. Not played: pages of the map, parity, idle time, and what wears out.
+
+use std::collections::{HashSet, VecDeque};
+
+use nand::{Address, DieId, PlaneId, PlanePrograms};
+use units::{Lpn, Ppn, Span};
+
+use super::ageing::AgeClock;
+use super::relocation::Relocation;
+use super::{Ftl, Location};
+use crate::config::{EraseWhen, Full, Placement, Plan, SlcCache};
+use crate::observe::stats::{Victims, relocation_causes};
+use crate::write_class::WriteClass;
+
+/// No plane takes what the host writes, and none collects: the drive cannot hold it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StandsStill;
+
+/// Pages ahead of the one that moves whose map entries are fetched (assumed: as many as hide a miss of the cache, twice).
+const AHEAD: u32 = 16;
+
+/// Written data on its way to the blocks.
+pub(crate) struct Warming {
+    /// Pages that the write buffer keeps dirty, the oldest first, and which these are; and how many it keeps.
+    dirty: VecDeque<(Lpn, u16)>,
+    kept: HashSet<Lpn>,
+    most_dirty: usize,
+    /// Pages that wait for a program's worth of them: by handle, and with static placement by plane.
+    pools: Vec<VecDeque<Lpn>>,
+    /// Dies in page allocation order, and whose turn it is.
+    dies: Vec<DieId>,
+    turn: usize,
+    /// By die: programs of relocated data since the last one of host data, and the plane that relocated last.
+    between: Vec<u32>,
+    relocated: Vec<u8>,
+    /// Pages of host data that have been programmed.
+    pub written: u64,
+}
+
+/// Whether the drive's life can be played so: neither parity, nor a map that is kept for power cuts.
+pub(crate) fn is_played(plan: &Plan) -> bool {
+    let config = &plan.config;
+    let kept_for_cuts = !config.power.cut_at.is_empty() || config.mapping.checkpoint.is_some();
+    config.age.is_stationary() && config.ftl.raid.wide().is_none() && !kept_for_cuts
+}
+
+impl Warming {
+    pub fn new(plan: &Plan) -> Warming {
+        let layout = &plan.layout;
+        let firsts =
+            plan.config.ftl.page_order.planes(layout).into_iter().filter(|plane| plane % layout.planes_per_die == 0);
+        let dies: Vec<DieId> = firsts.map(|plane| layout.die_of(PlaneId(plane)).0).collect();
+        let planes = match plan.config.ftl.placement {
+            Placement::Static => layout.planes as usize,
+            Placement::Dynamic => 1,
+        };
+        Warming {
+            dirty: VecDeque::new(),
+            kept: HashSet::new(),
+            most_dirty: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as usize,
+            pools: vec![VecDeque::new(); planes * WriteClass::OF_HANDLES.len()],
+            turn: 0,
+            between: vec![0; dies.len()],
+            relocated: vec![0; dies.len()],
+            dies,
+            written: 0,
+        }
+    }
+
+    /// The host writes a page.
+    pub fn write(&mut self, ftl: &mut Ftl, plan: &Plan, lpn: Lpn, hint: u16) -> Result<(), StandsStill> {
+        if self.most_dirty == 0 {
+            return self.send(ftl, plan, lpn, hint);
+        }
+        if self.kept.insert(lpn) {
+            self.dirty.push_back((lpn, hint));
+        }
+        while self.dirty.len() > self.most_dirty {
+            self.send_oldest(ftl, plan)?;
+        }
+        Ok(())
+    }
+
+    /// The host trims a page.
+    pub fn trim(&mut self, ftl: &mut Ftl, lpn: Lpn) {
+        if self.kept.remove(&lpn) {
+            self.dirty.retain(|(page, _)| *page != lpn);
+        }
+        self.pools.iter_mut().for_each(|pool| pool.retain(|page| *page != lpn));
+        if let Some(ppn) = on_flash(ftl, lpn) {
+            ftl.blocks.invalidate(ppn);
+        }
+        ftl.set(lpn, Location::Unmapped);
+    }
+
+    /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was written before it, and
+    /// nothing has been counted.
+    pub fn end(mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
+        while !self.dirty.is_empty() {
+            self.send_oldest(ftl, plan)?;
+        }
+        for pool in 0..self.pools.len() {
+            self.dispatch(ftl, plan, pool, 1)?;
+        }
+        ftl.blocks.begin_run(plan);
+        ftl.relocator.victims = Victims::default();
+        Ok(())
+    }
+
+    fn send_oldest(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
+        let Some((lpn, hint)) = self.dirty.pop_front() else { return Ok(()) };
+        self.kept.remove(&lpn);
+        self.send(ftl, plan, lpn, hint)
+    }
+
+    /// A page leaves the buffer.
+    fn send(&mut self, ftl: &mut Ftl, plan: &Plan, lpn: Lpn, hint: u16) -> Result<(), StandsStill> {
+        let class = ftl.host_class(hint, on_flash(ftl, lpn), false, plan);
+        let pool = match plan.config.ftl.placement {
+            Placement::Static => class as usize * plan.layout.planes as usize + ftl.plane_of(lpn).0 as usize,
+            Placement::Dynamic => class as usize,
+        };
+        self.pools[pool].push_back(lpn);
+        self.dispatch(ftl, plan, pool, self.whole(plan, class))
+    }
+
+    /// The class and, with static placement, the plane of a pool.
+    fn pool_of(plan: &Plan, pool: usize) -> (WriteClass, Option<PlaneId>) {
+        match plan.config.ftl.placement {
+            Placement::Static => {
+                let planes = plan.layout.planes as usize;
+                (WriteClass::OF_HANDLES[pool / planes], Some(PlaneId((pool % planes) as u32)))
+            }
+            Placement::Dynamic => (WriteClass::OF_HANDLES[pool], None),
+        }
+    }
+
+    /// Pages of a die's program.
+    fn whole(&self, plan: &Plan, class: WriteClass) -> usize {
+        let planes = match (plan.config.ftl.placement, plan.config.chip.plane_programs) {
+            (Placement::Dynamic, PlanePrograms::Lockstep) => plan.layout.planes_per_die,
+            _ => 1,
+        };
+        (planes * plan.unit_of(class)) as usize
+    }
+
+    /// Programs what waits in a pool, as long as there is enough of it: dies take their turns.
+    fn dispatch(&mut self, ftl: &mut Ftl, plan: &Plan, pool: usize, enough: usize) -> Result<(), StandsStill> {
+        let (class, plane) = Warming::pool_of(plan, pool);
+        let mut idle = 0;
+        while self.pools[pool].len() >= enough {
+            if plan.slc.is_some() && class == WriteClass::Host && !cache_takes(ftl, plan, plane) {
+                return self.go_past(ftl, plan, pool, enough);
+            }
+            let die = match plane {
+                Some(plane) => plan.layout.die_of(plane).0,
+                None => {
+                    let die = self.dies[self.turn];
+                    self.turn = (self.turn + 1) % self.dies.len();
+                    die
+                }
+            };
+            idle = if self.take_turn(ftl, plan, die, pool) { 0 } else { idle + 1 };
+            if idle > self.dies.len() {
+                return Err(StandsStill);
+            }
+        }
+        Ok(())
+    }
+
+    /// The SLC cache takes no more: what waits for it goes to blocks of the chip's own cells.
+    fn go_past(&mut self, ftl: &mut Ftl, plan: &Plan, pool: usize, enough: usize) -> Result<(), StandsStill> {
+        let past = pool + self.pools.len() / WriteClass::OF_HANDLES.len();
+        let mut pages = std::mem::take(&mut self.pools[pool]);
+        self.pools[past].append(&mut pages);
+        let whole = self.whole(plan, WriteClass::HostCold);
+        self.dispatch(ftl, plan, past, if enough == 1 { 1 } else { whole })
+    }
+
+    /// One program on a die, of what waits in a pool or of relocated data, which take turns; whether there was one.
+    fn take_turn(&mut self, ftl: &mut Ftl, plan: &Plan, die: DieId, pool: usize) -> bool {
+        let (class, only) = Warming::pool_of(plan, pool);
+        let planes = || (0..plan.layout.planes_per_die as u8).map(|place| plan.layout.plane(die, place));
+        planes().for_each(|plane| collect(ftl, plan, plane));
+        let relocates = planes().any(|plane| ftl.relocator[plane].victim.is_some());
+        let waits =
+            relocates && (!plan.config.gc.preemptible || self.between[die.0 as usize] < plan.relocations_between());
+        let stream = plan.space.stream_of(class);
+        let takes = |plane: &PlaneId| {
+            only.is_none_or(|only| only == *plane)
+                && ftl.blocks.room(*plane, stream, false)
+                && ftl.pays(*plane, plan)
+                && (only.is_some() || ftl.blocks.live(*plane) < plan.space.live_limit)
+        };
+        if !waits && planes().any(|plane| takes(&plane)) {
+            self.between[die.0 as usize] = 0;
+            let open: Vec<PlaneId> = planes().filter(takes).collect();
+            self.program(ftl, plan, &open, pool);
+            return true;
+        }
+        if relocates {
+            self.between[die.0 as usize] += 1;
+            self.relocate(ftl, plan, die);
+        }
+        relocates
+    }
+
+    /// Programs host data on those of the open planes of a die that have been programmed least.
+    fn program(&mut self, ftl: &mut Ftl, plan: &Plan, open: &[PlaneId], pool: usize) {
+        let (class, _) = Warming::pool_of(plan, pool);
+        let stream = plan.space.stream_of(class);
+        let of_block = u64::from(plan.space.pages[stream]);
+        let most = open.iter().map(|plane| ftl.blocks.taken(*plane, stream)).max().unwrap_or(0);
+        let behind = |ftl: &Ftl, plane: &PlaneId| (most - ftl.blocks.taken(*plane, stream)) % of_block;
+        let furthest = open.iter().map(|plane| behind(ftl, plane)).max();
+        let lagging: Vec<PlaneId> = open.iter().copied().filter(|plane| Some(behind(ftl, plane)) == furthest).collect();
+        let alone = plan.config.chip.plane_programs == PlanePrograms::Single;
+        for plane in lagging.into_iter().take(if alone { 1 } else { usize::MAX }) {
+            if self.pools[pool].is_empty() {
+                break;
+            }
+            for _ in 0..plan.unit_of(class) {
+                let lpn = self.pools[pool].pop_front();
+                let ppn = take_page(ftl, plan, plane, class, lpn);
+                let Some(lpn) = lpn else { continue };
+                if let Some(older) = on_flash(ftl, lpn) {
+                    ftl.blocks.invalidate(older);
+                }
+                ftl.set(lpn, Location::Flash(ppn));
+                ftl.blocks.completed(ppn);
+                self.written += 1;
+            }
+            ftl.relocator[plane].spend(plan.unit_of(class));
+        }
+    }
+
+    /// One program of relocated data on a die: on all its planes that relocate, or where these are programmed one by one on the next.
+    fn relocate(&mut self, ftl: &mut Ftl, plan: &Plan, die: DieId) {
+        let planes = plan.layout.planes_per_die as u8;
+        let last = self.relocated[die.0 as usize];
+        for place in (1..=planes).map(|step| (last + step) % planes) {
+            let plane = plan.layout.plane(die, place);
+            if let Some(moving) = ftl.relocator[plane].victim {
+                relocate(ftl, plan, plane, moving);
+                self.relocated[die.0 as usize] = place;
+                if plan.config.chip.plane_programs == PlanePrograms::Single {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Where a page is on flash: nothing is in the buffer as far as the map knows.
+fn on_flash(ftl: &Ftl, lpn: Lpn) -> Option<Ppn> {
+    match ftl.locate(lpn) {
+        Location::Flash(ppn) => Some(ppn),
+        Location::Unmapped | Location::Buffer(_) => None,
+    }
+}
+
+/// Gives a page of a plane to a logical page, or to padding.
+fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: WriteClass, lpn: Option<Lpn>) -> Ppn {
+    let stream = plan.space.stream_of(class);
+    if ftl.blocks.make_room(plane, stream) && plan.config.ftl.erase_when == EraseWhen::Opened {
+        ftl.blocks.open_erased(plane, stream);
+    }
+    ftl.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0))
+}
+
+/// Whether the SLC cache takes data, of a plane or of any: now, or when a block of it has been folded.
+fn cache_takes(ftl: &Ftl, plan: &Plan, only: Option<PlaneId>) -> bool {
+    let stream = plan.space.stream_of(WriteClass::Host);
+    let waits = plan.config.slc.full == Full::Wait;
+    let takes = |plane: PlaneId| {
+        let folds = || ftl.blocks.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > 0);
+        ftl.blocks.room(plane, stream, false) || waits && folds()
+    };
+    only.map_or_else(|| (0..plan.layout.planes).map(PlaneId).any(takes), takes)
+}
+
+/// Begins to move a block of a plane, where there is reason to; blocks without valid pages are free at once.
+fn collect(ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
+    while ftl.may_relocate(plane, plan) {
+        let now = AgeClock::warmer_by(Span::ZERO, 0.0);
+        let Some(next) = ftl.next_relocation(plane, now, plan, false) else { return };
+        ftl.begin_relocation(plane, next, plan);
+        ftl.relocator.has_begun(plane, next.cause);
+        if ftl.valid(plane, next.block) > 0 {
+            return;
+        }
+        emptied(ftl, plane, next.block);
+    }
+}
+
+fn emptied(ftl: &mut Ftl, plane: PlaneId, block: u32) {
+    ftl.relocator[plane].victim = None;
+    ftl.blocks.empty(plane, block);
+    ftl.blocks.release(plane, block, 0);
+}
+
+/// A program of relocated data, the last of a block in part padding.
+fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
+    let mut class = None;
+    let (mut left, mut valid) = (1, None);
+    while left > 0 {
+        let pages = ftl.relocator[plane].pages.clone();
+        valid = ftl.next_valid(plane, moving.block, pages, plan, |lpn| on_flash(ftl, lpn));
+        let Some((page, lpn, source)) = valid else { break };
+        let class = *class.get_or_insert_with(|| {
+            let class = ftl.relocated_class(source, plan, converts(ftl, plan, plane, moving));
+            left = plan.unit_of(class);
+            class
+        });
+        for (ahead, further) in [(AHEAD, false), (AHEAD / 2, true)] {
+            let later = Address { plane, block: moving.block, page: page + ahead };
+            if later.page < plan.layout.pages {
+                ftl.prefetch_held(later, further);
+            }
+        }
+        let ppn = take_page(ftl, plan, plane, class, Some(lpn));
+        ftl.set(lpn, Location::Flash(ppn));
+        ftl.blocks.invalidate(source);
+        ftl.blocks.completed(ppn);
+        let relocation = &mut ftl.relocator[plane];
+        (relocation.pages.start, relocation.moved) = (page + 1, relocation.moved + 1);
+        ftl.pay(plane, plan);
+        left -= 1;
+    }
+    if ftl.valid(plane, moving.block) == 0 {
+        if let Some(class) = class {
+            for _ in 0..left {
+                take_page(ftl, plan, plane, class, None);
+            }
+        }
+        emptied(ftl, plane, moving.block);
+    }
+    debug_assert!(valid.is_some() || ftl.relocator[plane].victim.is_none(), "Invariant: valid pages are found");
+}
+
+/// Whether the data of a block goes into the SLC cache, which has room for more of it.
+fn converts(ftl: &Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) -> bool {
+    let stream = plan.space.stream_of(WriteClass::RelocatedAgain);
+    plan.config.ftl.slc_cache != SlcCache::None
+        && moving.cause == relocation_causes::CONVERSION
+        && ftl.blocks.room(plane, stream, true)
+}
