@@ -383,7 +383,7 @@ impl<P: Probe> Device<P> {
             && self.ftl.wear.as_ref().is_some_and(|wear| {
                 self.core.plan.layout.flash_planes_of(plane).any(|plane| wear.exhausted(plane, block))
             });
-        let pec = self.core.plan.config.age.pec.0.saturating_add(self.ftl.blocks.worn_by(plane, block, erases));
+        let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
         let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);
         let failures = &mut self.flash.failures;
         let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);

@@ -350,3 +350,22 @@ fn converts(ftl: &Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) -> bool 
         && moving.cause == relocation_causes::CONVERSION
         && ftl.blocks.room(plane, stream, true)
 }
+
+/// Pages that have been programmed.
+pub(crate) fn programmed(ftl: &Ftl) -> u64 {
+    ftl.blocks.pages_programmed
+}
+
+/// Pages of the flash for so many pages of data: its part of all.
+pub(crate) fn turnover(ftl: &Ftl, plan: &Plan, pages: u64) -> u64 {
+    let planes = || (0..plan.layout.planes).map(PlaneId);
+    let all: u64 = planes().map(|plane| u64::from(ftl.blocks.in_service(plane).0) * u64::from(plan.layout.pages)).sum();
+    let live: u64 = planes().map(|plane| u64::from(ftl.blocks.live(plane))).sum();
+    (pages as f64 * (all as f64 / live.max(pages) as f64).max(1.0)).ceil() as u64
+}
+
+/// The write amplification of the state that it begins with: the first block of a plane is the next victim.
+pub(crate) fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
+    let pages = f64::from(plan.layout.pages);
+    pages / (pages - f64::from(ftl.valid(PlaneId(0), 0))).max(1.0)
+}

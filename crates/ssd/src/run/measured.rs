@@ -140,7 +140,7 @@ impl<P: Probe> MeasuredDevice<P> {
     fn warm_first(&mut self, past: &dyn Past, paced: bool) -> Result<(), RunError> {
         let is_new = self.device.submitted() == 0 && self.device.now() == Time::ZERO;
         if is_new && self.preconditioning.is_none() {
-            match Warming::new(past, paced, &mut self.device)? {
+            match Warming::of(past, paced, &mut self.device)? {
                 warming::Played::Nothing => {}
                 warming::Played::TooLong(warmed) => self.warmed = Some(warmed),
                 warming::Played::Load(load) => self.warming = Some(load),

@@ -7,7 +7,6 @@
 //! valid pages than its own, it collects its own. A load that would take too long is not played: its drive starts as uniform
 //! overwriting leaves it, and the result says so.
 
-use nand::PlaneId;
 use units::{Bytes, Lpn, Span};
 use workload::{Op, Past, Request, Source};
 
@@ -42,7 +41,7 @@ const SERVED: Span = Span::from_us(1);
 pub(super) struct Warming {
     past: Box<dyn Source>,
     batch: Vec<Request>,
-    ftl: warming::Warming,
+    alone: warming::Warming,
     turnover: u64,
     /// Requests of the past, and pages that these have written or trimmed, whatever became of them.
     requests: u64,
@@ -68,7 +67,7 @@ pub(super) enum Played {
 
 impl Warming {
     /// How a device is brought to the state of a load, of which the past is known. Requests that are `paced` leave the drive time.
-    pub fn new<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
+    pub fn of<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
         let plan = device.plan();
         let page = plan.layout.page_size.0;
         let filled = Bytes((plan.logical_pages as f64 * plan.config.age.fill.0) as u64 * page);
@@ -79,8 +78,8 @@ impl Warming {
         if written == 0 || has_closed_form || rests || !warming::is_played(plan) {
             return Ok(Played::Nothing);
         }
-        let (turnover, amplification) =
-            device.play_ftl(false, |ftl, plan| (turnover(ftl, plan, written), amplification(ftl, plan)));
+        let (turnover, amplification) = device
+            .play_ftl(false, |ftl, plan| (warming::turnover(ftl, plan, written), warming::amplification(ftl, plan)));
         let needed = ((LEAST * turnover / 2) as f64 * amplification) as u64;
         if needed > MOST {
             return Ok(Played::TooLong(Warmed { turnover, needed, ..Warmed::default() }));
@@ -88,11 +87,11 @@ impl Warming {
         Ok(Played::Load(Box::new(Warming {
             past: past.source()?,
             batch: Vec::new(),
-            ftl: warming::Warming::new(device.plan()),
+            alone: warming::Warming::new(device.plan()),
             turnover,
             requests: 0,
             played: 0,
-            began: (0, device.play_ftl(false, |ftl, _| ftl.blocks.pages_programmed)),
+            began: (0, device.play_ftl(false, |ftl, _| warming::programmed(ftl))),
             rounds: Vec::new(),
             reached: false,
             stands_still: false,
@@ -112,7 +111,7 @@ impl Warming {
                     batch.get(at + AHEAD / 2).iter().for_each(|later| ftl.prefetch_further(first_page(later)));
                     self.request(ftl, plan, request)
                 });
-                all.map(|()| ftl.blocks.pages_programmed)
+                all.map(|()| warming::programmed(ftl))
             });
             self.stands_still = played.is_err() || batch.is_empty();
             self.requests += batch.len() as u64;
@@ -153,18 +152,18 @@ impl Warming {
         self.played += (units.end.saturating_sub(units.start)) * pages;
         for lpn in (units.start * pages..(units.end * pages).min(plan.logical_pages)).map(Lpn) {
             match request.op {
-                Op::Trim => self.ftl.trim(ftl, lpn),
-                _ => self.ftl.write(ftl, plan, lpn, request.hint)?,
+                Op::Trim => self.alone.trim(ftl, lpn),
+                _ => self.alone.write(ftl, plan, lpn, request.hint)?,
             }
         }
-        if (self.ftl.written - self.began.0) * 2 * ROUNDS as u64 >= self.turnover {
+        if (self.alone.written - self.began.0) * 2 * ROUNDS as u64 >= self.turnover {
             self.close_round(ftl);
         }
         Ok(())
     }
 
     fn close_round(&mut self, ftl: &Ftl) {
-        let now = (self.ftl.written, ftl.blocks.pages_programmed);
+        let now = (self.alone.written, warming::programmed(ftl));
         self.rounds.push((now.1 - self.began.1) as f64 / (now.0 - self.began.0) as f64);
         self.began = now;
         self.reached |= self.rounds.len() >= LEAST as usize * ROUNDS
@@ -183,9 +182,9 @@ impl Warming {
 
     /// The past has ended.
     fn end<P: Probe>(&mut self, device: &mut Device<P>) -> Warmed {
-        let ftl = std::mem::replace(&mut self.ftl, warming::Warming::new(device.plan()));
-        let pages = ftl.written;
-        let ended = device.play_ftl(true, |flash, plan| ftl.end(flash, plan));
+        let alone = std::mem::replace(&mut self.alone, warming::Warming::new(device.plan()));
+        let pages = alone.written;
+        let ended = device.play_ftl(true, |ftl, plan| alone.end(ftl, plan));
         let last = &self.rounds[self.rounds.len().saturating_sub(ROUNDS)..];
         Warmed {
             pages,
@@ -199,7 +198,7 @@ impl Warming {
 
     /// Pages played so far, and the write amplification of the last round.
     pub fn so_far(&self) -> (u64, f64) {
-        (self.ftl.written, self.rounds.last().copied().unwrap_or(0.0))
+        (self.alone.written, self.rounds.last().copied().unwrap_or(0.0))
     }
 }
 
@@ -209,18 +208,4 @@ fn mean(of: &[f64]) -> (f64, f64) {
     let mean = of.iter().sum::<f64>() / n;
     let squares: f64 = of.iter().map(|value| (value - mean).powi(2)).sum();
     (mean, (squares / (n - 1.0) / n).sqrt())
-}
-
-/// Pages of the flash for so many pages of data: its part of all.
-fn turnover(ftl: &Ftl, plan: &Plan, pages: u64) -> u64 {
-    let planes = || (0..plan.layout.planes).map(PlaneId);
-    let all: u64 = planes().map(|plane| u64::from(ftl.blocks.in_service(plane).0) * u64::from(plan.layout.pages)).sum();
-    let live: u64 = planes().map(|plane| u64::from(ftl.blocks.live(plane))).sum();
-    (pages as f64 * (all as f64 / live.max(pages) as f64).max(1.0)).ceil() as u64
-}
-
-/// The write amplification of the state that it begins with: the first block of a plane is the next victim.
-fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
-    let pages = f64::from(plan.layout.pages);
-    pages / (pages - f64::from(ftl.valid(PlaneId(0), 0))).max(1.0)
 }

@@ -8,7 +8,7 @@ use super::super::replay::Run;
 use super::super::{Replay, RunOptions};
 use super::*;
 use crate::config::Config;
-use crate::observe::stats::{Measured, Start, SteadyState, Trend, die};
+use crate::observe::stats::{Measured, Start, SteadyState, Trend, Warmed, die};
 
 /// A run that nothing puts in doubt: reads of a drive that keeps up.
 struct Case {
@@ -142,6 +142,22 @@ fn a_drive_that_starts_in_the_middle_of_its_life_needs_no_turnover() {
     assert_eq!(starts(Start::MidLife, 0.5), [""; 0]);
     assert_eq!(starts(Start::BetweenCollections, 0.5), ["start-not-stationary", "not-steady"]);
     assert_eq!(starts(Start::BetweenCollections, 0.009), [""; 0], "writes do not matter");
+}
+
+#[test]
+fn a_drive_that_was_not_warmed_to_the_end_is_marked() {
+    let warmed = |start, reached, share| {
+        Case::with(|case| {
+            case.writes(share);
+            case.programs(|_| (300, 100), |_| 20);
+            case.measured.drive.start = start;
+            let waf = Warmed { pages: 100, turnover: 60, reached, waf: 3.0, change: 0.02, ..Warmed::default() };
+            case.measured.drive.warmed = Some(waf);
+        })
+    };
+    assert_eq!(warmed(Start::MidLife, true, 0.5), [""; 0]);
+    assert_eq!(warmed(Start::OnTheWay, false, 0.5), ["start-not-stationary"]);
+    assert_eq!(warmed(Start::OnTheWay, false, 0.009), [""; 0], "writes do not matter");
 }
 
 #[test]
