@@ -147,6 +147,11 @@ impl Policies {
         }
     }
 
+    /// Whether one of them chooses what collection reclaims.
+    pub(crate) fn pick_victims(&self) -> bool {
+        self.victim.is_some()
+    }
+
     /// The block that collection reclaims. `draws` and `drawn` give random bits.
     pub(crate) fn pick<C: Candidates + Clone + Send + Sync + 'static>(
         &self,

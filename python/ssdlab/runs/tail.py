@@ -89,6 +89,7 @@ def tail(options: Options, percentile: float, progress: Listener | None = None) 
     beyond = reads.height - below
     if not beyond:
         if interrupted is not None:
+            interrupted.found = None
             raise interrupted
         more = "help: give it more --requests, or a lower percentile"
         raise InputError(f"no read lies beyond p{percentile:g}: the run has {reads.height:,}\n  {more}")

@@ -12,8 +12,11 @@
 //! taken every block has been written several times over. Assumed: the host writes as fast as the drive lets it. Then free blocks
 //! are as few as pacing or the reserve allows, and not as many as between `gc.start` and `gc.stop`.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use nand::{Layout, PlanePrograms};
-use schemes::{Candidates as _, Collection, Pacing, Victim};
+use schemes::{Candidates as _, Collection, Pacing, Price, Victim};
 use units::Stream;
 
 use super::candidates::FullBlocks;
@@ -211,13 +214,17 @@ struct Life<'a> {
     steps: u64,
     /// A state has been taken.
     taken: bool,
+    /// What a policy from outside has answered, by room and valid bundles.
+    prices: RefCell<HashMap<(i64, u32), Option<Price>>>,
 }
 
 impl<'a> Life<'a> {
     /// The life of planes with so many good blocks and valid pages; none where it cannot be played.
     fn new(plan: &'a Plan, usable: u32, live: u32, draws: Stream) -> Option<Life<'a>> {
+        // A policy from outside may ask for anything.
         let (most, of_plane) = match plan.config.gc.victim {
             Victim::CostBenefit => (BUNDLES_OF_AGES, 4 * BUNDLES_OF_PLANE),
+            _ if plan.config.policies.pick_victims() => (BUNDLES_OF_AGES, BUNDLES_OF_PLANE),
             _ => (BUNDLES, BUNDLES_OF_PLANE),
         };
         let blocks = usable.min(BLOCKS);
@@ -254,6 +261,7 @@ impl<'a> Life<'a> {
             cycle: 0,
             steps: 0,
             taken: false,
+            prices: RefCell::default(),
         };
         life.settle()?;
         Some(life)
@@ -427,11 +435,9 @@ impl<'a> Life<'a> {
                 break;
             }
             entry.candidates.settle();
-            let (picks, picked) = (self.picks, &mut self.picked);
-            let pick = gc.victim.pick(&entry.candidates, || {
-                *picked += 1;
-                picks.bits(*picked)
-            });
+            let candidates = &entry.candidates;
+            let is_one = |block| candidates.contains(block);
+            let pick = self.plan.config.policies.pick(gc.victim, candidates, is_one, self.picks, &mut self.picked);
             entry.no_victim = pick.is_none();
             let Some(block) = pick else { break };
             entry.candidates.remove(block);
@@ -466,8 +472,12 @@ impl<'a> Life<'a> {
         let room = (entry.free.len() as i64 - i64::from(reserve)) * block + left + done;
         let least = block * i64::from(config.ftl.streams.max(2) - 1);
         let start = least + block * (i64::from(config.gc.start) - 1 - i64::from(reserve)).max(1);
-        let price = config.gc.pacing.price(Collection { room, least, start, pages, valid })?;
-        Some((price.relocated as f64, price.host as f64))
+        let asked = Collection { room, least, start, pages, valid };
+        let price = || config.policies.price(config.gc.pacing, asked);
+        // A policy from outside answers the same each time.
+        let price =
+            if self.plan.asks { *self.prices.borrow_mut().entry((room, valid)).or_insert_with(price) } else { price() };
+        price.map(|price| (price.relocated as f64, price.host as f64))
     }
 }
 
