@@ -20,6 +20,8 @@ struct Begins {
     at: Time,
     ppn: Ppn,
     of_host: bool,
+    /// It leads the command of its planes: it did not only go along with another read's sense.
+    leads: bool,
 }
 
 #[derive(Clone, Default)]
@@ -29,7 +31,7 @@ impl Probe for Senses {
     const EXPLAINS: bool = true;
     fn explain(&mut self, at: Time, event: Event) {
         if let Event::Senses { part, attempt, ppn, what, .. } = event {
-            self.0.borrow_mut().push(Begins { part, attempt, at, ppn, of_host: what.is_empty() });
+            self.0.borrow_mut().push(Begins { part, attempt, at, ppn, of_host: what.is_empty(), leads: true });
         }
     }
 }
@@ -45,11 +47,13 @@ impl Read {
         self.senses[0].of_host
     }
 
-    /// Of the senses of another read those that come between this one's first retry and its last sense, and not with one of its.
+    /// Of the senses of another read, but for those that go along with others', those that come between the first retry for which this one has
+    /// the die and its last sense.
     fn between<'a>(&'a self, other: &'a Read) -> impl Iterator<Item = &'a Begins> {
-        let (from, to) = (self.senses[1].at, self.senses[self.senses.len() - 1].at);
-        let alone = |at: Time| self.senses.iter().all(|sense| sense.at != at);
-        other.senses.iter().filter(move |sense| from < sense.at && sense.at < to && alone(sense.at))
+        let from =
+            self.senses.iter().find(|sense| sense.attempt > 0 && sense.leads).map_or(Time::NEVER, |sense| sense.at);
+        let to = self.senses[self.senses.len() - 1].at;
+        other.senses.iter().filter(move |sense| sense.leads && from < sense.at && sense.at < to)
     }
 }
 
@@ -69,9 +73,7 @@ fn alternate(one: &Read, other: &Read, device: &Device<Senses>) -> Option<String
         if one.between(other).next().is_some() && both {
             return found("two reads alternate");
         }
-        // A read that went along with another one's retry waits for that to end.
-        let led = !other.senses.iter().any(|sense| sense.at == one.senses[1].at);
-        if led && other.senses.len() == 1 && one.between(other).next().is_some() {
+        if other.senses.len() == 1 && one.between(other).next().is_some() {
             return found("a first sense comes between retries");
         }
     } else if config.read.sensing == Sensing::Adaptive && one.between(other).any(|sense| sense.attempt == 0) {
@@ -95,8 +97,12 @@ proptest! {
         device.flush().unwrap();
         device.check().unwrap();
         let mut dies: BTreeMap<u16, BTreeMap<u64, Read>> = BTreeMap::new();
-        for sense in senses.0.borrow().iter() {
+        let mut last = BTreeMap::new();
+        for sense in senses.0.borrow_mut().iter_mut() {
             let (die, _) = device.plan().layout.place_of(sense.ppn);
+            // Of the planes of one command the leader's is told first.
+            let together = last.insert(die.0, sense.at) == Some(sense.at);
+            sense.leads = config.chip.plane_reads == PlaneReads::Independent || !together;
             let plane = device.plan().layout.flash_plane_of(sense.ppn).0 as u8;
             let read = || Read { plane, senses: Vec::new() };
             dies.entry(die.0).or_default().entry(sense.part).or_insert_with(read).senses.push(*sense);
