@@ -177,10 +177,11 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
         "twins",
         "wordlines",
     ),
-    "fast12": ("real",),
+    "eraseflow": ("cost", "flows"),
+    "fast12": ("meetings", "queue", "real", "runs", "space", "tlc"),
     "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
 }
-"""Tables that are still of the results version before: no other table may be. Empty is right."""
+"""Tables that are not of the present results version: no other table may be. Empty is right."""
 
 
 def test_no_further_table_is_of_another_results_version() -> None:

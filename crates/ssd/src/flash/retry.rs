@@ -42,7 +42,10 @@ impl FlashView<'_> {
     #[inline(never)]
     fn eligible_beside_retries(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
         let state = &self.flash.dies[die];
-        let Some(read) = state.reserved.goes_on(of) else { return ready };
+        // Of the reads that have the die those that rank better go on first.
+        let better = self.flash.ranks.above_reads(false).and(USER_READS);
+        let goes_on = |queues| state.reserved.goes_on(queues);
+        let Some(read) = goes_on(of.and(better)).or_else(|| goes_on(of)) else { return ready };
         if self.plan.config.chip.plane_reads == PlaneReads::Independent {
             return self.eligible_by_planes(state, ready, of);
         }
