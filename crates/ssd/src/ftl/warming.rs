@@ -358,14 +358,21 @@ pub(crate) fn programmed(ftl: &Ftl) -> u64 {
 
 /// Pages of the flash for so many pages of data: its part of all.
 pub(crate) fn turnover(ftl: &Ftl, plan: &Plan, pages: u64) -> u64 {
+    (pages as f64 * spread(ftl, plan)).ceil() as u64
+}
+
+/// The write amplification of uniform overwriting, about: under FIFO a block that is collected has a share u = exp(-a (1 - u)) of its pages
+/// valid, with so many pages `a` of the flash for each valid one (Desnoyers, SYSTOR'12 section 3).
+pub(crate) fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
+    let pages = spread(ftl, plan);
+    let valid = (0..1000).fold(0.5, |valid: f64, _| libm::exp(-pages * (1.0 - valid)));
+    1.0 / (1.0 - valid).max(1e-3)
+}
+
+/// Pages of the flash for each that is valid.
+fn spread(ftl: &Ftl, plan: &Plan) -> f64 {
     let planes = || (0..plan.layout.planes).map(PlaneId);
     let all: u64 = planes().map(|plane| u64::from(ftl.blocks.in_service(plane).0) * u64::from(plan.layout.pages)).sum();
     let live: u64 = planes().map(|plane| u64::from(ftl.blocks.live(plane))).sum();
-    (pages as f64 * (all as f64 / live.max(pages) as f64).max(1.0)).ceil() as u64
-}
-
-/// The write amplification of the state that it begins with: the first block of a plane is the next victim.
-pub(crate) fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
-    let pages = f64::from(plan.layout.pages);
-    pages / (pages - f64::from(ftl.valid(PlaneId(0), 0))).max(1.0)
+    (all as f64 / live.max(1) as f64).max(1.0)
 }

@@ -65,7 +65,7 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
     );
     report.add(
         "host.warmed_pages",
-        "pages",
+        "logical pages",
         "pages of the load that were played through the FTL alone before the run, to bring the drive to the state that this load leaves",
         measured.drive.warmed.map_or(0, |warmed| warmed.pages),
     );
