@@ -60,8 +60,8 @@ class Simulation:
         mean requests/s and write amplification, spread and slope."""
 
     def warms(self) -> tuple[int, float] | None:
-        """Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on
-        before the run."""
+        """Pages that have been played through the FTL alone so far, and the write amplification then, while that goes
+        on before the run."""
 
     def finish(
         self,

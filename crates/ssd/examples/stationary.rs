@@ -6,7 +6,7 @@
 //! mean latency and 99th percentile, each with its ratio to the second half of the windows, which stands for the long run, as the mean
 //! of the seeds; then free blocks a plane. As in a run, what is played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
 
-use ssd::run::{Run, RunOptions};
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device};
 use units::Time;
 use workload::{Past, PastOfGenerator, Request, Source, TraceError, Workload};
@@ -72,7 +72,8 @@ fn start(config: &Config, load: &Workload, seed: u64) -> Device {
         Ok(_) => source,
         Err(_) => Box::new(Known(source, PastOfGenerator::new(load, capacity, seed))),
     };
-    let options = RunOptions { seed, ..RunOptions::default() };
+    // The loop below is closed.
+    let options = RunOptions { seed, replay: Replay::Closed(1), ..RunOptions::default() };
     let mut run = Run::new(config, source, options, None).expect("a possible run");
     let mut warmed = (0, 0.0);
     while let Some(so_far) = run.warms() {

@@ -125,6 +125,9 @@ class Host(Section):
     settled_requests: int
     """Requests of the load that were run before those that count, until the write buffer held what it holds under
     it."""
+    warmed_pages: int
+    """Pages of the load that were played through the FTL alone before the run, to bring the drive to the state that
+    this load leaves [logical pages]."""
     trace: HostTrace
     uncorrectable: int
     """Requests some of whose data could not be corrected."""
