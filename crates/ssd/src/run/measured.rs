@@ -155,7 +155,8 @@ impl<P: Probe> MeasuredDevice<P> {
     /// overwrites evenly, as the drive has been: any other one has to come to its own steady state.
     pub fn settle_first(&mut self, counted: u64, evenly: bool) {
         let apart = self.warmup > 0 || self.preconditioning.is_some() || self.device.now() > Time::ZERO;
-        let changes = self.steady.is_some() && !(evenly && self.device.plan().config.age.fill.0 == 1.0);
+        let stationary = evenly && self.warming.is_none() && self.device.plan().config.age.fill.0 == 1.0;
+        let changes = self.steady.is_some() && !stationary;
         let in_mid_life = self.warming.is_some() || self.device.start_of_life() == Start::MidLife;
         if apart || changes || !in_mid_life {
             return;
