@@ -387,7 +387,7 @@ def test_the_pages_code_exists() -> None:
 def test_the_steps_of_an_attempt_are_those_of_the_code(in_page: InPage) -> None:
     source = (ROOT / "crates" / "ssd" / "src" / "flash" / "read.rs").read_text()
     function = source.partition("fn step_ends(")[2]
-    found = re.search(r"^ {8}match attempt\.step \{\n.*?^ {8}\}\n", function, re.MULTILINE | re.DOTALL)
+    found = re.search(r"^ {8}match step \{\n.*?^ {8}\}\n", function, re.MULTILINE | re.DOTALL)
     assert found
     in_page(PAGE, "read-steps", f"```rust\n{dedent(found[0])}```\n")
 
