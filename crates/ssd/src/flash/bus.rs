@@ -70,10 +70,11 @@ impl<P: Probe> FlashAt<'_, P> {
                     return begun;
                 }
             }
-            if !self.core.marks.any(Marks::BUS | Marks::ENERGY) {
+            let marked = self.core.marks.set;
+            if marked & (Marks::BUS | Marks::ENERGY) == 0 {
                 return None;
             }
-            if !self.core.marks.any(Marks::BUS) && !self.mark_next_paid() {
+            if marked & Marks::BUS == 0 && !self.mark_next_paid() {
                 continue;
             }
             let begun = self.arbitrate(self.core.marks.bus);

@@ -11,10 +11,11 @@ use nand::DieId;
 use schemes::Class;
 use units::Time;
 
+use super::channel::Channel;
 use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
-use super::state::{Active, Ended, Pick, Program};
+use super::state::{Active, DieState, Ended, Pick, Program};
 use crate::arena::OpId;
 use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
@@ -24,6 +25,21 @@ impl FlashView<'_> {
     pub(super) fn chip_taken(&self, die: DieId) -> bool {
         // Where the dies of a chip overlap, nobody has it for itself.
         self.flash.chip_owner[self.flash.dies[die].chip].is_some_and(|owner| owner != die)
+    }
+}
+
+impl DieState {
+    /// What it would start next, and so what it wants the bus for.
+    #[inline]
+    fn picks(&mut self, pick: Pick, bus: &mut Channel) {
+        self.picked = pick;
+        bus.wants_command &= !self.bit;
+        bus.wants_data &= !self.bit;
+        match pick {
+            Pick::Nothing => {}
+            Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= self.bit,
+            Pick::Program(_) | Pick::Resume | Pick::Pass => bus.wants_data |= self.bit,
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use nand::ChannelId;
 use units::{Span, Time};
 
 use super::attempt::Step;
-use super::channel::Channel;
 use super::op::{Ops, Queue};
 use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
 use crate::arena::{AttemptId, OpId};
@@ -432,19 +431,6 @@ impl DieState {
             }
         }
         set
-    }
-
-    /// What it would start next, and so what it wants the bus for.
-    #[inline]
-    pub(super) fn picks(&mut self, pick: Pick, bus: &mut Channel) {
-        self.picked = pick;
-        bus.wants_command &= !self.bit;
-        bus.wants_data &= !self.bit;
-        match pick {
-            Pick::Nothing => {}
-            Pick::Read(_) | Pick::Erase(_) => bus.wants_command |= self.bit,
-            Pick::Program(_) | Pick::Resume | Pick::Pass => bus.wants_data |= self.bit,
-        }
     }
 
     /// Keeps up to date what is known of a queue of reads whose head may be another one.
