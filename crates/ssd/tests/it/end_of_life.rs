@@ -16,7 +16,7 @@ pub fn config(settings: &[&str]) -> Config {
         "ftl.over_provisioning=0.8",
         "buffer.size=1MiB",
         "age.precondition=closed-form",
-        "wear.erase_fail=0.3",
+        "wear.erase_fail=0.1",
     ];
     small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
     config
