@@ -675,7 +675,7 @@ def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> No
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert re.search(r"interrupted: .* of this run; kept: a\.1\.json, a\.1\.parquet\n$", stderr), stderr
+    assert re.search(r"interrupted: .* of this run; kept: a\.1\.json, a\.1\.parquet, a\.2\.json\n$", stderr), stderr
 
 
 def test_a_longer_duration_holds_over_the_stop_time(load: Load) -> None:

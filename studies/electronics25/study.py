@@ -384,7 +384,7 @@ def _over(values: Sequence[float], note: str = "") -> Measured:
         "reo.read.dpes.2k5": predicted(off("dpes", "ispe")),
         # Blocks erased conventionally before the run are what keeps reads as they were.
         "reo.read.reo": predicted(key("age.worn_under", "scheme")),
-        "reo.table4.flat": predicted(off("i-ispe", "ispe")),
+        "reo.table4.flat": predicted(off("reo-plus", "ispe")),
     }
 )
 def _means(tables: Tables) -> dict[str, Measured]:

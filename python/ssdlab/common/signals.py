@@ -59,11 +59,13 @@ def raising(clean_up: Callable[[], None]) -> None:
 
 
 def leaving() -> None:
-    """All is done and the process ends: Ctrl-C comes too late, and other signals do as they always do."""
+    """All is done and the process ends: Ctrl-C comes too late, and other signals do as they always do, but for those
+    that follow one which has ended it."""
     signal.set_wakeup_fd(-1)
     for number in NAMES:
         if signal.getsignal(number) is _answer:
-            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+            late = number == signal.SIGINT or _answered is not None
+            signal.signal(number, signal.SIG_IGN if late else signal.SIG_DFL)
 
 
 def signal_name() -> str:
