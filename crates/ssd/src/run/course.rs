@@ -98,10 +98,9 @@ impl Arrivals {
 }
 
 impl Course {
-    /// What is measured begins with this point.
+    /// What is measured begins with this point, whatever there was before.
     pub fn start(&mut self, point: Point) {
-        self.points.clear();
-        self.points.push(point);
+        *self = Course { points: vec![point], arrivals: Arrivals::default() };
     }
 
     /// Adds a point, once what is measured has begun.

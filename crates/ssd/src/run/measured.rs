@@ -161,7 +161,7 @@ impl<P: Probe> MeasuredDevice<P> {
         if apart || changes || !in_mid_life {
             return;
         }
-        (self.settling, self.warmup) = (Some(Settling::new(counted)), u64::MAX);
+        self.settling = Some(Settling::new(counted));
         if let Some(steady) = &mut self.steady {
             steady.wait();
         }
@@ -219,13 +219,17 @@ impl<P: Probe> MeasuredDevice<P> {
     /// Submits a request at `time`. The first one after the warm-up plays the device up to then.
     pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
         request.time = time;
+        // A drive that has come to its end meanwhile settles no more: all of its life counts.
+        self.settling.take_if(|_| self.device.end_of_life().is_some());
         if let Some(settling) = &mut self.settling
             && (settling.settles(self.device.buffered_pages(), || {
                 self.device.buffer_is_full() || !self.device.still_collects_from_start()
             }) || self.submitted == settling::MOST)
         {
-            (self.settling, self.settled, self.warmup) = (None, self.submitted, self.submitted);
+            // What had been measured is what there is of a run that ends before.
+            (self.settling, self.settled, self.baseline) = (None, self.submitted, None);
             self.settled_at = time;
+            self.measure_from_here();
         }
         if self.submitted == self.warmup && self.baseline.is_none() {
             if self.warmup > 0 {
@@ -253,11 +257,15 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
         self.device.rest(span, at)?;
         self.collect(each)?;
-        self.warmup = self.submitted;
-        // What has completed was not known to be a warm-up.
-        self.latencies = ByQueue::new(usize::from(self.queues));
+        self.measure_from_here();
         self.warmup_ends();
         Ok(())
+    }
+
+    /// What has been submitted until now was a warm-up, which was not known when it completed.
+    fn measure_from_here(&mut self) {
+        self.warmup = self.submitted;
+        self.latencies = ByQueue::new(usize::from(self.queues));
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.
