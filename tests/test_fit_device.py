@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import signal
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from conftest import Cli
 from ssdlab import InputError, devices, study
 from ssdlab._core import Simulation
 from ssdlab.cli.main import commands
+from ssdlab.common import signals
 from ssdlab.devices import fitting, folds
 from ssdlab.devices.bench import Bench
 from ssdlab.devices.intervals import blurs, left_open, profiles, seen_by
@@ -403,6 +405,7 @@ def test_interrupted_folds_leave_the_fit_whole(
 ) -> None:
     (tmp_path / "published.csv").write_text(QUICK)
     fits = itertools.count()
+    monkeypatch.setattr(signals, "_received", signal.SIGINT)  # whatever other tests of this process have received
 
     def fitted(jobs: Any, device: str, **options: Any) -> Any:
         return interrupted() if next(fits) else devices.fit(jobs, device, **options)

@@ -351,7 +351,8 @@ proptest! {
         parts in broken_parts(),
     ) {
         let layout = config(&settings).plan().unwrap().layout;
-        let more = [faults(&parts, &layout), "wear.end_of_life=read-only".into(), "gc.start=6".into(), "gc.stop=6".into()];
+        // A chip loses pages by itself: where a wrong prediction sends a read past the references that fit, or erases are too short.
+        let more = [faults(&parts, &layout), "wear.end_of_life=read-only".into(), "gc.start=6".into(), "gc.stop=6".into(), "chip.model=none".into()];
         let settings: Vec<String> = settings.into_iter().chain(more).collect();
         let (config, mut requests) = (config(&settings), requests(&load));
         prop_assume!(config.plan().is_ok());
@@ -372,7 +373,7 @@ proptest! {
         device.check().unwrap();
         device.check_mapping().unwrap();
 
-        // Of what is read now, what is not reported stands in parts that work.
+        // Of what is read now, what is not reported stands in parts that work, and the other way round.
         let first = requests.len();
         let time = Time(device.now().0 + 1);
         for lpn in 0..60 {
