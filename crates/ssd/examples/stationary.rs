@@ -9,7 +9,7 @@
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device};
 use units::Time;
-use workload::{Past, PastOfGenerator, Request, Source, TraceError, Workload};
+use workload::{Generated, PastOfGenerator, Request, Source, Workload};
 
 /// Write amplification, requests a second, mean latency [us], 99th percentile [us], free blocks a plane.
 type Row = [f64; 5];
@@ -48,21 +48,6 @@ fn main() {
     }
 }
 
-/// A load of which the past is known.
-struct Known(Box<dyn Source>, PastOfGenerator);
-
-impl Source for Known {
-    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
-        self.0.fill(batch, max)
-    }
-    fn progress(&self) -> Option<f64> {
-        None
-    }
-    fn past(&self) -> Option<&dyn Past> {
-        Some(&self.1)
-    }
-}
-
 /// The drive as a run with that load begins; without its warm-up where the environment has COLD.
 fn start(config: &Config, load: &Workload, seed: u64) -> Device {
     let capacity = config.plan().expect("a possible device").capacity();
@@ -70,7 +55,10 @@ fn start(config: &Config, load: &Workload, seed: u64) -> Device {
     let source = load.source(capacity, seed).expect("a source");
     let source: Box<dyn Source> = match std::env::var("COLD") {
         Ok(_) => source,
-        Err(_) => Box::new(Known(source, PastOfGenerator::new(load, capacity, seed))),
+        Err(_) => {
+            let past = PastOfGenerator::new(load, capacity, seed);
+            Box::new(Generated { source, leads: false, past: Some(Box::new(past)) })
+        }
     };
     // The loop below is closed.
     let options = RunOptions { seed, replay: Replay::Closed(1), ..RunOptions::default() };

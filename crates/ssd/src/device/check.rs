@@ -170,7 +170,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Begins the ledger of a probe that keeps one with the state as it is.
-    pub(super) fn begin_ledger(&mut self) {
+    pub(crate) fn begin_ledger(&mut self) {
         if self.core.probe.ledger().is_none() {
             return;
         }

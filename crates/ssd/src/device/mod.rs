@@ -140,13 +140,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Something is played with the FTL alone, before time begins; with `ends` the drive is then as it begins.
-    pub(crate) fn play_ftl<T>(&mut self, ends: bool, play: impl FnOnce(&mut Ftl, &Plan) -> T) -> T {
-        let played = play(&mut self.ftl, &self.core.plan);
-        if ends {
-            self.begin_ledger();
-        }
-        played
+    /// Something is played with the FTL alone, before time begins.
+    pub(crate) fn play_ftl<T>(&mut self, play: impl FnOnce(&mut Ftl, &Plan) -> T) -> T {
+        play(&mut self.ftl, &self.core.plan)
     }
 
     /// Whether collections go on that were under way at the start.

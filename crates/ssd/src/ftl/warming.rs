@@ -100,7 +100,7 @@ impl Warming {
 
     /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was written before it, and
     /// nothing has been counted.
-    pub fn end(mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
+    pub fn end(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
         while !self.dirty.is_empty() {
             self.send_oldest(ftl, plan)?;
         }

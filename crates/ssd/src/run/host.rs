@@ -9,7 +9,7 @@ use crate::device::Completion;
 use crate::error::RunError;
 
 /// Most arrivals handed to the device ahead of its time: enough to hide its cache misses, few enough to stay in cache.
-pub(super) const WINDOW: usize = 64;
+const WINDOW: usize = 64;
 
 /// How the drive stands when the host is asked what comes next.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ pub(super) fn replaying(supply: Supply, replay: Replay) -> Box<dyn Host> {
         return Box::new(ByCompletions(supply));
     }
     match replay {
-        Replay::Timed(speed) => Box::new(Timed { supply, speed, first: None, fills: true }),
+        Replay::Timed(speed) => Box::new(Timed { supply, speed, first: None }),
         Replay::Closed(depth) => Box::new(Closed { supply, depth: u64::from(depth) }),
     }
 }
@@ -132,15 +132,12 @@ struct Timed {
     speed: f64,
     /// The time of the first request.
     first: Option<Time>,
-    /// Requests are handed over ahead of their time until there are [`WINDOW`].
-    fills: bool,
 }
 
 impl Host for Timed {
     fn next(&mut self, drive: &Standing) -> Result<Next, RunError> {
-        if !self.fills || drive.arrivals >= WINDOW {
+        if drive.arrivals >= WINDOW {
             // Some are always ahead: time never goes beyond a request that has not been handed over.
-            self.fills = true;
             return Ok(Next::Arrivals(WINDOW / 2));
         }
         let Some(request) = self.supply.take(drive.enough)? else { return Ok(Next::Over) };

@@ -367,3 +367,20 @@ options! {
         save_at: SaveAt = SaveAt::Rest,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_declared_with_the_defaults_that_they_have() {
+        let groups =
+            [RunOptions::default().values(), TraceOptions::default().values(), OutputOptions::default().values()];
+        let values: Vec<_> = groups.concat();
+        for option in declared() {
+            if let Kind::Number(least, Some(default)) = option.kind {
+                assert!(values.contains(&(option.name, json!(default))) && least <= default, "{}", option.name);
+            }
+        }
+    }
+}

@@ -78,8 +78,8 @@ impl Warming {
         if written == 0 || has_closed_form || rests || !warming::is_played(plan) {
             return Ok(Played::Nothing);
         }
-        let (turnover, amplification) = device
-            .play_ftl(false, |ftl, plan| (warming::turnover(ftl, plan, written), warming::amplification(ftl, plan)));
+        let (turnover, amplification) =
+            device.play_ftl(|ftl, plan| (warming::turnover(ftl, plan, written), warming::amplification(ftl, plan)));
         let needed = ((LEAST * turnover / 2) as f64 * amplification) as u64;
         if needed > MOST {
             return Ok(Played::TooLong(Warmed { turnover, needed, ..Warmed::default() }));
@@ -91,7 +91,7 @@ impl Warming {
             turnover,
             requests: 0,
             played: 0,
-            began: (0, device.play_ftl(false, |ftl, _| warming::programmed(ftl))),
+            began: (0, device.play_ftl(|ftl, _| warming::programmed(ftl))),
             rounds: Vec::new(),
             reached: false,
             stands_still: false,
@@ -104,7 +104,7 @@ impl Warming {
             self.batch.clear();
             self.fill()?;
             let batch = std::mem::take(&mut self.batch);
-            let played = device.play_ftl(false, |ftl, plan| {
+            let played = device.play_ftl(|ftl, plan| {
                 let first_page = |request: &Request| Lpn(request.offset.0 / plan.layout.page_size.0);
                 let all = batch.iter().enumerate().try_for_each(|(at, request)| {
                     batch.get(at + AHEAD).iter().for_each(|later| ftl.prefetch(first_page(later)));
@@ -182,9 +182,9 @@ impl Warming {
 
     /// The past has ended.
     fn end<P: Probe>(&mut self, device: &mut Device<P>) -> Warmed {
-        let alone = std::mem::replace(&mut self.alone, warming::Warming::new(device.plan()));
-        let pages = alone.written;
-        let ended = device.play_ftl(true, |ftl, plan| alone.end(ftl, plan));
+        let pages = self.alone.written;
+        let ended = device.play_ftl(|ftl, plan| self.alone.end(ftl, plan));
+        device.begin_ledger();
         let last = &self.rounds[self.rounds.len().saturating_sub(ROUNDS)..];
         Warmed {
             pages,

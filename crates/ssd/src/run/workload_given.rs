@@ -7,7 +7,7 @@ use units::value::{Value as _, nearest};
 use units::{Bytes, Document};
 use workload::generator::phases::SHARED;
 use workload::{
-    Apart, Beyond, Format, Merged, Past, PastOfGenerator, ReadOptions, Source, TraceFile, Volumes, Workload,
+    Apart, Beyond, Format, Generated, Merged, PastOfGenerator, ReadOptions, Source, TraceFile, Volumes, Workload,
 };
 
 use super::findings;
@@ -94,7 +94,8 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     if leads {
         workload.extend(workload.requests().saturating_add(settling::MOST));
     }
-    let source = Box::new(Generated { source: workload.source(given.capacity, given.seed)?, leads, past });
+    let source = workload.source(given.capacity, given.seed)?;
+    let source = Box::new(Generated { source, leads, past: Some(Box::new(past)) });
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
 }
 
@@ -190,37 +191,6 @@ fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<W
         }
     }
     Ok(workload)
-}
-
-/// A generator, which may make more requests than count, and the load that it is.
-struct Generated {
-    source: Box<dyn Source>,
-    leads: bool,
-    past: PastOfGenerator,
-}
-
-impl Source for Generated {
-    fn fill(&mut self, batch: &mut Vec<workload::Request>, max: usize) -> Result<(), workload::TraceError> {
-        self.source.fill(batch, max)
-    }
-    fn progress(&self) -> Option<f64> {
-        self.source.progress().filter(|_| !self.leads)
-    }
-    fn closed_loop(&mut self) -> Option<&mut dyn workload::ClosedLoop> {
-        self.source.closed_loop()
-    }
-    fn leads(&self) -> bool {
-        self.leads
-    }
-    fn past(&self) -> Option<&dyn Past> {
-        Some(&self.past)
-    }
-    fn overwrites_evenly(&self) -> bool {
-        self.source.overwrites_evenly()
-    }
-    fn counts(&self) -> workload::ReadCounts {
-        self.source.counts()
-    }
 }
 
 /// A generator, as a run's manifest has it.

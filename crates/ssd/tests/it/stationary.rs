@@ -4,25 +4,11 @@ use ssd::{Config, Device};
 use units::Time;
 use workload::Request;
 
-/// Eight planes, small enough that a long run writes every block many times over.
+use crate::common::eight_planes;
+
 fn config(settings: &[&str]) -> Config {
-    let mut config = Config::default();
-    let small = [
-        "geometry.channels=2",
-        "geometry.chips=2",
-        "geometry.dies=1",
-        "geometry.planes=2",
-        "geometry.blocks=60",
-        "geometry.pages=96",
-        "mapping.unit=16KiB",
-        "ftl.allocation=superblock",
-        "ftl.over_provisioning=0.28",
-        "gc.pacing=token",
-        "buffer.size=2MiB",
-        "age.precondition=closed-form",
-    ];
-    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
-    config
+    let own = ["geometry.blocks=60", "ftl.allocation=superblock", "gc.pacing=token", "buffer.size=2MiB"];
+    eight_planes(&[&own, settings].concat())
 }
 
 /// What a closed loop of random writes meets in a window of requests.

@@ -6,25 +6,12 @@ use ssd::run::{Outcome, Replay, Run, RunOptions, open};
 use ssd::stats::Warmed;
 use ssd::{Config, Device};
 use units::{Bytes, ConfigError, Time};
-use workload::{Past, PastOfGenerator, Request, Source, TraceError, Workload};
+use workload::{Generated, Past, PastOfGenerator, Request, Source, Workload};
 
-/// Eight planes, small enough that a long run writes every block many times over.
+use crate::common::eight_planes;
+
 fn config(settings: &[&str]) -> Config {
-    let mut config = Config::default();
-    let small = [
-        "geometry.channels=2",
-        "geometry.chips=2",
-        "geometry.dies=1",
-        "geometry.planes=2",
-        "geometry.blocks=100",
-        "geometry.pages=96",
-        "mapping.unit=16KiB",
-        "ftl.over_provisioning=0.28",
-        "buffer.size=256KiB",
-        "age.precondition=closed-form",
-    ];
-    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
-    config
+    eight_planes(&[&["geometry.blocks=100", "buffer.size=256KiB"], settings].concat())
 }
 
 const ZIPF: &str = "workload.random_distribution=zipf:0.9";
@@ -33,21 +20,6 @@ const HOT_AND_COLD: &str = "workload.random_distribution=zoned:90/10:10/90";
 fn load(words: &[&str]) -> Workload {
     let all = ["workload.rw=randwrite", "workload.bs=16KiB", "workload.align=16KiB", "workload.requests=10000000"];
     workload::presets::get("default", &[&all, words].concat()).unwrap()
-}
-
-/// A load that has gone on before; or one of which nothing is known but its requests.
-struct Known(Box<dyn Source>, Option<Box<dyn Past + Send>>);
-
-impl Source for Known {
-    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
-        self.0.fill(batch, max)
-    }
-    fn progress(&self) -> Option<f64> {
-        None
-    }
-    fn past(&self) -> Option<&dyn Past> {
-        self.1.as_deref().map(|past| past as &dyn Past)
-    }
 }
 
 /// Uniform overwriting whose closed form is not known.
@@ -65,11 +37,16 @@ impl Past for NotTold {
     }
 }
 
+/// Requests, and the load that they are a part of, where that is known.
+fn known(source: Box<dyn Source>, past: Option<Box<dyn Past + Send>>) -> Box<dyn Source> {
+    Box::new(Generated { source, leads: false, past })
+}
+
 /// A load on a drive, with its past or without.
 fn source(config: &Config, load: &Workload, seed: u64, warmed: bool) -> Box<dyn Source> {
     let capacity = config.plan().unwrap().capacity();
     let past = PastOfGenerator::new(load, capacity, seed);
-    Box::new(Known(load.source(capacity, seed).unwrap(), warmed.then(|| Box::new(past) as _)))
+    known(load.source(capacity, seed).unwrap(), warmed.then(|| Box::new(past) as _))
 }
 
 fn options(seed: u64, requests: u64) -> RunOptions {
@@ -164,8 +141,8 @@ fn uniform_overwriting_comes_to_the_closed_form() {
         let closed: f64 = (1..6).map(|seed| window(&config, &load, seed, false, 256..20_256).0 / 5.0).sum();
         let capacity = config.plan().unwrap().capacity();
         let past = NotTold(PastOfGenerator::new(&load, capacity, 1));
-        let known = Known(load.source(capacity, 1).unwrap(), Some(Box::new(past)));
-        let warmed = outcome(&config, Box::new(known), options(1, 2_000)).measured.drive.warmed.unwrap();
+        let known = known(load.source(capacity, 1).unwrap(), Some(Box::new(past)));
+        let warmed = outcome(&config, known, options(1, 2_000)).measured.drive.warmed.unwrap();
         assert!(warmed.reached && warmed.pages * 2 >= 3 * warmed.turnover, "{warmed:?}");
         assert!((warmed.waf / closed - 1.0).abs() < 0.03, "{victim}: {warmed:?}, and {closed:.3} in the closed form");
         let raw = config.plan().unwrap().layout.raw_pages();
@@ -193,8 +170,8 @@ fn a_warm_up_leaves_no_trace_but_the_state() {
         let reads = self::load(&["workload.rw=randread"]);
         let capacity = config.plan().unwrap().capacity();
         let past = warmed.then(|| Box::new(PastOfGenerator::new(&load, capacity, 1)) as _);
-        let source = Known(reads.source(capacity, 1).unwrap(), past);
-        let outcome = outcome(&config, Box::new(source), options(1, 4_000));
+        let source = known(reads.source(capacity, 1).unwrap(), past);
+        let outcome = outcome(&config, source, options(1, 4_000));
         assert_eq!(outcome.measured.drive.warmed.is_some(), warmed);
         let pages = outcome.measured.totals.steps.pages;
         let steps: u64 = (0u64..).zip(&pages).map(|(steps, pages)| steps * pages).sum();
@@ -218,7 +195,10 @@ fn a_warmed_drive_is_checked_like_any_other() {
     for (settings, words) in KINDS.into_iter().chain(others) {
         let (config, load) = (config(settings), load(words));
         let source = source(&config, &load, 2, true);
-        let mut run = open(&config, source, options(2, 3_000), None, true).unwrap();
+        // A load that paces itself is not paced by the replay.
+        let paces_itself = words.iter().any(|word| word.starts_with("workload.iodepth"));
+        let replay = if paces_itself { Replay::Timed(1.0) } else { options(2, 3_000).replay };
+        let mut run = open(&config, source, RunOptions { replay, ..options(2, 3_000) }, None, true).unwrap();
         assert!(run.warms().is_some(), "{settings:?} {words:?}");
         while !run.step(1000).unwrap_or_else(|error| panic!("{settings:?} {words:?}: {error}")) {}
         run.finish().unwrap_or_else(|error| panic!("{settings:?} {words:?}: {error}"));

@@ -23,6 +23,6 @@ pub use arrivals::Arrivals;
 pub use distribution::Distribution;
 pub use jobs::Workload;
 pub use options::{Generator, Rw};
-pub use past::PastOfGenerator;
+pub use past::{Generated, PastOfGenerator};
 pub use phases::Phases;
 pub use sizes::Sizes;

@@ -85,14 +85,15 @@ impl Generator {
         }
     }
 
+    /// Whether its writes, if it has any, come to every address of their range with the same probability at any time.
+    pub(super) fn draws_evenly(&self) -> bool {
+        matches!(self.rw, Rw::RandWrite | Rw::RandRw) && self.random_distribution == Distribution::Random
+    }
+
     /// Whether its writes come to every address of a device of `capacity` with the same probability at any time.
     pub(super) fn overwrites_evenly(&self, capacity: Bytes) -> bool {
         let whole = self.offset.0 == 0 && self.range(capacity).0 + self.align.0 > capacity.0;
-        matches!(self.rw, Rw::RandWrite | Rw::RandRw)
-            && self.reads() < 1.0
-            && self.random_distribution == Distribution::Random
-            && self.cold_read_ratio.is_none()
-            && whole
+        self.draws_evenly() && self.reads() < 1.0 && self.cold_read_ratio.is_none() && whole
     }
 
     /// The bytes that one copy of this job covers on a device of `capacity`.

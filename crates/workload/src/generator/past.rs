@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use units::{Bytes, ConfigError};
 
-use super::distribution::Distribution;
 use super::jobs::Workload;
 use super::options::{Generator, Rw};
-use crate::request::{Past, Source};
+use crate::error::TraceError;
+use crate::request::{ClosedLoop, Past, ReadCounts, Request, Source};
 
 /// The past of a generator's load.
 #[derive(Clone, Debug)]
@@ -74,10 +74,42 @@ impl Past for PastOfGenerator {
         self.workload.phases.as_ref().is_none_or(|phases| phases.written().is_empty())
             && self.changing().all(|job| {
                 let range = self.range_of(job);
-                let drawn =
-                    matches!(job.rw, Rw::RandWrite | Rw::RandRw) && job.random_distribution == Distribution::Random;
-                drawn && near(range.start, 0) && near(range.end, filled.0)
+                job.draws_evenly() && near(range.start, 0) && near(range.end, filled.0)
             })
+    }
+}
+
+/// A source with the load that it is a part of.
+pub struct Generated {
+    /// Its requests.
+    pub source: Box<dyn Source>,
+    /// Whether it makes more of them than count ([`Source::leads`]).
+    pub leads: bool,
+    /// How the load went on before, where that is known.
+    pub past: Option<Box<dyn Past + Send>>,
+}
+
+impl Source for Generated {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        self.source.fill(batch, max)
+    }
+    fn progress(&self) -> Option<f64> {
+        self.source.progress().filter(|_| !self.leads)
+    }
+    fn closed_loop(&mut self) -> Option<&mut dyn ClosedLoop> {
+        self.source.closed_loop()
+    }
+    fn leads(&self) -> bool {
+        self.leads
+    }
+    fn past(&self) -> Option<&dyn Past> {
+        self.past.as_deref().map(|past| past as &dyn Past)
+    }
+    fn overwrites_evenly(&self) -> bool {
+        self.source.overwrites_evenly()
+    }
+    fn counts(&self) -> ReadCounts {
+        self.source.counts()
     }
 }
 

@@ -69,7 +69,24 @@ pub fn one_plane() -> Config {
     config
 }
 
-/// The same where a read of a 16-KiB page takes 40 us in the array, 13 us on the bus, its decoding and nothing else, with settings.
+/// Eight planes in the middle of their life, small enough that a long run writes every block many times over; with settings.
+pub fn eight_planes(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    let small = [
+        "geometry.channels=2",
+        "geometry.chips=2",
+        "geometry.dies=1",
+        "geometry.planes=2",
+        "geometry.pages=96",
+        "mapping.unit=16KiB",
+        "ftl.over_provisioning=0.28",
+        "age.precondition=closed-form",
+    ];
+    small.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+/// One plane where a read of a 16-KiB page takes 40 us in the array, 13 us on the bus, its decoding and nothing else, with settings.
 pub fn lone_page_reads<'a>(settings: impl IntoIterator<Item = &'a str>) -> Config {
     let mut config = one_plane();
     let words = [
