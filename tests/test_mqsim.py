@@ -16,7 +16,7 @@ import polars
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli, until
+from conftest import SSDLAB, Cli, cpu_s, until
 from ssdlab.foreign import mqsim
 from ssdlab.foreign.mqsim import keys
 from ssdlab.foreign.options import ForeignOption, table
@@ -670,8 +670,10 @@ def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> No
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    # The second run's log is there from its beginning.
+    # The second run's log is there from its beginning; then it computes for a while.
     until(lambda: list(tmp_path.glob(".a.2.parquet.*.tmp")), running)
+    begun = cpu_s(running.pid)
+    until(lambda: cpu_s(running.pid) > begun + 1.0, running)
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130

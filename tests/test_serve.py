@@ -532,6 +532,8 @@ def test_what_the_first_clients_load_is_old_for_those_that_come_later(serve: Cal
         client = Client(server.folder / "s")
         for page in range(32):
             client.ask(1, page << 16, 1 << 16, bytes([page]) * (1 << 16))
+        # What is read waits for no program, however soon after it that is.
+        client.ask(3, 0, 0)
         if words:
             # The next one comes at once. Who asks for nothing has loaded nothing.
             client.socket.close()
