@@ -17,7 +17,7 @@ mod volumes;
 
 pub use error::TraceError;
 pub use formats::Format;
-pub use generator::{Arrivals, Distribution, Generated, Generator, PastOfGenerator, Rw, Sizes, Workload};
+pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PastOfGenerator, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};
 pub use request::{ClosedLoop, Op, Past, ReadCounts, Request, Source};

@@ -83,11 +83,6 @@ pub trait Source: Send {
         false
     }
 
-    /// Whether it writes, and its writes come to every address of the device with the same probability at any time.
-    fn overwrites_evenly(&self) -> bool {
-        false
-    }
-
     /// The load that it is a part of, where it is known how that went on before.
     fn past(&self) -> Option<&dyn Past> {
         None
@@ -110,8 +105,9 @@ pub trait Past {
     /// The addresses that it writes, in order and apart from one another.
     fn written(&self) -> Vec<Range<u64>>;
 
-    /// Whether every write is as likely to go to any of the first `filled` bytes as to any other, and nowhere else, and nothing is trimmed.
-    fn is_uniform(&self, filled: Bytes) -> bool;
+    /// Whether every write is as likely to go to any `unit` of the first `filled` bytes as to any other, and nowhere else, and nothing is
+    /// trimmed.
+    fn is_uniform(&self, filled: Bytes, unit: Bytes) -> bool;
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a

@@ -11,6 +11,7 @@ use super::options::{Replay, RunOptions};
 use super::refusal::refused;
 use super::request_log::RequestLog;
 use super::steady::Steady;
+use super::warming;
 use crate::config::Config;
 use crate::device::Device;
 use crate::error::RunError;
@@ -60,7 +61,8 @@ impl<P: Probe> Run<P> {
         }
         let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
         let mut measured = MeasuredDevice::new(config, &options, log, probe, source.past().map(|past| (past, paced)))?;
-        let evenly = source.overwrites_evenly();
+        let plan = measured.device.plan();
+        let evenly = source.past().is_some_and(|past| !past.written().is_empty() && warming::is_uniform(past, plan));
         if source.leads() || evenly && options.until_steady.is_some() {
             measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
         }

@@ -37,6 +37,13 @@ const AHEAD: usize = 32;
 /// How long a request that another one waits for is under way: jobs at the same depth then take turns.
 const SERVED: Span = Span::from_us(1);
 
+/// Whether a load has overwritten all the data of a drive alike.
+pub(super) fn is_uniform(past: &dyn Past, plan: &Plan) -> bool {
+    let unit = plan.layout.page_size;
+    let filled = Bytes((plan.logical_pages as f64 * plan.config.age.fill.0) as u64 * unit.0);
+    past.is_uniform(filled, unit)
+}
+
 /// A load that is played through the FTL of a drive.
 pub(super) struct Warming {
     past: Box<dyn Source>,
@@ -70,9 +77,8 @@ impl Warming {
     pub fn of<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
         let plan = device.plan();
         let page = plan.layout.page_size.0;
-        let filled = Bytes((plan.logical_pages as f64 * plan.config.age.fill.0) as u64 * page);
         let written: u64 = past.written().iter().map(|range| (range.end - range.start).div_ceil(page)).sum();
-        let has_closed_form = plan.config.ftl.slc_cache == SlcCache::None && past.is_uniform(filled);
+        let has_closed_form = plan.config.ftl.slc_cache == SlcCache::None && is_uniform(past, plan);
         // How much of the cache is folded in that time the FTL alone does not tell.
         let rests = paced && plan.fold_idle().is_some();
         if written == 0 || has_closed_form || rests || !warming::is_played(plan) {

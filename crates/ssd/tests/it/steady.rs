@@ -4,6 +4,7 @@ use ssd::Config;
 use ssd::run::Round;
 use ssd::run::{Outcome, Replay, Run, RunOptions};
 use units::Span;
+use workload::{Generated, PastOfGenerator};
 
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
@@ -34,7 +35,9 @@ fn until_steady_of(config: &Config, round: Round, words: &[&str], depth: u32, se
 fn play(config: &Config, plan: RunOptions, words: &[&str]) -> Outcome {
     let capacity = config.plan().unwrap().capacity();
     let all = [&["workload.bs=16KiB", "workload.requests=10000000"], words].concat();
-    let source = workload::presets::get("default", &all).unwrap().source(capacity, plan.seed).unwrap();
+    let load = workload::presets::get("default", &all).unwrap();
+    let past = Some(Box::new(PastOfGenerator::new(&load, capacity, plan.seed)) as _);
+    let source = Box::new(Generated { source: load.source(capacity, plan.seed).unwrap(), leads: false, past });
     let mut run = Run::new(config, source, plan, None).unwrap();
     while !run.step(1000).unwrap() {}
     run.finish().unwrap()

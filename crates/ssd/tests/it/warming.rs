@@ -32,7 +32,7 @@ impl Past for NotTold {
     fn written(&self) -> Vec<Range<u64>> {
         self.0.written()
     }
-    fn is_uniform(&self, _: Bytes) -> bool {
+    fn is_uniform(&self, _: Bytes, _: Bytes) -> bool {
         false
     }
 }

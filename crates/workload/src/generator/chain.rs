@@ -74,14 +74,14 @@ impl KindDraws {
         let zones: Vec<u64> = kind.zones.0.iter().map(|edge| edge.0).collect();
         KindDraws {
             op: op_of(kind.rw),
-            size: SizeOf::new(&kind.bs, generator.align),
+            size: SizeOf::new(&kind.bs, generator.alignment()),
             visits: (0..zones.len() as u64 - 1).map(|zone| starts.bits(zone)).collect(),
             zones,
-            align: SizeOf::new(&kind.align, generator.align),
+            align: SizeOf::new(&kind.align, generator.alignment()),
             streams: WeightedChoice::new(kind.streams.0.iter().copied()),
             skip_streams: WeightedChoice::new(kind.skip_streams.0.iter().copied()),
             skips: WeightedChoice::new(kind.skips.0.iter().map(|(StreamOffset(bytes), share)| (*bytes, *share))),
-            skip_align: SizeOf::new(&kind.skip_align, generator.align),
+            skip_align: SizeOf::new(&kind.skip_align, generator.alignment()),
             recent: ago(&kind.recent),
             earlier: ago(&kind.earlier),
         }

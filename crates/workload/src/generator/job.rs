@@ -20,8 +20,9 @@ struct AddressRange {
 
 impl AddressRange {
     fn new(start: u64, length: u64, generator: &Generator, scatter: Stream) -> AddressRange {
-        let least = generator.bs.bounds(generator.align).0.0;
-        let count = length.saturating_sub(least) / generator.align.0 + 1;
+        let align = generator.alignment();
+        let least = generator.bs.bounds(align).0.0;
+        let count = length.saturating_sub(least) / align.0 + 1;
         AddressRange { start, length, slots: SlotSampler::new(&generator.random_distribution, count, scatter) }
     }
 
@@ -108,8 +109,8 @@ impl Job {
             reads,
             writes: 0,
             targets,
-            align: generator.align.0,
-            size: SizeOf::new(&generator.bs, generator.align),
+            align: generator.alignment().0,
+            size: SizeOf::new(&generator.bs, generator.alignment()),
             first_queue,
             queues: generator.queues,
             queue: 0,

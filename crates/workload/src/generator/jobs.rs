@@ -119,12 +119,6 @@ impl Workload {
         self.jobs.iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether its writes come to every address of a device of `capacity` with the same probability at any time.
-    fn overwrites_evenly(&self, capacity: Bytes) -> bool {
-        let mut writers = self.jobs.iter().map(|(_, job)| job).filter(|job| job.reads() < 1.0).peekable();
-        self.phases.is_none() && writers.peek().is_some() && writers.all(|job| job.overwrites_evenly(capacity))
-    }
-
     /// The requests for a device of `capacity`, or which parameter cannot be met.
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
         self.drawn_from(capacity, &|what| Stream::new(seed, what))
@@ -190,8 +184,7 @@ impl Workload {
         }
         let total = jobs.iter().map(|running| running.job.requests as f64).sum();
         let closed = jobs.iter().any(|running| running.slots.is_some());
-        let evenly = self.overwrites_evenly(capacity);
-        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed, evenly }))
+        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed }))
     }
 }
 
@@ -230,7 +223,6 @@ struct Jobs {
     delivered: u64,
     total: f64,
     closed: bool,
-    evenly: bool,
 }
 
 impl Jobs {
@@ -267,10 +259,6 @@ impl Source for Jobs {
 
     fn closed_loop(&mut self) -> Option<&mut dyn ClosedLoop> {
         if self.closed { Some(self) } else { None }
-    }
-
-    fn overwrites_evenly(&self) -> bool {
-        self.evenly
     }
 }
 

@@ -25,4 +25,4 @@ pub use jobs::Workload;
 pub use options::{Generator, Rw};
 pub use past::{Generated, PastOfGenerator};
 pub use phases::Phases;
-pub use sizes::Sizes;
+pub use sizes::{Alignment, Sizes};

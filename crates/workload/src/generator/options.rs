@@ -4,7 +4,7 @@ use units::{Bytes, ConfigError, Fraction, Span};
 
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
-use super::sizes::Sizes;
+use super::sizes::{Alignment, Sizes};
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
@@ -24,8 +24,8 @@ units::section! {
         random_distribution: Distribution = Distribution::Random,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(16)),
-        /// Requests start at multiples of this; "1B" gives requests that are unaligned to everything.
-        align: Bytes = Bytes::from_kib(4),
+        /// Requests start at multiples of this; "bs" is their smallest size, "1B" gives requests that are unaligned to everything.
+        align: Alignment = Alignment::Of(Bytes::from_kib(4)),
         /// Where on the device the addresses begin.
         offset: Bytes = Bytes(0),
         /// The requests stay within this much behind the offset; "none" is the rest of the device.
@@ -85,21 +85,23 @@ impl Generator {
         }
     }
 
-    /// Whether its writes, if it has any, come to every address of their range with the same probability at any time.
-    pub(super) fn draws_evenly(&self) -> bool {
-        matches!(self.rw, Rw::RandWrite | Rw::RandRw) && self.random_distribution == Distribution::Random
+    /// What its requests start at multiples of.
+    pub(super) fn alignment(&self) -> Bytes {
+        self.bs.aligned(self.align)
     }
 
-    /// Whether its writes come to every address of a device of `capacity` with the same probability at any time.
-    pub(super) fn overwrites_evenly(&self, capacity: Bytes) -> bool {
-        let whole = self.offset.0 == 0 && self.range(capacity).0 + self.align.0 > capacity.0;
-        self.draws_evenly() && self.reads() < 1.0 && self.cold_read_ratio.is_none() && whole
+    /// Whether its writes, if it has any, come to every `unit` of their range with the same probability at any time.
+    pub(super) fn draws_evenly(&self, unit: Bytes) -> bool {
+        let align = self.alignment();
+        matches!(self.rw, Rw::RandWrite | Rw::RandRw)
+            && self.random_distribution == Distribution::Random
+            && (align <= unit || self.bs.are_multiples_of(align))
     }
 
     /// The bytes that one copy of this job covers on a device of `capacity`.
     pub(super) fn range(&self, capacity: Bytes) -> Bytes {
         let rest = capacity.0.saturating_sub(self.offset.0) / u64::from(self.numjobs.max(1));
-        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 { rest / self.align.0.max(1) * self.align.0 } else { rest }))
+        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 { rest / self.alignment().0.max(1) * self.alignment().0 } else { rest }))
     }
 
     /// Which parameter of the job whose keys stand in `section` cannot be met.
@@ -115,12 +117,12 @@ impl Generator {
         share("read_ratio", self.read_ratio.0)?;
         share("cold_read_ratio", self.cold_read_ratio.map_or(0.0, |cold| cold.0))?;
         refuse(
-            self.align.0 == 0 || self.align > LARGEST_REQUEST,
+            self.alignment().0 == 0 || self.alignment() > LARGEST_REQUEST,
             "align",
-            format!("{} is no alignment", self.align),
+            format!("{} is no alignment", self.alignment()),
             "choose from 1B to 1GiB; \"1B\" lets requests start at any byte",
         )?;
-        if let Some((problem, remedy)) = self.bs.refusal(self.align) {
+        if let Some((problem, remedy)) = self.bs.refusal(self.alignment()) {
             refuse(true, "bs", problem, remedy)?;
         }
         refuse(self.numjobs == 0, "numjobs", "is no job".into(), "choose at least 1")?;
@@ -137,7 +139,7 @@ impl Generator {
             },
             "choose a smaller footprint, or \"none\" for the whole device",
         )?;
-        let most = self.bs.bounds(self.align).1;
+        let most = self.bs.bounds(self.alignment()).1;
         refuse(
             most > range,
             "bs",
@@ -218,7 +220,7 @@ impl Generator {
 
     /// What is written of a range, under a cold-read ratio.
     pub(super) fn written_bytes(&self, range: Bytes) -> Bytes {
-        Bytes((range.0 as f64 * self.written.0) as u64 / self.align.0 * self.align.0)
+        Bytes((range.0 as f64 * self.written.0) as u64 / self.alignment().0 * self.alignment().0)
     }
 }
 

@@ -68,13 +68,13 @@ impl Past for PastOfGenerator {
         joined
     }
 
-    fn is_uniform(&self, filled: Bytes) -> bool {
+    fn is_uniform(&self, filled: Bytes, unit: Bytes) -> bool {
         let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= SAME_RANGE * filled.0 as f64;
         // Phases write in streams, unless they write nothing.
         self.workload.phases.as_ref().is_none_or(|phases| phases.written().is_empty())
             && self.changing().all(|job| {
                 let range = self.range_of(job);
-                job.draws_evenly() && near(range.start, 0) && near(range.end, filled.0)
+                job.draws_evenly(unit) && near(range.start, 0) && near(range.end, filled.0)
             })
     }
 }
@@ -105,9 +105,6 @@ impl Source for Generated {
     fn past(&self) -> Option<&dyn Past> {
         self.past.as_deref().map(|past| past as &dyn Past)
     }
-    fn overwrites_evenly(&self) -> bool {
-        self.source.overwrites_evenly()
-    }
     fn counts(&self) -> ReadCounts {
         self.source.counts()
     }
@@ -126,7 +123,7 @@ mod tests {
     #[test]
     fn only_random_writes_of_all_that_holds_data_are_uniform() {
         let random = "workload.rw=randwrite";
-        let uniform = |words: &[&str], filled: u64| past(words).is_uniform(Bytes(filled));
+        let uniform = |words: &[&str], filled: u64| past(words).is_uniform(Bytes(filled), Bytes(4 << 10));
         assert!(uniform(&[random], 8 * GIB));
         assert!(uniform(&["workload.rw=randrw", "workload.footprint=4GiB"], 4 * GIB));
         assert!(uniform(&["workload.rw=randread", "workload.footprint=1GiB"], 8 * GIB), "nothing is written");
@@ -135,6 +132,11 @@ mod tests {
         assert!(!uniform(&[random, "workload.footprint=7GiB"], 8 * GIB));
         assert!(!uniform(&[random, "workload.offset=1GiB"], 8 * GIB));
         assert!(!uniform(&[random, "workload.random_distribution=zipf:0.9"], 8 * GIB));
+        assert!(uniform(&[random, "workload.bs=4KiB"], 8 * GIB), "the preset's requests are aligned to their size");
+        assert!(uniform(&[random, "workload.bs=4KiB", "workload.align=512B"], 8 * GIB), "less than a unit");
+        assert!(uniform(&[random, "workload.bs=8KiB/50:16KiB/50"], 8 * GIB));
+        assert!(!uniform(&[random, "workload.bs=4KiB", "workload.align=16KiB"], 8 * GIB), "three units of four are left out");
+        assert!(!uniform(&["workload.rw=randrw", "workload.cold_read_ratio=0.5"], 8 * GIB));
         assert!(!uniform(&["workload.rw=write"], 8 * GIB));
         assert!(!uniform(&["workload.rw=randtrim"], 8 * GIB));
     }

@@ -342,7 +342,7 @@ impl Phases {
             let wrong = longest > 366 * 86_400_000_000_000;
             refuse(wrong, format!("gap.{name}.quantiles"), problem, "choose from 0ns to a year")?;
         }
-        self.kinds.iter().try_for_each(|(name, kind)| kind.check(name, generator.align))?;
+        self.kinds.iter().try_for_each(|(name, kind)| kind.check(name, generator.alignment()))?;
         self.bursts.iter().try_for_each(|(name, burst)| self.check_burst(name, burst))?;
         self.phases.iter().try_for_each(|(name, phase)| self.check_phase(name, phase))
     }

@@ -18,6 +18,35 @@ pub enum Sizes {
     Mean(Bytes),
 }
 
+/// What requests start at multiples of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    /// Of the smallest size of requests, as with fio: random requests of one size cover every address.
+    SmallestRequest,
+    /// Of so many bytes.
+    Of(Bytes),
+}
+
+impl Value for Alignment {
+    fn expects() -> String {
+        "a size with its unit, such as \"4KiB\", or \"bs\", the smallest size of requests".into()
+    }
+
+    fn read(scalar: &Scalar) -> Option<Alignment> {
+        match scalar {
+            Scalar::Text(text) if text == "bs" => Some(Alignment::SmallestRequest),
+            _ => Bytes::read(scalar).map(Alignment::Of),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Alignment::SmallestRequest => Scalar::Text("bs".into()),
+            Alignment::Of(bytes) => bytes.write(),
+        }
+    }
+}
+
 /// The largest size of `Sizes::Mean`, in means.
 const LONGEST: u64 = 16;
 
@@ -67,6 +96,24 @@ fn size(text: &str) -> Option<Bytes> {
 }
 
 impl Sizes {
+    /// What an alignment is, in bytes: sizes that only have a mean are multiples of 4 KiB.
+    pub(super) fn aligned(&self, alignment: Alignment) -> Bytes {
+        match alignment {
+            Alignment::Of(bytes) => bytes,
+            Alignment::SmallestRequest => self.bounds(Bytes::from_kib(4)).0,
+        }
+    }
+
+    /// Whether requests at random multiples of that cover all addresses alike.
+    pub(super) fn are_multiples_of(&self, align: Bytes) -> bool {
+        let whole = |size: &Bytes| size.0.is_multiple_of(align.0);
+        match self {
+            Sizes::Fixed(size) => whole(size),
+            Sizes::Mean(_) => true,
+            Sizes::Split(parts) => parts.iter().all(|(size, _)| whole(size)),
+        }
+    }
+
     /// The smallest and the largest size.
     pub(super) fn bounds(&self, align: Bytes) -> (Bytes, Bytes) {
         match self {

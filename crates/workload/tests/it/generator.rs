@@ -6,7 +6,7 @@ use crate::common::drain;
 use proptest::prelude::*;
 use units::value::{Scalar, Value};
 use units::{Bytes, Document, Fraction, Span, Time};
-use workload::{Arrivals, Distribution, Generator, Op, Request, Rw, Sizes, Workload, presets};
+use workload::{Alignment, Arrivals, Distribution, Generator, Op, Request, Rw, Sizes, Workload, presets};
 
 const CAPACITY: Bytes = Bytes(1 << 30);
 /// Room for every preset.
@@ -53,7 +53,7 @@ fn read_ratio_is_the_share_of_reads() {
 
 #[test]
 fn random_addresses_cover_the_footprint_evenly() {
-    let generator = Generator { align: Bytes(16 << 10), footprint: Some(Bytes(100 << 20)), ..plain() };
+    let generator = Generator { align: Alignment::Of(Bytes(16 << 10)), footprint: Some(Bytes(100 << 20)), ..plain() };
     let mut tenths = [0u32; 10];
     for request in requests(&generator, 1) {
         tenths[(request.offset.0 / (10 << 20)) as usize] += 1;
@@ -67,7 +67,7 @@ fn zipf_sets_how_often_the_most_popular_address_is_met() {
         let generator = Generator {
             requests: 1_000_000,
             random_distribution: Distribution::Zipf(theta),
-            align: Bytes(16 << 10),
+            align: Alignment::Of(Bytes(16 << 10)),
             footprint: Some(Bytes(16 << 20)),
             ..plain()
         };
@@ -98,7 +98,7 @@ fn sequential_requests_follow_each_other_and_wrap() {
     for (i, request) in requests(&generator, 1).iter().enumerate() {
         assert_eq!(request.offset.0, i as u64 % 128 * 8192);
     }
-    let dense = requests(&Generator { align: Bytes(1), ..generator }, 1);
+    let dense = requests(&Generator { align: Alignment::Of(Bytes(1)), ..generator }, 1);
     assert_eq!(dense[7].offset.0, 7 * 6144);
     let ends = dense.iter().map(|request| request.offset.0 + request.bytes.0).max().unwrap();
     assert!(ends <= 1 << 20 && ends > (1 << 20) - 6144);
@@ -108,13 +108,13 @@ fn sequential_requests_follow_each_other_and_wrap() {
 fn size_and_align_shape_every_request() {
     for rw in [Rw::RandRw, Rw::Read, Rw::RandTrim] {
         for (size, align) in [(4096, 4096), (512, 8192), (16_384, 4096)] {
-            let generator = Generator { rw, bs: Sizes::Fixed(Bytes(size)), align: Bytes(align), ..plain() };
+            let generator = Generator { rw, bs: Sizes::Fixed(Bytes(size)), align: Alignment::Of(Bytes(align)), ..plain() };
             for request in requests(&generator, 1) {
                 assert_eq!((request.bytes.0, request.offset.0 % align), (size, 0));
                 assert!(request.offset.0 + size <= CAPACITY.0);
             }
         }
-        let generator = Generator { rw, bs: Sizes::Fixed(Bytes(1000)), align: Bytes(1), ..plain() };
+        let generator = Generator { rw, bs: Sizes::Fixed(Bytes(1000)), align: Alignment::Of(Bytes(1)), ..plain() };
         let unaligned = requests(&generator, 1).iter().filter(|request| request.offset.0 % 4096 != 0).count();
         assert!(unaligned > 90_000, "{rw:?}: {unaligned}");
     }
@@ -238,7 +238,7 @@ fn split_sizes_have_their_shares_and_stay_in_the_footprint() {
 #[test]
 fn a_mean_size_is_met_with_multiples_of_the_alignment() {
     for (mean, align) in [(4096, 4096), (9 << 10, 4096), (54 << 10, 4096), (3500, 512), (1 << 20, 4096)] {
-        let generator = Generator { bs: Sizes::Mean(Bytes(mean)), align: Bytes(align), requests: 400_000, ..plain() };
+        let generator = Generator { bs: Sizes::Mean(Bytes(mean)), align: Alignment::Of(Bytes(align)), requests: 400_000, ..plain() };
         let all = requests(&generator, 1);
         let found = all.iter().map(|request| request.bytes.0 as f64).sum::<f64>() / all.len() as f64;
         assert!((found / mean as f64 - 1.0).abs() < 0.01, "{found} for {mean}");
@@ -680,28 +680,4 @@ fn jobs_go_on_where_more_requests_are_asked_for_and_are_limited_in_number() {
     let many =
         read("[workload]\nnumjobs = 1025\n").unwrap().source(Bytes(1 << 40), 1).map(|_| ()).unwrap_err().to_string();
     assert!(many.contains("workload.numjobs: makes 1025 jobs, and a workload has 1024 at most"), "{many}");
-}
-
-/// Only what a drive meets everywhere and at all times with the same probability is even.
-#[test]
-fn a_source_knows_whether_it_overwrites_evenly() {
-    let evenly = |words: &[&str]| {
-        let source = presets::get("default", words).unwrap().source(Bytes::from_kib(4 << 10), 1).unwrap();
-        source.overwrites_evenly()
-    };
-    assert!(evenly(&["workload.rw=randwrite"]));
-    assert!(evenly(&["workload.rw=randrw", "workload.bs=4KiB", "workload.iodepth=4", "workload.footprint=4MiB"]));
-    for words in [
-        &["workload.rw=randread"][..],
-        &["workload.rw=randrw", "workload.read_ratio=1.0"],
-        &["workload.rw=write"],
-        &["workload.rw=randtrim"],
-        &["workload.rw=randwrite", "workload.random_distribution=zipf:0.9"],
-        &["workload.rw=randwrite", "workload.offset=4KiB"],
-        &["workload.rw=randwrite", "workload.footprint=2MiB"],
-        &["workload.rw=randwrite", "workload.numjobs=2"],
-        &["workload.rw=randrw", "workload.cold_read_ratio=0.5"],
-    ] {
-        assert!(!evenly(words), "{words:?}");
-    }
 }
