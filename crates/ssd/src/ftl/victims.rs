@@ -6,7 +6,7 @@ use schemes::{Collection, Pacing, Price};
 
 use super::Ftl;
 use super::ageing::AgeClock;
-use super::relocation::Relocation;
+use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::observe::stats::relocation_causes;
 
