@@ -79,7 +79,7 @@ class Mutant:
     name: str
     edits: tuple[Edit, ...]
     target: str
-    """`lib`, or a file of crates/ssd/tests."""
+    """`lib`, or a folder of crates/ssd/tests."""
     test: str
     says: str
 

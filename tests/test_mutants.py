@@ -24,14 +24,14 @@ def test_every_mutant_has_its_place() -> None:
     assert sum("ftl/" in mutant.edits[0].file for mutant in mutants) >= 10
     assert len({mutant.name for mutant in mutants}) == len(mutants)
     for mutant in mutants:
-        file = {"lib": "src", "it": "tests/it"}[mutant.target]
+        file = "src" if mutant.target == "lib" else f"tests/{mutant.target}"
         words = mutant.test.split("::")
         of = [word for word in words[:-1] if word != "tests"]
         assert f"fn {words[-1]}(" in (ROOT / "crates/ssd" / file / "/".join(of)).with_suffix(".rs").read_text(), mutant
 
 
 def mutant(*edits: Edit) -> Mutant:
-    return Mutant("a slip", edits, "it", "some::test", "")
+    return Mutant("a slip", edits, "writes", "some::test", "")
 
 
 def test_mutants_are_planted_side_by_side_and_a_text_that_has_changed_is_named() -> None:

@@ -71,7 +71,7 @@ def test_every_refused_combination_is_listed(in_page: Callable[[str, str, str], 
     in_page(
         "refused.md", "refused", "\n".join(["| device and settings | refused | help |", "|---|---|---|", *rows, ""])
     )
-    source = (ROOT / "crates/ssd/src/config/together.rs").read_text()
+    source = (ROOT / "crates/ssd/src/config/combinations.rs").read_text()
     refused = set(re.findall(r'refuse\(\s*"([a-z]+\.\w+)"', source)) | set(re.findall(r'\(\s*"([a-z]+\.\w+)",', source))
     assert len(refused) > 10
     assert refused <= keys

@@ -553,7 +553,7 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
         "reo.device.table2": Measured(sum(entries), note=f"{raw / 1e9:.0f} GB of flash"),
         "reo.tbers.equation": Measured(
             number((erases["took_ns"] - erases["equation_ns"]).abs().max()),
-            note="REO at other P/E counts: crates/ssd/tests/it/erasing.rs",
+            note="REO at other P/E counts: crates/ssd/tests/writes/erasing.rs",
         ),
         "reo.m_ispe.formula": Measured(int(wrong["blocks"].sum())),
         "reo.dpes.limit": Measured(3000, note="by construction: given to the scheme, as section 7.1 gives it"),

@@ -4,20 +4,13 @@
 //! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
 //! their lines are the same. No name of a key or a statistic goes into a digest.
 
-#[path = "../tests/it/common/files.rs"]
-mod files;
-#[path = "../tests/it/common/soak.rs"]
-mod soak;
-#[path = "../tests/it/common/watcher.rs"]
-mod watcher;
-
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use soak::{Case, Verdict};
 use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
+use testing::soak::{self, Case, Verdict};
 use units::Time;
 
 fn main() -> ExitCode {

@@ -2,12 +2,13 @@
 //! out into what the simulation needs.
 //!
 //! A section is a file: its keys, what they mean, their defaults, and the check of what it says by itself.
-//! `together.rs` checks sections against one another, and [`Plan`] is what follows from all of them.
+//! `combinations.rs` checks sections against one another, and [`Plan`] is what follows from all of them.
 
 mod age;
 mod buffer;
 mod bus;
 mod chip_model;
+mod combinations;
 mod ecc;
 mod energy;
 mod erase;
@@ -15,7 +16,6 @@ mod faults;
 mod ftl;
 mod gc;
 mod host;
-mod idle;
 mod mapping;
 mod modes;
 mod plan;
@@ -27,8 +27,8 @@ mod schedule;
 mod slc;
 mod space;
 mod thermal;
-mod together;
 mod wear;
+mod without_effect;
 
 use nand::{Chip, Geometry};
 use units::ConfigError;

@@ -13,10 +13,10 @@ use super::Config;
 use super::Raid;
 use super::bus::PageTime;
 use super::chip_model::Decoding;
+use super::combinations;
 use super::modes::SlcPlan;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
-use super::together;
 use crate::lifetime::Eraser;
 use crate::phases::Phases;
 use crate::write_class::WriteClass;
@@ -210,7 +210,7 @@ impl Config {
             section.check(&layout).map_err(in_section(section.name()))?;
         }
         let phases = self.phases();
-        together::check(self, &layout, &timings).map_err(dotted)?;
+        combinations::check(self, &layout, &timings).map_err(dotted)?;
         let unit_of_map = self.mapping.unit_of(&layout);
         let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
@@ -222,7 +222,7 @@ impl Config {
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
         if model.is_some() {
-            together::check_modelled(self, &timings).map_err(dotted)?;
+            combinations::check_modelled(self, &timings).map_err(dotted)?;
         }
         let eraser = self.eraser(&layout, model.as_deref())?;
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;

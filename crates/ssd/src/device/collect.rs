@@ -17,7 +17,7 @@ use crate::config::{EraseWhen, Reclaim};
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
-use crate::ftl::relocation::Relocation;
+use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::write_class::WriteClass;

@@ -6,7 +6,7 @@ use units::{Span, Temperature};
 
 use super::Device;
 use crate::error::RunError;
-use crate::ftl::relocation::Relocation;
+use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 

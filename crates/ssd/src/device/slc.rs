@@ -10,7 +10,7 @@ use super::Device;
 use crate::arena::{CommandId, OpId};
 use crate::config::{Full, Placement};
 use crate::flash::QueueId;
-use crate::ftl::relocation::Relocation;
+use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::write_class::WriteClass;

@@ -9,7 +9,7 @@ use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
 use super::attempt::{Attempt, Step};
-use super::layer::FlashAt;
+use super::backend::FlashAt;
 use super::op::PageOp;
 use super::queues::QueueId;
 use super::state::Pick;

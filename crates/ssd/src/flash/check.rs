@@ -4,7 +4,7 @@ use nand::{ChannelId, DieId};
 use units::{Id as _, PerId, Time};
 
 use super::attempt::{Attempt, Step};
-use super::layer::{Flash, FlashView};
+use super::backend::{Flash, FlashView};
 use super::queues::planes;
 use super::state::DieState;
 use crate::observe::probe::{Event, Probe};

@@ -4,7 +4,7 @@ use nand::ChannelId;
 use units::{Span, Time};
 
 use super::attempt::{Attempt, Step};
-use super::layer::FlashAt;
+use super::backend::FlashAt;
 use super::op::PageOp;
 use super::read::ReadEnd;
 use crate::arena::AttemptId;

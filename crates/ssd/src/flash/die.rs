@@ -11,8 +11,8 @@ use nand::DieId;
 use schemes::Class;
 use units::Time;
 
+use super::backend::{FlashAt, FlashView};
 use super::channel::Channel;
-use super::layer::{FlashAt, FlashView};
 use super::op::{Owner, PageOp};
 use super::queues::{QueueId, Ranks};
 use super::state::{Active, DieState, Ended, Pick, Program};

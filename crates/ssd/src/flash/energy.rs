@@ -8,7 +8,7 @@ use nand::{ChannelId, DieId};
 use schemes::Class;
 use units::Time;
 
-use super::layer::{FlashAt, FlashView};
+use super::backend::{FlashAt, FlashView};
 use super::state::{Pick, Precedence};
 use crate::config::Plan;
 use crate::core::Marks;

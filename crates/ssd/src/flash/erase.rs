@@ -5,7 +5,7 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 
 use units::Span;
 
-use super::layer::FlashAt;
+use super::backend::FlashAt;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Work};
 use crate::observe::probe::Probe;

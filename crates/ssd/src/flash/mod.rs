@@ -15,7 +15,7 @@
 //! | `retry.rs` | what becomes of a sensed page: predictions, and which reference is next |
 //! | `references.rs` | what is remembered of references that read pages |
 //! | `channel.rs` | a channel: its bus, its ECC engine |
-//! | `layer.rs` | all of it as one |
+//! | `backend.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
 //! | `outage.rs` | the power is cut |
 //! | `decoder.rs` | ECC engines |
@@ -27,6 +27,7 @@
 //! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
 mod attempt;
+mod backend;
 mod budget;
 mod bus;
 mod channel;
@@ -37,7 +38,6 @@ mod energy;
 mod erase;
 mod faults;
 mod heat;
-mod layer;
 pub(crate) mod op;
 mod outage;
 mod program;
@@ -50,8 +50,8 @@ mod sense;
 mod state;
 mod suspend;
 
+pub(crate) use backend::{Flash, FlashAt, FlashView};
 pub(crate) use bus::Begun;
-pub(crate) use layer::{Flash, FlashAt, FlashView};
 pub(crate) use outage::Interrupted;
 pub(crate) use queues::{QueueId, planes};
 pub(crate) use state::Ended;

@@ -3,8 +3,8 @@
 use nand::{DieId, PlaneId};
 use units::Time;
 
+use super::backend::{Flash, FlashAt};
 use super::channel::Channel;
-use super::layer::{Flash, FlashAt};
 use super::state::{Active, DieState};
 use crate::arena::OpId;
 use crate::config::Plan;

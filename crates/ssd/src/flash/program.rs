@@ -4,7 +4,7 @@ use nand::{Address, DieId, PassOrder};
 use schemes::Class;
 use units::Span;
 
-use super::layer::FlashAt;
+use super::backend::FlashAt;
 use super::op::Owner;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};

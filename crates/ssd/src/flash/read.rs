@@ -16,7 +16,7 @@ use schemes::{Class, Known, ReadReference};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate, Step};
-use super::layer::FlashAt;
+use super::backend::FlashAt;
 use super::op::{Owner, PageData, PageOp};
 use super::queues::QueueId;
 use crate::arena::{AttemptId, OpId};

@@ -12,7 +12,7 @@ use schemes::{Failed, Fine, Next, ReadReference, Sensing, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate};
-use super::layer::{FlashAt, FlashView};
+use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
 use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
 use super::references::Similar;

@@ -2,7 +2,7 @@
 
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
-use super::layer::{FlashAt, FlashView};
+use super::backend::{FlashAt, FlashView};
 use super::op::Owner;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};

@@ -4,7 +4,7 @@ use nand::{DieId, PlaneReads};
 use units::{Ppn, Span};
 
 use super::attempt::{Attempt, Step};
-use super::layer::{FlashAt, FlashView};
+use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;

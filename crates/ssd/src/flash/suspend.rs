@@ -7,7 +7,7 @@ use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Ppn, Span, Time};
 
-use super::layer::{FlashAt, FlashView};
+use super::backend::{FlashAt, FlashView};
 use super::queues::{QueueSet, USER_READS};
 use super::state::{Active, Pick, Work};
 use crate::config::Config;

@@ -3,7 +3,7 @@
 
 use units::{Id, Lpn};
 
-use super::places::Places;
+use super::group_table::Places;
 use crate::arena::FetchId;
 use crate::config::{MapTable, Plan, Sharing};
 use crate::persist::{state, stored};

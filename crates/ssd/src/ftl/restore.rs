@@ -6,7 +6,7 @@ use units::{Lpn, Ppn};
 use super::blocks::FoundBlocks;
 use super::cmt::CachedMap;
 use super::map::{Entry, Map};
-use super::relocation::Relocation;
+use super::relocator::Relocation;
 use super::{Ftl, all_pages};
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;

@@ -3,7 +3,7 @@
 //!
 //! A plane of the drive is played by counts alone: how many pages of each block are valid, not which. A page of the host makes a
 //! valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers, SYSTOR'12 section 3); blocks are
-//! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `relocate.rs` and `allocation.rs`.
+//! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `victims.rs` and `allocation.rs`.
 //! Its clock is that of a die that never rests: a step is a program, of host data or of relocated data. So the states that are
 //! taken from it at random steps are weighted by time, as a renewal process is seen at a random time. A load that leaves dies idle
 //! sees fewer collections: a run plays the load itself until those that were under way at the start have ended (`run/settling.rs`).

@@ -11,7 +11,7 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
 use super::ageing::AgeClock;
-use super::relocation::Relocation;
+use super::relocator::Relocation;
 use super::{Ftl, Location};
 use crate::config::{EraseWhen, Full, Placement, Plan, SlcCache};
 use crate::observe::stats::{Victims, relocation_causes};

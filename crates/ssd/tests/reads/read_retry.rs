@@ -1,0 +1,344 @@
+//! Read-retry to the nanosecond: asplos21 Eq. 2 to 5 on a drive in which nothing else takes time, and what must hold of
+//! any retry.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ssd::{Config, Device};
+use testing::one_plane;
+use units::{Bytes, Stream, Time};
+use workload::{Op, Request};
+
+const PAGE: u64 = 16_384;
+const SENSES: [u64; 3] = [2, 3, 2];
+const T_DMA: u64 = 16_000;
+const T_ECC: u64 = 20_000;
+const T_SET: u64 = 1_000;
+const T_RST: u64 = 5_000;
+/// 10 of the 24 us of tPRE.
+const CUT: u64 = 10_000;
+
+fn tr(kind: usize) -> u64 {
+    SENSES[kind] * 39_000
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    // Tests run side by side: each has files of its own.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("ssdlab-{}-{count}-{name}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A chip of which every page needs so many steps, of a table of forty.
+fn needing(steps: u64) -> String {
+    let path =
+        file(&format!("steps-{steps}.csv"), &format!("pec,months,steps,pages\n0,0,{steps},1\n90000,1000,40,1\n"));
+    format!("chip.model={}", path.display())
+}
+
+fn config(settings: &[&str]) -> Config {
+    let mut config = one_plane();
+    let rpt = file("rpt.csv", &format!("pec,months,cut\n100000,1200,{}\n", CUT as f64 / 24_000.0));
+    let rpt = format!("read.rpt={}", rpt.display());
+    for word in [
+        "geometry.pages=12",
+        "ftl.over_provisioning=1.0",
+        "chip.t_read=none",
+        "chip.senses=[2,3,2]",
+        "chip.t_pre=24us",
+        "chip.t_eval=5us",
+        "chip.t_disch=10us",
+        "chip.t_set=1us",
+        "chip.t_rst=5us",
+        "chip.program_unit=page",
+        "chip.cache_read=false",
+        "chip.cache_program=false",
+        "bus.bandwidth=none",
+        "bus.t_dma=16us",
+        "bus.t_command=0us",
+        "bus.transfer=page",
+        "ecc.t_decode=20us",
+        "host.t_submit=0us",
+        "host.t_complete=0us",
+        "host.link_bandwidth=1000GB/s",
+        "buffer.dram_bandwidth=1000GB/s",
+        "age.fill=0.5",
+        &rpt,
+    ]
+    .iter()
+    .chain(settings)
+    {
+        config.set(word).unwrap();
+    }
+    config
+}
+
+fn scheme(name: &str) -> Vec<String> {
+    schemes::presets::words(name).unwrap()
+}
+
+fn with(name: &str, settings: &[&str]) -> Config {
+    let words = scheme(name);
+    let all: Vec<&str> = settings.iter().copied().chain(words.iter().map(String::as_str)).collect();
+    config(&all)
+}
+
+fn read(time: u64, page: u64) -> Request {
+    Request::new(Time(time), Op::Read, Bytes(page * PAGE), Bytes(PAGE))
+}
+
+/// Latencies of reads (time, page), in order of submission, and the device afterwards.
+fn play(config: &Config, reads: &[(u64, u64)]) -> (Vec<u64>, Device) {
+    let mut device = Device::new(config, 1).unwrap();
+    for (time, page) in reads {
+        device.submit(read(*time, *page)).unwrap();
+    }
+    let mut found = vec![0; reads.len()];
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        for completion in device.take_completions() {
+            found[completion.id as usize] = completion.latency().0;
+            assert!(!completion.uncorrectable);
+        }
+        device.check().unwrap();
+    }
+    device.flush().unwrap();
+    device.check().unwrap();
+    (found, device)
+}
+
+/// What a page takes through DRAM and link: next to nothing.
+const MOVE: u64 = 2 * 17;
+
+#[test]
+fn lone_reads_take_what_the_equations_say() {
+    for steps in 0..=25u64 {
+        let model = needing(steps);
+        for (kind, senses) in SENSES.into_iter().enumerate() {
+            let rest = T_DMA + T_ECC;
+            let (full, short) = (tr(kind), tr(kind) - senses * CUT);
+            // Eq. 2: tREAD = tR + tDMA + tECC + tRETRY.
+            let retry = |name: &str| match (steps, name) {
+                (0, _) => 0,
+                (n, "baseline") => n * (full + rest),     // Eq. 3
+                (n, "pr2") => n * full + rest,            // Eq. 4
+                (n, "ar2") => T_SET + n * (short + rest), // Eq. 5 without PR2
+                (n, "pnar2") => T_SET + n * short + rest, // Eq. 5
+                _ => unreachable!(),
+            };
+            let mut latencies = Vec::new();
+            for name in ["baseline", "pr2", "ar2", "pnar2"] {
+                let (found, device) = play(&with(name, &[&model]), &[(0, kind as u64)]);
+                assert_eq!(found[0], full + rest + retry(name) + MOVE, "{name}, {steps} steps, page {kind}");
+                assert_eq!(device.counters().retry_steps, steps, "{name}");
+                latencies.push(found[0]);
+            }
+            assert!(latencies[1] <= latencies[0], "PR2 never makes a lone read slower");
+        }
+    }
+}
+
+#[test]
+fn the_die_is_busy_after_the_data_has_left() {
+    let model = needing(5);
+    for (name, busy) in [("baseline", 0), ("pr2", T_RST), ("ar2", T_SET), ("pnar2", T_RST + T_SET)] {
+        let config = with(name, &[&model]);
+        let alone = play(&config, &[(0, 0)]).0[0];
+        // A read that comes while the first is retried waits for its end, and for the reset and SET FEATURE.
+        let (found, device) = play(&config, &[(0, 0), (300_000, 3)]);
+        assert_eq!(found[0], alone, "{name}");
+        assert_eq!(300_000 + found[1], (alone - MOVE) + busy + alone, "{name}");
+        let counters = device.counters();
+        assert_eq!(counters.speculative_senses, if busy >= T_RST { 2 } else { 0 }, "{name}");
+        // The sense in vain began when the last step was sensed, and was reset when that was decoded.
+        let wasted = 2 * (T_DMA + T_ECC + T_RST);
+        assert_eq!(counters.speculative_ns, if busy >= T_RST { wasted } else { 0 }, "{name}");
+        assert_eq!(counters.set_features, if name.contains("ar2") { 4 } else { 0 }, "{name}");
+    }
+}
+
+#[test]
+fn another_reads_retries_wait_whatever_came_between() {
+    // A's first retry begins 114 us after its beginning. At 113 us B's first sense of the plane slips in before it; B's retries
+    // begin when A has ended all the same. At 115 us B does not begin before.
+    let (steps, page) = (20, tr(0) + T_DMA + T_ECC);
+    let model = needing(steps);
+    for (name, short, pipelined) in
+        [("baseline", 0, false), ("pr2", 0, true), ("ar2", 2 * CUT, false), ("pnar2", 2 * CUT, true)]
+    {
+        let set = if short > 0 { T_SET } else { 0 };
+        let retries = match pipelined {
+            false => set + steps * (page - short),
+            true => set + steps * (tr(0) - short) + T_DMA + T_ECC,
+        };
+        let busy = set + if pipelined { T_RST } else { 0 };
+        let config = with(name, &[&model]);
+        let (found, device) = play(&config, &[(0, 0), (113_000, 3)]);
+        // B's page leaves the page register before A's goes on.
+        let a = 113_000 + tr(0) + T_DMA + retries;
+        // The timing is set back between them; B's first sense has been decoded long since.
+        assert_eq!(found, [a + MOVE, a + busy + retries - 113_000 + MOVE], "{name}");
+        assert_eq!(device.counters().retry_steps, 2 * steps, "{name}");
+        let (found, _) = play(&config, &[(0, 0), (115_000, 3)]);
+        let a = page + retries;
+        assert_eq!(found, [a + MOVE, a + busy + page + retries - 115_000 + MOVE], "{name}");
+    }
+}
+
+#[test]
+fn a_step_that_cannot_leave_holds_up_the_next() {
+    // Decoding takes longer than sensing, and the engine holds one page: steps leave one by one.
+    let model = needing(6);
+    let slow = ["ecc.t_decode=300us", "ecc.decoders=1", "ecc.buffer=1", model.as_str()];
+    let (found, device) = play(&with("pr2", &slow), &[(0, 0)]);
+    assert_eq!(found[0], 2 * tr(0) + 7 * (T_DMA + 300_000) + MOVE);
+    // One step waited in each register.
+    assert_eq!(device.counters().speculative_senses, 2);
+}
+
+#[test]
+fn an_operation_that_ranks_better_goes_between_the_steps() {
+    // Under user-first a host read passes the retries of the drive's own reads; both are read all the same.
+    let model = needing(8);
+    for name in ["baseline", "pnar2"] {
+        let settings = [
+            "schedule.order=user-first",
+            "age.fill=1.0",
+            "age.precondition=closed-form",
+            "gc.idle=10us",
+            "gc.idle_stop=20",
+            &model,
+        ];
+        let alone = play(&with(name, &[&model]), &[(0, 0)]).0[0];
+        let config = with(name, &settings);
+        let reads: Vec<(u64, u64)> = (0..200).map(|index| (1_000_000 + index * 4_000_000, index % 300)).collect();
+        let (found, device) = play(&config, &reads);
+        assert!(device.counters().pages_relocated.iter().sum::<u64>() > 50, "collection goes on");
+        // At most a sense, a program or an erase, and both changes of timing lie before each of its steps.
+        let worst = *found.iter().max().unwrap();
+        assert!(worst < 9 * alone + 3_500_000, "{name}: {worst} for {alone}");
+        // Each is read with its eight steps.
+        assert_eq!(device.counters().retry_steps, 8 * device.counters().pages_read, "{name}");
+    }
+}
+
+/// Random reads and writes; what completes, by request, and the device.
+fn load(config: &Config, requests: u64, mean_gap: u64) -> (Vec<(u64, u64, bool)>, Device) {
+    let mut device = Device::new(config, 1).unwrap();
+    let draws = Stream::new(5, "retry load");
+    let mut time = 0;
+    for index in 0..requests {
+        time += draws.below(4 * index, 2 * mean_gap);
+        let op = if draws.below(4 * index + 1, 5) == 0 { Op::Write } else { Op::Read };
+        let pages = device.capacity().0 / PAGE / 2;
+        let offset = Bytes(draws.below(4 * index + 2, pages) * PAGE);
+        let bytes = Bytes((1 + draws.below(4 * index + 3, 3)) * PAGE);
+        device.submit(Request::new(Time(time), op, offset, bytes)).unwrap();
+    }
+    device.flush().unwrap();
+    device.check().unwrap();
+    let mut all: Vec<(u64, u64, bool)> =
+        device.take_completions().map(|done| (done.id, done.latency().0, done.uncorrectable)).collect();
+    all.sort_unstable();
+    assert_eq!(all.len() as u64, requests);
+    (all, device)
+}
+
+const BUSY: &[&str] = &[
+    "geometry.channels=2",
+    "geometry.planes=2",
+    "chip.plane_reads=lockstep",
+    "chip.program_loops=5",
+    "chip.t_prog=none",
+    "chip.t_program_pulse=60us",
+    "chip.t_program_verify=20us",
+    "schedule.suspend_program=inter-phase",
+    "buffer.size=1MiB",
+];
+const ALL: [&str; 7] = ["baseline", "pr2", "ar2", "pnar2", "pso", "pso-pnar2", "norr"];
+
+#[test]
+fn without_retries_all_schemes_are_one() {
+    let first = load(&with("baseline", BUSY), 3_000, 100_000).0;
+    for name in ALL {
+        assert_eq!(load(&with(name, BUSY), 3_000, 100_000).0, first, "{name}");
+    }
+    // A fresh chip needs none either.
+    let fresh: Vec<&str> = BUSY.iter().copied().chain(["chip.model=tlc48"]).collect();
+    for name in ALL {
+        assert_eq!(load(&with(name, &fresh), 3_000, 100_000).0, first, "{name}");
+    }
+}
+
+#[test]
+fn schemes_need_the_steps_that_they_should() {
+    let aged: Vec<&str> = BUSY
+        .iter()
+        .copied()
+        // A chip whose young pages need no retry: all that are retried are old.
+        .chain(["chip.model=tlc48-reo", "age.pec=2000", "age.retention=12mo", "read.rpt=none", "geometry.blocks=256"])
+        .collect();
+    let mean = |name: &str| {
+        let device = load(&with(name, &aged), 6_000, 2_000_000).1;
+        let counters = device.counters();
+        assert_eq!((counters.pages_unreadable, counters.reads_repeated), (0, 0), "{name}");
+        counters.retry_steps as f64 / counters.pages_retried as f64
+    };
+    let table = mean("baseline");
+    assert!((18.5..21.0).contains(&table), "{table}");
+    for name in ["pr2", "ar2", "pnar2"] {
+        assert!((mean(name) - table).abs() < 0.1, "{name}");
+    }
+    // PSO: asplos21 section 3.1.
+    for name in ["pso", "pso-pnar2"] {
+        let saved = 1.0 - mean(name) / table;
+        assert!((0.64..0.76).contains(&saved), "{name} saves {saved}");
+    }
+    assert!((mean("baseline,next=oracle") - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_retry_that_fails_with_reduced_timing_is_repeated_with_the_default_one() {
+    let aged = [
+        "chip.model=tlc48",
+        "age.pec=2000",
+        "age.retention=12mo",
+        "read.rpt=none",
+        "geometry.pages=576",
+        "ftl.over_provisioning=1.0",
+    ];
+    let wrong: Vec<&str> = aged.iter().copied().chain(["read.rpt_error=-6000"]).collect();
+    for name in ["ar2", "pnar2"] {
+        let (done, device) = load(&with(name, &wrong), 400, 40_000_000);
+        let counters = device.counters();
+        assert!(counters.reads_repeated > 100, "{name}: {}", counters.reads_repeated);
+        assert!(done.iter().all(|(_, _, uncorrectable)| !uncorrectable));
+        let right = load(&with(name, &aged), 400, 40_000_000).1.counters();
+        assert_eq!(right.reads_repeated, 0);
+        assert!(counters.retry_steps > right.retry_steps + 20 * counters.reads_repeated);
+    }
+}
+
+#[test]
+fn what_no_step_reads_is_reported() {
+    let old = ["chip.model=tlc48", "age.pec=3000", "age.retention=150mo", "read.rpt=none"];
+    for name in ["baseline", "pnar2", "pso-pnar2"] {
+        let (done, device) = load(&with(name, &old), 200, 40_000_000);
+        let counters = device.counters();
+        let lost = done.iter().filter(|(_, _, uncorrectable)| *uncorrectable).count() as u64;
+        assert!(lost > 50 && lost == counters.requests_uncorrectable, "{name}: {lost}");
+        assert!(counters.pages_unreadable >= lost);
+    }
+}
+
+#[test]
+fn faster_senses_need_a_table() {
+    let refusal = |settings: &[&str]| with("ar2", settings).plan().unwrap_err().to_string();
+    let error = refusal(&[&needing(3), "read.rpt=none"]);
+    assert!(error.contains("read.rpt") && error.contains("give a table"), "{error}");
+    let error = refusal(&["chip.model=tlc48", "read.rpt=/nowhere/rpt.csv"]);
+    assert!(error.contains("/nowhere/rpt.csv"), "{error}");
+    let error = refusal(&["chip.model=tlc48", "read.age_error=-1"]);
+    assert!(error.contains("read.age_error"), "{error}");
+}

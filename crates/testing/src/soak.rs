@@ -1,0 +1,1074 @@
+//! Random devices that draw every axis of every section, played under random loads and held to every invariant. The tests play
+//! some; `make soak N=50000` (examples/soak.rs) plays as many as it is told.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ssd::run::checkpoint::POLICIES;
+use ssd::run::{Replay, Run, RunOptions};
+use ssd::stats::Counters;
+use ssd::{Checker, Completion, Config, DataFrom, Device, Probe, RunError, SlotId, Unwatched, presets};
+use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
+use workload::{Op, Request, Source, TraceError};
+
+use crate::files;
+use crate::watcher::{Watcher, probe};
+
+/// Draws one after another.
+struct Dice {
+    stream: Stream,
+    drawn: u64,
+}
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.stream.below(self.drawn, n)
+    }
+    fn from(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// A device and a load, as the words of a command.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Seed of the draws and of the run.
+    pub seed: u64,
+    /// How many requests are played.
+    pub requests: u64,
+    /// How many of them at once.
+    pub depth: u32,
+    /// Settings of the device on top of `tlc-page`.
+    pub device: Vec<String>,
+    /// Settings of the workload on top of `default`.
+    pub workload: Vec<String>,
+}
+
+impl Case {
+    /// What a user would run.
+    pub fn command(&self) -> String {
+        let words = self.workload.iter().chain(&self.device).map(|word| format!(" --set {word}"));
+        let words: String = words.collect();
+        format!(
+            "ssdlab run -q --device tlc-page --seed {} --requests {} --replay closed:{}{words}",
+            self.seed, self.requests, self.depth
+        )
+    }
+}
+
+/// Any device, under any load. Dependent keys are drawn so that more than half of the devices are accepted.
+pub fn draw(seed: u64) -> Case {
+    let mut dice = Dice { stream: Stream::new(seed, "soak"), drawn: 0 };
+    let d = &mut dice;
+    let mut device: Vec<String> = Vec::new();
+    let mut set = |key: &str, value: &dyn std::fmt::Display| device.push(format!("{key}={value}"));
+
+    // A chip, and the cells that it has.
+    let cell = d.one(&["SLC", "MLC", "TLC", "TLC", "TLC", "QLC"]);
+    let five = cell == "QLC" && Stream::new(seed, "soak PLC").below(0, 3) == 0;
+    let cell = if five { "PLC" } else { cell };
+    let bits = match cell {
+        "SLC" => 1,
+        "MLC" => 2,
+        "TLC" => 3,
+        "QLC" => 4,
+        _ => 5,
+    };
+    let own = files::chip_file();
+    let steps = files::measured_steps();
+    let model = match cell {
+        "SLC" => d.one(&["none", "slc", steps]),
+        "MLC" => d.one(&["none", "mlc", steps]),
+        "TLC" => d.one(&["none", "tlc48", "tlc48", "tlc48-reo", "tlc48-reo", own, steps]),
+        _ => d.one(&["none", steps]),
+    };
+    let cells = model != "none" && model != steps;
+    let wordline = d.chance(50);
+    let unit = if wordline { bits } else { 1 };
+    set("geometry.cell", &cell);
+    set("chip.model", &model);
+    set("chip.program_unit", &if wordline { "wordline" } else { "page" });
+    let planes = d.from(1, 4);
+    let dies = [d.from(1, 3), d.from(1, 2), d.from(1, 2)];
+    for (key, count) in ["channels", "chips", "dies"].into_iter().zip(dies) {
+        set(&format!("geometry.{key}"), &count);
+    }
+    set("geometry.planes", &planes);
+    let blocks = d.from(26, 60);
+    set("geometry.blocks", &blocks);
+    let pages = bits * d.from(4, 24);
+    set("geometry.pages", &pages);
+    let page_kib = d.one(&[2, 4, 8, 16, 16]);
+    set("geometry.page_size", &format!("{page_kib}KiB"));
+
+    // Timings.
+    let phases = d.chance(60);
+    if phases {
+        let senses: Vec<String> = (0..bits).map(|_| d.from(1, 4).to_string()).collect();
+        set("chip.t_read", &"none");
+        set("chip.senses", &format!("[{}]", senses.join(", ")));
+        set("chip.t_pre", &format!("{}us", d.from(5, 30)));
+        set("chip.t_eval", &format!("{}us", d.from(1, 8)));
+        set("chip.t_disch", &format!("{}us", d.from(0, 12)));
+    } else {
+        set("chip.t_read", &format!("{}us", d.from(1, 90)));
+    }
+    let program_loops = d.chance(50);
+    if program_loops {
+        set("chip.t_prog", &"none");
+        set("chip.program_loops", &d.from(1, 12));
+        set("chip.t_program_pulse", &format!("{}us", d.from(10, 80)));
+        set("chip.t_program_verify", &format!("{}us", d.from(1, 30)));
+    } else {
+        set("chip.t_prog", &format!("{}us", d.from(50, 1500)));
+    }
+    let erase_loops = d.chance(50);
+    if erase_loops {
+        set("chip.t_bers", &"none");
+        set("chip.erase_loops", &d.from(1, 5));
+        set("chip.t_erase_pulse", &format!("{}us", d.from(300, 3500)));
+        set("chip.t_erase_verify", &format!("{}us", d.from(50, 200)));
+    } else {
+        set("chip.t_bers", &format!("{}us", d.from(500, 9000)));
+    }
+    set("chip.t_voltage_reset", &format!("{}us", d.from(0, 9)));
+    set("chip.t_buffer", &format!("{}us", d.from(0, 9)));
+    set("chip.t_set", &format!("{}us", d.from(0, 3)));
+    set("chip.t_rst", &format!("{}us", d.from(0, 12)));
+    set("chip.shadow_buffer", &d.chance(50));
+    set("chip.plane_reads", &d.one(&["single", "lockstep", "independent"]));
+    set("chip.plane_programs", &d.one(&["single", "lockstep"]));
+    set("chip.cache_read", &d.chance(50));
+    set("chip.cache_program", &d.chance(50));
+    if d.chance(50) {
+        set("bus.bandwidth", &format!("{}MB/s", d.from(100, 2000)));
+    } else {
+        set("bus.bandwidth", &"none");
+        set("bus.t_dma", &format!("{}us", d.from(1, 40)));
+    }
+    set("bus.t_command", &format!("{}ns", d.from(0, 900)));
+    set("bus.transfer", &d.one(&["page", "codeword"]));
+    set("bus.die_interleaving", &d.chance(70));
+
+    // Decoding and reading.
+    let weak = files::weak_code();
+    let code = if cells { d.one(&["none", "qc-ldpc", "qc-ldpc", weak]) } else { "none" };
+    set("ecc.code", &code);
+    set("ecc.strength", &d.one(&["0.5", "0.8", "1.0", "1.0", "1.5"]));
+    set("ecc.t_decode", &format!("{}us", d.from(0, 20)));
+    set("ecc.t_failed", &d.one(&["none", "0ns", "8us", "60us"]));
+    set("ecc.t_retried", &d.one(&["none", "1us"]));
+    set("ecc.decoders", &d.from(1, 4));
+    set("ecc.buffer", &d.from(1, 8));
+    set("ecc.codeword", &format!("{}KiB", d.one(&[1, 2, 4]).min(page_kib)));
+    let next = d.one(&["table", "table", "oracle", "sentinel", "swift"]);
+    let accuracy = d.one(&["none", "0.7", "1.0"]);
+    let predictor = match next {
+        _ if code == "none" && accuracy == "none" => "none",
+        "sentinel" => d.one(&["none", "controller"]),
+        _ => d.one(&["none", "controller", "on-die"]),
+    };
+    let adaptive = phases && d.chance(50);
+    set("read.start", &d.one(&["default", "tracked"]));
+    set("read.tracking", &d.one(&["age", "block"]));
+    set("read.next", &next);
+    set("read.pipeline", &d.one(&["off", "cache-read"]));
+    set("read.sensing", &if adaptive { "adaptive" } else { "default" });
+    set("read.predictor", &predictor);
+    set("read.prediction_accuracy", &accuracy);
+    set("read.t_pred", &format!("{}ns", d.from(0, 9000)));
+    // The RPT of a chip takes half a second to profile: presets' are kept, a measured table costs nothing.
+    set(
+        "read.rpt",
+        &if cells && model != own { d.one(&["none", files::measured_rpt()]) } else { files::measured_rpt() },
+    );
+    set("read.rpt_error", &d.one(&["0.0", "0.0", "-3000.0", "2000.0"]));
+    set("read.age_error", &d.one(&["1.0", "1.0", "0.3", "4.0"]));
+
+    // The host and its buffer.
+    let host_queues = d.from(1, 6);
+    set("host.queues", &host_queues);
+    set("host.queue_depth", &d.from(1, 40));
+    set("host.commands", &d.from(1, 40));
+    set("host.arbitration_burst", &d.from(1, 4));
+    set("host.link_bandwidth", &format!("{}MB/s", d.from(200, 9000)));
+    set("host.t_submit", &format!("{}ns", d.from(0, 3000)));
+    set("host.t_complete", &format!("{}ns", d.from(0, 90_000)));
+    set("host.timeout", &d.one(&["10s", "30s"]));
+    set("buffer.size", &format!("{}KiB", page_kib * d.from(unit, 40)));
+    set("buffer.mode", &d.one(&["write-back", "write-back", "write-through"]));
+    set("buffer.dirty_limit", &d.one(&["0.0", "0.0", "0.4", "0.9"]));
+    set("buffer.dram_bandwidth", &format!("{}MB/s", d.from(300, 20_000)));
+
+    // The flash translation layer. Streams with open blocks, free ones and failing ones take room.
+    let streams = d.from(1, 4);
+    let failing = d.chance(20);
+    let start = d.from(2, 4) + if streams == 4 { 1 + u64::from(unit > 1) } else { 0 } + u64::from(failing);
+    let stop = start + d.below(3);
+    set("ftl.placement", &d.one(&["static", "dynamic"]));
+    set("ftl.page_order", &d.one(&["CWDP", "PDWC", "DPCW", "WCPD"]));
+    set("ftl.erase_when", &d.one(&["reclaimed", "opened"]));
+    set("ftl.streams", &streams);
+    let (victim, choices) = (d.one(&["greedy", "fifo", "cost-benefit", "d-choices"]), d.from(1, 12));
+    set("gc.victim", &if victim == "d-choices" { format!("d-choices:{choices}") } else { victim.to_string() });
+    set("gc.start", &start);
+    set("gc.stop", &stop);
+    set("gc.relocations", &(unit * d.from(2, 6)));
+    set("gc.copyback", &d.chance(25));
+    set("gc.preemptible", &d.chance(60));
+    set("gc.idle", &d.one(&["none", "none", "0ns", "20us", "500us"]));
+    set("gc.idle_stop", &(stop + d.below(4)));
+    set("wear.free_block", &d.one(&["least-worn", "oldest"]));
+    set("wear.static_spread", &d.one(&["none", "none", "0", "1", "5", "20"]));
+    set("wear.factory_bad", &d.one(&["0.0", "0.0", "0.0", "0.02"]));
+    set("wear.program_fail", &if failing { d.one(&["0.0", "0.001", "0.01"]) } else { "0.0" });
+    set("wear.erase_fail", &if failing { d.one(&["0.0", "0.01", "0.1"]) } else { "0.0" });
+    set("wear.end_of_life", &d.one(&["stop", "read-only"]));
+    set("refresh.period", &d.one(&["none", "none", "none", "60s", "10min"]));
+    if d.chance(30) {
+        set("refresh.reads", &(4 * pages + d.below(400)));
+    } else {
+        set("refresh.reads", &"none");
+    }
+    let cached = d.chance(45);
+    let entry = d.one(&[4, 8, 16, 32, 64]);
+    let queues = 7; // With one part for each submission queue and one for the drive.
+    set("mapping.table", &if cached { "cached" } else { "ideal" });
+    let line = d.one(&[64, 128, 256, 1024]);
+    set("mapping.entry", &format!("{entry}B"));
+    set("mapping.entry_group", &format!("{line}B"));
+    set("mapping.cache", &format!("{}B", line * (queues + d.below(60))));
+    set("mapping.sharing", &d.one(&["shared", "partitioned"]));
+    set("mapping.writes", &d.one(&[1, 2, 4, 23, 64]));
+
+    // Order, suspension and erases.
+    let pulsed = cells && d.chance(50);
+    set("schedule.order", &d.one(&["fifo", "read-first", "user-first"]));
+    set(
+        "schedule.suspend_program",
+        &if program_loops { d.one(&["none", "inter-phase", "intra-phase"]) } else { "none" },
+    );
+    set(
+        "schedule.suspend_erase",
+        &if erase_loops || pulsed { d.one(&["none", "reset-and-resume", "pulse-boundary"]) } else { "none" },
+    );
+    set("schedule.suspensions", &d.one(&["none", "1", "4"]));
+    set("schedule.write_queue", &d.one(&["none", "none", "0", "5", "40"]));
+    let pulse = if pulsed { d.one(&["ispe", "i-ispe", "felp", "felp"]) } else { "none" };
+    let felp = pulse == "felp";
+    let retires = pulsed && failing && d.chance(50);
+    set("erase.pulse", &pulse);
+    set("erase.margin", &if felp { d.one(&["none", "ecc"]) } else { "none" });
+    set("erase.voltage", &if pulsed { d.one(&["nominal", "scaled", "per-wordline"]) } else { "nominal" });
+    set("erase.mispredictions", &if felp { d.one(&["0.0", "0.3"]) } else { "0.0" });
+    set("erase.requirement", &if pulsed { d.one(&["none", "40.0", "90.0"]) } else { "none" });
+    set("erase.retire", &retires);
+    for key in ["sense_mw", "program_mw", "erase_mw", "transfer_nj", "decode_nj", "prediction_nj"] {
+        set(&format!("energy.{key}"), &format!("{}.0", d.below(200)));
+    }
+
+    // The state that it starts from.
+    let pec = d.one(&[0, 0, 400, 1500, 2500, 8000]);
+    let retention = d.one(&["0ns", "3mo", "6mo", "1y", "uniform:0..30d"]);
+    let precondition = d.one(&["none", "none", "closed-form", "closed-form", "write:0.3"]);
+    set("wear.endurance", &if failing && d.chance(30) { (pec + d.from(3, 60)).to_string() } else { "none".into() });
+    set("age.pec", &pec);
+    set("age.retention", &retention);
+    set("age.map_retention", &d.one(&["0ns", "1mo"]));
+    set("age.temperature", &d.one(&["30C", "55C"]));
+    set("age.fill", &d.one(&["0.0", "0.5", "0.9", "1.0", "1.0"]));
+    set("age.invalid", &if precondition == "closed-form" { "0.0" } else { d.one(&["0.0", "0.0", "0.1"]) });
+    set("age.precondition", &precondition);
+    set("age.worn_under", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
+    set("age.staggered", &d.chance(50));
+    // From barely enough to plenty.
+    let hints = hints(seed);
+    let handles = u64::from(hints == 2 && streams <= 2);
+    let kept = stop + streams + handles + 3 + u64::from(failing) + if cached { 1 } else { 0 };
+    let least = blocks as f64 / (blocks.saturating_sub(kept).max(4)) as f64 - 1.0;
+    let spare = least * (1.0 + d.below(60) as f64 / 100.0) + d.one(&[0.1, 0.3, 0.6, 1.0]);
+    set("ftl.over_provisioning", &format!("{spare:.2}"));
+
+    let rw = d.one(&["randrw", "randrw", "randwrite", "randwrite", "rw", "randread", "write"]);
+    let mut workload = vec![
+        format!("workload.rw={rw}"),
+        format!("workload.bs={}", d.one(&["4KiB", "16KiB", "16KiB", "64KiB", "2KiB"])),
+        format!("workload.align={}", d.one(&["512B", "4KiB", "16KiB"])),
+        format!("workload.queues={}", d.from(1, 4)),
+    ];
+    if rw.ends_with("rw") {
+        workload.push(format!("workload.read_ratio={}%", d.from(10, 90)));
+    }
+    if rw.starts_with("rand") {
+        workload.push(format!("workload.random_distribution={}", d.one(&["random", "zipf:0.99"])));
+    }
+    let (mut requests, depth) = (d.one(&[100, 300, 300, 1000, 3000]), d.one(&[1, 4, 16, 64]));
+    if d.chance(10) {
+        // Reclaim comes after the start.
+        device.push(format!("age.reads={}", d.one(&[10, 4_000_000])));
+        device.push(format!("chip.read_disturb={}", model != steps));
+    }
+    device.extend(cores_and_dram(seed, page_kib));
+    device.extend(map_unit(seed, page_kib));
+    device.extend(superblocks(seed));
+    device.extend(neighbours(seed));
+    if wordline && !program_loops {
+        device.extend(passes(seed));
+    }
+    device.extend(arbitration(seed, host_queues));
+    device.push(format!("ftl.hints={hints}"));
+    let soft = &mut Dice { stream: Stream::new(seed, "soak soft decoding"), drawn: 0 };
+    let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
+    device.push(format!("ecc.soft={stage}"));
+    device.push(format!("ecc.code_2bit={}", soft.one(&["qc-ldpc", files::weak_code()])));
+    device.push(format!("ecc.code_3bit={}", soft.one(&["qc-ldpc", files::weak_code()])));
+    device.push(format!("ecc.soft_after={}", soft.one(&["none", "0", "1", "4"])));
+    if (erase_loops || pulsed) && soft.chance(25) {
+        device.push("schedule.suspend_erase=safe-points".to_owned());
+    }
+    device.push(format!("schedule.safe_points={}", soft.one(&[1, 3, 7])));
+    let records = &mut Dice { stream: Stream::new(seed, "soak records"), drawn: 0 };
+    if records.chance(30) {
+        device.push("read.start=recorded".to_owned());
+    }
+    if code != "none" && records.chance(25) {
+        let by_weight = predictor != "on-die" && records.chance(50);
+        device.push(format!("read.next={}", if by_weight { "syndrome" } else { "tailored" }));
+    }
+    device.push(format!("read.records={}KiB", records.one(&[4, 4, 64])));
+    device.push(format!("read.record_groups={}", records.one(&[1, 4, 64])));
+    let suspended = &mut Dice { stream: Stream::new(seed, "soak suspended"), drawn: 0 };
+    device.push(format!("chip.suspended_program_errors={}", suspended.one(&["0", "0", "0.5", "20"])));
+    device.push(format!("chip.suspended_erase_wear={}", suspended.one(&["0", "0", "0.1", "50"])));
+    let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
+    device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
+    let power = &mut Dice { stream: Stream::new(seed, "soak power"), drawn: 0 };
+    let checkpoint = power.one(&["none", "none", "300KiB", "2MiB"]);
+    device.push(format!("mapping.checkpoint={checkpoint}"));
+    device.push(format!("mapping.journal={}", checkpoint != "none" && power.chance(50)));
+    device.push(format!("power.plp={}", power.chance(50)));
+    device.push(format!("power.cut_at={}", power.one(&["[]", "[]", "[]", "random:50ms", "[op:7, 30ms, op:90]"])));
+    device.extend(faults(seed));
+    device.extend(miscorrections(seed));
+    device.extend(parity(seed));
+    device.extend(power_states(seed));
+    device.extend(temperatures(seed));
+    if bits >= 4 && model == "none" && Stream::new(seed, "soak qlc").below(1, 2) == 0 {
+        device.push("chip.model=auto".to_owned());
+    }
+    if bits > 1 && !pulsed {
+        device.extend(slc_cache(seed));
+    }
+    if bits > 2 {
+        device.extend(cells_of_cache(seed, bits));
+    }
+    let order = &mut Dice { stream: Stream::new(seed, "soak order of passes"), drawn: 0 };
+    if wordline && !program_loops && order.chance(20) {
+        let whole = ["chip.program_passes=2", "gc.copyback=false", "slc.fold=controller", "power.cut_at=[]"];
+        device.extend(whole.map(String::from));
+        device.push("chip.pass_order=interleaved".to_owned());
+    } else {
+        device.push("chip.pass_order=wordline".to_owned());
+    }
+    let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
+    device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
+    // One load in twenty has requests as long as a good part of the drive, of which few are enough.
+    let long = &mut Dice { stream: Stream::new(seed, "soak long requests"), drawn: 0 };
+    if long.chance(5) {
+        let drive = dies.iter().product::<u64>() * planes * blocks * pages * page_kib / 1024;
+        let most = (drive / 16).clamp(1, 64);
+        let (before, after) = long.one(&[("4KiB/90:", "/10"), ("", "")]);
+        workload.push(format!("workload.bs={before}{most}MiB{after}"));
+        requests = long.from(2, 12);
+    }
+    // Of a cached map it is refused; no other map has any.
+    if Stream::new(seed, "soak no writes of the map").below(0, 50) == 0 {
+        device.push("mapping.writes=0".to_owned());
+    }
+    Case { seed, requests, depth, device, workload }
+}
+
+/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
+fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
+    [
+        format!("host.t_firmware={}", d.one(&["0ns", "0ns", "700ns", "6us"])),
+        format!("host.cores={}", d.from(1, 4)),
+        format!("buffer.read_cache={}KiB", d.one(&[0, 0, 1, 5, 200]) * page_kib),
+        format!("buffer.read_through={}", d.chance(70)),
+    ]
+}
+
+/// An SLC cache, drawn by itself: one device in five has it, with room enough.
+fn slc_cache(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak SLC cache"), drawn: 0 };
+    if !d.chance(20) {
+        return vec!["ftl.slc_cache=none".into()];
+    }
+    let blocks = d.from(1, 6);
+    let full = d.one(&["direct", "direct", "wait"]);
+    let forced = d.from(u64::from(full == "wait"), blocks.min(3));
+    let settings =
+        ["ftl.raid=none", "ftl.hints=0", "ftl.streams=2", "gc.pacing=none", "refresh.reclaim=block", "power.cut_at=[]"];
+    let mut settings = settings.map(String::from).to_vec();
+    settings.extend([
+        format!("ftl.slc_cache={}", d.one(&["static", "dynamic"])),
+        format!("slc.blocks={blocks}"),
+        format!("slc.full={full}"),
+        format!("slc.fold_idle={}", d.one(&["none", "0ns", "100us", "5ms"])),
+        format!("slc.fold_start={forced}"),
+        format!("slc.t_read={}us", d.from(1, 40)),
+        format!("slc.t_prog={}us", d.from(20, 400)),
+        format!("slc.t_bers={}us", d.from(500, 6000)),
+        format!("slc.wear={}", d.one(&["0", "0.1", "1.5"])),
+        format!("ftl.over_provisioning={}", d.one(&["0.7", "1.5", "4.0"])),
+        format!("gc.start={}", d.from(4, 5)),
+        format!("gc.stop={}", d.from(5, 6)),
+        "gc.idle_stop=8".into(),
+    ]);
+    let convert = if blocks > 1 { d.one(&["none", "none", "hot:20", "hot:200", "retries:5"]) } else { "none" };
+    settings.push(format!("slc.convert={convert}"));
+    settings.push("slc.fold=controller".into());
+    if d.chance(40) {
+        let whole = ["slc.fold=copyback", "mapping.unit=page", "ftl.allocation=plane", "chip.program_passes=1"];
+        settings.extend(whole.map(String::from));
+    }
+    settings
+}
+
+/// The mode of the SLC cache's blocks, drawn by itself: that of one bit a cell is drawn above.
+fn cells_of_cache(seed: u64, bits: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak cells of the cache"), drawn: 0 };
+    let (modes, times) = (["MLC", "TLC", "QLC"], [d.from(1, 40), d.from(1, 40), d.from(1, 40), 33]);
+    let mode = d.below(bits - 1) as usize;
+    if mode == 0 {
+        return Vec::new();
+    }
+    let times: Vec<String> = times[..=mode].iter().map(|us| format!("{us}us")).collect();
+    vec![format!("slc.cell={}", modes[mode - 1]), format!("slc.t_read=[{}]", times.join(", "))]
+}
+
+/// Parity over dies, drawn by itself: one device in eight has it, on dies enough.
+fn parity(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak parity"), drawn: 0 };
+    if !d.chance(12) {
+        return vec!["ftl.raid=none".into()];
+    }
+    let wide = d.from(2, 5);
+    let settings =
+        ["age.fill=0.0", "ftl.placement=dynamic", "gc.copyback=false", "mapping.unit=page", "geometry.dies=3"];
+    let mut settings = settings.map(String::from).to_vec();
+    settings.push(format!("ftl.raid=parity:{wide}"));
+    settings.push(format!("ftl.streams={}", d.from(1, 3)));
+    settings.push(format!("ftl.over_provisioning={}", d.one(&["1.8", "3.0", "6.0"])));
+    settings
+}
+
+/// Miscorrections, drawn by themselves.
+fn miscorrections(seed: u64) -> [String; 2] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak miscorrections"), drawn: 0 };
+    [format!("ecc.miscorrection={}", d.one(&["0.0", "0.0", "0.1", "1.0"])), format!("ecc.crc={}", d.chance(50))]
+}
+
+/// Where data was before the run, drawn by themselves.
+fn temperatures(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak temperatures"), drawn: 0 };
+    let mut keys = vec![format!("age.written_at={}", d.one(&["none", "none", "-20C", "70C"]))];
+    if d.chance(15) {
+        keys.push("age.retention=0ns".to_owned());
+        keys.push(format!("age.schedule={}", d.one(&["['12h 40C']", "['30d 45C', '60d 15C']"])));
+    }
+    keys
+}
+
+/// What the drive may use and how hot it becomes, drawn by themselves: one device in six is limited, and one in six is followed.
+fn power_states(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak power states"), drawn: 0 };
+    let mut keys = Vec::new();
+    if d.chance(17) {
+        keys.push(format!("energy.idle_mw={}", d.one(&[0, 0, 500])));
+        let (states, state) = d.one(&[("[0.6]", 0), ("[2.0,0.7]", 0), ("[2.0,0.7]", 1), ("[9.0,0.8,0.55]", 1)]);
+        keys.push(format!("energy.power_states={states}"));
+        keys.push(format!("energy.power_state={state}"));
+        keys.push(format!("energy.window={}", d.one(&["0ns", "20us", "1ms", "1s"])));
+    }
+    if d.chance(17) {
+        keys.push(format!("thermal.resistance={}", d.from(1, 200)));
+        keys.push(format!("thermal.time_constant={}", d.one(&["100us", "10ms", "60s"])));
+        keys.push(format!("thermal.ambient={}C", d.from(0, 20)));
+        keys.push(format!("thermal.light={}C", d.one(&[30, 60, 120])));
+        keys.push(format!("thermal.heavy={}C", d.one(&[125, 125, 124])));
+        keys.push(format!("thermal.hysteresis={}", d.one(&["0.5", "3.0"])));
+    }
+    keys
+}
+
+/// Parts that break, drawn by themselves: one device in six has any.
+fn faults(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak faults"), drawn: 0 };
+    let some = d.chance(16);
+    let mut rate = |key: &str, rates: &[&str]| {
+        let drawn = d.one(rates);
+        format!("faults.{key}={}", if some { drawn } else { "0.0" })
+    };
+    let mut settings = vec![
+        rate("blocks", &["0.0", "0.01"]),
+        rate("plane", &["0.0", "0.0", "0.001"]),
+        rate("die", &["0.0", "0.0", "0.001"]),
+        rate("channel", &["0.0", "0.0", "0.001"]),
+    ];
+    let part = |d: &mut Dice| {
+        let number = d.below(20);
+        match d.one(&["program 0", "erase 0", "block 0:", "blocks 0:", "die 0", "plane 0", "channel 0"]) {
+            part if part.ends_with(':') => format!("{part}{number}"),
+            part => part.to_owned(),
+        }
+    };
+    let at: Vec<String> = (0..d.below(4)).map(|_| format!("{}us {}", d.below(100_000), part(d))).collect();
+    settings.push(format!("faults.at=[{}]", if some { at.join(", ") } else { String::new() }));
+    settings.push(format!("wear.spare_threshold={}", d.one(&["0.1", "0.5"])));
+    settings.push(format!("faults.burst={}", d.from(1, 4)));
+    settings.push(format!("faults.growth={}", d.one(&["none", "none", "500"])));
+    settings
+}
+
+/// The unit of the map, drawn by itself. Pages that several units share are not copied back.
+fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak map unit"), drawn: 0 };
+    if d.chance(60) {
+        return vec!["mapping.unit=page".into()];
+    }
+    let kib = d.one(&[1, 2, 4, 4, 8, 16, 32]);
+    let copyback = (kib < page_kib).then(|| "gc.copyback=false".into());
+    copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
+}
+
+/// Blocks by themselves or in superblocks, drawn by itself. Planes of a superblock are programmed together, and its pages change planes.
+fn superblocks(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak superblocks"), drawn: 0 };
+    if d.chance(65) {
+        return vec!["ftl.allocation=plane".into()];
+    }
+    let settings = ["ftl.allocation=superblock", "chip.plane_programs=lockstep", "gc.copyback=false"];
+    settings.map(String::from).into()
+}
+
+/// Passes of a wordline's program, drawn by themselves. What takes its data over the bus again is not copied back.
+fn passes(seed: u64) -> Vec<String> {
+    let d = &mut Dice { stream: Stream::new(seed, "soak passes"), drawn: 0 };
+    let passes = d.from(1, 4);
+    let copyback = (passes > 1).then(|| "gc.copyback=false".into());
+    copyback.into_iter().chain([format!("chip.program_passes={passes}")]).collect()
+}
+
+/// How reads disturb neighbours, and whether wordlines are reclaimed, drawn by itself.
+fn neighbours(seed: u64) -> [String; 2] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak neighbours"), drawn: 0 };
+    [
+        format!("chip.neighbour_disturb={}", d.one(&["1.0", "1.0", "3.0", "40.0"])),
+        format!("refresh.reclaim={}", d.one(&["block", "wordline"])),
+    ]
+}
+
+/// Arbitration of the submission queues, drawn by itself.
+fn arbitration(seed: u64, queues: u64) -> [String; 3] {
+    let d = &mut Dice { stream: Stream::new(seed, "soak arbitration"), drawn: 0 };
+    let arbitration = d.one(&["round-robin", "weighted"]);
+    let listed = d.from(1, queues);
+    let priorities: Vec<&str> = (0..listed).map(|_| d.one(&["urgent", "high", "medium", "low"])).collect();
+    let weights = [(); 3].map(|()| d.one(&[1, 2, 5, 256]));
+    [
+        format!("host.arbitration={arbitration}"),
+        format!("host.priorities=[{}]", priorities.join(", ")),
+        format!("host.weights={weights:?}"),
+    ]
+}
+
+/// Placement handles, drawn by themselves: two may take a stream more.
+fn hints(seed: u64) -> u64 {
+    let d = &mut Dice { stream: Stream::new(seed, "soak hints"), drawn: 0 };
+    d.one(&[0, 0, 1, 2, 2])
+}
+
+/// The requests of a case. Each has a hint of its own, which no key gives: a command plays them without.
+pub fn source(case: &Case, capacity: Bytes) -> Result<Box<dyn Source>, units::ConfigError> {
+    let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
+    let requests = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
+    Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0 }))
+}
+
+/// Requests with hints, each of which stays with a few requests on end.
+struct Hinted {
+    requests: Box<dyn Source>,
+    hints: Stream,
+    taken: u64,
+}
+
+impl Source for Hinted {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        let first = batch.len();
+        self.requests.fill(batch, max)?;
+        for request in &mut batch[first..] {
+            *request = request.hinted(self.hints.below(self.taken / 3, 5) as u16);
+            self.taken += 1;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.requests.progress()
+    }
+}
+
+/// The configuration of a case, where it is accepted; otherwise the key that it is refused for.
+pub fn configuration(case: &Case) -> Result<Config, String> {
+    let key = |error: units::ConfigError| error.key.clone().unwrap_or_else(|| error.to_string());
+    let mut config = presets::load("tlc-page").map_err(key)?.config;
+    for word in &case.device {
+        config.set(word).map_err(key)?;
+    }
+    config.plan().map_err(key)?;
+    Ok(config)
+}
+
+/// Which write's data is where: what a read is given must be the newest.
+#[derive(Default)]
+struct Data {
+    slots: HashMap<SlotId, u64>,
+    flash: HashMap<u64, u64>,
+    /// What each read was given of each page, and what the read cache holds of pages.
+    given: HashMap<(u64, u64), u64>,
+    cache: HashMap<u64, u64>,
+    newest: HashMap<u64, u64>,
+    wrong: Option<String>,
+    /// The power was cut: what reads are given since then, the drive's own oracle says.
+    cut: bool,
+}
+
+impl Data {
+    fn version(&self, lpn: Lpn, from: DataFrom) -> u64 {
+        match from {
+            DataFrom::Nothing => 0,
+            DataFrom::Buffer(slot) | DataFrom::Merged(_, slot) => self.slots[&slot],
+            DataFrom::Cache => self.cache[&lpn.0],
+            DataFrom::Flash(ppn) => self.flash.get(&ppn.0).copied().unwrap_or(0),
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Watch(Rc<RefCell<Data>>);
+
+impl Watcher for Watch {
+    fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
+        let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
+        let found = data.version(lpn, from);
+        let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
+        if found != newest {
+            let text =
+                format!("read {request} of page {} at {} ns is given version {found} of {newest}", lpn.0, time.0);
+            data.wrong.get_or_insert(text);
+        }
+        data.given.insert((request, lpn.0), found);
+    }
+    fn cut(&mut self, _: Time) {
+        self.0.borrow_mut().cut = true;
+    }
+    fn cached(&mut self, _: Time, request: u64, lpn: Lpn, _: u64) {
+        let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
+        let version = data.given[&(request, lpn.0)];
+        data.cache.insert(lpn.0, version);
+    }
+    fn buffered(&mut self, _: Time, request: u64, lpn: Lpn, slot: SlotId, _: Option<SlotId>) {
+        let mut data = self.0.borrow_mut();
+        data.slots.insert(slot, request + 1);
+        data.newest.insert(lpn.0, request + 1);
+    }
+    fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let (newest, held) = (data.newest.get(&lpn.0).copied(), data.flash.get(&from.0).copied());
+        // A slot with newer data has lacked a part of the page.
+        if newest.is_none() || data.slots.get(&slot).copied() != newest {
+            data.slots.insert(slot, held.unwrap_or(0));
+        }
+    }
+    fn joined(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: DataFrom) {
+        let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
+        let version = data.version(lpn, from);
+        data.slots.insert(slot, version);
+    }
+    fn programmed(&mut self, _: Time, _: Lpn, slot: SlotId, ppn: Ppn) {
+        let mut data = self.0.borrow_mut();
+        if data.cut {
+            return;
+        }
+        let version = data.slots[&slot];
+        data.flash.insert(ppn.0, version);
+    }
+    fn moved(&mut self, _: Time, _: Lpn, from: Ppn, to: Ppn) {
+        let mut data = self.0.borrow_mut();
+        let version = data.flash.get(&from.0).copied().unwrap_or(0);
+        data.flash.insert(to.0, version);
+    }
+    fn mapped(&mut self, _: Time, _: Lpn, ppn: Ppn) {
+        self.0.borrow_mut().flash.insert(ppn.0, 0);
+    }
+}
+
+/// What comes of a case.
+pub enum Verdict {
+    /// Every invariant holds.
+    Passed,
+    /// The configuration is refused: the key at fault.
+    Refused(String),
+    /// What does not hold.
+    Failed(String),
+}
+
+/// Plays a case and checks everything that holds for every device.
+pub fn verdict(case: &Case) -> Verdict {
+    let config = match configuration(case) {
+        Ok(config) => config,
+        Err(key) => return Verdict::Refused(key),
+    };
+    match catch_unwind(AssertUnwindSafe(|| play(case, &config))) {
+        // The life of a drive may end while it is overwritten before the run.
+        Ok(Ok(()) | Err(RunError::EndOfLife { .. })) => Verdict::Passed,
+        // What only shows when the device is built: good blocks are drawn.
+        Ok(Err(RunError::Config(error))) => Verdict::Refused(error.key.unwrap_or_default()),
+        Ok(Err(error)) => Verdict::Failed(error.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Verdict::Failed(format!("panic: {}", text.unwrap_or("?")))
+        }
+    }
+}
+
+/// Simulated time after which no further request is played (assumed): a drive that is busy with itself serves few more.
+const LONG_ENOUGH: Time = Time(100 * 1_000_000_000);
+
+fn play(case: &Case, config: &Config) -> Result<(), RunError> {
+    let broken = |text: String| RunError::Broken(text);
+    let capacity = config.plan()?.capacity();
+    let mut totals = Vec::new();
+    // One case in eight is played twice: the same comes out.
+    for _ in 0..1 + u32::from(case.seed.is_multiple_of(8)) {
+        let source = source(case, capacity)?;
+        let plan = RunOptions {
+            replay: Replay::Closed(case.depth),
+            requests: Some(case.requests),
+            seed: case.seed,
+            ..RunOptions::default()
+        };
+        let watch = Watch::default();
+        let mut run = Run::watched(config, source, plan, None, probe(watch.clone()))?;
+        let mut ended = false;
+        while !ended && run.device().now() < LONG_ENOUGH {
+            ended = run.step(1 + case.requests / 5)?;
+            run.device().check().map_err(broken)?;
+            run.device().check_mapping().map_err(broken)?;
+        }
+        let end_of_life = run.end_of_life().is_some();
+        let mut device = run.into_device();
+        if !end_of_life && let Err(error) = device.flush() {
+            if !matches!(error, RunError::EndOfLife { .. }) {
+                return Err(error);
+            }
+        } else if device.end_of_life().is_none() {
+            let left = (device.outstanding(), device.buffered_pages());
+            if left != ((0, 0), 0) {
+                return Err(broken(format!("{left:?} requests and pages are left after a flush")));
+            }
+        }
+        device.check().map_err(broken)?;
+        device.check_mapping().map_err(broken)?;
+        if let Some(wrong) = &watch.0.borrow().wrong {
+            return Err(broken(wrong.clone()));
+        }
+        totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
+    }
+    // One in four is saved and loaded, another one is checked after every event, another one goes on under other policies.
+    match case.seed % 4 {
+        1 => drop(resumed(case, config)?),
+        2 => drop(checked(case, config)?),
+        3 => drop(resumed_otherwise(case, config)?),
+        _ => {}
+    }
+    totals.dedup();
+    if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
+}
+
+/// Plays a case that is checked after every event, and one that is not: the same comes of both. Whether it was played to its end.
+pub fn checked(case: &Case, config: &Config) -> Result<bool, RunError> {
+    let unchecked = result(case, config, Unwatched);
+    let checked = result(case, config, Checker::new(&config.plan()?));
+    match checked {
+        Err(RunError::Violated(violation)) => Err(RunError::Violated(violation)),
+        checked if checked != unchecked => Err(RunError::Broken("a run that is checked differs".into())),
+        checked => Ok(checked.is_ok()),
+    }
+}
+
+/// What comes of a case: its statistics, and the state of the drive.
+fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, Vec<u8>), RunError> {
+    let options = RunOptions {
+        replay: Replay::Closed(case.depth),
+        requests: Some(case.requests),
+        seed: case.seed,
+        ..RunOptions::default()
+    };
+    let mut run = Run::watched(config, source(case, config.plan()?.capacity())?, options, None, probe)?;
+    while !run.step(1 + case.requests / 5)? && run.device().now() < LONG_ENOUGH {}
+    let outcome = run.finish()?;
+    let statistics = outcome.report().0.into_iter().map(|found| format!("{}={}\n", found.name, found.value)).collect();
+    if outcome.device.failure().is_some() {
+        return Ok((statistics, Vec::new()));
+    }
+    Ok((statistics, seen(&outcome.device)?.1))
+}
+
+/// Requests of a case, so many at once, each handed over when another completes.
+struct Player {
+    requests: Vec<Request>,
+    next: usize,
+    depth: u64,
+}
+
+impl Player {
+    fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
+        let mut requests = Vec::new();
+        let mut source = source(case, capacity)?;
+        while requests.len() < case.requests as usize {
+            let before = requests.len();
+            source.fill(&mut requests, case.requests as usize - before)?;
+            if requests.len() == before {
+                break;
+            }
+        }
+        // Trims and flushes among them.
+        let d = &mut Dice { stream: Stream::new(case.seed, "soak trims and flushes"), drawn: 0 };
+        for request in &mut requests {
+            match d.below(40) {
+                0 => *request = Request { op: Op::Flush, offset: Bytes(0), bytes: Bytes(0), ..*request },
+                1 | 2 => request.op = Op::Trim,
+                _ => {}
+            }
+        }
+        Ok(Player { requests, next: 0, depth: case.depth.into() })
+    }
+
+    /// Plays up to `until`, or until so many requests have been handed over and all of them are done; returns what completed.
+    fn play<P: Probe>(
+        &mut self,
+        device: &mut Device<P>,
+        requests: usize,
+        until: Time,
+    ) -> Result<Vec<Completion>, RunError> {
+        let mut completed = Vec::new();
+        loop {
+            while self.next < requests.min(self.requests.len()) && device.outstanding().0 < self.depth {
+                let request = Request { time: device.now(), ..self.requests[self.next] };
+                device.submit(request)?;
+                self.next += 1;
+            }
+            let waits = device.outstanding().0 > 0 && device.advance_to_completion(until)?;
+            completed.extend(device.take_completions());
+            if !waits {
+                return Ok(completed);
+            }
+        }
+    }
+}
+
+/// Everything that can be seen of a device, and all of its state.
+fn seen(device: &Device) -> Result<(String, Vec<u8>), RunError> {
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let text = format!("{:?}{:?}{:?}", device.counters(), device.usage(), (device.steps(), device.victims()));
+    Ok((text, state))
+}
+
+/// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded: both are the
+/// same in all that they do. Returns what was counted from then on, and whether nothing was under way; none where the drive cannot be built
+/// or its life ends before.
+pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>, RunError> {
+    let d = &mut Dice { stream: Stream::new(case.seed, "soak checkpoints"), drawn: 0 };
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(None) };
+    let mut player = Player::new(case, device.capacity())?;
+    let half = d.below(case.requests) as usize;
+    let before = player.play(&mut device, half, LONG_ENOUGH);
+    // What is under way when the last request has completed, or when others have been worked on for a while.
+    let for_ns = d.one(&[0, 1, 20_000, 300_000, 4_000_000]);
+    let until = device.now() + Span(d.below(for_ns + 1));
+    // What completes in the end is not taken yet.
+    let later = until + Span(d.below(for_ns + 1));
+    let more = before.and_then(|_| player.play(&mut device, usize::MAX, until)).and_then(|_| device.advance(later));
+    if device.failure().is_some() {
+        return Ok(None);
+    }
+    more?;
+    let (start, rested) = (device.counters(), device.rests());
+    let saved = seen(&device)?;
+    let mut loaded = Device::load(config, &mut &saved.1[..])?;
+    let differ =
+        |what: &str| RunError::Broken(format!("{what} of a device that was saved at {} ns", device_time(&saved)));
+    if seen(&loaded)? != saved {
+        return Err(differ("another state"));
+    }
+    let mut other = Player { requests: player.requests.clone(), ..player };
+    let mut third = Player { requests: player.requests.clone(), ..player };
+    let mut checked = Device::load(config, &mut &saved.1[..])?.watched_by(Checker::new(&config.plan()?));
+    let (ours, theirs) =
+        (player.play(&mut device, usize::MAX, LONG_ENOUGH), other.play(&mut loaded, usize::MAX, LONG_ENOUGH));
+    let checked = third.play(&mut checked, usize::MAX, LONG_ENOUGH);
+    if ours != theirs || ours != checked {
+        return Err(checked.err().filter(|_| ours.is_ok()).unwrap_or_else(|| differ("other completions")));
+    }
+    if ours.is_ok() && device.failure().is_none() && seen(&device)? != seen(&loaded)? {
+        return Err(differ("another end"));
+    }
+    Ok(Some((device.counters().since(&start), rested)))
+}
+
+/// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case; whether these
+/// are accepted, and enough life was left.
+pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError> {
+    let mut changed = config.clone();
+    let is_policy = |word: &&String| word.split_once('=').is_some_and(|(key, _)| POLICIES.contains(&key));
+    draw(case.seed + 1_000_000).device.iter().filter(is_policy).try_for_each(|word| changed.set(word))?;
+    if changed.plan().is_err() {
+        return Ok(false);
+    }
+    let Ok(mut device) = Device::new(config, case.seed) else { return Ok(false) };
+    let mut player = Player::new(case, device.capacity())?;
+    let before = player.play(&mut device, case.requests as usize / 2, LONG_ENOUGH);
+    // Where requests do not end, and in a drive that takes no more data, there is no rest.
+    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 || device.end_of_life().is_some() {
+        return Ok(false);
+    }
+    device.take_completions();
+    let broken = |text: String| RunError::Broken(text);
+    if !device.rests() {
+        return Err(broken("after a flush something is under way".into()));
+    }
+    let mut state = Vec::new();
+    device.save(&mut state)?;
+    let mut loaded = Device::load(&changed, &mut &state[..])?;
+    let played = player.play(&mut loaded, usize::MAX, LONG_ENOUGH).and_then(|_| loaded.flush());
+    loaded.check().map_err(broken)?;
+    loaded.check_mapping().map_err(broken)?;
+    match played {
+        Err(RunError::EndOfLife { .. }) => Ok(true),
+        played => played.map(|()| true),
+    }
+}
+
+/// When a device was saved, for a message.
+fn device_time((_, state): &(String, Vec<u8>)) -> String {
+    let text = String::from_utf8_lossy(&state[..state.len().min(400)]);
+    text.split("time_ns\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?").to_owned()
+}
+
+/// The kind of a failure: its text without numbers.
+fn kind(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
+}
+
+/// Leaves out what the failure does not need.
+fn shrunk(case: &Case, text: &str) -> Case {
+    let fails = |case: &Case| matches!(verdict(case), Verdict::Failed(other) if kind(&other) == kind(text));
+    let mut case = case.clone();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for part in [false, true] {
+            let len = |case: &Case| if part { case.workload.len() } else { case.device.len() };
+            let mut index = len(&case);
+            while index > 0 {
+                index -= 1;
+                let mut less = case.clone();
+                if part {
+                    less.workload.remove(index)
+                } else {
+                    less.device.remove(index)
+                };
+                // A default drive of 1 TiB takes long to check.
+                let small = configuration(&less)
+                    .is_ok_and(|config| config.plan().is_ok_and(|plan| plan.layout.raw_pages() < 1 << 20));
+                if small && fails(&less) {
+                    (case, changed) = (less, true);
+                }
+            }
+        }
+        let less = Case { requests: case.requests / 2, ..case.clone() };
+        if less.requests > 0 && fails(&less) {
+            (case, changed) = (less, true);
+        }
+    }
+    case
+}
+
+/// Plays seeds from 1 on until `wanted` devices were accepted; returns a report and the failures.
+pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
+    let (next, accepted) = (AtomicU64::new(1), AtomicU64::new(0));
+    let refused: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    let failures: Mutex<Vec<String>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while accepted.load(Ordering::Relaxed) < wanted {
+                    let case = draw(next.fetch_add(1, Ordering::Relaxed));
+                    match verdict(&case) {
+                        Verdict::Refused(key) => *refused.lock().unwrap().entry(key).or_default() += 1,
+                        Verdict::Passed => {
+                            let so_far = accepted.fetch_add(1, Ordering::Relaxed) + 1;
+                            if so_far.is_multiple_of(1000) {
+                                eprintln!("{so_far} devices accepted, {} failed", failures.lock().unwrap().len());
+                            }
+                        }
+                        Verdict::Failed(text) => {
+                            accepted.fetch_add(1, Ordering::Relaxed);
+                            let short = shrunk(&case, &text).command();
+                            let failure = format!("seed {}: {text}\n  {short}", case.seed);
+                            eprintln!("{failure}");
+                            failures.lock().unwrap().push(failure);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let refused = refused.into_inner().unwrap();
+    let (drawn, accepted) = (next.into_inner() - 1, accepted.into_inner());
+    let reasons: Vec<String> = refused.iter().map(|(key, count)| format!("  {count} for {key}")).collect();
+    let share = accepted as f64 / drawn as f64;
+    let failures = failures.into_inner().unwrap();
+    let report = format!(
+        "{drawn} devices drawn, {accepted} accepted ({:.0} %), {} failed; refused:\n{}",
+        100.0 * share,
+        failures.len(),
+        reasons.join("\n")
+    );
+    assert!(share > 0.5, "{report}");
+    (report, failures)
+}

@@ -1,0 +1,375 @@
+//! The layers of ARCHITECTURE.md, checked against every `Cargo.toml`; and the shape of modules and functions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tidy::Modules;
+
+/// Each crate and the crates of the workspace that it may depend on.
+const LAYERS: [(&str, &[&str]); 13] = [
+    ("units", &[]),
+    ("workload", &["units"]),
+    ("nand", &["units"]),
+    ("ecc", &["units"]),
+    ("schemes", &["units", "nand"]),
+    ("ssd", &["units", "workload", "nand", "ecc", "schemes"]),
+    ("logs", &["workload", "ssd"]),
+    ("capi", &["units", "workload", "ssd", "logs"]),
+    ("nbd", &["units", "workload", "ssd"]),
+    ("testing", &["units", "workload", "nand", "ssd"]),
+    ("tidy", &[]),
+    ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "nbd"]),
+    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "logs", "nbd"]),
+];
+
+#[test]
+fn no_crate_depends_on_a_higher_layer() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found: Vec<String> =
+        fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    found.sort();
+    let mut known: Vec<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    assert_eq!(found, known, "a new crate needs its place in ARCHITECTURE.md and here");
+    for (name, allowed) in LAYERS {
+        let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap();
+        for (other, _) in LAYERS {
+            let depends = dependencies.lines().any(|line| line.starts_with(&format!("{other}.")));
+            assert!(!depends || allowed.contains(&other), "{name} must not depend on {other}");
+        }
+    }
+}
+
+#[test]
+fn layers_without_a_clock_read_none() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in ["units", "nand", "ecc", "schemes", "workload", "ssd", "logs"] {
+        for file in rust_files(&crates.join(name).join("src")) {
+            let text = fs::read_to_string(&file).unwrap();
+            if file.ends_with("ssd/src/bench.rs") {
+                continue; // Compiled into tests only.
+            }
+            assert!(!text.contains("std::time"), "{} reads a clock", file.display());
+            assert!(
+                !text.contains("thread_rng") && !text.contains("RandomState"),
+                "{} draws at random",
+                file.display()
+            );
+        }
+    }
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// Files of a crate's `src` by the paths of their modules.
+fn modules(name: &str) -> Vec<(String, PathBuf)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(name).join("src");
+    let module = |file: PathBuf| {
+        let relative = file.strip_prefix(&src).unwrap().with_extension("");
+        let words: Vec<&str> = relative.iter().map(|word| word.to_str().unwrap()).collect();
+        let words: Vec<&str> = words.into_iter().filter(|word| !["lib", "mod"].contains(word)).collect();
+        (words.join("::"), file)
+    };
+    rust_files(&src).into_iter().map(module).collect()
+}
+
+/// The crates whose shape is checked: not what tests share, whose functions list what is drawn.
+fn crates() -> impl Iterator<Item = &'static str> {
+    LAYERS.iter().map(|(name, _)| *name).filter(|name| *name != "testing")
+}
+
+#[test]
+fn modules_of_a_crate_make_no_circles() {
+    let mut found = Vec::new();
+    for name in crates() {
+        let files: Vec<(String, String)> =
+            modules(name).into_iter().map(|(path, file)| (path, fs::read_to_string(file).unwrap())).collect();
+        let circles = Modules::new(files.iter().map(|(path, text)| (path.clone(), text.as_str()))).circles();
+        found.extend(circles.iter().map(|circle| format!("in {name}:\n{circle}")));
+    }
+    assert!(found.is_empty(), "circles of modules\n{}", found.join("\n"));
+}
+
+/// The rooms of the drive, each of which may take from those before it and from itself.
+const ROOMS: [&str; 27] = [
+    "persist",
+    "write_class",
+    "arena",
+    "agenda",
+    "meter",
+    "phases",
+    "policies",
+    "bench",
+    "violation",
+    "error",
+    "lifetime",
+    "config",
+    "presets",
+    "observe",
+    "core",
+    "buffer",
+    "read_cache",
+    "translation",
+    "arbitration",
+    "firmware",
+    "host",
+    "ftl",
+    "flash",
+    "writes",
+    "power",
+    "device",
+    "run",
+];
+
+#[test]
+fn no_room_of_the_drive_takes_from_a_higher_one() {
+    let files: Vec<(String, String)> =
+        modules("ssd").into_iter().map(|(path, file)| (path, fs::read_to_string(file).unwrap())).collect();
+    let back = Modules::new(files.iter().map(|(path, text)| (path.clone(), text.as_str()))).arrows_back(&ROOMS);
+    assert!(back.is_empty(), "against the order of rooms:\n{}", back.join("\n"));
+}
+
+/// Files of the drive that call one another in circles through `self`, so that none of them can be read without the others: the folder,
+/// the types whose methods these are, and the files. The aim is none: a file that leaves its circle leaves this list, and none joins.
+const CIRCLES: [(&str, &[&str], &[&str]); 2] = [
+    (
+        "device",
+        &["Device"],
+        &[
+            "check",
+            "collect",
+            "device",
+            "discard",
+            "events",
+            "faults",
+            "journaling",
+            "mapping",
+            "power",
+            "raid",
+            "read",
+            "slc",
+            "write",
+        ],
+    ),
+    (
+        "flash",
+        &["Flash", "FlashAt", "FlashView"],
+        &[
+            "backend", "bus", "decoder", "die", "energy", "erase", "program", "read", "retry", "schedule", "sense",
+            "suspend",
+        ],
+    ),
+];
+
+/// The drive's files by their modules, tests left out.
+fn drive() -> Vec<(String, String)> {
+    let files = modules("ssd").into_iter().filter(|(path, _)| path.rsplit("::").next() != Some("tests"));
+    files.map(|(path, file)| (path, fs::read_to_string(file).unwrap())).collect()
+}
+
+#[test]
+fn no_further_file_joins_the_circles_by_calls() {
+    for (folder, types, known) in CIRCLES {
+        let mut files = drive();
+        files.retain(|(path, _)| path.split("::").next() == Some(folder));
+        files.iter_mut().for_each(|(path, _)| *path = path.rsplit("::").next().unwrap().to_owned());
+        let arrows = tidy::arrows_by_calls(&files, types);
+        let found = tidy::in_circles(&arrows);
+        let joined: Vec<String> = found
+            .iter()
+            .filter(|file| !known.contains(file))
+            .map(|file| format!("{file} calls {:?} and is called by way of them", arrows[*file]))
+            .collect();
+        assert!(joined.is_empty(), "{folder}/ has a further circle by calls through self: {}", joined.join("; "));
+        let left: Vec<&&str> = known.iter().filter(|file| !found.contains(file)).collect();
+        assert!(
+            left.is_empty(),
+            "{left:?} of {folder}/ left the circle: take them out of CIRCLES, which may only shrink"
+        );
+    }
+}
+
+/// What is to become small: today's number, which may only fall, and the aim.
+const DEVICE_METHODS: (usize, usize) = (310, 40);
+const FTL_PATHS: (usize, usize) = (106, 25);
+
+fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
+    assert!(now <= kept, "{what}: {now}, and there were {kept}; the aim is {aim}");
+    assert!(
+        now == kept,
+        "{what}: {now} now, {kept} before: write the new number down in crates/tidy/tests/tidy.rs, so that it stays"
+    );
+}
+
+#[test]
+fn the_device_has_no_further_method() {
+    let methods = drive().iter().map(|(_, text)| tidy::methods(text, &["Device"]).len()).sum();
+    only_falls("methods of impl Device", methods, DEVICE_METHODS);
+}
+
+#[test]
+fn no_further_part_of_the_ftl_is_reached_from_outside() {
+    let outside = drive().into_iter().filter(|(path, _)| path.split("::").next() != Some("ftl"));
+    let paths: BTreeSet<String> = outside.flat_map(|(_, text)| tidy::members_of(&text, "ftl")).collect();
+    only_falls("paths `ftl.…` outside ftl/", paths.len(), FTL_PATHS);
+}
+
+/// The longest function, from its signature to its closing brace [lines].
+const LONGEST_FUNCTION: usize = 70;
+
+#[test]
+fn functions_are_short() {
+    let mut long = Vec::new();
+    for (_, file) in crates().flat_map(modules) {
+        for function in tidy::functions(&fs::read_to_string(&file).unwrap()) {
+            if function.lines > LONGEST_FUNCTION {
+                long.push(format!("{}:{}: {}: {} lines", file.display(), function.line, function.name, function.lines));
+            }
+        }
+    }
+    assert!(long.is_empty(), "longer than {LONGEST_FUNCTION} lines:\n{}", long.join("\n"));
+}
+
+/// Parameters that name a thing: their type says which kind of thing.
+const IDS: [&str; 13] =
+    ["op", "id", "slot", "command", "die", "plane", "block", "channel", "lpn", "ppn", "queue", "fetch", "waiter"];
+
+/// Places within what is a type: of a block in its plane, of a plane in its die. Crates whose functions take them as numbers.
+const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", &["block"]), ("python", &["block"])];
+
+/// Functions that take such a number bare, by their modules, and why.
+const BARE: [(&str, &[&str], &str); 9] = [
+    ("ssd::observe::stats::latency", &["record"], "a submission queue, by its place among the host's"),
+    ("units::condition", &["of_block"], "the counter of a random draw; units knows no blocks"),
+    ("ssd::arbitration", &["set_waiting"], "a submission queue, by its place among the host's"),
+    ("ssd::config::host", &["priority"], "a submission queue, by its place among the host's"),
+    ("workload::request", &["completed", "on"], "a number of the trace, which the device takes modulo its queues"),
+    (
+        "nand::geometry",
+        &["plane", "block_index", "flash_block_index"],
+        "a place in a die or in a plane, which are types",
+    ),
+    ("nand::model::outcomes", &["of", "name", "read", "rber", "codeword_rate"], "to be a type: the drive packs it"),
+    ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),
+    ("nand::model::variation", &["of_block", "log_of_block"], "the same"),
+];
+
+fn bare_ids(text: &str) -> Vec<(String, String)> {
+    let bare = |kind: &str| ["u8", "u16", "u32", "u64", "usize"].contains(&kind.trim_start_matches('&'));
+    let visible = tidy::functions(text).into_iter().filter(|function| function.visible);
+    let of = |function: tidy::Function| {
+        let ids = function.parameters.into_iter().filter(|(name, kind)| IDS.contains(&name.as_str()) && bare(kind));
+        ids.map(move |(name, kind)| (function.name.clone(), format!("{name}: {kind}"))).collect::<Vec<_>>()
+    };
+    visible.flat_map(of).collect()
+}
+
+#[test]
+fn ids_are_types() {
+    let mut found = Vec::new();
+    for name in crates() {
+        let places = PLACES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, places)| places);
+        for (module, file) in modules(name) {
+            let module = if module.is_empty() { name.to_owned() } else { format!("{name}::{module}") };
+            let mut bare = bare_ids(&fs::read_to_string(&file).unwrap());
+            bare.retain(|(_, parameter)| !places.contains(&parameter.split(':').next().unwrap()));
+            let excepted = |function: &str| BARE.iter().any(|(at, of, _)| *at == module && of.contains(&function));
+            for (at, functions, _) in BARE.iter().filter(|(at, _, _)| *at == module) {
+                for function in *functions {
+                    assert!(bare.iter().any(|(name, _)| name == function), "{at}::{function} is no exception any more");
+                }
+            }
+            let refused = bare.iter().filter(|(function, _)| !excepted(function));
+            found.extend(refused.map(|(function, parameter)| format!("{module}::{function}: {parameter}")));
+        }
+    }
+    assert!(found.is_empty(), "bare numbers that name a thing:\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_checks_see_what_they_look_for() {
+    let circles =
+        |files: &[(&str, &str)]| Modules::new(files.iter().map(|(path, text)| ((*path).to_owned(), *text))).circles();
+    let none: Vec<String> = Vec::new();
+    // A face re-exports; its children take from each other in one direction, also through the face.
+    assert_eq!(
+        circles(&[
+            ("", "pub mod a; mod b; pub use b::B;"),
+            ("a", "mod c; mod d; pub use d::D; #[cfg(test)] mod tests { use crate::B; } // use crate::B;"),
+            ("a::c", "use super::{D, d::other}; fn f() -> D { other(\"crate::B\") }"),
+            ("a::d", "pub struct D<'a>(&'a str); pub fn other() -> char { '\\'' }"),
+            ("b", "pub struct B(crate::a::D);"),
+        ]),
+        none
+    );
+    let files = [("", "mod a; mod b;"), ("a::c", "use crate::b::B;"), ("b", "pub struct B;")];
+    let rooms = || Modules::new(files.map(|(path, text)| (path.to_owned(), text)));
+    assert_eq!(rooms().arrows_back(&["b", "a"]), none);
+    assert_eq!(rooms().arrows_back(&["a", "b"]), ["  a::c -> b: B"]);
+    assert_eq!(rooms().arrows_back(&["a"]), ["  a::c or b has no place in the order"]);
+    for (files, arrows) in [
+        // By a nested use and by a path in the code, through a re-export of the root.
+        (
+            vec![
+                ("", "mod a; mod b; pub use b::B;"),
+                ("a", "fn f() { crate::B::new() } pub struct A;"),
+                ("b", "use crate::{x, a::{y, A}};"),
+            ],
+            "  a -> b: crate::B::new\n  b -> a: y",
+        ),
+        // A child takes what its parent defines, and the parent uses the child.
+        (
+            vec![("", "mod a; struct S(a::T);"), ("a", "pub struct T(super::S);")],
+            "  lib -> a: a::T\n  a -> lib: super::S",
+        ),
+        // A re-export that the parent uses itself.
+        (vec![("", "mod a; pub use a::T; struct S(T);"), ("a", "use super::S;")], "  lib -> a: T\n  a -> lib: S"),
+    ] {
+        assert_eq!(circles(&files), [arrows]);
+    }
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let arrows = tidy::arrows_by_calls(
+        &[
+            file(
+                "a",
+                "impl<P: Fn() -> u8> D<P> { fn a(&self) { self.b::<u8>(); self.own(); self.x.c() } fn own() {} }",
+            ),
+            file(
+                "b",
+                "impl D<u8> { fn b(&self) { fn inner() {} self.view().a() } fn view() { self.inner() } } impl T for D { fn t() {} }",
+            ),
+            file(
+                "c",
+                "impl D<u8> { fn c() { self.b(); other.a() } } impl E { fn a() { self.c() } } #[cfg(test)] impl D { fn b() {} }",
+            ),
+        ],
+        &["D"],
+    );
+    let to = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(arrows, BTreeMap::from([("a".into(), to(&["b"])), ("b".into(), to(&["a"])), ("c".into(), to(&["b"]))]));
+    assert_eq!(tidy::in_circles(&arrows), ["a", "b"]);
+    assert_eq!(tidy::methods("impl D { fn a() { fn b() {} } } impl T for D { fn c() {} }", &["D"]), ["a"]);
+    let text = "self.ftl.blocks.room(x).y; ftl.planes[0].z; plan.config.ftl.streams; ftl::x; ftl.planes.0";
+    assert_eq!(tidy::members_of(text, "ftl"), to(&["ftl.blocks.room", "ftl.planes"]));
+    let text = format!(
+        "pub(super) fn f<'a>(&self, mut die: &'a u32, name: u32, plane: PlaneId) -> u8 {{{}}}",
+        "\n".repeat(70)
+    );
+    assert_eq!(tidy::functions(&text)[0].lines, LONGEST_FUNCTION + 1);
+    assert_eq!(bare_ids("pub(crate) fn f(&self, die: u32, name: u32, plane: PlaneId) {} fn g(die: u32) {}").len(), 1);
+    assert_eq!(bare_ids("pub trait T { fn f(queue: &u16); }").len(), 1);
+    assert!(bare_ids("#[cfg(test)] mod tests { pub fn f(die: u32) {} }").is_empty());
+}
