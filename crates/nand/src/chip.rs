@@ -161,6 +161,15 @@ impl Timings {
         }
     }
 
+    /// The mean tPROG of the program units of a wordline of so many bits a cell, all passes together.
+    pub fn mean_program(&self, bits: u32) -> Span {
+        if self.passes > 1 {
+            return self.slowest_program();
+        }
+        let sum: u64 = self.program[..bits as usize].iter().map(|program| program.0).sum();
+        Span(sum / u64::from(bits.max(1)))
+    }
+
     /// The shortest tR of any page of so many bits a cell.
     pub fn fastest_read(&self, bits: u32) -> Span {
         self.read[..bits as usize].iter().copied().min().unwrap_or_default()

@@ -3,7 +3,8 @@
 //! of pages a second (`run/warming.rs` says how long that is played, and when it is not).
 //!
 //! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation order, and a turn is a
-//! program, of host data or of relocated data. Not played: pages of the map, parity, idle time, and what wears out.
+//! program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), a die collects what it has to before it takes
+//! host data. Not played: pages of the map, parity, idle time, and what wears out.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -188,8 +189,10 @@ impl Warming {
         let planes = || (0..plan.layout.planes_per_die as u8).map(|place| plan.layout.plane(die, place));
         planes().for_each(|plane| collect(ftl, plan, plane));
         let relocates = planes().any(|plane| ftl.relocator[plane].victim.is_some());
-        let waits =
-            relocates && (!plan.config.gc.preemptible || self.between[die.0 as usize] < plan.relocations_between());
+        let waits = relocates
+            && (plan.config.age.partial_load().is_some()
+                || !plan.config.gc.preemptible
+                || self.between[die.0 as usize] < plan.relocations_between());
         let stream = plan.space.stream_of(class);
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)
