@@ -103,7 +103,8 @@ fn modules_of_a_crate_make_no_circles() {
     assert!(found.is_empty(), "circles of modules\n{}", found.join("\n"));
 }
 
-/// The rooms of the drive, each of which may take from those before it and from itself.
+/// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
+/// it, it asks of a `Placement`.
 const ROOMS: [&str; 27] = [
     "persist",
     "write_class",
@@ -126,8 +127,8 @@ const ROOMS: [&str; 27] = [
     "arbitration",
     "firmware",
     "host",
-    "ftl",
     "flash",
+    "ftl",
     "writes",
     "power",
     "device",
@@ -204,7 +205,7 @@ fn no_further_file_joins_the_circles_by_calls() {
 
 /// What is to become small: today's number, which may only fall, and the aim.
 const DEVICE_METHODS: (usize, usize) = (310, 40);
-const FTL_PATHS: (usize, usize) = (106, 25);
+const FTL_PATHS: (usize, usize) = (98, 25);
 
 fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
     assert!(now <= kept, "{what}: {now}, and there were {kept}; the aim is {aim}");

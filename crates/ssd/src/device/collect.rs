@@ -14,8 +14,8 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::flash::{Placement as _, QueueId};
 use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
@@ -267,7 +267,8 @@ impl<P: Probe> Device<P> {
                 self.damage(lpn, PageData::Lost);
             }
             if self.ftl.copies.is_some() {
-                self.flash().copied(lpn, source, ppn);
+                let errors = self.flash().errors_of_copy(lpn, source);
+                self.ftl.copied(source, ppn, errors);
             }
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);

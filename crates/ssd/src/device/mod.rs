@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `events.rs` | what an event tells the owner of what has ended or begun |
+//! | `flow.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
@@ -14,7 +14,7 @@
 //! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
-//! | `journaling.rs` | the map's journal and its checkpoints |
+//! | `survival.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
@@ -45,8 +45,8 @@ use workload::{Op, Request};
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
-use crate::flash::Flash;
 use crate::flash::op::PageOp;
+use crate::flash::{Flash, Placement as _};
 use crate::ftl::relocator::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
@@ -641,7 +641,7 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         let now = self.flash.age_clock(self.core.now);
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).0)
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.

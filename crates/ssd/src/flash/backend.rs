@@ -8,15 +8,15 @@ use super::attempt::Attempts;
 use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
+use super::heat::AgeClock;
 use super::op::Ops;
+use super::placement::Placement;
 use super::queues::{Ranks, planes};
 use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
 use crate::core::Core;
-use crate::ftl::Ftl;
-use crate::ftl::ageing::AgeClock;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
 use crate::persist::state;
@@ -198,23 +198,30 @@ impl Flash {
 }
 
 /// The flash at a moment: its state, and what the layers above lend it.
-pub(crate) struct FlashAt<'a, P: Probe> {
+pub(crate) struct FlashAt<'a, P: Probe, L: Placement> {
     pub flash: &'a mut Flash,
     pub core: &'a mut Core<P>,
-    pub ftl: &'a mut Ftl,
+    pub placement: &'a mut L,
 }
 
+impl<L: Placement> Clone for FlashView<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Placement> Copy for FlashView<'_, L> {}
+
 /// What decisions are made from: nothing changes through it.
-#[derive(Clone, Copy)]
-pub(crate) struct FlashView<'a> {
+pub(crate) struct FlashView<'a, L: Placement> {
     pub flash: &'a Flash,
     pub plan: &'a Plan,
-    pub ftl: &'a Ftl,
+    pub placement: &'a L,
     /// The drive has become read-only.
     pub read_only: bool,
 }
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// Checks that between events every die is up to date and every bus that is wanted has an event.
     pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
         if !self.flash.dirty.is_empty() {
@@ -252,14 +259,14 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What decisions are made from.
     #[inline]
-    pub fn view(&self) -> FlashView<'_> {
+    pub fn view(&self) -> FlashView<'_, L> {
         FlashView {
             flash: self.flash,
             plan: &self.core.plan,
-            ftl: self.ftl,
+            placement: self.placement,
             read_only: self.core.life.read_only.is_some(),
         }
     }
@@ -273,8 +280,7 @@ impl<P: Probe> FlashAt<'_, P> {
             return failed;
         }
         let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
-        let share =
-            config.faults.grown(config.wear.program_fail, self.ftl.blocks.cycles(plane, block, &self.core.plan));
+        let share = config.faults.grown(config.wear.program_fail, self.placement.cycles(plane, block, &self.core.plan));
         for plane in planes(set) {
             for _ in 0..self.core.plan.layout.stripe {
                 self.flash.failures.programs_drawn += 1;

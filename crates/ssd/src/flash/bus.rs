@@ -11,6 +11,7 @@ use units::{Id as _, Time};
 use super::attempt::{Attempt, Step};
 use super::backend::FlashAt;
 use super::op::PageOp;
+use super::placement::Placement;
 use super::queues::QueueId;
 use super::state::Pick;
 use crate::core::Marks;
@@ -45,7 +46,7 @@ enum Turn {
     Die(DieId),
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page has left a die, or the bus is free again.
     pub fn bus_event(&mut self, channel: ChannelId) {
         if let Some(id) = self.flash.channels[channel].transfer_out.take() {
@@ -174,7 +175,7 @@ impl<P: Probe> FlashAt<'_, P> {
         match self.flash.dies[die].picked {
             Pick::Read(queue) => {
                 let of_host = self.start_sense(die, queue);
-                if of_host && self.ftl.relocator.host_is_next[die] {
+                if of_host && self.placement.host_is_next(die) {
                     return Some(Begun::HostRead(die));
                 }
                 self.has_started(die);

@@ -5,12 +5,13 @@ use units::{Id as _, PerId, Time};
 
 use super::attempt::{Attempt, Step};
 use super::backend::{Flash, FlashView};
+use super::placement::Placement;
 use super::queues::planes;
 use super::state::DieState;
 use crate::observe::probe::{Event, Probe};
 use crate::violation::{Invariant, Violation};
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// The array of a die does one thing at a time, its registers are of one operation each, and its next event is in the agenda.
     pub fn check_die(&self, die: DieId, now: Time) -> Result<(), Violation> {
         let state = &self.flash.dies[die];

@@ -6,11 +6,12 @@ use units::{Span, Time};
 use super::attempt::{Attempt, Step};
 use super::backend::FlashAt;
 use super::op::PageOp;
+use super::placement::Placement;
 use super::read::ReadEnd;
 use crate::arena::AttemptId;
 use crate::observe::probe::{Event, Probe};
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page has arrived at its channel's engine, where it has room.
     #[inline]
     pub(super) fn enter_ecc(&mut self, id: AttemptId) {

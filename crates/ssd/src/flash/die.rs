@@ -14,6 +14,7 @@ use units::Time;
 use super::backend::{FlashAt, FlashView};
 use super::channel::Channel;
 use super::op::{Owner, PageOp};
+use super::placement::Placement;
 use super::queues::{QueueId, Ranks};
 use super::state::{Active, DieState, Ended, Pick, Program};
 use crate::arena::OpId;
@@ -21,7 +22,7 @@ use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     pub(super) fn chip_taken(&self, die: DieId) -> bool {
         // Where the dies of a chip overlap, nobody has it for itself.
         self.flash.chip_owner[self.flash.dies[die].chip].is_some_and(|owner| owner != die)
@@ -43,7 +44,7 @@ impl DieState {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page of host data more waits for its program.
     pub fn one_more_waits(&mut self) {
         self.count_waiting(self.flash.programs_waiting + 1);
@@ -187,7 +188,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let registers = state.page_full | state.cache_full;
         let idle = state.array_idle() && state.ready.is_empty() && registers | state.reserved.planes == 0;
         let until = match state.idle_until {
-            _ if !idle || !self.ftl.wants_background(die, &self.core.plan) => None,
+            _ if !idle || !self.placement.wants_background(die, &self.core.plan) => None,
             None => self.core.plan.config.gc.idle.map(|idle| self.core.now + idle),
             running => running,
         };

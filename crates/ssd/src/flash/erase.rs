@@ -6,6 +6,7 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::Span;
 
 use super::backend::FlashAt;
+use super::placement::Placement;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Work};
 use crate::observe::probe::Probe;
@@ -13,7 +14,7 @@ use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
 use crate::write_class::WriteClass;
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Erases blocks that were reclaimed.
     pub(super) fn start_erase(&mut self, die: DieId, lead: QueueId) {
         let mut ops = None;
@@ -59,11 +60,12 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks of a static SLC
     /// cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if there are any.
     pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
-        let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
+        let (eraser, _) = self.core.plan.eraser.as_ref()?;
+        let erasing = &eraser.erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
         for (plane, block) in self.blocks_of(die, erase) {
-            if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.ftl.blocks.in_slc(plane, block)) {
+            if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.placement.in_slc(plane, block)) {
                 let pulse = Span(slc.timings.erase.0.saturating_sub(t_verify.0));
                 let phases = Phases::each(std::iter::once(pulse), t_verify);
                 match &mut all {
@@ -72,9 +74,9 @@ impl<P: Probe> FlashAt<'_, P> {
                 }
                 continue;
             }
-            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan) + 1;
+            let pec = self.placement.cycles(plane, block, &self.core.plan) + 1;
             for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
-                let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);
+                let erase = self.placement.erase(flash_plane, block, pec);
                 let counters = &mut self.core.counters;
                 counters.pulsed_erases += 1;
                 counters.erase_loops += u64::from(erase.loops);
@@ -96,7 +98,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The phases of an erase all of whose blocks are in the SLC cache's mode, or were: with blocks of both modes the longer one counts.
     fn phases_of_mode(&self, die: DieId, erase: Active) -> Option<Phases> {
         let slc = self.core.plan.slc.as_ref()?;
-        let in_slc = |(plane, block): &(PlaneId, u32)| self.ftl.blocks.in_slc(*plane, *block);
+        let in_slc = |(plane, block): &(PlaneId, u32)| self.placement.in_slc(*plane, *block);
         let blocks = self.blocks_of(die, erase);
         let takes_slc = if slc.erase_factor > 1.0 { blocks.iter().any(in_slc) } else { blocks.iter().all(in_slc) };
         takes_slc.then(|| match &self.core.plan.erase_phases {
@@ -117,7 +119,7 @@ impl<P: Probe> FlashAt<'_, P> {
             Active::EraseOpened(writes, set) => {
                 let stream = self.core.plan.space.stream_of(writes);
                 let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
-                opened.map(|plane| (plane, self.ftl.blocks.open_block(plane, stream))).collect()
+                opened.map(|plane| (plane, self.placement.open_block(plane, stream))).collect()
             }
             Active::Program(_) => Vec::new(),
         }

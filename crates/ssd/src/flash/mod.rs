@@ -14,6 +14,7 @@
 //! | `faults.rs` | parts that have broken, and those that will |
 //! | `retry.rs` | what becomes of a sensed page: predictions, and which reference is next |
 //! | `references.rs` | what is remembered of references that read pages |
+//! | `placement.rs` | what the flash asks of the layer above |
 //! | `channel.rs` | a channel: its bus, its ECC engine |
 //! | `backend.rs` | all of it as one |
 //! | `bus.rs` | channel buses |
@@ -40,6 +41,7 @@ mod faults;
 mod heat;
 pub(crate) mod op;
 mod outage;
+mod placement;
 mod program;
 mod queues;
 mod read;
@@ -52,6 +54,8 @@ mod suspend;
 
 pub(crate) use backend::{Flash, FlashAt, FlashView};
 pub(crate) use bus::Begun;
+pub(crate) use heat::{AgeClock, WARMER_BITS};
 pub(crate) use outage::Interrupted;
+pub(crate) use placement::{PageConditions, Placement};
 pub(crate) use queues::{QueueId, planes};
 pub(crate) use state::Ended;

@@ -6,6 +6,7 @@ use units::Span;
 
 use super::backend::FlashAt;
 use super::op::Owner;
+use super::placement::Placement;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};
 use crate::arena::{List, OpId};
@@ -15,7 +16,7 @@ use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
 use crate::write_class::WriteClass;
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation.
     pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass, set: u8) -> OpId {
@@ -80,12 +81,12 @@ impl<P: Probe> FlashAt<'_, P> {
             for _ in 0..unit {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
-                    self.ftl.take_page(physical, stream, None, now);
+                    self.placement.take_page(physical, stream, None, now);
                     self.core.counters.pages_padded += 1;
                     continue;
                 };
                 let lpn = self.flash.ops[op].lpn.get();
-                self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), now).into();
+                self.flash.ops[op].ppn = self.placement.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => here += self.view().t_read(source.get()),
@@ -95,7 +96,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             sensing = sensing.max(here);
             if queue.class() == Class::UserProgram {
-                self.ftl.relocator[physical].spend(unit);
+                self.placement.spend(physical, unit);
             }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
@@ -111,16 +112,16 @@ impl<P: Probe> FlashAt<'_, P> {
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
     pub(super) fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
-        let Some(wear) = &self.ftl.wear else { return factor };
+        let Some((eraser, _)) = &self.core.plan.eraser else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
             next = self.flash.ops[op].next;
-            if self.ftl.blocks.in_slc(plane, block) {
+            if self.placement.in_slc(plane, block) {
                 continue;
             }
-            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
-            factor = factor.max(wear.eraser().scheme.voltage.program_factor(pec));
+            let pec = self.placement.cycles(plane, block, &self.core.plan);
+            factor = factor.max(eraser.scheme.voltage.program_factor(pec));
         }
         factor
     }

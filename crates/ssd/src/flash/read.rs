@@ -18,6 +18,7 @@ use units::{Lpn, Ppn, Span};
 use super::attempt::{Attempt, Fate, Step};
 use super::backend::FlashAt;
 use super::op::{Owner, PageData, PageOp};
+use super::placement::Placement;
 use super::queues::QueueId;
 use crate::arena::{AttemptId, OpId};
 use crate::observe::probe::{Event, Probe};
@@ -25,11 +26,10 @@ use crate::observe::probe::{Event, Probe};
 /// A read that has ended, and what it has of its page.
 pub(crate) type ReadEnd = (OpId, PageData);
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Queues a page to be read: its first attempt waits for its die.
     #[inline]
     pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
-        self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.core.plan.layout.place_of(ppn);
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;

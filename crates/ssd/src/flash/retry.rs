@@ -14,6 +14,7 @@ use units::{Lpn, Ppn, Span};
 use super::attempt::{Attempt, Fate};
 use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
+use super::placement::{PageConditions, Placement};
 use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
 use super::references::Similar;
 use super::state::{Begun, DieState};
@@ -32,7 +33,7 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
         .clamp(0.0, checks) as u32
 }
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
     #[inline(always)] // Most dies are not reserved.
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
@@ -94,7 +95,7 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
     pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64) -> (Span, u32) {
@@ -108,7 +109,7 @@ impl<P: Probe> FlashAt<'_, P> {
         } else {
             state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead });
             if self.core.plan.config.read.start.tracks()
-                && !self.ftl.blocks.page_in_slc(op.ppn.get())
+                && !self.placement.page_in_slc(op.ppn.get())
                 && let Some(start) = self.first_step(&op)
             {
                 self.flash.ops[read].read.start = start;
@@ -175,7 +176,7 @@ impl<P: Probe> FlashAt<'_, P> {
             (Start::Recorded, _) => {
                 // What was recorded before a block's last erase is of other data.
                 let Address { plane, block: own, .. } = plan.layout.unpack(ppn);
-                let cycles = u64::from(self.ftl.blocks.cycles(plane, own, plan));
+                let cycles = u64::from(self.placement.cycles(plane, own, plan));
                 return Some((
                     block,
                     cycles << 32 | of_layer(u64::from(layer * plan.config.read.record_groups / layers)),
@@ -201,7 +202,7 @@ impl<P: Probe> FlashAt<'_, P> {
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
         let ppn = op.ppn.get();
         let full = self.view().t_read(ppn);
-        if self.ftl.blocks.page_in_slc(ppn) {
+        if self.placement.page_in_slc(ppn) {
             return (full, 0);
         }
         let kind = self.core.plan.layout.page_type(ppn);
@@ -277,21 +278,20 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The data of a page has been copied back to another one, with the errors of a sense by the default references.
+    /// The data of a page has been copied back to another one: the errors per KiB that it has brought along, those of a sense by the
+    /// default references.
     #[cold]
-    pub fn copied(&mut self, lpn: Lpn, source: Ppn, copy: Ppn) {
-        let errors = self.errors_of_copy(lpn, source);
-        if let Some(copies) = &mut self.ftl.copies {
-            copies.copied(source, copy, errors);
-        }
+    pub fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
+        let errors = self.errors_by_default_references(lpn, source);
         let [pages, thousandths] = &mut self.core.counters.copied_errors;
         (*pages, *thousandths) = (*pages + 1, *thousandths + (errors * 1e3) as u64);
+        errors
     }
 
     /// Errors per KiB that a die finds in a page by the default references; none where nothing says how many.
-    fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
+    fn errors_by_default_references(&mut self, lpn: Lpn, source: Ppn) -> f64 {
         let state = self.conditions_of_page(lpn, source);
-        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(source) {
+        if self.flash.slc_outcomes.is_none() && self.placement.page_in_slc(source) {
             return self.errors_of_one_bit(state, ReadReference::Step(0)).unwrap_or(0.0);
         }
         let (block, page) = self.place_of(source);
@@ -307,7 +307,8 @@ impl<P: Probe> FlashAt<'_, P> {
 
     fn conditions_of_page(&self, lpn: Lpn, ppn: Ppn) -> PageState {
         let now = self.flash.age_clock(self.core.now);
-        let (conditions, programmed, extra) = self.ftl.conditions(ppn, now, &self.core.plan);
+        let PageConditions { conditions, programmed, added_errors: extra } =
+            self.placement.conditions(ppn, now, &self.core.plan);
         let map = programmed.is_none() && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
@@ -327,7 +328,7 @@ impl<P: Probe> FlashAt<'_, P> {
             self.flash.attempts[id].fate = Fate::Uncorrectable;
             return None;
         }
-        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(ppn) {
+        if self.flash.slc_outcomes.is_none() && self.placement.page_in_slc(ppn) {
             self.reads_one_bit(id, &op);
             return None;
         }
@@ -432,7 +433,7 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
         let PageOp { seq, bus_bytes, .. } = *op;
         let again = attempt.repeats;
-        let reduced = self.reduces(attempt) && !self.ftl.blocks.page_in_slc(op.ppn.get());
+        let reduced = self.reduces(attempt) && !self.placement.page_in_slc(op.ppn.get());
         let (v_ref, fine, draw) = (attempt.v_ref, attempt.v_ref.fine(), attempt.draw());
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
@@ -499,12 +500,12 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// What decides what reads of a page meet, in the mode of its block.
     fn outcomes_of(&self, ppn: Ppn) -> Option<&Outcomes> {
-        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| self.placement.page_in_slc(ppn));
         of_mode.or(self.flash.outcomes.as_ref())
     }
 
     fn outcomes_of_mut(&mut self, ppn: Ppn) -> Option<&mut Outcomes> {
-        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| self.placement.page_in_slc(ppn));
         of_mode.or(self.flash.outcomes.as_mut())
     }
 
@@ -518,7 +519,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Keeps the step that has read a page, or the one next to the reference that have.
     pub(super) fn track(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
-        if !self.core.plan.config.read.start.tracks() || self.ftl.blocks.page_in_slc(op.ppn.get()) {
+        if !self.core.plan.config.read.start.tracks() || self.placement.page_in_slc(op.ppn.get()) {
             return;
         }
         let Some(place) = self.similar(&op) else { return };

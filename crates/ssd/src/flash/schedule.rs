@@ -4,12 +4,13 @@ use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::backend::{FlashAt, FlashView};
 use super::op::Owner;
+use super::placement::Placement;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};
 use crate::observe::probe::Probe;
 use crate::write_class::WriteClass;
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// What the die would start now.
     #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
@@ -125,7 +126,7 @@ impl FlashView<'_> {
             let place = program.planes.trailing_zeros() as usize;
             let of_stream = |writes: &WriteClass| self.plan.space.stream_of(*writes) == stream;
             let is_ready = |writes| state.ready.has(QueueId::of_programs(writes, place));
-            self.ftl.blocks.next_place(plane, stream) > 0 && WriteClass::ALL.into_iter().filter(of_stream).any(is_ready)
+            self.placement.next_place(plane, stream) > 0 && WriteClass::ALL.into_iter().filter(of_stream).any(is_ready)
         };
         state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied()
     }
@@ -147,7 +148,7 @@ impl FlashView<'_> {
 
     /// Whether what a queue of programs or erases starts next is an erase.
     pub(super) fn is_erase(&self, die: DieId, queue: QueueId) -> bool {
-        self.stream_of(die, queue).is_none_or(|(plane, stream)| self.ftl.blocks.needs_erase(plane, stream))
+        self.stream_of(die, queue).is_none_or(|(plane, stream)| self.placement.needs_erase(plane, stream))
     }
 
     /// Whether what a queue starts next leaves no array to anything else from its beginning on.
@@ -163,7 +164,7 @@ impl FlashView<'_> {
         }
         let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
         relocated()
-            && matches!(head().owner, Owner::Relocation(source) if self.ftl.copies_back(source.get(), self.plan))
+            && matches!(head().owner, Owner::Relocation(source) if self.placement.copies_back(source.get(), self.plan))
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
@@ -172,7 +173,7 @@ impl FlashView<'_> {
         let state = &self.flash.dies[die];
         let barrier = match self.stream_of(die, queue) {
             None => state.queues[queue].head_seq,
-            Some((plane, stream)) => self.ftl.blocks.erase_barrier(plane, stream),
+            Some((plane, stream)) => self.placement.erase_barrier(plane, stream),
         };
         let planes = self.plan.layout.flash_set(1 << queue.plane());
         let mut reads = READS.and(QueueSet::on(planes));
@@ -190,7 +191,7 @@ impl FlashView<'_> {
             return set;
         }
         let stream = self.plan.space.stream_of(writes);
-        let place = |plane: usize| self.ftl.blocks.next_place(self.plan.layout.plane(die, plane as u8), stream);
+        let place = |plane: usize| self.placement.next_place(self.plan.layout.plane(die, plane as u8), stream);
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = QueueId::of_programs(writes, plane);
             if self.flash.dies[die].ready.has(queue)
@@ -241,7 +242,7 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Decides whether a program queue can start.
     pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
         let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
@@ -251,8 +252,8 @@ impl<P: Probe> FlashAt<'_, P> {
         let unit = queue.writes().map_or(0, |writes| self.core.plan.unit_of(writes));
         let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
-        let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
+        let paid = !of_host || self.placement.pays(plane, &self.core.plan);
+        let can = whole && paid && self.placement.has_room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
             self.core.strand();

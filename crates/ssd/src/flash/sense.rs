@@ -6,6 +6,7 @@ use units::{Ppn, Span};
 use super::attempt::{Attempt, Step};
 use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
+use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
 use crate::arena::AttemptId;
@@ -19,12 +20,12 @@ struct Joined {
     count: usize,
 }
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// tR of a page, in the mode of its block.
     #[inline]
     pub(super) fn t_read(&self, ppn: Ppn) -> Span {
         let (timings, layout) = match &self.plan.slc {
-            Some(slc) if self.ftl.blocks.page_in_slc(ppn) => (&slc.timings, &slc.layout),
+            Some(slc) if self.placement.page_in_slc(ppn) => (&slc.timings, &slc.layout),
             _ => (&self.plan.timings, &self.plan.layout),
         };
         timings.read(layout, ppn)
@@ -77,7 +78,7 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Senses pages; whether one of them is the host's.
     pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> bool {
         let Joined { queues, count } = self.view().joined_senses(die, lead);

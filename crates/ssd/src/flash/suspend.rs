@@ -8,6 +8,7 @@ use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
 use units::{Ppn, Span, Time};
 
 use super::backend::{FlashAt, FlashView};
+use super::placement::Placement;
 use super::queues::{QueueSet, USER_READS};
 use super::state::{Active, Pick, Work};
 use crate::config::Config;
@@ -18,7 +19,7 @@ use crate::phases::Phases;
 /// The most phases of an operation that a probe gets.
 pub(super) const MOST_TOLD: usize = 1000;
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// Whether the suspended operation of a die can go on.
     pub(super) fn may_resume(&self, die: DieId) -> bool {
         let state = &self.flash.dies[die];
@@ -46,7 +47,7 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// The phases of what a die does, where they are known.
     pub(super) fn phases_of(&self, die: DieId, active: Active) -> Option<&Phases> {
         let planned = match active {
@@ -220,19 +221,21 @@ impl<P: Probe> FlashAt<'_, P> {
         let layout = self.core.plan.layout;
         match active {
             Active::Program(program) => {
-                let Some(suspended) = &mut self.ftl.suspended else { return };
+                if chip.suspended_program_errors == 0.0 {
+                    return;
+                }
                 let ops = std::iter::successors(Some(program.ops), |op| self.flash.ops[*op].next);
                 let mut pages: Vec<Ppn> = ops.map(|op| self.flash.ops[op].ppn.get()).collect();
                 // Units of the map that share a page are programmed together.
                 pages.dedup_by_key(|ppn| (layout.flash_plane_of(*ppn), layout.flash_page_of(*ppn)));
-                pages.into_iter().for_each(|ppn| suspended.programmed(ppn, work.suspensions));
+                pages.into_iter().for_each(|ppn| self.placement.program_suspended(ppn, work.suspensions));
             }
             Active::Erase(_) | Active::EraseOpened(..) => {
                 let worn = chip.suspended_erase_wear * f64::from(work.within_pulses);
                 let blocks = if worn > 0.0 { self.blocks_of(die, active) } else { Vec::new() };
                 for (plane, block) in blocks {
-                    let Some(wear) = &mut self.ftl.wear else { return };
-                    layout.flash_planes_of(plane).for_each(|plane| wear.suspended(plane, block, worn));
+                    let planes = layout.flash_planes_of(plane);
+                    planes.for_each(|plane| self.placement.erase_suspended(plane, block, worn));
                 }
             }
         }
