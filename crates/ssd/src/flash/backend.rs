@@ -1,7 +1,7 @@
 //! The flash as a whole: its state, what decisions are made from, and what changes it.
 
 use nand::model::outcomes::Outcomes;
-use nand::{Address, ChannelId, DieId};
+use nand::{ChannelId, DieId};
 use units::{Id as _, PerId, Ppn, Stream, Time};
 
 use super::attempt::Attempts;
@@ -11,7 +11,7 @@ use super::faults::Faults;
 use super::heat::AgeClock;
 use super::op::Ops;
 use super::placement::Placement;
-use super::queues::{Ranks, planes};
+use super::queues::Ranks;
 use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
@@ -221,44 +221,6 @@ pub(crate) struct FlashView<'a, L: Placement> {
     pub read_only: bool,
 }
 
-impl<L: Placement> FlashView<'_, L> {
-    /// Checks that between events every die is up to date and every bus that is wanted has an event.
-    pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
-        if !self.flash.dirty.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
-        }
-        let queued: u32 = self.flash.dies.iter().map(DieState::host_programs).sum();
-        if pooled + queued != self.flash.programs_waiting {
-            return Err(format!(
-                "{} pages wait to be programmed, {} are counted",
-                pooled + queued,
-                self.flash.programs_waiting
-            ));
-        }
-        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
-            let pick = self.pick(die);
-            if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {} runs one operation while another is suspended", die.0));
-            }
-            if state.suspended.is_some() && idle {
-                return Err(format!("die {} will never go on with what it has suspended", die.0));
-            }
-            if state.reserved.planes != 0 && idle {
-                return Err(format!("die {} is reserved for a retry that will never end", die.0));
-            }
-            if pick != state.picked {
-                return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));
-            }
-        }
-        for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
-                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
-            }
-        }
-        Ok(())
-    }
-}
-
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What decisions are made from.
     #[inline]
@@ -269,27 +231,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             placement: self.placement,
             read_only: self.core.life.read_only.is_some(),
         }
-    }
-
-    /// The planes of a program command that failed, which begins with that page.
-    pub fn failed_programs(&mut self, die: DieId, set: u8, first: Ppn) -> u8 {
-        let stuck = self.flash.faults.as_mut().is_some_and(|faults| faults.fails(die, true));
-        let mut failed = if stuck { set & set.wrapping_neg() } else { 0 };
-        let config = &self.core.plan.config;
-        if config.wear.program_fail.0 == 0.0 {
-            return failed;
-        }
-        let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
-        let share = config.faults.grown(config.wear.program_fail, self.placement.cycles(plane, block, &self.core.plan));
-        for plane in planes(set) {
-            for _ in 0..self.core.plan.layout.stripe {
-                self.flash.failures.programs_drawn += 1;
-                if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
-                    failed |= 1 << plane;
-                }
-            }
-        }
-        failed
     }
 }
 

@@ -119,6 +119,42 @@ impl<L: Placement> FlashView<'_, L> {
             ))
         })
     }
+
+    /// Checks that between events every die is up to date and every bus that is wanted has an event.
+    pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
+        if !self.flash.dirty.is_empty() {
+            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
+        }
+        let queued: u32 = self.flash.dies.iter().map(DieState::host_programs).sum();
+        if pooled + queued != self.flash.programs_waiting {
+            return Err(format!(
+                "{} pages wait to be programmed, {} are counted",
+                pooled + queued,
+                self.flash.programs_waiting
+            ));
+        }
+        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
+            let pick = self.pick(die);
+            if state.suspended.is_some() && state.active.is_some() {
+                return Err(format!("die {} runs one operation while another is suspended", die.0));
+            }
+            if state.suspended.is_some() && idle {
+                return Err(format!("die {} will never go on with what it has suspended", die.0));
+            }
+            if state.reserved.planes != 0 && idle {
+                return Err(format!("die {} is reserved for a retry that will never end", die.0));
+            }
+            if pick != state.picked {
+                return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));
+            }
+        }
+        for (index, channel) in self.flash.channels.iter().enumerate() {
+            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
+                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Flash {

@@ -1,14 +1,16 @@
 //! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
 //! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
 
-use nand::{Address, DieId, PlaneId, PlanePrograms};
+use nand::{DieId, PlaneId, PlanePrograms};
 
 use units::Span;
 
 use super::backend::FlashAt;
+use super::op::PageOp;
 use super::placement::Placement;
-use super::queues::{QueueId, planes};
+use super::queues::QueueId;
 use super::state::{Active, Work};
+use crate::arena::OpId;
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
@@ -107,26 +109,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         })
     }
 
-    /// The blocks that an erase erases.
-    pub(super) fn blocks_of(&self, die: DieId, erase: Active) -> Vec<(PlaneId, u32)> {
-        let layout = &self.core.plan.layout;
-        match erase {
-            Active::Erase(first) => {
-                let ops = std::iter::successors(Some(first), |op| self.flash.ops[*op].next);
-                let addresses = ops.map(|op| layout.unpack(self.flash.ops[op].ppn.get()));
-                addresses.map(|Address { plane, block, .. }| (plane, block)).collect()
-            }
-            Active::EraseOpened(writes, set) => {
-                let stream = self.core.plan.space.stream_of(writes);
-                let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
-                opened.map(|plane| (plane, self.placement.open_block(plane, stream))).collect()
-            }
-            Active::Program(_) => Vec::new(),
-        }
-    }
-
     /// Erases the blocks that a write class has opened on a set of planes.
     pub fn start_erase_opened(&mut self, die: DieId, writes: WriteClass, set: u8) {
         self.run_erase(die, Active::EraseOpened(writes, set), set);
+    }
+
+    /// Queues a block to be erased.
+    pub fn queue_erase(&mut self, op: OpId) {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        let state = &mut self.flash.dies[die];
+        state.queues[queue].push(&mut self.flash.ops, op);
+        state.ready.set(queue, true);
+        self.mark_dirty(die);
     }
 }

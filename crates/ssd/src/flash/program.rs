@@ -2,10 +2,10 @@
 
 use nand::{Address, DieId, PassOrder};
 use schemes::Class;
-use units::Span;
+use units::{Ppn, Span};
 
 use super::backend::FlashAt;
-use super::op::Owner;
+use super::op::{Owner, PageOp};
 use super::placement::Placement;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};
@@ -48,7 +48,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let writes = self.flash.ops[program.ops].queue.writes();
         let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
         self.run_when_free(die, Program { ready, ..program });
-        self.has_started(die);
     }
 
     /// Starts a program whose data is sent, or leaves it in the cache registers while the array is busy.
@@ -58,13 +57,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         } else {
             self.run_program(die, program);
         }
-    }
-
-    /// Time on the bus of the commands and the data of a program on a set of planes.
-    pub(super) fn t_program_data(&self, set: u8, writes: Option<WriteClass>) -> Span {
-        let unit = writes.map_or(self.core.plan.unit_pages, |writes| self.core.plan.unit_of(writes));
-        let pages = u64::from(set.count_ones()) * u64::from(unit);
-        self.t_commands(set) + self.core.plan.t_data_in(pages)
     }
 
     /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
@@ -185,5 +177,49 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if let Some(program) = self.flash.dies[die].loaded.take() {
             self.run_program(die, program);
         }
+    }
+
+    /// Queues a page to be programmed on a plane of a die.
+    pub fn queue_program(&mut self, op: OpId) {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        let state = &mut self.flash.dies[die];
+        state.queues[queue].push(&mut self.flash.ops, op);
+        state.waiting.set(queue, true);
+        self.update_eligibility(die, queue);
+        self.mark_dirty(die);
+    }
+
+    /// Takes the programs out of a queue of a die.
+    pub fn empty_queue(&mut self, die: DieId, queue: QueueId) -> Vec<OpId> {
+        let mut taken = Vec::new();
+        while let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) {
+            taken.push(op);
+        }
+        let state = &mut self.flash.dies[die];
+        state.waiting.set(queue, false);
+        state.flush_partial.set(queue, false);
+        self.update_eligibility(die, queue);
+        taken
+    }
+
+    /// The planes of a program command that failed, which begins with that page.
+    pub fn failed_programs(&mut self, die: DieId, set: u8, first: Ppn) -> u8 {
+        let stuck = self.flash.faults.as_mut().is_some_and(|faults| faults.fails(die, true));
+        let mut failed = if stuck { set & set.wrapping_neg() } else { 0 };
+        let config = &self.core.plan.config;
+        if config.wear.program_fail.0 == 0.0 {
+            return failed;
+        }
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
+        let share = config.faults.grown(config.wear.program_fail, self.placement.cycles(plane, block, &self.core.plan));
+        for plane in planes(set) {
+            for _ in 0..self.core.plan.layout.stripe {
+                self.flash.failures.programs_drawn += 1;
+                if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
+                    failed |= 1 << plane;
+                }
+            }
+        }
+        failed
     }
 }

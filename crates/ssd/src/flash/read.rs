@@ -21,6 +21,7 @@ use super::op::{Owner, PageData, PageOp};
 use super::placement::Placement;
 use super::queues::QueueId;
 use crate::arena::{AttemptId, OpId};
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 
 /// A read that has ended, and what it has of its page.
@@ -341,6 +342,43 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if P::EXPLAINS {
             let plane = plane as u8;
             self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+        }
+    }
+
+    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
+    #[inline]
+    pub(super) fn senses_again(&mut self, id: AttemptId) -> bool {
+        self.flash.outcomes.is_some() && self.is_sensed_again(id)
+    }
+
+    fn is_sensed_again(&mut self, id: AttemptId) -> bool {
+        let Some(longer) = self.decide_outcome(id) else { return false };
+        let Attempt { die, queue, .. } = self.flash.attempts[id];
+        self.flash.dies[die].begin_sense(queue.plane(), Some(id), self.core.now + longer);
+        true
+    }
+
+    /// What was sensed goes into a register of its plane.
+    #[inline]
+    pub(super) fn enter_register(&mut self, id: AttemptId) {
+        let attempt = &mut self.flash.attempts[id];
+        let state = &mut self.flash.dies[attempt.die];
+        let Config { chip, read, .. } = &self.core.plan.config;
+        // A suspended die whose next program's data is in the cache registers reads without them.
+        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
+        let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
+        attempt.step = step;
+        if leaves {
+            self.flash.channels[state.channel].out.push_back(id);
+        }
+    }
+
+    /// A page has left a plane of a die.
+    pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
+        let state = &mut self.flash.dies[die];
+        if let Some(next) = state.free_register(plane) {
+            self.flash.attempts[next].step = Step::CacheRegister;
+            self.flash.channels[state.channel].out.push_back(next);
         }
     }
 }

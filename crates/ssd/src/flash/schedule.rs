@@ -240,6 +240,32 @@ impl<L: Placement> FlashView<'_, L> {
         let (seq, die) = self.flash.dies.ids().map(|die| (oldest(&self.flash.dies[die]), die)).min()?;
         (seq < u64::MAX).then_some(die)
     }
+
+    /// Whether the suspended operation of a die can go on.
+    pub(super) fn may_resume(&self, die: DieId) -> bool {
+        let state = &self.flash.dies[die];
+        let registers =
+            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
+        let passed = self.retries_user_read(die) || waits;
+        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+    }
+
+    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
+        let state = &self.flash.dies[die];
+        // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
+        let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
+        if self.flash.write_queue_full {
+            // What has begun is brought to its end.
+            reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };
+        }
+        match state.first(reads.and(eligible), &self.flash.ranks) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if self.may_resume(die) => Pick::Resume,
+            None => Pick::Nothing,
+        }
+    }
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {

@@ -1,16 +1,14 @@
-//! Senses: pages from the array into the registers, and from there to the bus.
+//! Senses: which pages one command senses, how it begins and how it ends.
 
 use nand::{DieId, PlaneReads};
-use units::{Ppn, Span};
+use units::Span;
 
-use super::attempt::{Attempt, Step};
+use super::attempt::Step;
 use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
-use crate::arena::AttemptId;
-use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -21,16 +19,6 @@ struct Joined {
 }
 
 impl<L: Placement> FlashView<'_, L> {
-    /// tR of a page, in the mode of its block.
-    #[inline]
-    pub(super) fn t_read(&self, ppn: Ppn) -> Span {
-        let (timings, layout) = match &self.plan.slc {
-            Some(slc) if self.placement.page_in_slc(ppn) => (&slc.timings, &slc.layout),
-            _ => (&self.plan.timings, &self.plan.layout),
-        };
-        timings.read(layout, ppn)
-    }
-
     /// The queues whose heads are sensed by one command with a leading one's.
     fn joined_senses(&self, die: DieId, lead: QueueId) -> Joined {
         let mut joined = Joined { queues: [lead; PLANES], count: 1 };
@@ -138,42 +126,5 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         };
         self.core.counters.senses += 1;
         self.step_ends(id, Step::Sensing);
-    }
-
-    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
-    #[inline]
-    pub(super) fn senses_again(&mut self, id: AttemptId) -> bool {
-        self.flash.outcomes.is_some() && self.is_sensed_again(id)
-    }
-
-    fn is_sensed_again(&mut self, id: AttemptId) -> bool {
-        let Some(longer) = self.decide_outcome(id) else { return false };
-        let Attempt { die, queue, .. } = self.flash.attempts[id];
-        self.flash.dies[die].begin_sense(queue.plane(), Some(id), self.core.now + longer);
-        true
-    }
-
-    /// What was sensed goes into a register of its plane.
-    #[inline]
-    pub(super) fn enter_register(&mut self, id: AttemptId) {
-        let attempt = &mut self.flash.attempts[id];
-        let state = &mut self.flash.dies[attempt.die];
-        let Config { chip, read, .. } = &self.core.plan.config;
-        // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
-        let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
-        attempt.step = step;
-        if leaves {
-            self.flash.channels[state.channel].out.push_back(id);
-        }
-    }
-
-    /// A page has left a plane of a die.
-    pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
-        let state = &mut self.flash.dies[die];
-        if let Some(next) = state.free_register(plane) {
-            self.flash.attempts[next].step = Step::CacheRegister;
-            self.flash.channels[state.channel].out.push_back(next);
-        }
     }
 }

@@ -1,4 +1,11 @@
 //! A die's state: its queues, its planes' registers, what its array does, and what it is reserved for.
+//!
+//! A die runs one program or erase at a time, or senses on its planes. A sensed page stands in its plane's
+//! page register; with a cache register it moves on at once, or as soon as that register is empty, so that
+//! the plane can sense again. Without one it stays until it has left over the bus.
+//!
+//! A program takes its data into empty registers: into the cache registers while another program or erase
+//! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
 use std::ops::{Index, IndexMut};
 
