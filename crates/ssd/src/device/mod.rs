@@ -371,12 +371,12 @@ impl<P: Probe> Device<P> {
     #[inline(always)] // Many events mark nothing.
     pub(super) fn settle(&mut self) {
         while self.core.marks.set != 0 {
-            if self.core.marks.any(Marks::WAITING) {
+            if self.core.marks.set & Marks::WAITING != 0 {
                 self.waiting_go_on();
             }
             if let Some(begun) = self.flash().settle() {
                 self.layers_above(begun);
-            } else if self.core.marks.any(Marks::LIFE) {
+            } else if self.core.marks.set & Marks::LIFE != 0 {
                 self.life_ends();
             }
         }

@@ -17,9 +17,9 @@ pub(super) const MOST_TOLD: usize = 1000;
 impl<L: Placement> FlashView<'_, L> {
     /// tR of a page, in the mode of its block.
     #[inline]
-    pub(super) fn t_read(&self, ppn: Ppn) -> Span {
+    pub(super) fn t_read(&self, ppn: Ppn, in_slc: bool) -> Span {
         let (timings, layout) = match &self.plan.slc {
-            Some(slc) if self.placement.page_in_slc(ppn) => (&slc.timings, &slc.layout),
+            Some(slc) if in_slc => (&slc.timings, &slc.layout),
             _ => (&self.plan.timings, &self.plan.layout),
         };
         timings.read(layout, ppn)

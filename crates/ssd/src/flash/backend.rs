@@ -141,12 +141,6 @@ impl Flash {
         self.budget.as_ref().is_some_and(|budget| budget.is_held())
     }
 
-    /// Whether what the drive uses is limited.
-    #[inline]
-    pub(super) fn is_limited(&self) -> bool {
-        self.budget.as_ref().is_some_and(|budget| budget.is_limited())
-    }
-
     /// What data ages by.
     #[inline]
     pub fn age_clock(&self, now: Time) -> AgeClock {

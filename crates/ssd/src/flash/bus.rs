@@ -27,10 +27,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     #[inline]
     pub fn occupy(&mut self, channel: ChannelId, span: Span, cause: usize) -> Time {
         let end = self.core.now + span;
-        let bus = &mut self.flash.channels[channel];
-        bus.free_at = end;
-        bus.meter.enter(self.core.now, cause, Some((end, channel::IDLE)));
-        self.tell_bus(channel, cause, Some((end, channel::IDLE)));
+        self.flash.channels[channel].free_at = end;
+        self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         end
     }
 
@@ -38,12 +36,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     #[inline]
     pub(super) fn bus_enters(&mut self, channel: ChannelId, cause: usize, until: Option<(Time, usize)>) {
         self.flash.channels[channel].meter.enter(self.core.now, cause, until);
-        self.tell_bus(channel, cause, until);
-    }
-
-    /// Tells the probe what a bus's time goes into.
-    #[inline]
-    pub(super) fn tell_bus(&mut self, channel: ChannelId, cause: usize, until: Option<(Time, usize)>) {
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Bus { channel, cause, until });
         }

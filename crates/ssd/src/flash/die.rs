@@ -56,9 +56,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Tells the probe that a part of a host read waits for its die.
     #[inline]
     pub fn waits(&mut self, op: OpId) {
-        if !P::EXPLAINS {
-            return;
-        }
         let PageOp { owner, seq, read, die, .. } = self.flash.ops[op];
         if matches!(owner, Owner::Host(_)) {
             let spent = self.flash.dies[die].spent(self.core.now);

@@ -41,8 +41,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Sends the data of a program again for its next pass. The bus is free.
     pub(super) fn send_for_next_pass(&mut self, die: DieId) {
-        let due = self.flash.dies[die].next_pass.take().or_else(|| self.view().second_pass_due(die));
-        let Some(program) = due else { return };
+        let Some(program) = self.view().pass_due(die) else { return };
+        self.flash.dies[die].next_pass = None;
         self.flash.dies[die].coarse.retain(|other| other.ops != program.ops);
         let channel = self.flash.dies[die].channel;
         let writes = self.flash.ops[program.ops].queue.writes();
@@ -81,7 +81,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.flash.ops[op].ppn = self.placement.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
-                    Owner::Relocation(source) if copyback => here += self.view().t_read(source.get()),
+                    Owner::Relocation(source) if copyback => {
+                        let source = source.get();
+                        here += self.view().t_read(source, self.placement.page_in_slc(source));
+                    }
                     _ => {}
                 }
                 ops.push(&mut self.flash.ops, op);

@@ -15,7 +15,7 @@ use nand::DieId;
 use schemes::{Class, Known, ReadReference};
 use units::{Lpn, Ppn, Span};
 
-use super::attempt::{Attempt, Fate, Step};
+use super::attempt::{Attempt, Fate, Read, Step};
 use super::backend::FlashAt;
 use super::op::{Owner, PageData, PageOp};
 use super::placement::Placement;
@@ -35,11 +35,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
         let queue = QueueId::of_reads(class, plane.into());
-        let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
+        let in_slc = self.core.plan.slc.is_some() && self.placement.page_in_slc(ppn);
+        let read = Read { in_slc, ..Read::NONE };
+        let op = PageOp { host_bytes, seq, read, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
         let op = self.flash.ops.insert(op);
         let attempt = self.flash.attempts.insert(Attempt::first(op, die, queue));
         self.flash.ops[op].read.newest = Some(attempt);
-        self.waits(op);
+        if P::EXPLAINS {
+            self.waits(op);
+        }
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready.set(queue, true);
@@ -185,7 +189,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let op = &mut self.flash.ops[read];
         op.read.retries = number;
         let seq = op.seq;
-        self.waits(read);
+        if P::EXPLAINS {
+            self.waits(read);
+        }
         let state = &mut self.flash.dies[die];
         // The read that the die is reserved for goes first, be another one older that has failed since.
         let waiting = &mut state.queues[queue];
@@ -347,15 +353,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
     #[inline]
-    pub(super) fn senses_again(&mut self, id: AttemptId) -> bool {
-        self.flash.outcomes.is_some() && self.is_sensed_again(id)
-    }
-
-    fn is_sensed_again(&mut self, id: AttemptId) -> bool {
-        let Some(longer) = self.decide_outcome(id) else { return false };
-        let Attempt { die, queue, .. } = self.flash.attempts[id];
-        self.flash.dies[die].begin_sense(queue.plane(), Some(id), self.core.now + longer);
-        true
+    fn senses_again(&mut self, id: AttemptId) -> bool {
+        self.flash.outcomes.is_some() && self.decide_outcome(id)
     }
 
     /// What was sensed goes into a register of its plane.

@@ -41,7 +41,8 @@ impl<L: Placement> FlashView<'_, L> {
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
         }
-        if let Some(program) = state.next_pass.or_else(|| self.second_pass_due(die)) {
+        let between = if state.coarse.is_empty() { state.next_pass } else { self.pass_due(die) };
+        if let Some(program) = between {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
         if ready.is_empty() || self.senses_alone(state) {
@@ -112,14 +113,9 @@ impl<L: Placement> FlashView<'_, L> {
         }
     }
 
-    /// The program whose second pass has waited for the first one of the next wordline, and does so no longer: its block has no further
-    /// wordline, or there is no data for one.
-    #[inline]
-    pub(super) fn second_pass_due(&self, die: DieId) -> Option<Program> {
-        if self.flash.dies[die].coarse.is_empty() { None } else { self.coarse_program_due(die) }
-    }
-
-    fn coarse_program_due(&self, die: DieId) -> Option<Program> {
+    /// The program whose next pass is due: it follows at once, or has waited for the first pass of the next wordline and does so no
+    /// longer, since its block has no further wordline or there is no data for one.
+    pub(super) fn pass_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
         let has_next = |program: &&Program| {
             let Some((plane, stream)) = self.stream_of(die, self.flash.ops[program.ops].queue) else { return false };
@@ -128,7 +124,9 @@ impl<L: Placement> FlashView<'_, L> {
             let is_ready = |writes| state.ready.has(QueueId::of_programs(writes, place));
             self.placement.next_place(plane, stream) > 0 && WriteClass::ALL.into_iter().filter(of_stream).any(is_ready)
         };
-        state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied()
+        let waits_no_longer =
+            || state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied();
+        state.next_pass.or_else(waits_no_longer)
     }
 
     /// The planes that may begin to sense.

@@ -1,14 +1,15 @@
 //! Senses: which pages one command senses, how it begins and how it ends.
 
 use nand::{DieId, PlaneReads};
-use units::Span;
+use units::{Span, Time};
 
-use super::attempt::Step;
+use super::attempt::{Attempt, Step};
 use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
+use crate::arena::AttemptId;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -73,48 +74,48 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter, mut ids) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let (mut t_read, mut shorter, mut heads) = (Span::ZERO, u32::MAX, [None; PLANES]);
         let leader = self.flash.dies[die].queues[lead].head_seq;
-        for queue in &queues[..count] {
+        for (queue, head) in queues[..count].iter().zip(&mut heads) {
             let state = &mut self.flash.dies[die];
             let read = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
             state.read_head_changed(*queue, &self.flash.ops);
             let op = &self.flash.ops[read];
-            let id = op.newest();
-            ids[queue.plane()] = Some(id);
+            let (id, ppn) = (op.newest(), op.ppn.get());
+            *head = Some((id, ppn));
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.view().t_read(op.ppn.get()));
+                t_read = t_read.max(self.view().t_read(ppn, op.read.in_slc));
             } else {
                 let (took, less) = self.prepare_sense(read, id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
         if self.flash.outcomes.is_some() {
-            if let Some(id) = ids[lead.plane()] {
-                self.count_prediction(id);
-            }
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-        for queue in &queues[..count] {
-            let plane = queue.plane();
-            let Some(id) = ids[plane] else { continue };
+        for (queue, head) in queues[..count].iter().zip(heads) {
+            let Some((id, ppn)) = head else { continue };
             self.step_ends(id, Step::Queued);
-            self.flash.dies[die].begin_sense(plane, Some(id), end);
-            let attempt = &self.flash.attempts[id];
-            let Some(read) = attempt.read else { continue };
-            let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
+            self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
             if P::EXPLAINS {
-                let what = if attempt.v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
-                let (attempt, speculative) = (attempt.number, attempt.earlier.is_some());
-                let (ppn, spent) = (ppn.get(), self.flash.dies[die].spent(self.core.now));
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what, speculative };
-                self.core.probe.explain(self.core.now, event);
+                self.tell_sense(id, start, end);
             }
-            self.core.probe.sense(start, end, die, ppn.get());
+            self.core.probe.sense(start, end, die, ppn);
         }
         queues[..count].iter().any(|queue| USER_READS.has(*queue))
+    }
+
+    /// Tells the probe which page a die begins to sense, and for what.
+    fn tell_sense(&mut self, id: AttemptId, begins: Time, ends: Time) {
+        let Attempt { read, die, v_ref, number: attempt, earlier, .. } = self.flash.attempts[id];
+        let Some(read) = read else { return };
+        let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
+        let what = if v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
+        let (ppn, spent, speculative) = (ppn.get(), self.flash.dies[die].spent(self.core.now), earlier.is_some());
+        let event = Event::Senses { part, attempt, begins, ends, spent, ppn, what, speculative };
+        self.core.probe.explain(self.core.now, event);
     }
 
     /// A plane has sensed: what follows.

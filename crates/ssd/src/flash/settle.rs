@@ -53,7 +53,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     #[inline(always)] // After nearly every event.
     pub fn settle(&mut self) -> Option<Begun> {
         loop {
-            if self.core.marks.any(Marks::DIES) && !self.flash.granting {
+            if self.core.marks.set & Marks::DIES != 0 && !self.flash.granting {
                 let begun = self.settle_dies();
                 if begun.is_some() {
                     return begun;
@@ -141,7 +141,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let mut place = if later != 0 { later } else { dies }.trailing_zeros();
         let first = bus.first_die;
         let mut die = DieId::new((first + place) as usize);
-        if self.flash.is_limited()
+        if let Some(budget) = &self.flash.budget
+            && budget.is_limited()
             && let Some((_, of)) = self.view().first_die(channel)
         {
             (place, die) = (u32::from(of.0) - first, of);
@@ -220,8 +221,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let corrected = fate.is_decoded();
         let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
-        bus.meter.enter(self.core.now, cause, Some((end, channel::IDLE)));
-        self.tell_bus(channel, cause, Some((end, channel::IDLE)));
+        self.bus_enters(channel, cause, Some((end, channel::IDLE)));
         self.step_ends(id, register);
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
         self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);
