@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `flow.rs` | what an event tells the owner of what has ended or begun |
+//! | `events.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
@@ -14,7 +14,7 @@
 //! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
-//! | `survival.rs` | the map's journal and its checkpoints |
+//! | `journaling.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |

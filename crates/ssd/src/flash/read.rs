@@ -15,7 +15,7 @@ use nand::DieId;
 use schemes::{Class, Known, ReadReference};
 use units::{Lpn, Ppn, Span};
 
-use super::attempt::{Attempt, Fate, Read, Step};
+use super::attempt::{Attempt, Fate, Step};
 use super::backend::FlashAt;
 use super::op::{Owner, PageData, PageOp};
 use super::placement::Placement;
@@ -35,12 +35,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
         let queue = QueueId::of_reads(class, plane.into());
-        let in_slc = self.core.plan.slc.is_some() && self.placement.page_in_slc(ppn);
-        let read = Read { in_slc, ..Read::NONE };
-        let op = PageOp { host_bytes, seq, read, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
+        let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
         let op = self.flash.ops.insert(op);
         let attempt = self.flash.attempts.insert(Attempt::first(op, die, queue));
-        self.flash.ops[op].read.newest = Some(attempt);
+        let read = &mut self.flash.ops[op].read;
+        read.newest = Some(attempt);
+        if self.core.plan.slc.is_some() {
+            read.in_slc = self.placement.page_in_slc(ppn);
+        }
         if P::EXPLAINS {
             self.waits(op);
         }

@@ -9,7 +9,7 @@ use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
-use crate::arena::AttemptId;
+use crate::arena::{AttemptId, OpId};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -76,15 +76,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
         let (mut t_read, mut shorter, mut heads) = (Span::ZERO, u32::MAX, [None; PLANES]);
         let leader = self.flash.dies[die].queues[lead].head_seq;
-        for (queue, head) in queues[..count].iter().zip(&mut heads) {
+        for queue in &queues[..count] {
             let state = &mut self.flash.dies[die];
             let read = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
             state.read_head_changed(*queue, &self.flash.ops);
             let op = &self.flash.ops[read];
-            let (id, ppn) = (op.newest(), op.ppn.get());
-            *head = Some((id, ppn));
+            let id = op.newest();
+            heads[queue.plane()] = Some((read, id));
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.view().t_read(ppn, op.read.in_slc));
+                t_read = t_read.max(self.view().t_read(op.ppn.get(), op.read.in_slc));
             } else {
                 let (took, less) = self.prepare_sense(read, id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
@@ -95,22 +95,22 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-        for (queue, head) in queues[..count].iter().zip(heads) {
-            let Some((id, ppn)) = head else { continue };
+        for queue in &queues[..count] {
+            let plane = queue.plane();
+            let Some((read, id)) = heads[plane] else { continue };
             self.step_ends(id, Step::Queued);
-            self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
+            self.flash.dies[die].begin_sense(plane, Some(id), end);
             if P::EXPLAINS {
-                self.tell_sense(id, start, end);
+                self.tell_sense(read, id, start, end);
             }
-            self.core.probe.sense(start, end, die, ppn);
+            self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
         }
         queues[..count].iter().any(|queue| USER_READS.has(*queue))
     }
 
     /// Tells the probe which page a die begins to sense, and for what.
-    fn tell_sense(&mut self, id: AttemptId, begins: Time, ends: Time) {
-        let Attempt { read, die, v_ref, number: attempt, earlier, .. } = self.flash.attempts[id];
-        let Some(read) = read else { return };
+    fn tell_sense(&mut self, read: OpId, id: AttemptId, begins: Time, ends: Time) {
+        let Attempt { die, v_ref, number: attempt, earlier, .. } = self.flash.attempts[id];
         let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
         let what = if v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
         let (ppn, spent, speculative) = (ppn.get(), self.flash.dies[die].spent(self.core.now), earlier.is_some());
