@@ -172,7 +172,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.cuts += 1;
         self.core.cuts.ready = false;
         self.next_cut();
-        for die in self.flash.dies.ids() {
+        for die in self.flash.die_ids() {
             self.interrupt(die);
         }
         self.core.counters.pages_cut += self.ftl.blocks.pending();

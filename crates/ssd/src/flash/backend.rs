@@ -25,12 +25,12 @@ use crate::persist::state;
 pub(crate) struct Flash {
     pub ops: Ops,
     /// The attempts of reads that are under way.
-    pub attempts: Attempts,
-    pub dies: PerId<DieId, DieState>,
+    pub(super) attempts: Attempts,
+    pub(super) dies: PerId<DieId, DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
     pub(super) chip_owner: Vec<Option<DieId>>,
     dies_per_chip: usize,
-    pub channels: PerId<ChannelId, Channel>,
+    pub(super) channels: PerId<ChannelId, Channel>,
     /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date yet, and
     /// from `granted` on their buses are not granted.
     pub(super) dirty: Vec<DieId>,
@@ -39,37 +39,37 @@ pub(crate) struct Flash {
     /// The marked bus is being granted: to one after the other, for as long as it is free and wanted.
     pub(super) granting: bool,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    pub programs_waiting: u32,
+    pub(super) programs_waiting: u32,
     pub(super) write_queue_full: bool,
     /// Rank of each class at present and, by rank, the queues of a die that have it.
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
-    pub outcomes: Option<Outcomes>,
+    pub(super) outcomes: Option<Outcomes>,
     /// The same of pages of the SLC cache, where it holds more than one bit a cell and a virtual chip says how these read.
-    pub slc_outcomes: Option<Outcomes>,
+    pub(super) slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
-    pub references: References,
+    pub(super) references: References,
     /// Retry steps of the pages read.
-    pub steps: Steps,
+    pub(super) steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
     /// Random draws of pages that patrols have read before the run.
     pub(super) patrols: Stream,
     pub(super) miscorrections: Stream,
-    pub failures: Failures,
+    pub(super) failures: Failures,
     /// Parts that have broken, where any may; and when the next one does.
     pub faults: Option<Box<Faults>>,
     pub fault_due: Time,
     /// What it may use, where that is limited or its temperature is followed.
-    pub budget: Option<Box<Budget>>,
+    pub(super) budget: Option<Box<Budget>>,
     /// The age that the last operation was given.
     pub(super) last_seq: u64,
     /// Partly filled units of host data go as they are.
-    pub flush_units: bool,
+    pub(super) flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
-    pub host_units: u32,
+    pub(super) host_units: u32,
     /// Counts whatever may let a die take programs that it did not take before.
-    pub stirred: u64,
+    pub(super) stirred: u64,
 }
 
 impl Flash {
@@ -166,16 +166,6 @@ impl Flash {
         self.faults.as_ref().is_some_and(|faults| faults.holds(ppn))
     }
 
-    /// Whether a read or a program of the host's waits for nothing but its turn on a die.
-    pub fn host_waits(&self, die: DieId) -> bool {
-        self.dies[die].host_waits()
-    }
-
-    /// The age that the next operation will be given.
-    pub fn next_number(&self) -> u64 {
-        self.last_seq + 1
-    }
-
     /// The other dies of a die's chip, from the next one on.
     pub(super) fn others_of_chip(&self, die: DieId) -> impl Iterator<Item = DieId> + use<> {
         let (die, per_chip) = (die.index(), self.dies_per_chip);
@@ -229,17 +219,29 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 }
 
 /// Random draws for failing blocks.
-pub(crate) struct Failures {
-    pub programs: Stream,
-    pub erases: Stream,
-    pub programs_drawn: u64,
-    pub erases_drawn: u64,
+pub(super) struct Failures {
+    programs: Stream,
+    erases: Stream,
+    programs_drawn: u64,
+    erases_drawn: u64,
 }
 
 impl Failures {
     pub fn new(seed: u64) -> Failures {
         let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
         Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
+    }
+
+    /// Whether a program fails, of which such a share does.
+    pub fn program_fails(&mut self, share: f64) -> bool {
+        self.programs_drawn += 1;
+        self.programs.uniform(self.programs_drawn) < share
+    }
+
+    /// The same of an erase.
+    pub fn erase_fails(&mut self, share: f64) -> bool {
+        self.erases_drawn += 1;
+        self.erases.uniform(self.erases_drawn) < share
     }
 }
 

@@ -175,6 +175,24 @@ impl Flash {
         }
     }
 
+    /// Tells a probe what the time of dies and buses goes into, which it has not seen begin.
+    pub fn tell_meters<P: Probe>(&self, now: Time, probe: &mut P) {
+        for (die, state) in self.dies.ids().zip(self.dies.iter()) {
+            let (cause, until) = state.meter.standing(now);
+            probe.explain(now, Event::Die { die, cause, until });
+        }
+        for (channel, state) in self.channels.ids().zip(self.channels.iter()) {
+            let (cause, until) = state.meter.standing(now);
+            probe.explain(now, Event::Bus { channel, cause, until });
+        }
+    }
+
+    /// Plants room before the decoders of a channel that no page has.
+    #[cfg(test)]
+    pub fn reserve_in_vain(&mut self, channel: ChannelId) {
+        self.channels[channel].ecc.reserved += 1;
+    }
+
     /// Plants a die that senses into a page register which is full.
     #[cfg(test)]
     pub fn sense_into_full_register(&mut self, die: DieId) {

@@ -11,6 +11,7 @@
 //! | `budget.rs`, `heat.rs` | what the drive may use, and its temperature |
 //! | `placement.rs` | what the flash asks of the layer above |
 //! | `backend.rs` | all of it as one |
+//! | `face.rs` | what the layers above see of it, and set |
 //!
 //! What works on it: each file calls those before it alone (`crates/tidy/tests/tidy.rs`).
 //!
@@ -48,6 +49,7 @@ mod die;
 mod energy;
 mod erase;
 mod events;
+mod face;
 mod faults;
 mod heat;
 pub(crate) mod op;

@@ -217,8 +217,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let share = config.faults.grown(config.wear.program_fail, self.placement.cycles(plane, block, &self.core.plan));
         for plane in planes(set) {
             for _ in 0..self.core.plan.layout.stripe {
-                self.flash.failures.programs_drawn += 1;
-                if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
+                if self.flash.failures.program_fails(share) {
                     failed |= 1 << plane;
                 }
             }
