@@ -5,6 +5,7 @@ use nand::DieId;
 
 use super::backend::FlashAt;
 use super::placement::Placement;
+use super::state::Pick;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::die;
 
@@ -44,7 +45,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let picked = self.view().pick(die);
+        let nothing = self.flash.dies[die].starts_nothing(self.core.plan.config.chip.plane_reads);
+        let picked = if nothing { Pick::Nothing } else { self.view().pick(die) };
         let state = &mut self.flash.dies[die];
         if picked != state.picked {
             state.picks(picked, &mut self.flash.channels[state.channel]);

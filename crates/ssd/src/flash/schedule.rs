@@ -12,24 +12,7 @@ use crate::write_class::WriteClass;
 
 impl<L: Placement> FlashView<'_, L> {
     /// What the die would start now.
-    #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
-        let state = &self.flash.dies[die];
-        let nothing = (state.ready.is_empty() || self.senses_alone(state)) && state.suspended.is_none();
-        if nothing && state.next_pass.is_none() && state.coarse.is_empty() {
-            Pick::Nothing
-        } else {
-            self.pick_ready(die)
-        }
-    }
-
-    /// Whether planes sense, and nothing else begins meanwhile.
-    #[inline]
-    fn senses_alone(&self, state: &DieState) -> bool {
-        state.sensing != 0 && state.active.is_none() && self.plan.config.chip.plane_reads != PlaneReads::Independent
-    }
-
-    fn pick_ready(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -45,7 +28,7 @@ impl<L: Placement> FlashView<'_, L> {
         if let Some(program) = between {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
-        if ready.is_empty() || self.senses_alone(state) {
+        if ready.is_empty() || state.senses_alone(self.plan.config.chip.plane_reads) {
             return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;

@@ -9,7 +9,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use nand::ChannelId;
+use nand::{ChannelId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::Step;
@@ -355,6 +355,21 @@ impl DieState {
     pub(super) fn array_idle(&self) -> bool {
         let between_passes = self.next_pass.is_some() || !self.coarse.is_empty();
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
+    }
+
+    /// Whether planes sense, and nothing else begins meanwhile.
+    #[inline]
+    pub(super) fn senses_alone(&self, reads: PlaneReads) -> bool {
+        self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent
+    }
+
+    /// Whether it plainly has nothing to start: nothing has begun that goes on, and nothing is ready or may begin.
+    #[inline]
+    pub(super) fn starts_nothing(&self, reads: PlaneReads) -> bool {
+        (self.ready.is_empty() || self.senses_alone(reads))
+            && self.suspended.is_none()
+            && self.next_pass.is_none()
+            && self.coarse.is_empty()
     }
 
     /// The next time that something ends in the array.
