@@ -1,10 +1,10 @@
-//! What the array of a die does and how long: its senses, the phases of the program or the erase that it works at, the blocks of an erase.
+//! What the array of a die works at: the phases of a program or an erase, the blocks of an erase.
 
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Ppn, Span, Time};
+use units::{Span, Time};
 
-use super::backend::{FlashAt, FlashView};
+use super::backend::FlashAt;
 use super::placement::Placement;
 use super::queues::planes;
 use super::state::{Active, Program, Work};
@@ -13,18 +13,6 @@ use crate::phases::Phases;
 
 /// The most phases of an operation that a probe gets.
 pub(super) const MOST_TOLD: usize = 1000;
-
-impl<L: Placement> FlashView<'_, L> {
-    /// tR of a page, in the mode of its block.
-    #[inline]
-    pub(super) fn t_read(&self, ppn: Ppn, in_slc: bool) -> Span {
-        let (timings, layout) = match &self.plan.slc {
-            Some(slc) if in_slc => (&slc.timings, &slc.layout),
-            _ => (&self.plan.timings, &self.plan.layout),
-        };
-        timings.read(layout, ppn)
-    }
-}
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// The phases of what a die does, where they are known.

@@ -188,14 +188,6 @@ pub(crate) struct FlashAt<'a, P: Probe, L: Placement> {
     pub placement: &'a mut L,
 }
 
-impl<L: Placement> Clone for FlashView<'_, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L: Placement> Copy for FlashView<'_, L> {}
-
 /// What decisions are made from: nothing changes through it.
 pub(crate) struct FlashView<'a, L: Placement> {
     pub flash: &'a Flash,
@@ -204,6 +196,14 @@ pub(crate) struct FlashView<'a, L: Placement> {
     /// The drive has become read-only.
     pub read_only: bool,
 }
+
+impl<L: Placement> Clone for FlashView<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Placement> Copy for FlashView<'_, L> {}
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What decisions are made from.

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `die.rs`, `bus.rs` | the marks of dies; what their time and that of buses goes into |
 //! | `energy.rs` | what waits for energy, and what uses it |
-//! | `array.rs` | what the array of a die does, and how long |
+//! | `array.rs` | what the array of a die works at |
 //! | `reserved.rs` | what a die may start that is reserved for retries |
 //! | `schedule.rs` | what a die may start, and what goes first |
 //! | `retry.rs` | what becomes of a sensed page: predictions, and which reference is next |

@@ -83,7 +83,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
                     Owner::Relocation(source) if copyback => {
                         let source = source.get();
-                        here += self.view().t_read(source, self.placement.page_in_slc(source));
+                        here += self.core.plan.t_read(source, self.placement.page_in_slc(source));
                     }
                     _ => {}
                 }

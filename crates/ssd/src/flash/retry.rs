@@ -139,7 +139,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
         let ppn = op.ppn.get();
-        let full = self.view().t_read(ppn, op.read.in_slc);
+        let full = self.core.plan.t_read(ppn, op.read.in_slc);
         if op.read.in_slc {
             return (full, 0);
         }

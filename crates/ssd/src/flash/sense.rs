@@ -84,7 +84,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             let id = op.newest();
             heads[queue.plane()] = Some((read, id));
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.view().t_read(op.ppn.get(), op.read.in_slc));
+                t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
                 let (took, less) = self.prepare_sense(read, id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
