@@ -67,6 +67,8 @@ mod sense;
 mod settle;
 mod state;
 mod suspend;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use backend::{Flash, FlashAt, FlashView};
 pub(crate) use heat::{AgeClock, WARMER_BITS};
