@@ -103,7 +103,8 @@ fn modules_of_a_crate_make_no_circles() {
     assert!(found.is_empty(), "circles of modules\n{}", found.join("\n"));
 }
 
-/// The rooms of the drive, each of which may take from those before it and from itself.
+/// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
+/// it, it asks of a `Placement`.
 const ROOMS: [&str; 27] = [
     "persist",
     "write_class",
@@ -126,8 +127,8 @@ const ROOMS: [&str; 27] = [
     "arbitration",
     "firmware",
     "host",
-    "ftl",
     "flash",
+    "ftl",
     "writes",
     "power",
     "device",
@@ -144,35 +145,25 @@ fn no_room_of_the_drive_takes_from_a_higher_one() {
 
 /// Files of the drive that call one another in circles through `self`, so that none of them can be read without the others: the folder,
 /// the types whose methods these are, and the files. The aim is none: a file that leaves its circle leaves this list, and none joins.
-const CIRCLES: [(&str, &[&str], &[&str]); 2] = [
-    (
+const CIRCLES: [(&str, &[&str], &[&str]); 1] = [(
+    "device",
+    &["Device"],
+    &[
+        "check",
+        "collect",
         "device",
-        &["Device"],
-        &[
-            "check",
-            "collect",
-            "device",
-            "discard",
-            "events",
-            "faults",
-            "journaling",
-            "mapping",
-            "power",
-            "raid",
-            "read",
-            "slc",
-            "write",
-        ],
-    ),
-    (
-        "flash",
-        &["Flash", "FlashAt", "FlashView"],
-        &[
-            "backend", "bus", "decoder", "die", "energy", "erase", "program", "read", "retry", "schedule", "sense",
-            "suspend",
-        ],
-    ),
-];
+        "discard",
+        "events",
+        "faults",
+        "journaling",
+        "mapping",
+        "power",
+        "raid",
+        "read",
+        "slc",
+        "write",
+    ],
+)];
 
 /// The drive's files by their modules, tests left out.
 fn drive() -> Vec<(String, String)> {
@@ -180,13 +171,30 @@ fn drive() -> Vec<(String, String)> {
     files.map(|(path, file)| (path, fs::read_to_string(file).unwrap())).collect()
 }
 
+/// Which files of a folder call which, through `self`, by methods of these types.
+fn calls_within(folder: &str, types: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut files = drive();
+    files.retain(|(path, _)| path.split("::").next() == Some(folder));
+    files.iter_mut().for_each(|(path, _)| *path = path.rsplit("::").next().unwrap().to_owned());
+    tidy::arrows_by_calls(&files, types)
+}
+
+#[test]
+fn a_file_of_the_flash_calls_those_before_it_in_its_table_alone() {
+    let (_, table) = drive().into_iter().find(|(path, _)| path == "flash").unwrap();
+    let place = |file: &str| table.find(&format!("`{file}.rs`")).unwrap_or_else(|| panic!("{file}.rs is not in it"));
+    let arrows = calls_within("flash", &["Flash", "FlashAt", "FlashView"]);
+    assert!(arrows["settle"].contains("review"), "{arrows:?}");
+    for (file, to) in &arrows {
+        let back: Vec<&String> = to.iter().filter(|other| place(other) > place(file)).collect();
+        assert!(back.is_empty(), "flash/{file}.rs calls {back:?}, which come after it in the table of flash/mod.rs");
+    }
+}
+
 #[test]
 fn no_further_file_joins_the_circles_by_calls() {
     for (folder, types, known) in CIRCLES {
-        let mut files = drive();
-        files.retain(|(path, _)| path.split("::").next() == Some(folder));
-        files.iter_mut().for_each(|(path, _)| *path = path.rsplit("::").next().unwrap().to_owned());
-        let arrows = tidy::arrows_by_calls(&files, types);
+        let arrows = calls_within(folder, types);
         let found = tidy::in_circles(&arrows);
         let joined: Vec<String> = found
             .iter()
@@ -204,7 +212,7 @@ fn no_further_file_joins_the_circles_by_calls() {
 
 /// What is to become small: today's number, which may only fall, and the aim.
 const DEVICE_METHODS: (usize, usize) = (310, 40);
-const FTL_PATHS: (usize, usize) = (106, 25);
+const FTL_PATHS: (usize, usize) = (98, 25);
 
 fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
     assert!(now <= kept, "{what}: {now}, and there were {kept}; the aim is {aim}");

@@ -95,7 +95,7 @@ impl<P: Probe> Device<P> {
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
             let queue = QueueId::of_programs(WriteClass::PARITY, place.into());
-            let takes = !self.flash.dies[die].waits_in(queue)
+            let takes = !self.flash.waits_in(die, queue)
                 && self.ftl.blocks.room(plane, stream, false)
                 && self.stays_collectable(plane);
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };

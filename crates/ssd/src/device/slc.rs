@@ -74,13 +74,13 @@ impl<P: Probe> Device<P> {
     fn divert_queue(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
         let queue = QueueId::of_programs(WriteClass::Host, place.into());
-        if self.flash.dies[die].waits_in(queue) && !self.cache_takes(plane) {
+        if self.flash.waits_in(die, queue) && !self.cache_takes(plane) {
             for op in self.flash().empty_queue(die, queue) {
                 self.go_past(op);
             }
         }
         let queue = QueueId::of_programs(WriteClass::RelocatedAgain, place.into());
-        if self.flash.dies[die].waits_in(queue) && !self.converts_more(plane) {
+        if self.flash.waits_in(die, queue) && !self.converts_more(plane) {
             for op in self.flash().empty_queue(die, queue) {
                 self.flash.ops[op].queue = QueueId::of_programs(WriteClass::Relocated, place.into());
                 self.flash().queue_program(op);

@@ -11,10 +11,10 @@ use std::collections::{HashSet, VecDeque};
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
-use super::ageing::AgeClock;
 use super::relocator::Relocation;
 use super::{Ftl, Location};
 use crate::config::{EraseWhen, Full, Placement, Plan, SlcCache};
+use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
 use crate::write_class::WriteClass;
 
