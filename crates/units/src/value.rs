@@ -342,7 +342,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// One of the values that [`choices`] declares.
+/// One of the values that [`choices`](crate::choices) declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<T: 'static> {
     /// The value.
