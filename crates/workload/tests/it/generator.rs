@@ -392,7 +392,7 @@ fn fios_words_and_those_of_the_tables_set_the_same_keys() {
         assert_eq!(format!("{one:?}"), format!("{other:?}"), "{word}");
         assert!(one != Generator::default() || word.starts_with("burstiness = 1"), "{word} has an effect");
     }
-    let words: Vec<&str> = workload::generator::aliases::ALIASES.iter().map(|(word, _, _)| *word).collect();
+    let words: Vec<&str> = workload::generator::aliases::ALIASES.iter().map(|alias| alias.name).collect();
     assert_eq!(words.len(), 8);
 }
 
