@@ -312,7 +312,7 @@ fn ids_are_types() {
 const TUPLES: [(&str, &[&str]); 14] = [
     ("ssd::host", &["part"]),
     ("ssd::phases", &["phase"]),
-    ("ssd::ftl", &["conditions", "next_valid"]),
+    ("ssd::ftl", &["next_valid"]),
     ("ssd::ftl::blocks::check", &["Found", "counts"]),
     ("ssd::ftl::map", &["places"]),
     ("ssd::ftl::slc", &["Free"]),
