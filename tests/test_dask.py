@@ -293,13 +293,13 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
         if progress.done == 8:
             machines.scheduler.kill()
 
-    more = {**SMALL, "axes": {"seed": list(range(1, 100))}}
+    more = {**SMALL, "axes": {"seed": list(range(1, 300))}}
     with pytest.raises(ssdlab.SimulationError, match="has gone\n  help: start it and its workers again") as caught:
         ssdlab.sweep(more, cache=cache, dask=machines.address, progress=kill)
     assert machines.address in str(caught.value)
     kept = len(list(cache.rglob("*.json.gz")))
-    assert 8 <= kept < 99
-    assert ssdlab.sweep(more, cache=cache).played == 99 - kept
+    assert 8 <= kept < 299
+    assert ssdlab.sweep(more, cache=cache).played == 299 - kept
 
 
 def test_files_in_pieces_and_copies_that_are_damaged(
