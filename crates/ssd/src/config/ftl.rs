@@ -4,7 +4,6 @@ use nand::Layout;
 use units::value::{Scalar, Value};
 
 use super::refusal::{Check, Refusal, refuse};
-use crate::write_class::WriteClass;
 
 units::choices! {
     /// How a written page finds its plane.
@@ -166,14 +165,6 @@ impl Check for FtlConfig {
         }
         if !(1..=4).contains(&self.streams) {
             return refuse("streams", format!("is {}", self.streams), "write 1, 2, 3 or 4");
-        }
-        let most = WriteClass::OF_HANDLES.len();
-        if usize::from(self.hints) > most {
-            return refuse(
-                "hints",
-                format!("is {}", self.hints),
-                format!("write at most {most}, or 0 to ignore hints"),
-            );
         }
         Ok(())
     }

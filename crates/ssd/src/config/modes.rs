@@ -9,7 +9,6 @@ use super::ftl::{Raid, SlcCache};
 use super::refresh::Reclaim;
 use super::refusal::{Refusal, refuse};
 use super::slc::{Fold, Full};
-use crate::write_class::WriteClass;
 
 /// What follows from the cache's configuration, where there is a cache.
 #[derive(Clone, Debug)]
@@ -31,16 +30,6 @@ impl Config {
     /// Whether any data moves within its plane, without bus and ECC.
     pub(crate) fn copies_back(&self) -> bool {
         self.gc.copyback || self.ftl.slc_cache != SlcCache::None && self.slc.fold == Fold::Copyback
-    }
-
-    /// Whether what a write class writes goes into blocks of the cache.
-    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
-        self.ftl.slc_cache != SlcCache::None
-            && match writes {
-                WriteClass::Host => true,
-                WriteClass::RelocatedAgain => self.slc.convert != Convert::None,
-                _ => false,
-            }
     }
 }
 

@@ -17,7 +17,7 @@ use nand::Layout;
 use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, Placement, Precondition, SlcCache};
-use crate::write_class::WriteClass;
+use crate::streams::{StreamId, Streams};
 
 /// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
 pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
@@ -31,12 +31,8 @@ pub(crate) struct Space {
     pub journal_pages: u32,
     /// Logical pages whose entries a page of the map has.
     pub map_entries: u32,
-    /// The stream, that is the open block, of each write class.
-    pub stream: [u8; WriteClass::COUNT],
     /// Streams with an open block, but for those whose blocks are the SLC cache's for good.
     pub open: u32,
-    /// Pages that a stream puts into a block.
-    pub pages: [u32; WriteClass::COUNT],
     /// Blocks of a plane that are the SLC cache's for good.
     pub fixed: u32,
     /// Free blocks that only relocated data may open.
@@ -134,26 +130,17 @@ fn leaves_slc_blocks(layout: &Layout, fixed: u32, needed: u32) -> Result<(), Ref
 }
 
 impl Space {
-    /// The stream that a write class goes into.
-    #[inline]
-    pub fn stream_of(&self, writes: WriteClass) -> usize {
-        self.stream[writes as usize].into()
-    }
-
     pub fn new(
         config: &Config,
         layout: &Layout,
         logical_pages: u64,
-        unit_pages: u32,
+        streams: &Streams,
         slc: Option<&SlcPlan>,
     ) -> Result<Space, Refusal> {
+        let unit_pages = streams.unit_of(StreamId::RELOCATED);
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
-        let stream = streams(config);
         let fixed = slc.map_or(0, |slc| slc.fixed);
-        let opens = |number: &u8| {
-            fixed == 0 || !WriteClass::ALL.get(usize::from(*number)).is_some_and(|class| config.in_slc(*class))
-        };
-        let open = open_streams(&stream, map_pages).filter(opens).count() as u32;
+        let open = streams.open().filter(|stream| fixed == 0 || !streams.in_slc(*stream)).count() as u32;
         let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
@@ -190,9 +177,7 @@ impl Space {
             map_pages,
             journal_pages,
             map_entries,
-            stream,
             open,
-            pages: pages_of_streams(config, layout, slc),
             fixed,
             reserve,
             needed,
@@ -205,11 +190,6 @@ impl Space {
         };
         space.check_age(config, layout, logical_pages)?;
         Ok(space)
-    }
-
-    /// The streams that have an open block in each plane, in order.
-    pub fn open_streams(&self) -> impl Iterator<Item = u8> {
-        open_streams(&self.stream, self.map_pages)
     }
 
     /// Blocks that a plane must have for its share of the data and for the initial state.
@@ -255,46 +235,6 @@ impl Space {
         }
         Ok(())
     }
-}
-
-/// The stream of each write class. A stream has the number of the first class that it takes.
-fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
-    let mut stream = match config.ftl.streams {
-        1 => [0, 0, 0, 0, 4],
-        2 => [0, 0, 2, 2, 4],
-        3 => [0, 1, 2, 2, 4],
-        _ => [0, 1, 2, 3, 4],
-    };
-    if config.ftl.raid.wide().is_some() {
-        stream[WriteClass::PARITY as usize] = WriteClass::PARITY as u8;
-    }
-    // What goes past the cache.
-    if config.ftl.slc_cache != SlcCache::None {
-        stream[WriteClass::HostCold as usize] = WriteClass::HostCold as u8;
-    }
-    if config.in_slc(WriteClass::RelocatedAgain) {
-        stream[WriteClass::RelocatedAgain as usize] = WriteClass::RelocatedAgain as u8;
-    }
-    // Hints say where host data goes, in place of its age.
-    if config.ftl.hints > 0 {
-        stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);
-    }
-    stream
-}
-
-/// Pages that each stream puts into a block.
-fn pages_of_streams(config: &Config, layout: &Layout, slc: Option<&SlcPlan>) -> [u32; WriteClass::COUNT] {
-    WriteClass::ALL.map(|first| match slc {
-        Some(slc) if config.in_slc(first) => slc.layout.pages,
-        _ => layout.pages,
-    })
-}
-
-/// The streams that have an open block, in order.
-fn open_streams(stream: &[u8; WriteClass::COUNT], map_pages: u32) -> impl Iterator<Item = u8> {
-    let stream = *stream;
-    let has_data = move |number: &u8| *number != WriteClass::Map as u8 || map_pages > 0;
-    (0..WriteClass::COUNT as u8).filter(move |number| stream.contains(number)).filter(has_data)
 }
 
 /// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened

@@ -17,7 +17,7 @@ use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that break later than
@@ -99,7 +99,7 @@ impl<P: Probe> Device<P> {
             self.map.filled = 0;
         }
         if self.core.plan.config.ftl.placement == Placement::Dynamic {
-            for writes in WriteClass::ALL {
+            for writes in StreamId::all().filter(|stream| self.core.plan.streams.has(*stream)).collect::<Vec<_>>() {
                 for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
                     self.redirect(op);
                 }

@@ -25,6 +25,7 @@ use crate::power::oracle::{Reads, Verdict};
 use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
+use crate::streams::StreamId;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
 
@@ -139,7 +140,7 @@ impl<P: Probe> Device<P> {
             next = op.next;
             let writes = op.queue.writes().expect("Invariant: a program writes something");
             let (lpn, ppn) = op.pages();
-            let stream = plan.space.stream[writes as usize];
+            let stream = plan.streams.opened_by(writes);
             match end {
                 ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
                 ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
@@ -473,7 +474,7 @@ fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
     match flash.block(plane, block) {
         BlockState::Initial => Holds::AtStart,
         BlockState::Blank => Holds::Nothing,
-        BlockState::HalfErased => Holds::Pages { stream: 0, opened: 0, programmed: flash.pages() },
+        BlockState::HalfErased => Holds::Pages { stream: StreamId::new(0), opened: 0, programmed: flash.pages() },
         BlockState::Written(block) => {
             Holds::Pages { stream: block.stream, opened: block.opened, programmed: block.programmed }
         }

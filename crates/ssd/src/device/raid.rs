@@ -13,7 +13,7 @@ use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::ftl::stripes::{Rebuilt, Stripes};
 use crate::observe::probe::Probe;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     fn stripes(&mut self) -> &mut Stripes {
@@ -90,11 +90,11 @@ impl<P: Probe> Device<P> {
     #[cold]
     fn program_parity(&mut self, unit: usize) -> bool {
         let (layout, dies) = (self.core.plan.layout, self.working_dies());
-        let stream = self.core.plan.space.stream_of(WriteClass::PARITY);
+        let stream = self.core.plan.streams.opened_by(StreamId::PARITY);
         let last = self.stripes().plane;
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
-            let queue = QueueId::of_programs(WriteClass::PARITY, place.into());
+            let queue = QueueId::of_programs(StreamId::PARITY, place.into());
             let takes = !self.flash.dies[die].waits_in(queue)
                 && self.ftl.blocks.room(plane, stream, false)
                 && self.stays_collectable(plane);

@@ -11,7 +11,7 @@ use super::state::{Active, Work};
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> FlashAt<'_, P> {
     /// Erases blocks that were reclaimed.
@@ -115,7 +115,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 addresses.map(|Address { plane, block, .. }| (plane, block)).collect()
             }
             Active::EraseOpened(writes, set) => {
-                let stream = self.core.plan.space.stream_of(writes);
+                let stream = self.core.plan.streams.opened_by(writes);
                 let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
                 opened.map(|plane| (plane, self.ftl.blocks.open_block(plane, stream))).collect()
             }
@@ -123,8 +123,8 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// Erases the blocks that a write class has opened on a set of planes.
-    pub fn start_erase_opened(&mut self, die: DieId, writes: WriteClass, set: u8) {
+    /// Erases the blocks that a stream has opened on a set of planes.
+    pub fn start_erase_opened(&mut self, die: DieId, writes: StreamId, set: u8) {
         self.run_erase(die, Active::EraseOpened(writes, set), set);
     }
 }

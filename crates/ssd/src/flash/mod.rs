@@ -53,5 +53,5 @@ mod suspend;
 pub(crate) use backend::{Flash, FlashAt, FlashView};
 pub(crate) use bus::Begun;
 pub(crate) use outage::Interrupted;
-pub(crate) use queues::{QueueId, planes};
+pub(crate) use queues::{QueueId, QueueSet, planes};
 pub(crate) use state::Ended;

@@ -22,7 +22,7 @@ use units::{Lpn, Ppn};
 use super::profile::overwritten;
 use super::stationary::{self, PlaneState, VictimState};
 use crate::config::{Placement, Plan, Precondition};
-use crate::write_class::WriteClass;
+use crate::streams::{MOST, StreamId};
 
 /// The initial contents of the flash.
 pub(crate) struct Aged {
@@ -94,7 +94,7 @@ pub(crate) struct PlaneStart {
     /// The block that is being collected, and what has become of it.
     pub victim: Option<(u32, VictimState)>,
     /// The open blocks of each stream, and the pages written in them.
-    pub open: [Option<(u32, u32)>; WriteClass::COUNT],
+    pub open: [Option<(u32, u32)>; MOST],
     /// Collection goes on.
     pub running: bool,
 }
@@ -170,8 +170,8 @@ impl Aged {
                 row.push(live);
             };
             state.full.iter().for_each(|block| add(block.valid));
-            let mut filled_by: Vec<u32> = state.full.iter().map(|block| block.stream.into()).collect();
-            filled_by.extend(state.victim.map(|victim| u32::from(victim.stream)));
+            let mut filled_by: Vec<u32> = state.full.iter().map(|block| block.stream.index() as u32).collect();
+            filled_by.extend(state.victim.map(|victim| victim.stream.index() as u32));
             filled_by.extend((0u32..).zip(&state.open).filter_map(|(stream, open)| open.map(|_| stream)));
             streams.push(filled_by);
             let full = state.full.len() as u32;
@@ -203,10 +203,10 @@ impl Aged {
     }
 
     /// The stream that filled the block of a page of the initial state, where that is known and matters.
-    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+    pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         let rows = self.streams.as_ref()?;
         let Address { plane, block, .. } = self.layout.unpack(ppn);
-        rows.row(plane).get(block as usize).map(|stream| *stream as usize)
+        rows.row(plane).get(block as usize).map(|stream| StreamId::new(*stream as usize))
     }
 
     /// Where a plane is in its cycle at the start, if not all begin alike.

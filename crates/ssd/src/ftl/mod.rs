@@ -37,7 +37,7 @@ use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream};
 use crate::arena::SlotId;
 use crate::config::{Fold, Plan};
 use crate::persist::state;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 use aged::Aged;
 use ageing::AgeClock;
 use blocks::Blocks;
@@ -201,35 +201,34 @@ impl Ftl {
     }
 
     /// The stream that a page's data was written in, where that is known.
-    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+    pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
     }
 
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
     /// given, and whether a version is on its way there.
-    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> WriteClass {
+    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
-            return WriteClass::OF_HANDLES[usize::from(hint % config.hints)];
+            return StreamId::new(usize::from(hint % config.hints));
         }
         if config.streams <= 2 {
-            return WriteClass::Host;
+            return StreamId::new(0);
         }
-        let relocated = WriteClass::Relocated as usize;
-        let young = |ppn| self.stream_of(ppn).is_some_and(|stream| stream < relocated);
-        if on_its_way || on_flash.is_some_and(young) { WriteClass::Host } else { WriteClass::HostCold }
+        let young = |ppn| self.stream_of(ppn).is_some_and(|stream| stream.is_of_host());
+        if on_its_way || on_flash.is_some_and(young) { StreamId::new(0) } else { StreamId::new(1) }
     }
 
     /// What relocated data is written as: the data of that page, which is `converted` into the SLC cache or not.
-    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> WriteClass {
-        // All but what the host has written.
-        let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
-        let again = self.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let apart = match plan.slc {
-            None => again && self.stripes.is_none(),
-            Some(_) => converted,
-        };
-        if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated }
+    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
+        let again = || self.stream_of(source).is_some_and(|stream| !stream.is_of_host());
+        if converted {
+            StreamId::CONVERTED
+        } else if plan.streams.has(StreamId::AGAIN) && again() {
+            StreamId::AGAIN
+        } else {
+            StreamId::RELOCATED
+        }
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -247,7 +246,7 @@ impl Ftl {
     }
 
     /// Gives a stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
-    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
+    pub fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let ppn = self.blocks.take_page(plane, stream, lpn, now);
         if let Some(disturb) = &mut self.disturb {
             disturb.programmed(ppn, self.blocks.reads_of(ppn));

@@ -213,7 +213,7 @@ impl Ftl {
         let free = i64::from(self.blocks.free(plane)) - i64::from(plan.space.reserve);
         // What moving a page takes of the room comes back with the whole block, and more.
         let done = self.relocator[plane].done(pages);
-        let room = free * block + i64::from(self.blocks.left_open(plane, &plan.space)) + i64::from(done);
+        let room = free * block + i64::from(self.blocks.left_open(plane, &plan.streams)) + i64::from(done);
         // One open block may be relocated data's, and another the other host data's.
         let least = block * i64::from(streams.max(2) - 1);
         let start = least + block * (i64::from(plan.config.gc.start) - 1 - i64::from(plan.space.reserve)).max(1);

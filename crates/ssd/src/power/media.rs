@@ -11,6 +11,7 @@ use units::{Lpn, Ppn};
 
 use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
+use crate::streams::StreamId;
 
 /// Data of the host, as a number that the host's side gave it; 0 is what was there before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(crate) struct Page {
 pub(crate) struct Block {
     /// The first program in it.
     pub opened: u64,
-    pub stream: u8,
+    pub stream: StreamId,
     /// Pages up to here have been programmed; those without data are padding, or cannot be read.
     pub programmed: u32,
     pub pages: Vec<Option<Page>>,
@@ -162,14 +163,14 @@ impl OnFlash {
     }
 
     /// A program has ended in the unit that a page is in: so far the unit holds nothing.
-    pub fn program(&mut self, ppn: Ppn, stream: u8, number: u64) {
+    pub fn program(&mut self, ppn: Ppn, stream: StreamId, number: u64) {
         let Address { plane, block, page } = self.layout.unpack(ppn);
         let end = page / self.unit_pages * self.unit_pages + self.unit_pages;
         let written = self.written(plane, block, stream, number);
         written.programmed = written.programmed.max(end);
     }
 
-    fn written(&mut self, plane: PlaneId, block: u32, stream: u8, number: u64) -> &mut Block {
+    fn written(&mut self, plane: PlaneId, block: u32, stream: StreamId, number: u64) -> &mut Block {
         let state = &mut self.blocks[self.layout.block_index(plane, block)];
         if !matches!(state, BlockState::Written(_)) {
             *state = BlockState::Written(Block { opened: number, stream, programmed: 0, pages: Vec::new() });
@@ -190,7 +191,7 @@ impl OnFlash {
 
     /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were programmed
     /// before. Returns how many pages held data.
-    pub fn tear(&mut self, ppn: Ppn, stream: u8, number: u64) -> u64 {
+    pub fn tear(&mut self, ppn: Ppn, stream: StreamId, number: u64) -> u64 {
         self.program(ppn, stream, number);
         let Address { plane, block, page } = self.layout.unpack(ppn);
         let wordline = self.layout.wordline(page);
@@ -201,7 +202,7 @@ impl OnFlash {
     }
 
     /// A block that was opened before the run, with nothing in it that matters.
-    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: u8, programmed: u32) {
+    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: StreamId, programmed: u32) {
         self.written(plane, block, stream, 0).programmed = programmed;
     }
 

@@ -25,6 +25,7 @@ use crate::arena::SlotId;
 use crate::config::Plan;
 use crate::ftl::Ftl;
 use crate::persist::{state, stored};
+use crate::streams::StreamId;
 use checkpoint::Checkpoints;
 use journal::Journal;
 use media::{Content, Data, OnFlash};
@@ -84,7 +85,7 @@ impl Power {
         let mut flash = OnFlash::new(plan.layout, plan.unit_pages);
         if plan.config.age.is_staggered() {
             for (plane, stream) in streams(plan) {
-                let (block, next_page) = ftl.blocks.open_place(plane, stream.into());
+                let (block, next_page) = ftl.blocks.open_place(plane, stream);
                 flash.staggered(plane, block, stream, next_page);
             }
         }
@@ -177,8 +178,8 @@ impl Power {
 }
 
 /// The streams that have an open block, plane by plane.
-pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, u8)> {
-    (0..plan.layout.planes).flat_map(|plane| plan.space.open_streams().map(move |stream| (PlaneId(plane), stream)))
+pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, StreamId)> {
+    (0..plan.layout.planes).flat_map(|plane| plan.streams.open().map(move |stream| (PlaneId(plane), stream)))
 }
 
 impl Recovering {

@@ -19,6 +19,7 @@ use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFl
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
 use crate::persist::stored;
+use crate::streams::StreamId;
 
 /// What recovery reads pages for.
 pub(crate) const STEPS: usize = 4;
@@ -211,10 +212,10 @@ impl<'a> Recovery<'a> {
     /// Reads every page of the blocks that may have been written since the horizon.
     fn read_young_blocks(&mut self) {
         for plane in self.planes() {
-            let mut blocks: Vec<(u64, u8, u32)> =
+            let mut blocks: Vec<(u64, StreamId, u32)> =
                 self.written(plane).map(|(number, block)| (block.opened, block.stream, number)).collect();
             blocks.sort_unstable();
-            let youngest_before = |stream: u8| {
+            let youngest_before = |stream: StreamId| {
                 let mut before = blocks.iter().filter(|(opened, of, _)| *of == stream && *opened <= self.horizon);
                 before.next_back().map_or(0, |(opened, ..)| *opened)
             };

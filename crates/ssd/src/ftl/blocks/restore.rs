@@ -7,7 +7,7 @@ use units::{Lpn, Ppn};
 
 use super::{Aged, Blocks, EMPTY, HELD, INITIAL, Open, STALE, Written};
 use crate::config::{EraseWhen, FreeBlock};
-use crate::write_class::WriteClass;
+use crate::streams::{MOST, StreamId};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Holds {
     /// Nothing since it was erased.
     Nothing,
     /// Pages up to that one have been programmed since it was opened for a stream by that program.
-    Pages { stream: u8, opened: u64, programmed: u32 },
+    Pages { stream: StreamId, opened: u64, programmed: u32 },
 }
 
 /// What recovery has found out of the blocks.
@@ -37,7 +37,7 @@ impl Blocks {
         for plane in (0..self.layout.planes).map(PlaneId) {
             let pages = self.layout.pages;
             let entry = &mut self.planes[plane.0 as usize];
-            entry.open = [Open { block: 0, next_page: pages, erased: true, barrier: 0 }; WriteClass::COUNT];
+            entry.open = [Open { block: 0, next_page: pages, erased: true, barrier: 0 }; MOST];
             entry.released.clear();
             (entry.live, entry.candidates) = (0, None);
             for block in 0..entry.fresh {
@@ -92,13 +92,13 @@ impl Blocks {
 
     /// The youngest block of each stream goes on to be written, where it has room.
     fn restore_open(&mut self, plane: PlaneId, found: &FoundBlocks) {
-        let mut youngest: [Option<(u64, u32, u32)>; WriteClass::COUNT] = [None; WriteClass::COUNT];
+        let mut youngest: [Option<(u64, u32, u32)>; MOST] = [None; MOST];
         for block in 0..self.plane(plane).fresh {
             if let Holds::Pages { stream, opened, programmed } = (found.holds)(plane, block)
                 && !(found.is_bad)(plane, block)
                 && !(found.has_failed)(plane, block)
             {
-                let best = &mut youngest[usize::from(stream)];
+                let best = &mut youngest[stream.index()];
                 *best = (*best).max(Some((opened, block, programmed)));
             }
         }
@@ -166,8 +166,8 @@ impl Blocks {
     }
 
     /// The block that a stream fills, and the next page in it.
-    pub fn open_place(&self, plane: PlaneId, stream: usize) -> (u32, u32) {
-        let open = &self.plane(plane).open[stream];
+    pub fn open_place(&self, plane: PlaneId, stream: StreamId) -> (u32, u32) {
+        let open = &self.plane(plane).open[stream.index()];
         (open.block, open.next_page)
     }
 }
