@@ -74,6 +74,9 @@ pub(crate) struct Stream {
     pub slc: bool,
     /// Pages that it puts into a block.
     pub pages: u32,
+    /// Pages of the chip's own cells that have the room of a program on a plane, where that is a plane's common room: it has to be paid for
+    /// where host data is paced.
+    pub paced: u32,
     /// Logical pages that one program command writes on a plane.
     pub unit: u32,
 }
@@ -169,6 +172,26 @@ impl Streams {
             StreamId::AGAIN => 3,
             StreamId::MAP => 4,
             id => id.index() as u64 + if id.index() < 2 { 0 } else { 3 },
+        }
+    }
+
+    /// What one program of a stream takes of a plane's common room, in pages of the chip's own cells.
+    #[inline]
+    pub fn paced(&self, id: StreamId) -> u32 {
+        self.row(id).paced
+    }
+
+    /// The most that a program of the host's data takes.
+    pub fn most_paced(&self) -> u32 {
+        self.hosts().map(|id| self.paced(id)).max().unwrap_or(0)
+    }
+
+    /// So many pages of a stream's block in pages of the chip's own cells, of which a block has `of_block`.
+    pub fn native_pages(&self, id: StreamId, pages: u32, of_block: u32) -> u32 {
+        if self.in_slc(id) {
+            (u64::from(pages) * u64::from(of_block) / u64::from(self.pages_of(id))) as u32
+        } else {
+            pages
         }
     }
 

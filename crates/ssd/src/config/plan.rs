@@ -196,8 +196,9 @@ impl Config {
         let unit_of_map = self.mapping.unit_of(&layout);
         let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
+        streams::check(self).map_err(dotted)?;
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
-        let streams = streams::table(self, &layout, unit_pages, slc.as_ref()).map_err(dotted)?;
+        let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
         let space = Space::new(self, &layout, logical_pages, &streams, slc.as_ref()).map_err(dotted)?;
         let page = layout.flash_page_size;
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;

@@ -9,19 +9,24 @@ use super::{Config, SlcCache};
 use crate::streams::{HOSTS, Stream, StreamId, Streams};
 
 /// The table: host data by its handle, or by its age; relocated data by how often it has been; parity; the map.
-pub(super) fn table(
-    config: &Config,
-    layout: &Layout,
-    unit_pages: u32,
-    slc: Option<&SlcPlan>,
-) -> Result<Streams, Refusal> {
+pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Option<&SlcPlan>) -> Streams {
     let given = &config.ftl;
-    let hosts = host_streams(config)?;
-    let native =
-        |id: StreamId, opens: StreamId| Stream { id, opens, slc: false, pages: layout.pages, unit: unit_pages };
+    let hosts = config.host_streams() as usize;
+    let native = |id: StreamId, opens: StreamId| Stream {
+        id,
+        opens,
+        slc: false,
+        pages: layout.pages,
+        unit: unit_pages,
+        paced: unit_pages,
+    };
     let own = |id: StreamId| native(id, id);
     let cached = |id: StreamId| match slc {
-        Some(slc) => Stream { slc: true, pages: slc.layout.pages, unit: slc.unit_pages, ..own(id) },
+        Some(slc) => {
+            // Blocks that are the cache's for good are no common room.
+            let common = if slc.fixed > 0 { 0 } else { (slc.unit_pages * layout.pages).div_ceil(slc.layout.pages) };
+            Stream { slc: true, pages: slc.layout.pages, unit: slc.unit_pages, paced: common, ..own(id) }
+        }
         None => own(id),
     };
     let mut rows: Vec<Stream> = (0..hosts).map(|number| cached(StreamId::new(number))).collect();
@@ -29,7 +34,9 @@ pub(super) fn table(
         // What goes past the cache.
         rows.extend((hosts..2 * hosts).map(|number| own(StreamId::new(number))));
     }
-    let relocated = if given.streams == 1 { StreamId::new(0) } else { StreamId::RELOCATED };
+    // Everything in one stream: with a cache, in that of what goes past it.
+    let together = StreamId::new(if slc.is_some() { hosts } else { 0 });
+    let relocated = if given.streams == 1 { together } else { StreamId::RELOCATED };
     rows.push(native(StreamId::RELOCATED, relocated));
     if given.streams == 4 {
         rows.push(own(StreamId::AGAIN));
@@ -46,24 +53,30 @@ pub(super) fn table(
     if config.mapping.is_on_flash() {
         rows.push(own(StreamId::MAP));
     }
-    Ok(Streams::new(rows))
+    Streams::new(rows)
 }
 
-/// Streams of what the host writes: one a placement handle; otherwise one, or one for young data and one for the rest.
-fn host_streams(config: &Config) -> Result<usize, Refusal> {
-    let given = &config.ftl;
-    let hosts = match given.hints {
-        0 if given.streams <= 2 => 1,
-        0 => 2,
-        handles => usize::from(handles),
-    };
-    let cached = given.slc_cache != SlcCache::None;
-    let most = if cached { HOSTS / 2 } else { HOSTS };
-    if hosts > most {
+impl Config {
+    /// Streams of what the host writes: one a placement handle; otherwise one, or one for young data and one for the rest.
+    pub(super) fn host_streams(&self) -> u32 {
+        match self.ftl.hints {
+            0 if self.ftl.streams <= 2 => 1,
+            0 => 2,
+            handles => handles.into(),
+        }
+    }
+}
+
+/// Checks that the host's streams have numbers.
+pub(super) fn check(config: &Config) -> Result<(), Refusal> {
+    let cached = config.ftl.slc_cache != SlcCache::None;
+    let most = if cached { HOSTS / 2 } else { HOSTS } as u32;
+    if config.host_streams() > most {
         let why =
             if cached { ": with ftl.slc_cache what goes past the cache has a stream for each as well" } else { "" };
-        let problem = format!("is {}, and a plane has at most {HOSTS} open blocks for host data{why}", given.hints);
+        let problem =
+            format!("is {}, and a plane has at most {HOSTS} open blocks for host data{why}", config.ftl.hints);
         return refuse("ftl.hints", problem, format!("write at most {most}, or 0 to ignore hints"));
     }
-    Ok(hosts)
+    Ok(())
 }

@@ -520,7 +520,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
         if let Owner::Parity(stripe) = owner {
-            self.parity_waits(stripe);
+            let plane = self.core.plan.layout.plane_of(ppn.get());
+            self.parity_waits(stripe, plane);
         }
         let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);

@@ -144,7 +144,7 @@ impl<P: Probe> Device<P> {
         self.make_room(die, set, writes);
         let first = self.flash().load_program(die, lead, writes, set);
         if let Some(power) = &mut self.power {
-            power.program_begins(die);
+            power.program_begins(die, first);
         }
         let of_host = lead.class() == Class::UserProgram;
         self.pages_leave_buffer(first);
@@ -222,7 +222,7 @@ impl<P: Probe> Device<P> {
             }
         }
         if self.power.is_some() {
-            self.program_entered(die);
+            self.program_entered(die, first);
         }
         for plane in planes(set) {
             self.collect(self.core.plan.layout.plane(die, plane as u8));

@@ -134,7 +134,8 @@ impl<P: Probe> Device<P> {
             }
             Owner::Parity(stripe) => {
                 self.flash.ops.release(id);
-                self.parity_waits(stripe);
+                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+                self.parity_waits(stripe, plane);
             }
             Owner::Host(_)
             | Owner::MapFetch(_)

@@ -1,12 +1,13 @@
 //! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
 //! to be erased. See `ftl/stripes.rs`.
 
-use nand::{DieId, PlaneId};
+use nand::{Address, DieId, PlaneId};
 use schemes::Class;
 use units::{Id as _, Lpn, Ppn};
 
 use super::Device;
 use crate::arena::{OpId, RebuildId, StripeId};
+use crate::config::Placement;
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
@@ -74,6 +75,8 @@ impl<P: Probe> Device<P> {
 
     /// Parity on flash is of no use any more.
     fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
+        let plane = self.core.plan.layout.plane_of(ppn);
+        self.stripes().loses(plane);
         self.ftl.set(lpn, Location::Unmapped);
         self.core.probe.dropped(self.core.now, lpn);
         self.mark_stale(ppn);
@@ -92,15 +95,18 @@ impl<P: Probe> Device<P> {
         let (layout, dies) = (self.core.plan.layout, self.working_dies());
         let stream = self.core.plan.streams.opened_by(StreamId::PARITY);
         let last = self.stripes().plane;
+        // With static placement nothing limits what a plane takes from the host: it takes no more than its part of all parity.
+        let is_static = self.core.plan.config.ftl.placement == Placement::Static;
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
             let queue = QueueId::of_programs(StreamId::PARITY, place.into());
             let takes = !self.flash.dies[die].waits_in(queue)
                 && self.ftl.blocks.room(plane, stream, false)
-                && self.stays_collectable(plane);
+                && if is_static { self.stripes().has_room(plane) } else { self.stays_collectable(plane) };
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
             self.stripes().plane = plane.0;
             for stripe in taken {
+                self.stripes().holds(plane);
                 let lpn = self.stripes().lpn(stripe);
                 let bytes = layout.page_size.0 as u32;
                 let seq = self.flash.number();
@@ -122,39 +128,52 @@ impl<P: Probe> Device<P> {
         if self.stripes().programmed(stripe) {
             self.ftl.set(lpn, Location::Flash(ppn));
         } else {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            self.stripes().loses(plane);
             self.core.probe.dropped(self.core.now, lpn);
             self.mark_stale(ppn);
         }
         self.ftl.blocks.completed(ppn);
     }
 
-    /// The parity of a stripe was not programmed, or has been worked out anew.
-    pub(super) fn parity_waits(&mut self, stripe: StripeId) {
+    /// The parity of a stripe was not programmed on a plane.
+    pub(super) fn parity_waits(&mut self, stripe: StripeId, plane: PlaneId) {
+        self.stripes().loses(plane);
         self.stripes().again(stripe);
     }
 
     /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
     pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
         self.drop_parity(lpn, ppn);
-        self.parity_waits(stripe);
+        self.stripes().again(stripe);
     }
 
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
-        let Some(stripes) = &self.ftl.stripes else { return false };
-        if stripes.of_parity(lpn).is_some() && self.ftl.locate(lpn) != Location::Flash(ppn) {
-            // Its stripe has ended, or it stands elsewhere by now.
-            self.rebuilt(of, true);
-            return true;
+        if self.ftl.stripes.is_none() {
+            return false;
         }
-        let Some(stripe) = stripes.of_parity(lpn).or_else(|| stripes.of(ppn)) else { return false };
-        let mut rest = stripes.rest(stripe, ppn);
-        if stripes.of_parity(lpn).is_none()
-            && let Location::Flash(parity) = self.ftl.locate(stripes.lpn(stripe))
-        {
-            rest.push(parity);
+        let layout = self.core.plan.layout;
+        let moves = |op: OpId| matches!(self.flash.ops[op].owner, Owner::Relocation(_));
+        // Of a flash page that moves all that is still valid.
+        let lost = match of {
+            Rebuilt::Read(op) if layout.shared() > 1 && moves(op) => {
+                let Address { plane, block, page } = layout.unpack(ppn);
+                let pages = page..layout.after_flash_page(page);
+                let valid = pages.filter_map(|page| self.next_valid(plane, block, page..page + 1));
+                valid.map(|(_, lpn, ppn)| (lpn, ppn)).collect()
+            }
+            _ => vec![(lpn, ppn)],
+        };
+        let mut rest = Vec::new();
+        for (lpn, ppn) in lost {
+            match self.ftl.rest_of_stripe(lpn, ppn) {
+                Some(pages) => rest.extend(pages),
+                None => return false,
+            }
         }
         if rest.is_empty() {
+            // Its stripe has ended, or it stands elsewhere by now, or has its parity in the controller alone.
             self.rebuilt(of, true);
             return true;
         }
@@ -285,7 +304,7 @@ impl<P: Probe> Device<P> {
 
     /// The logical page whose valid data a page of the flash holds.
     fn valid_page(&self, ppn: Ppn) -> Option<Lpn> {
-        let nand::Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
+        let Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
         self.next_valid(plane, block, page..page + 1).map(|(_, lpn, _)| lpn)
     }
 

@@ -57,7 +57,7 @@ impl<P: Probe> Device<P> {
     /// Whether a plane's part of the cache takes data of a stream, now or when a block of it has been folded.
     fn cache_takes(&self, plane: PlaneId, stream: StreamId) -> bool {
         let waits = self.core.plan.config.slc.full == Full::Wait;
-        let folds = || self.ftl.blocks.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > 0);
+        let folds = || self.ftl.blocks.folds_for(plane, stream);
         let broken = self.ftl.relocator[plane].broken;
         !broken && (self.ftl.blocks.room(plane, stream, false) || waits && folds())
     }

@@ -374,7 +374,7 @@ impl<P: Probe> Device<P> {
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(die, *plane);
             self.ftl.blocks.room(plane, stream, false)
-                && self.ftl.pays(plane, &self.core.plan)
+                && self.ftl.pays(plane, writes, &self.core.plan)
                 && self.stays_collectable(plane)
         })
     }

@@ -56,14 +56,21 @@ impl<P: Probe> FlashAt<'_, P> {
         self.tell_phases(die);
     }
 
-    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks of a static SLC
-    /// cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if there are any.
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks in the SLC
+    /// cache's mode are erased in `slc.t_bers`, beside the others if there are any.
     pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
         let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
         for (plane, block) in self.blocks_of(die, erase) {
             if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.ftl.blocks.in_slc(plane, block)) {
+                if slc.fixed == 0 {
+                    // Its cells are those of any block in another mode: they wear by a part of a cycle.
+                    let wear = self.core.plan.config.slc.wear;
+                    for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
+                        self.ftl.wear.as_mut()?.wears_by(flash_plane, block, wear);
+                    }
+                }
                 let pulse = Span(slc.timings.erase.0.saturating_sub(t_verify.0));
                 let phases = Phases::each(std::iter::once(pulse), t_verify);
                 match &mut all {

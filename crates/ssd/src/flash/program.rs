@@ -95,7 +95,7 @@ impl<P: Probe> FlashAt<'_, P> {
             }
             sensing = sensing.max(here);
             if queue.class() == Class::UserProgram {
-                self.ftl.relocator[physical].spend(unit);
+                self.ftl.relocator[physical].spend(self.core.plan.streams.paced(writes));
             }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {

@@ -120,11 +120,14 @@ impl FlashView<'_> {
 
     fn coarse_program_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
+        // Data that has to wait for a collection gives no next wordline.
+        let alone = state.exclusive > 0 && !self.read_only;
+        let may_start = if alone { self.exclusive(die, state.ready) } else { state.ready };
         let has_next = |program: &&Program| {
             let Some((plane, stream)) = self.stream_of(die, self.flash.ops[program.ops].queue) else { return false };
             let place = program.planes.trailing_zeros() as usize;
             let of_stream = |row: &&Stream| row.opens == stream;
-            let is_ready = |row: &Stream| state.ready.has(QueueId::of_programs(row.id, place));
+            let is_ready = |row: &Stream| may_start.has(QueueId::of_programs(row.id, place));
             self.ftl.blocks.next_place(plane, stream) > 0 && self.plan.streams.iter().filter(of_stream).any(is_ready)
         };
         state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied()
@@ -251,7 +254,7 @@ impl<P: Probe> FlashAt<'_, P> {
         let unit = queue.writes().map_or(0, |writes| self.core.plan.streams.unit_of(writes));
         let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host || self.ftl.pays(plane, &self.core.plan);
+        let paid = !of_host || queue.writes().is_some_and(|writes| self.ftl.pays(plane, writes, &self.core.plan));
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {

@@ -232,7 +232,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 let blocks = if worn > 0.0 { self.blocks_of(die, active) } else { Vec::new() };
                 for (plane, block) in blocks {
                     let Some(wear) = &mut self.ftl.wear else { return };
-                    layout.flash_planes_of(plane).for_each(|plane| wear.suspended(plane, block, worn));
+                    layout.flash_planes_of(plane).for_each(|plane| wear.wears_by(plane, block, worn));
                 }
             }
         }

@@ -109,7 +109,8 @@ pub(crate) struct Blocks {
     erase_when: EraseWhen,
     free_block: FreeBlock,
     reserve: u32,
-    shared: bool,
+    /// The stream of the host whose open block relocated data shares.
+    shared: Option<StreamId>,
     by_valid: bool,
     victim_valid_limit: u32,
     ages: Stream,
@@ -150,7 +151,7 @@ impl Blocks {
             erase_when: plan.config.ftl.erase_when,
             free_block: plan.config.wear.free_block,
             reserve: plan.space.reserve,
-            shared: plan.config.ftl.streams == 1,
+            shared: Some(plan.streams.opened_by(StreamId::RELOCATED)).filter(|stream| stream.is_of_host()),
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
@@ -283,6 +284,15 @@ impl Blocks {
             let Address { plane, block, .. } = self.layout.unpack(ppn);
             self.in_slc(plane, block)
         }
+    }
+
+    /// Whether a plane's part of the SLC cache has blocks that can be folded for a stream, now or later: not only blocks that other
+    /// streams of the host's fill.
+    pub fn folds_for(&self, plane: PlaneId, stream: StreamId) -> bool {
+        let others = StreamId::all().filter(|other| other.is_of_host() && *other != stream && self.opens_slc(*other));
+        let open = |other: &StreamId| self.plane(plane).open[other.index()].next_page < self.pages[other.index()];
+        let open = others.filter(open).count() as u32;
+        self.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > open)
     }
 
     fn plane(&self, plane: PlaneId) -> &Plane {

@@ -189,15 +189,22 @@ impl Ftl {
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
         let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
+        let in_slc = self.blocks.page_in_slc(ppn);
         // The stress of blocks that are always in the SLC cache's mode is none of their cells'.
-        let Some(wear) = self.wear.as_ref().filter(|_| !self.blocks.page_in_slc(ppn)) else {
+        let Some(wear) = self.wear.as_ref().filter(|_| !in_slc || plan.space.fixed == 0) else {
             return (conditions, programmed, own);
         };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
+        // The first page of the same wordline.
+        let page = match &plan.slc {
+            Some(slc) if in_slc => page / slc.layout.bits * plan.layout.bits,
+            _ => page,
+        };
         let (cycles, added) = wear.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        (conditions, programmed, added + own)
+        // What an erase of the cache leaves is not known pulse by pulse.
+        (conditions, programmed, if in_slc { own } else { added + own })
     }
 
     /// The stream that a page's data was written in, where that is known.
@@ -229,6 +236,23 @@ impl Ftl {
         } else {
             StreamId::RELOCATED
         }
+    }
+
+    /// The other pages of the stripe of a page, as far as they are on flash; none where it has no stripe.
+    pub fn rest_of_stripe(&self, lpn: Lpn, ppn: Ppn) -> Option<Vec<Ppn>> {
+        let stripes = self.stripes.as_ref()?;
+        let of_parity = stripes.of_parity(lpn);
+        if of_parity.is_some() && self.locate(lpn) != Location::Flash(ppn) {
+            return Some(Vec::new());
+        }
+        let stripe = of_parity.or_else(|| stripes.of(ppn))?;
+        let mut rest = stripes.rest(stripe, ppn);
+        if of_parity.is_none()
+            && let Location::Flash(parity) = self.locate(stripes.lpn(stripe))
+        {
+            rest.push(parity);
+        }
+        Some(rest)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use nand::{DieId, Layout};
+use nand::{DieId, Layout, PlaneId};
 use units::{Id as _, Lpn, Ppn};
 
 use crate::arena::{Arena, OpId, RebuildId, StripeId};
@@ -74,6 +74,9 @@ pub(crate) struct Stripes {
     pub rebuilding: u32,
     /// The plane that took parity last.
     pub plane: u32,
+    /// Pages of parity of each plane, and how many each may have where nothing else limits what it holds.
+    held: Vec<u32>,
+    most_held: u32,
 }
 
 impl Stripes {
@@ -91,7 +94,24 @@ impl Stripes {
             broken: VecDeque::new(),
             rebuilding: 0,
             plane: 0,
+            held: vec![0; plan.layout.planes as usize],
+            most_held: (plan.layout.blocks * plan.layout.pages / wide).saturating_sub(plan.unit_pages),
         })
+    }
+
+    /// A plane takes a page of parity.
+    pub fn holds(&mut self, plane: PlaneId) {
+        self.held[plane.0 as usize] += 1;
+    }
+
+    /// A page of parity of a plane is of no use any more, or was not programmed.
+    pub fn loses(&mut self, plane: PlaneId) {
+        self.held[plane.0 as usize] -= 1;
+    }
+
+    /// Whether a plane has not its part of all parity.
+    pub fn has_room(&self, plane: PlaneId) -> bool {
+        self.held[plane.0 as usize] <= self.most_held
     }
 
     fn die_of(&self, ppn: Ppn) -> DieId {
@@ -278,8 +298,8 @@ impl Stripes {
 
 state! {
     Stripes {
-        stored { stripes, open, waiting, of_block, rebuilds, broken, rebuilding, plane }
-        rebuilt { layout, wide, base }
+        stored { stripes, open, waiting, of_block, rebuilds, broken, rebuilding, plane, held }
+        rebuilt { layout, wide, base, most_held }
     }
 }
 

@@ -9,6 +9,7 @@ use super::ageing::AgeClock;
 use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::observe::stats::relocation_causes;
+use crate::streams::StreamId;
 
 impl Ftl {
     /// Whether there may be a block of a plane to relocate, and none is being relocated.
@@ -191,9 +192,15 @@ impl Ftl {
     pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
-        if cause == relocation_causes::COLLECTION {
+        // Of a dynamic cache collection takes the blocks first.
+        let folds = cause == relocation_causes::FOLD && plan.space.fixed == 0 && self.relocator[plane].running;
+        let collecting = cause == relocation_causes::COLLECTION || folds;
+        self.relocator[plane].collecting = collecting;
+        if collecting {
             let valid = self.valid(plane, block);
-            self.relocator.victims.add(valid, pages);
+            if !folds {
+                self.relocator.victims.add(valid, pages);
+            }
             self.relocator[plane].begin_collection(valid);
             self.update_pacing(plane, plan);
         }
@@ -224,11 +231,12 @@ impl Ftl {
     /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
     /// another: each by itself would take as long as all of them.
     #[inline]
-    pub fn pays(&self, plane: PlaneId, plan: &Plan) -> bool {
+    pub fn pays(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> bool {
         if plan.config.gc.pacing == Pacing::None {
             return true;
         }
-        let pays = |plane: PlaneId| self.relocator[plane].pays_for(plan.unit_pages);
+        let price = plan.streams.paced(stream);
+        let pays = |plane: PlaneId| self.relocator[plane].pays_for(price);
         match plan.config.chip.plane_programs {
             PlanePrograms::Single => pays(plane),
             PlanePrograms::Lockstep => {
@@ -241,16 +249,17 @@ impl Ftl {
     /// A page has been relocated: whether that pays for a program of host data that was not paid for before.
     pub fn pay(&mut self, plane: PlaneId, plan: &Plan) -> bool {
         let relocation = &self.relocator[plane];
-        if !relocation.paced || !relocation.relocates_for(relocation_causes::COLLECTION) {
+        if !relocation.paced || !relocation.collects() {
             return false;
         }
-        let (before, price) = (self.pays(plane, plan), self.price(plane, relocation.valid(), plan));
+        let pays = |ftl: &Ftl| plan.streams.hosts().filter(|stream| ftl.pays(plane, *stream, plan)).count();
+        let (before, price) = (pays(self), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
         match price {
-            Some(price) => relocation.earn(price, 2 * plan.unit_pages),
+            Some(price) => relocation.earn(price, 2 * plan.streams.most_paced()),
             None => relocation.set_paced(false),
         }
-        !before && self.pays(plane, plan)
+        pays(self) > before
     }
 
     /// Whether a die that is idle should collect.

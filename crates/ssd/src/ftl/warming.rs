@@ -201,7 +201,7 @@ impl Warming {
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)
                 && ftl.blocks.room(*plane, stream, false)
-                && ftl.pays(*plane, plan)
+                && ftl.pays(*plane, stream, plan)
                 && (only.is_some() || ftl.blocks.live(*plane) < plan.space.live_limit)
         };
         if !waits && planes().any(|plane| takes(&plane)) {
@@ -242,7 +242,7 @@ impl Warming {
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }
-            ftl.relocator[plane].spend(plan.streams.unit_of(class));
+            ftl.relocator[plane].spend(plan.streams.paced(class));
         }
     }
 
@@ -284,7 +284,7 @@ fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: StreamId, lpn: O
 fn cache_takes(ftl: &Ftl, plan: &Plan, stream: StreamId, only: Option<PlaneId>) -> bool {
     let waits = plan.config.slc.full == Full::Wait;
     let takes = |plane: PlaneId| {
-        let folds = || ftl.blocks.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > 0);
+        let folds = || ftl.blocks.folds_for(plane, stream);
         ftl.blocks.room(plane, stream, false) || waits && folds()
     };
     only.map_or_else(|| (0..plan.layout.planes).map(PlaneId).any(takes), takes)

@@ -235,7 +235,8 @@ impl<'a> Recovery<'a> {
     fn read_block(&mut self, plane: PlaneId, number: u32) {
         let BlockState::Written(block) = self.flash.block(plane, number) else { return };
         let layout = &self.plan.layout;
-        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(layout.pages) / layout.shared();
+        let of_block = self.flash.pages_of(block.stream);
+        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(of_block) / layout.shared();
         self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
         for (place, page) in (0..).zip(&block.pages) {
             let Some(page) = page.as_ref().filter(|_| !(self.broken)(self.at(plane, number, place))) else {

@@ -21,7 +21,7 @@ impl Blocks {
             open || self.free(plane) > 0
         } else if open {
             // An open block that relocated data shares is kept for it when it has nothing else.
-            !(self.shared && stream == StreamId::new(0)) || self.free(plane) >= self.reserve
+            self.shared != Some(stream) || self.free(plane) >= self.reserve
         } else {
             self.free(plane) > self.reserve
         }
@@ -158,8 +158,12 @@ impl Blocks {
 
     /// Pages that are left in the open blocks of a plane's data, the map's aside.
     pub fn left_open(&self, plane: PlaneId, streams: &Streams) -> u32 {
-        let left = |stream: StreamId| self.pages[stream.index()] - self.plane(plane).open[stream.index()].next_page;
-        streams.open().filter(|stream| *stream != StreamId::MAP).map(left).sum()
+        let left = |stream: StreamId| {
+            let left = self.pages[stream.index()] - self.plane(plane).open[stream.index()].next_page;
+            streams.native_pages(stream, left, self.layout.pages)
+        };
+        let common = |stream: &StreamId| *stream != StreamId::MAP && streams.paced(*stream) > 0;
+        streams.open().filter(common).map(left).sum()
     }
 
     /// Pages given out in a stream of a plane.
