@@ -428,7 +428,7 @@ pub fn joined(seed: u64) -> Case {
     if parity {
         settings.push(format!("ftl.raid=parity:{}", d.from(2, 5)));
         settings.push("geometry.dies=3".into());
-        settings.extend(["age.fill=0.0", "gc.copyback=false", "power.cut_at=[]"].map(String::from));
+        settings.extend(["gc.copyback=false", "power.cut_at=[]"].map(String::from));
         let unit = d.one(&["page", "page", "2KiB", "1KiB"]);
         settings.push(format!("mapping.unit={}", if page == "2KiB" { "page" } else { unit }));
     }

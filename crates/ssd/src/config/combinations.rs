@@ -123,17 +123,10 @@ fn parity_is_over_dies(config: &Config, layout: &Layout) -> Result<(), Refusal> 
         let problem = format!("puts each of {wide} pages on a die of its own, and there are {}", layout.dies);
         return refuse("ftl.raid", problem, "write fewer pages, or give the device more dies");
     }
-    let fill = config.age.fill.0;
     let sees = "relocates data that the controller does not see, and parity is worked out there";
     let reasons = [
         ("gc.copyback", config.gc.copyback, sees.to_owned(), "set it to false"),
         ("slc.fold", config.copies_back() && !config.gc.copyback, sees.to_owned(), "set it to \"controller\""),
-        (
-            "age.fill",
-            fill > 0.0,
-            format!("is {fill}, and data from before the run has no parity"),
-            "write 0 and let the workload fill the drive",
-        ),
     ];
     match reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
         Some((key, _, problem, remedy)) => refuse(key, problem, format!("{remedy}, or set ftl.raid to \"none\"")),

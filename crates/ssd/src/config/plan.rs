@@ -152,6 +152,11 @@ impl Plan {
         self.space.needed
     }
 
+    /// The number of the first page of the map that stands for parity.
+    pub(crate) fn first_parity(&self) -> u64 {
+        self.logical_pages + u64::from(self.space.map_pages) + u64::from(self.space.journal_pages)
+    }
+
     /// Time on the bus for `bytes`.
     #[inline]
     pub fn t_dma(&self, bytes: u32) -> Span {

@@ -46,6 +46,8 @@ pub(crate) struct Space {
     pub live_limit: u32,
     /// The same where planes have broken, whose data the others hold: all that can be collected.
     pub live_limit_of_rest: u32,
+    /// Pages of parity that a plane may hold.
+    pub parity: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
     /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
@@ -150,8 +152,8 @@ impl Space {
         let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
         let pages = u64::from(layout.pages);
         let needed_for_data = data.div_ceil(pages) as u32;
-        // No page of the flash is in two stripes: so many pages of parity at most.
-        let data = data + config.ftl.raid.wide().map_or(0, |wide| u64::from(layout.blocks) * pages / u64::from(wide));
+        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages));
+        let data = data + parity;
         let padded = u64::from(padding) * u64::from(blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
@@ -185,6 +187,7 @@ impl Space {
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             live_limit_of_rest: most as u32,
+            parity: parity as u32,
             map_limit,
             most_written: most_written(layout, open)?,
         };
@@ -196,7 +199,8 @@ impl Space {
     pub fn needed_at_start(&self, config: &Config, layout: &Layout) -> u32 {
         let age = &config.age;
         let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * age.fill.0;
-        let data = (logical + f64::from(self.map_pages)) / f64::from(layout.planes) / (1.0 - age.invalid.0).max(1e-9);
+        let data = (logical + f64::from(self.map_pages)) / row_of_data(config, layout) as f64;
+        let data = data / (1.0 - age.invalid.0).max(1e-9);
         let usable = layout.blocks - self.fixed;
         let kept = usable - self.initial_blocks(config, usable);
         self.fixed + self.needed.max((data / f64::from(layout.pages)).ceil() as u32 + kept)
@@ -219,7 +223,8 @@ impl Space {
     fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
         let age = &config.age;
         let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
-        let per_plane = layout.most_of_a_plane(data);
+        let shared = u64::from(layout.shared());
+        let per_plane = data.div_ceil(shared).div_ceil(row_of_data(config, layout)) * shared;
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
         let blocks = self.initial_blocks(config, layout.blocks - self.fixed);
         let room = u64::from(blocks) * u64::from(layout.pages);
@@ -251,6 +256,22 @@ fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
         return refuse("geometry.pages", problem, "use smaller blocks");
     }
     Ok(numbered - opened)
+}
+
+/// Pages of data that the initial state puts into a row of a page on every plane: the rest is parity (`ftl/rows.rs`).
+fn row_of_data(config: &Config, layout: &Layout) -> u64 {
+    let stripes = config.ftl.raid.wide().map_or(0, |wide| layout.dies.div_ceil(wide) * layout.planes_per_die);
+    u64::from(layout.planes - stripes)
+}
+
+/// Pages of parity that a plane may hold, with so many pages of data. No page of the flash is in two stripes; of the initial state's
+/// stripes some may be shorter than others.
+fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64) -> u64 {
+    let Some(wide) = config.ftl.raid.wide() else { return 0 };
+    let row = row_of_data(config, layout);
+    let initial = (data as f64 * config.age.fill.0) as u64 / row * (u64::from(layout.planes) - row);
+    let all = u64::from(layout.blocks) * u64::from(layout.pages) / u64::from(wide);
+    all.max(initial.div_ceil(layout.planes.into()))
 }
 
 /// Live pages of a plane's share of the data, and the most pages of the map that it takes under static placement.

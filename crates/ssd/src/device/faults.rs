@@ -16,6 +16,7 @@ use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
+use crate::ftl::blocks::Breaks;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
@@ -153,7 +154,7 @@ impl<P: Probe> Device<P> {
         if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
         }
-        if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
+        if let Some(stripe) = self.ftl.stripe_of_parity(lpn) {
             return self.parity_is_back(stripe, lpn, source);
         }
         if let Some(page) = lpn.0.checked_sub(self.core.plan.logical_pages) {
@@ -191,17 +192,19 @@ impl<P: Probe> Device<P> {
             return;
         }
         self.core.counters.blocks_broken += 1;
-        if self.ftl.blocks.take_out(plane, block) {
-            self.retire(plane, block);
-            self.freed(plane);
-        } else if let Some(stream) = self.ftl.blocks.is_filled_by(plane, block) {
-            self.ftl.blocks.abandon(plane, stream);
-            // What waits for the stream may have no room now.
-            let (die, place) = self.core.plan.layout.die_of(plane);
-            self.flash().update_plane_eligibility(die, place);
-            self.block_failed(plane, block);
-        } else if self.ftl.blocks.is_closed(plane, block) || self.ftl.blocks.is_full(plane, block) {
-            self.block_failed(plane, block);
+        match self.ftl.blocks.breaks(plane, block) {
+            Breaks::Free => {
+                self.retire(plane, block);
+                self.freed(plane);
+            }
+            Breaks::Open => {
+                // What waits for the stream may have no room now.
+                let (die, place) = self.core.plan.layout.die_of(plane);
+                self.flash().update_plane_eligibility(die, place);
+                self.block_failed(plane, block);
+            }
+            Breaks::Closed => self.block_failed(plane, block),
+            Breaks::Erased => {}
         }
     }
 

@@ -47,7 +47,7 @@ impl<P: Probe> Device<P> {
     /// The same of a page that was relocated; parity is in no stripe.
     #[inline]
     pub(super) fn join_moved(&mut self, lpn: Lpn, ppn: Ppn) {
-        if self.ftl.stripes.as_ref().is_some_and(|stripes| stripes.of_parity(lpn).is_none()) {
+        if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
             self.join_stripe(ppn);
         }
     }
@@ -55,6 +55,9 @@ impl<P: Probe> Device<P> {
     /// A page of the flash is stale.
     #[inline]
     pub(super) fn leave_stripe(&mut self, ppn: Ppn) {
+        if self.ftl.stripes.is_some() {
+            self.ftl.knows_stripes(ppn, 1);
+        }
         if let Some(stripes) = &mut self.ftl.stripes
             && let Some(stripe) = stripes.leave(ppn)
         {
@@ -226,7 +229,7 @@ impl<P: Probe> Device<P> {
             }
             Rebuilt::Page(lpn, ppn) => {
                 self.stripes().rebuilding -= 1;
-                match self.stripes().of_parity(lpn) {
+                match self.ftl.stripe_of_parity(lpn) {
                     Some(stripe) if right && self.ftl.locate(lpn) == Location::Flash(ppn) => {
                         self.parity_is_back(stripe, lpn, ppn);
                     }
@@ -279,6 +282,8 @@ impl<P: Probe> Device<P> {
         if self.ftl.stripes.is_none() {
             return false;
         }
+        let layout = self.core.plan.layout;
+        self.ftl.knows_stripes(layout.pack(Address { plane, block, page: 0 }), layout.pages);
         let number = u64::from(self.core.plan.layout.block(plane, block).0);
         loop {
             while self.ftl.relocator[plane].reading < self.most_on_the_move()

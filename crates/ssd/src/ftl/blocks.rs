@@ -21,6 +21,7 @@ use crate::config::{EraseWhen, FreeBlock, Plan};
 use crate::persist::{state, stored};
 use crate::streams::{MOST, StreamId};
 
+pub(crate) use allocation::Breaks;
 pub(crate) use contents::WrittenPage;
 pub(crate) use restore::{FoundBlocks, Holds};
 

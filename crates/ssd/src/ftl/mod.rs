@@ -20,6 +20,7 @@ pub(crate) mod map;
 mod profile;
 pub(crate) mod relocator;
 mod restore;
+mod rows;
 pub(crate) mod slc;
 pub(crate) mod stationary;
 pub(crate) mod stripes;
@@ -34,7 +35,7 @@ use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
 use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream};
 
-use crate::arena::SlotId;
+use crate::arena::{SlotId, StripeId};
 use crate::config::{Fold, Plan};
 use crate::persist::state;
 use crate::streams::StreamId;
@@ -99,7 +100,7 @@ impl Ftl {
             suspended: Suspended::new(plan),
             copies: Copies::new(plan),
             damage: Damage::new(plan),
-            stripes: Stripes::new(plan),
+            stripes: Stripes::new(plan, &aged),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -238,13 +239,38 @@ impl Ftl {
         }
     }
 
+    /// The stripes of so many pages of a block are kept one by one from now on, where they are the initial state's.
+    pub fn knows_stripes(&mut self, first: Ppn, pages: u32) {
+        (first.0..first.0 + u64::from(pages)).for_each(|ppn| self.knows_stripe(Ppn(ppn)));
+    }
+
+    fn knows_stripe(&mut self, ppn: Ppn) {
+        if let Some(stripes) = self.stripes.as_mut().filter(|stripes| stripes.of(ppn).is_none())
+            && let Some(parity) = self.aged.parity_with(ppn)
+            && !stripes.knows(parity)
+        {
+            stripes.adopt(parity, self.aged.stripe_with(parity));
+        }
+    }
+
+    /// The stripe whose parity a page of the map is.
+    pub fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
+        if let Some(before) = self.aged.physical(lpn) {
+            self.knows_stripe(before);
+        }
+        self.stripes.as_ref()?.of_parity(lpn)
+    }
+
     /// The other pages of the stripe of a page, as far as they are on flash; none where it has no stripe.
-    pub fn rest_of_stripe(&self, lpn: Lpn, ppn: Ppn) -> Option<Vec<Ppn>> {
-        let stripes = self.stripes.as_ref()?;
-        let of_parity = stripes.of_parity(lpn);
-        if of_parity.is_some() && self.locate(lpn) != Location::Flash(ppn) {
+    pub fn rest_of_stripe(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Vec<Ppn>> {
+        self.knows_stripe(ppn);
+        let is_parity = self.stripes.as_ref()?.is_parity(lpn);
+        let of_parity = if is_parity { self.stripe_of_parity(lpn) } else { None };
+        // It stands elsewhere by now, or is of nothing.
+        if is_parity && (of_parity.is_none() || self.locate(lpn) != Location::Flash(ppn)) {
             return Some(Vec::new());
         }
+        let stripes = self.stripes.as_ref()?;
         let stripe = of_parity.or_else(|| stripes.of(ppn))?;
         let mut rest = stripes.rest(stripe, ppn);
         if of_parity.is_none()
@@ -428,10 +454,11 @@ impl Ftl {
 }
 
 /// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are never more
-/// than pages of the flash.
+/// than pages of the flash; behind these the ones that stand for that of the initial state.
 fn all_pages(plan: &Plan) -> u64 {
-    let parity = plan.config.ftl.raid.wide().map_or(0, |_| plan.layout.raw_pages());
-    plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages) + parity
+    let kinds = if plan.config.age.fill.0 > 0.0 { 2 } else { 1 };
+    let parity = plan.config.ftl.raid.wide().map_or(0, |_| kinds * plan.layout.raw_pages());
+    plan.first_parity() + parity
 }
 
 /// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,

@@ -108,6 +108,45 @@ fn with_static_placement_a_lost_die_is_read_on_and_what_is_rebuilt_stays_on_its_
 }
 
 #[test]
+fn what_was_there_before_the_run_has_parity_as_if_it_had_been_written_in_stripes() {
+    for (wide, part, settings) in [
+        (4, "die 3", &["age.fill=0.9"][..]),
+        (8, "die 0", &["age.fill=1.0", "age.precondition=closed-form"]),
+        (3, "die 6", &["age.fill=0.7", "age.invalid=0.2", "mapping.unit=4KiB"]),
+        (5, "blocks 2:40", &["age.fill=0.9", "mapping.table=cached", "mapping.cache=64KiB"]),
+        (4, "die 2", &["age.fill=0.9", "ftl.placement=static"]),
+        (2, "die 2", &["age.fill=0.9", "geometry.channels=5", "geometry.dies=1"]),
+    ] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        for overwritten in [0, 1] {
+            let fault = format!("faults.at=0ms {part}");
+            let spare = if wide == 2 { "ftl.over_provisioning=5" } else { "ftl.over_provisioning=3" };
+            let mut device = Device::new(&config(&[&[&raid, &fault, spare], settings].concat()), 1).unwrap();
+            device.workload_is_to_come();
+            let pages = device.capacity().0 / 16_384;
+            // What is written is spread over all stripes, of which it leaves parts.
+            play(&mut device, writes(pages, overwritten * pages / 2));
+            device.flush().unwrap();
+            device.workload_begins();
+            let done = play(&mut device, reads(pages));
+            let lost = done.iter().filter(|completion| completion.uncorrectable).count();
+            let counters = device.counters();
+            assert_eq!((lost, counters.media_errors), (0, 0), "{wide} {part} {settings:?} {overwritten}");
+            assert!(counters.pages_rebuilt > 0, "{wide} {part} {settings:?}");
+            device.check_mapping().unwrap();
+            if device.end_of_life().is_none() {
+                // What was rebuilt is there, and its stripes are collected like others.
+                play(&mut device, writes(pages, 3 * pages));
+                device.flush().unwrap();
+                let done = play(&mut device, reads(pages));
+                assert!(done.iter().all(|completion| !completion.uncorrectable), "{wide} {part} {settings:?}");
+                device.check_mapping().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn without_parity_it_is_lost() {
     let mut device = Device::new(&config(&["faults.at=1s die 3"]), 1).unwrap();
     let pages = device.plan().logical_pages / 2;

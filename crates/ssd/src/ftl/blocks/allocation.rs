@@ -10,6 +10,19 @@ use super::{AgeClock, Blocks, EMPTY, HELD, Open, STALE, Written};
 use crate::config::{EraseWhen, FreeBlock};
 use crate::streams::{StreamId, Streams};
 
+/// What a block was that has broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breaks {
+    /// Free.
+    Free,
+    /// Filled by a stream.
+    Open,
+    /// Nothing more was written to it.
+    Closed,
+    /// Being erased, or out of service.
+    Erased,
+}
+
 impl Blocks {
     /// Whether the plane can take a page in a stream. Relocated data may use the last free block.
     #[inline]
@@ -271,8 +284,22 @@ impl Blocks {
         in_service
     }
 
+    /// A block breaks: a free one may not be opened any more, and nothing more goes into one that is filled.
+    pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
+        if self.take_out(plane, block) {
+            Breaks::Free
+        } else if let Some(stream) = self.is_filled_by(plane, block) {
+            self.abandon(plane, stream);
+            Breaks::Open
+        } else if self.is_closed(plane, block) || self.is_full(plane, block) {
+            Breaks::Closed
+        } else {
+            Breaks::Erased
+        }
+    }
+
     /// The erased block that a stream of a plane fills, if that is it: which stream.
-    pub fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
+    fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
         let fills = |(open, pages): (&Open, &u32)| open.block == block && open.erased && open.next_page < *pages;
         self.plane(plane).open.iter().zip(&self.pages).position(fills).map(StreamId::new)
     }
@@ -288,7 +315,7 @@ impl Blocks {
     }
 
     /// Takes a free block out of those that may be opened; whether it was one.
-    pub fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
+    fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
         if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)).filter(|cache| cache.owns(block)) {
             let before = cache.released.len();
             cache.released.retain(|Reverse((_, _, free, _))| *free != block);

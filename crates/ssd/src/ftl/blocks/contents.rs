@@ -107,7 +107,7 @@ impl Blocks {
     }
 
     /// Whether a block holds data of the run and no further page of it is given out.
-    pub fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
+    pub(super) fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
         let record = self.block(plane, block).written;
         record < EMPTY && self.written[record as usize].closed
     }
