@@ -98,6 +98,8 @@ pub(crate) struct Streams {
     /// Streams of host data, and those of them that the SLC cache takes: what goes past it goes into the others.
     hosts: u8,
     cached: u8,
+    /// What programs of the host's data take of a plane's common room: each number once, the largest last.
+    prices: Vec<u32>,
 }
 
 impl Streams {
@@ -110,7 +112,11 @@ impl Streams {
         let of_host = |stream: &&Stream| stream.id.is_of_host();
         let hosts = rows.iter().filter(of_host).count() as u8;
         let cached = rows.iter().filter(of_host).filter(|stream| stream.slc).count() as u8;
-        Streams { rows, row_of, hosts, cached }
+        let mut prices: Vec<u32> =
+            rows.iter().filter(of_host).map(|stream| stream.paced).filter(|paced| *paced > 0).collect();
+        prices.sort_unstable();
+        prices.dedup();
+        Streams { rows, row_of, hosts, cached, prices }
     }
 
     /// All rows.
@@ -181,9 +187,10 @@ impl Streams {
         self.row(id).paced
     }
 
-    /// The most that a program of the host's data takes.
-    pub fn most_paced(&self) -> u32 {
-        self.hosts().map(|id| self.paced(id)).max().unwrap_or(0)
+    /// What programs of the host's data take of it: each number once, the largest last.
+    #[inline]
+    pub fn prices(&self) -> &[u32] {
+        &self.prices
     }
 
     /// So many pages of a stream's block in pages of the chip's own cells, of which a block has `of_block`.

@@ -235,7 +235,12 @@ impl Ftl {
         if plan.config.gc.pacing == Pacing::None {
             return true;
         }
-        let price = plan.streams.paced(stream);
+        self.pays_for(plane, plan.streams.paced(stream), plan)
+    }
+
+    /// Whether so much of a plane's room is paid for.
+    #[inline]
+    fn pays_for(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
         let pays = |plane: PlaneId| self.relocator[plane].pays_for(price);
         match plan.config.chip.plane_programs {
             PlanePrograms::Single => pays(plane),
@@ -252,11 +257,12 @@ impl Ftl {
         if !relocation.paced || !relocation.collects() {
             return false;
         }
-        let pays = |ftl: &Ftl| plan.streams.hosts().filter(|stream| ftl.pays(plane, *stream, plan)).count();
+        let prices = plan.streams.prices();
+        let pays = |ftl: &Ftl| prices.iter().take_while(|price| ftl.pays_for(plane, **price, plan)).count();
         let (before, price) = (pays(self), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
         match price {
-            Some(price) => relocation.earn(price, 2 * plan.streams.most_paced()),
+            Some(price) => relocation.earn(price, 2 * prices.last().copied().unwrap_or(0)),
             None => relocation.set_paced(false),
         }
         pays(self) > before
