@@ -86,6 +86,11 @@ impl Stream {
     pub fn opens_own(&self) -> bool {
         self.opens == self.id
     }
+
+    /// So many pages of its block in pages of the chip's own cells, of which a block has `of_block`.
+    pub fn native_pages(&self, pages: u32, of_block: u32) -> u32 {
+        (u64::from(pages) * u64::from(of_block) / u64::from(self.pages)) as u32
+    }
 }
 
 /// The table of streams.
@@ -100,6 +105,8 @@ pub(crate) struct Streams {
     cached: u8,
     /// What programs of the host's data take of a plane's common room: each number once, the largest last.
     prices: Vec<u32>,
+    /// Those but the map's whose open blocks are a part of a plane's common room.
+    common: Vec<Stream>,
 }
 
 impl Streams {
@@ -116,7 +123,9 @@ impl Streams {
             rows.iter().filter(of_host).map(|stream| stream.paced).filter(|paced| *paced > 0).collect();
         prices.sort_unstable();
         prices.dedup();
-        Streams { rows, row_of, hosts, cached, prices }
+        let is_common = |row: &&Stream| row.opens_own() && row.paced > 0 && row.id != StreamId::MAP;
+        let common = rows.iter().filter(is_common).copied().collect();
+        Streams { rows, row_of, hosts, cached, prices, common }
     }
 
     /// All rows.
@@ -193,13 +202,10 @@ impl Streams {
         &self.prices
     }
 
-    /// So many pages of a stream's block in pages of the chip's own cells, of which a block has `of_block`.
-    pub fn native_pages(&self, id: StreamId, pages: u32, of_block: u32) -> u32 {
-        if self.in_slc(id) {
-            (u64::from(pages) * u64::from(of_block) / u64::from(self.pages_of(id))) as u32
-        } else {
-            pages
-        }
+    /// The streams, but for the map's, whose open blocks are a part of a plane's common room.
+    #[inline]
+    pub fn common(&self) -> &[Stream] {
+        &self.common
     }
 
     /// Whether a stream goes into the SLC cache.

@@ -370,11 +370,12 @@ impl<P: Probe> Device<P> {
     /// they can still be collected.
     fn open_planes(&self, die: DieId, writes: StreamId) -> impl Iterator<Item = u8> {
         let layout = self.core.plan.layout;
-        let stream = self.core.plan.streams.opened_by(writes);
+        let streams = &self.core.plan.streams;
+        let (stream, price) = (streams.opened_by(writes), streams.paced(writes));
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(die, *plane);
             self.ftl.blocks.room(plane, stream, false)
-                && self.ftl.pays(plane, writes, &self.core.plan)
+                && self.ftl.pays(plane, price, &self.core.plan)
                 && self.stays_collectable(plane)
         })
     }

@@ -254,7 +254,10 @@ impl<P: Probe> FlashAt<'_, P> {
         let unit = queue.writes().map_or(0, |writes| self.core.plan.streams.unit_of(writes));
         let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host || queue.writes().is_some_and(|writes| self.ftl.pays(plane, writes, &self.core.plan));
+        let paid = !of_host
+            || queue
+                .writes()
+                .is_some_and(|writes| self.ftl.pays(plane, self.core.plan.streams.paced(writes), &self.core.plan));
         let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {

@@ -289,15 +289,13 @@ impl Aged {
     /// The page that has a number.
     #[inline]
     fn with_number(&self, number: u64) -> Lpn {
-        let data = match &self.striped {
-            None => number,
-            Some((rows, first)) => {
-                let within = number & ((1 << self.deal_bits) - 1);
-                match rows.role(number >> self.deal_bits) {
-                    Role::Data(data) => data << self.deal_bits | within,
-                    Role::Parity(stripe) => return Lpn(first + (stripe << self.deal_bits | within)),
-                }
+        let data = if self.striped.is_some() {
+            match self.role_of(number) {
+                Ok(data) => data,
+                Err(parity) => return parity,
             }
+        } else {
+            number
         };
         Lpn(if data < self.filled { data } else { data - self.filled + self.map_from })
     }
@@ -308,6 +306,17 @@ impl Aged {
         let position = u64::from(self.position_of_plane[plane.0 as usize]);
         let pages = rows.parity_at(position, (self.count >> self.deal_bits) / u64::from(self.layout.planes));
         (pages << self.deal_bits) as u32
+    }
+
+    /// In stripes: what data it is, or the page of the map that stands for parity.
+    #[cold]
+    fn role_of(&self, number: u64) -> Result<u64, Lpn> {
+        let Some((rows, first)) = &self.striped else { return Ok(number) };
+        let within = number & ((1 << self.deal_bits) - 1);
+        match rows.role(number >> self.deal_bits) {
+            Role::Data(data) => Ok(data << self.deal_bits | within),
+            Role::Parity(stripe) => Err(Lpn(first + (stripe << self.deal_bits | within))),
+        }
     }
 
     /// The page of the map that stands for the parity of the stripe in which a page of the initial state is.

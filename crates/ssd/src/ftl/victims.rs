@@ -9,7 +9,6 @@ use super::ageing::AgeClock;
 use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::observe::stats::relocation_causes;
-use crate::streams::StreamId;
 
 impl Ftl {
     /// Whether there may be a block of a plane to relocate, and none is being relocated.
@@ -231,16 +230,10 @@ impl Ftl {
     /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
     /// another: each by itself would take as long as all of them.
     #[inline]
-    pub fn pays(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> bool {
+    pub fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
         if plan.config.gc.pacing == Pacing::None {
             return true;
         }
-        self.pays_for(plane, plan.streams.paced(stream), plan)
-    }
-
-    /// Whether so much of a plane's room is paid for.
-    #[inline]
-    fn pays_for(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
         let pays = |plane: PlaneId| self.relocator[plane].pays_for(price);
         match plan.config.chip.plane_programs {
             PlanePrograms::Single => pays(plane),
@@ -258,7 +251,7 @@ impl Ftl {
             return false;
         }
         let prices = plan.streams.prices();
-        let pays = |ftl: &Ftl| prices.iter().take_while(|price| ftl.pays_for(plane, **price, plan)).count();
+        let pays = |ftl: &Ftl| prices.iter().take_while(|price| ftl.pays(plane, **price, plan)).count();
         let (before, price) = (pays(self), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
         match price {

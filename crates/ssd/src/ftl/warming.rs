@@ -201,7 +201,7 @@ impl Warming {
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)
                 && ftl.blocks.room(*plane, stream, false)
-                && ftl.pays(*plane, stream, plan)
+                && ftl.pays(*plane, plan.streams.paced(class), plan)
                 && (only.is_some() || ftl.blocks.live(*plane) < plan.space.live_limit)
         };
         if !waits && planes().any(|plane| takes(&plane)) {

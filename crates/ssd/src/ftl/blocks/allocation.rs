@@ -8,7 +8,7 @@ use units::{Lpn, Ppn};
 
 use super::{AgeClock, Blocks, EMPTY, HELD, Open, STALE, Written};
 use crate::config::{EraseWhen, FreeBlock};
-use crate::streams::{StreamId, Streams};
+use crate::streams::{Stream, StreamId, Streams};
 
 /// What a block was that has broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,12 +171,12 @@ impl Blocks {
 
     /// Pages that are left in the open blocks of a plane's data, the map's aside.
     pub fn left_open(&self, plane: PlaneId, streams: &Streams) -> u32 {
-        let left = |stream: StreamId| {
-            let left = self.pages[stream.index()] - self.plane(plane).open[stream.index()].next_page;
-            streams.native_pages(stream, left, self.layout.pages)
+        let open = &self.plane(plane).open;
+        let left = |stream: &Stream| {
+            let left = stream.pages - open[stream.id.index()].next_page;
+            if stream.slc { stream.native_pages(left, self.layout.pages) } else { left }
         };
-        let common = |stream: &StreamId| *stream != StreamId::MAP && streams.paced(*stream) > 0;
-        streams.open().filter(common).map(left).sum()
+        streams.common().iter().map(left).sum()
     }
 
     /// Pages given out in a stream of a plane.
