@@ -412,7 +412,7 @@ pub fn joined(seed: u64) -> Case {
         |key: &str| case.device.iter().rev().find_map(|word| word.strip_prefix(&format!("{key}="))).unwrap_or("");
     let (page, whole) = (drawn("geometry.page_size").to_owned(), drawn("chip.program_unit") == "wordline");
     let dense = drawn("geometry.cell") != "SLC";
-    let loops = drawn("chip.program_loops") != "";
+    let loops = !drawn("chip.program_loops").is_empty();
     let mut settings: Vec<String> = Vec::new();
     let (cached, parity) = (dense && d.chance(45), d.chance(45));
     // Room for all streams and reserves.

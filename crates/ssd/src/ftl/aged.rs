@@ -127,7 +127,7 @@ impl Aged {
         if let Some((rows, _)) = &striped {
             // Rows are full: what would begin another one is left out.
             let row = rows.data << deal_bits;
-            while count % row > 0 {
+            while !count.is_multiple_of(row) {
                 filled -= (count % row).min(filled);
                 count = filled + map_of(filled);
             }
