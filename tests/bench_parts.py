@@ -22,7 +22,7 @@ PARTS = {
     "cached map": ("/ftl/cmt.rs", "/ftl/group_table.rs", "/device/mapping.rs", "/ssd/src/translation.rs"),
     "FTL": ("/ssd/src/ftl/", "/device/collect.rs", "/schemes/"),
     "agenda": ("/ssd/src/agenda.rs", "/ssd/src/core.rs"),
-    "bus, ECC": ("/flash/bus.rs", "/flash/channel.rs", "/flash/decoder.rs"),
+    "bus, ECC": ("/flash/bus.rs", "/flash/settle.rs", "/flash/channel.rs", "/flash/decoder.rs"),
     "retries, chip": ("/flash/retry.rs", "/nand/src/model/", "/nand/src/characterize.rs", "/libm"),
     "die": ("/ssd/src/flash/",),
     "flow between them": ("/ssd/src/device/",),

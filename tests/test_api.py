@@ -132,7 +132,7 @@ def test_the_request_log_adds_up_with_the_statistics(tmp_path: Path) -> None:
     path = tmp_path / "requests.parquet"
     result = small(requests_out=path, requests=5000, warmup=500)
     log = polars.read_parquet(path)
-    assert log.columns == [name for name, _, _ in _core.columns()[0]]
+    assert log.columns == [column["name"] for column in _core.columns()[0]]
     assert set(log.dtypes) == {polars.Int64}
     assert result.log_rows == log.height == 5000
     assert log.equals(result.requests)
@@ -156,7 +156,7 @@ def test_the_time_series_loses_no_request(tmp_path: Path) -> None:
     series = polars.read_parquet(path)
     assert series.equals(result.series)
     # The last two are of drives whose power is limited or whose temperature is followed.
-    columns = [name for name, _, _ in _core.columns()[1]]
+    columns = [column["name"] for column in _core.columns()[1]]
     assert series.columns == columns[:-2]
     limits = ["energy.power_states=[0.5]", "thermal.resistance=20"]
     limited = ssdlab.run("tlc", requests=3000, settings=limits)

@@ -94,8 +94,8 @@ def test_a_violation_comes_with_the_command_that_replays_it(
         def step(self, _: int) -> bool:
             raise SimulationError(found)
 
-        def progress(self) -> tuple[None, int, int]:
-            return None, 0, 0
+        def progress(self) -> dict[str, int | None]:
+            return {"share": None, "submitted": 0, "completed": 0}
 
         def finish(self, **_: object) -> None:
             raise SimulationError(found)

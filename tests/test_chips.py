@@ -99,10 +99,10 @@ def test_the_rpt_and_the_vpt_of_characterize_are_those_of_the_drive(tmp_path: Pa
 def test_every_constant_of_every_chip_has_a_source(cli: Cli) -> None:
     for name in Chip.names():
         chip = characterize.load(name, chips=1, blocks=1)
-        for section, key, value, about, source in chip.constants:
-            assert value, (name, section, key)
-            assert len(about) > 10, (name, section, key)
-            assert len(source) > 5, (name, section, key)
+        for constant in chip.constants:
+            assert constant["value"], (name, constant)
+            assert len(constant["about"]) > 10, (name, constant)
+            assert len(constant["source"]) > 5, (name, constant)
     shown = cli("characterize", "tlc48", "--constants").stdout
     assert "cells.width_shift" in shown
     assert "fitted (rr.steps" in shown

@@ -117,9 +117,10 @@ def test_what_a_chip_was_fitted_to_is_not_called_predicted(id: str, chip: str) -
     proofs = study.study(id).proofs
     file = f"presets/chips/{chip}.toml"
     patterns = {}
-    for section, key, _, _, source in load(chip, chips=1, blocks=1).constants:
-        if source.startswith("fitted ("):
-            patterns[f"{section}.{key}"] = re.findall(r"r[a-z]+\.[\w.*]+", source)
+    for constant in load(chip, chips=1, blocks=1).constants:
+        if constant["source"].startswith("fitted ("):
+            key = f"{constant['section']}.{constant['key']}"
+            patterns[key] = re.findall(r"r[a-z]+\.[\w.*]+", constant["source"])
     assert all(patterns.values())
     for claim, proof in proofs.items():
         to_it = {key for key, of in patterns.items() if any(fnmatch.fnmatchcase(claim, pattern) for pattern in of)}

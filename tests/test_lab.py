@@ -61,10 +61,10 @@ def key(**words: Any) -> str:
     return key_of(json.loads(open_simulation(options).manifest))
 
 
-NEW_KEYS: tuple[tuple[str, ...], ...] = (
-    ("gc", "", "patience", "", "", "3"),
-    ("telepathy", "", "range", "", "", '"none"'),
-    ("workload", "", "mood", "", "", "0.5"),
+NEW_KEYS = (
+    {"section": "gc", "key": "patience", "default": "3"},
+    {"section": "telepathy", "key": "range", "default": '"none"'},
+    {"section": "workload", "key": "mood", "default": "0.5"},
 )
 """Keys that a later release might have, as the schema tells them."""
 

@@ -33,7 +33,8 @@ def test_the_table_of_the_procedures_is_that_of_the_schemes() -> None:
     chip = load("tlc48-reo", chips=8, blocks=8)
     for requirement in (40.0, 63.0):
         rows = ept(chip, requirement=requirement).select("loops", "range", "t1_ms", "t2_ms").rows()
-        assert [(loops, index, 0.5 * t1, 0.5 * t2) for loops, index, t1, t2 in chip.ept(requirement)] == rows
+        table = chip.ept(requirement)
+        assert [(of["loops"], of["range"], 0.5 * of["safe"], 0.5 * of["spared"]) for of in table] == rows
 
 
 def test_lives_become_terabytes_and_years() -> None:

@@ -465,7 +465,7 @@ def test_a_session_played_again_is_the_same_run(tcp: bool, tmp_path: Path, monke
     again = served.session.replay()
     while not again.step(1000):
         pass
-    found, first = json.loads(again.finish()[0]), served.result.to_dict()
+    found, first = json.loads(again.finish()["result"]), served.result.to_dict()
     assert first["serve"] == {
         "clock": "virtual",
         "think": "2us",

@@ -179,7 +179,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     ),
     "eraseflow": ("cost", "flows"),
     "fast12": ("meetings", "queue", "real", "runs", "space", "tlc"),
-    "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
 }
 """Tables that are not of the present results version: no other table may be. Empty is right."""
 

@@ -20,8 +20,8 @@ OPTIONS_MODULE = ROOT / "python/ssdlab/runs/option_types.py"
 @pytest.mark.slow
 def test_the_types_of_results_are_those_of_the_statistics(pytestconfig: pytest.Config) -> None:
     results = list(every_statistic.results())
-    described = [*ssdlab._core.columns()[1], *(of for result in results for of in result._described)]
-    plain = {name for name, unit, _ in described if unit == "pages"}
+    plain = {column["name"] for column in ssdlab._core.columns()[1] if column["unit"] == "pages"}
+    plain |= {name for result in results for name, unit, _ in result._described if unit == "pages"}
     assert not plain, "a count of pages says whether they are flash pages or logical pages"
     text = typed.text_of(results)
     if pytestconfig.getoption("--update-golden"):

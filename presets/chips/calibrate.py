@@ -21,7 +21,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -33,6 +33,9 @@ from ssdlab.chip.lifetime import SCHEMES
 from ssdlab.common.machine import cpus
 from ssdlab.study import claims
 from ssdlab.study.folder import measuring
+
+if TYPE_CHECKING:
+    from ssdlab._core import BlockWear
 
 Constants = dict[str, dict[str, Any]]
 FOLDER = Path(__file__).parent
@@ -331,7 +334,9 @@ def knots(constants: Constants) -> Constants:
 
 def erase_times(chip: Chip) -> list[float]:
     """How far the minimum erase times of conventionally cycled blocks are from their claims."""
-    needed = [np.array(blocks)[:, 0] for blocks in chip.erase_lives([1000, 2000, 3000, 3500])]
+    needed = [
+        np.array([block["needed"] for block in blocks]) for blocks in chip.erase_lives([1000, 2000, 3000, 3500])
+    ]
 
     def between(values: Any, low: float, high: float) -> float:
         """The share between, with soft edges: least squares must see small changes."""
@@ -349,25 +354,26 @@ def erase_times(chip: Chip) -> list[float]:
     ]
 
 
-def cycles_to(rows: Sequence[tuple[float, ...]], requirement: float) -> float:
+def cycles_to(rows: Sequence[BlockWear], requirement: float) -> float:
     """The P/E cycles at which the mean M_RBER passes a requirement; of a life that ends later, its length."""
-    passes = next((i for i, row in enumerate(rows) if i and rows[i - 1][1] < requirement <= row[1]), None)
+    passes = next((i for i, row in enumerate(rows) if i and rows[i - 1]["mean"] < requirement <= row["mean"]), None)
     if passes is None:
-        return rows[-1][0]
-    (low, below), (high, above) = rows[passes - 1][:2], rows[passes][:2]
-    return low + (requirement - below) / (above - below) * (high - low)
+        return rows[-1]["pec"]
+    before, behind = rows[passes - 1], rows[passes]
+    part = (requirement - before["mean"]) / (behind["mean"] - before["mean"])
+    return before["pec"] + part * (behind["pec"] - before["pec"])
 
 
 def erase_lives(chip: Chip) -> list[float]:
     """How far lives under the erase schemes (electronics25 Fig. 21, 25 and 26, and the share of section 3.1) are from
     their claims, in half the width of what is accepted."""
 
-    def lives(scheme: str, wrong: float = 0.0, requirement: float = 63.0) -> list[tuple[float, ...]]:
+    def lives(scheme: str, wrong: float = 0.0, requirement: float = 63.0) -> list[BlockWear]:
         return chip.lifetime(*SCHEMES[scheme], wrong, requirement, 50, 10_000)
 
     rows = {name: lives(name) for name in ("ispe", "i-ispe", "dpes", "reo-minus", "reo")}
     cycles = {name: cycles_to(found, 63.0) for name, found in rows.items()}
-    errors = {int(row[0]): row[1] for row in rows["reo"]}
+    errors = {row["pec"]: row["mean"] for row in rows["reo"]}
 
     def gain(cycles: float, over: float) -> float:
         return 100.0 * (cycles / over - 1.0)
@@ -378,8 +384,8 @@ def erase_lives(chip: Chip) -> list[float]:
     fresh = characterize.constant(chip, "erasing", "rber_fresh")
     both = alone = 0.0
     for life in zip(*chip.erase_lives(list(range(0, 5001, 50))), strict=True):
-        both += life[-1][2] - fresh
-        alone += float(np.interp(programs, [at[1] for at in life], [at[2] - fresh for at in life]))
+        both += life[-1]["rber"] - fresh
+        alone += float(np.interp(programs, [at["wear"] for at in life], [at["rber"] - fresh for at in life]))
     return [
         (base - 5300.0) / 200.0,
         (cycles["reo-minus"] - 6900.0) / 300.0,
@@ -425,7 +431,7 @@ def margins(chip: Chip) -> list[float]:
 
 def steady(chip: Chip) -> list[float]:
     """The growth of erase times over P/E cycles changes slowly: the log of its ratio from knot to knot, weakly."""
-    grains = next(json.loads(value) for _, name, value, _, _ in chip.constants if name == "knots_grains")
+    grains = json.loads(characterize.constant_of(chip, "erasing", "knots_grains")["value"])
     return list(0.2 * np.diff(np.log(np.diff(grains) / np.diff(KNOTS)))[3:])
 
 
@@ -670,7 +676,7 @@ def report(name: str) -> None:
     file = FOLDER / f"{name}.toml"
     every = {claim.id: claim for found in study.studies() for claim in found.claims if claim.kind == "device"}
     constants = characterize.load(file, chips=1, blocks=1).constants
-    fitted = {f"{part}.{key}": (value, saw(source, list(every))) for part, key, value, _, source in constants}
+    fitted = {f"{of['section']}.{of['key']}": (of["value"], saw(of["source"], list(every))) for of in constants}
     seen = sorted({id for _, ids in fitted.values() for id in ids})
     now = measured(file, seen)
     print(f"{name}: {len(seen)} claims of devices were seen\n  {'claim':24} {'published':>10} {'accepted':>18} now")

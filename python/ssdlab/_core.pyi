@@ -1,7 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 __version__: str
 RESULTS_VERSION: int
@@ -11,7 +11,65 @@ ECC_ITERATIONS: int
 ECC_BITS: int
 POLICIES: Sequence[str]
 
-_Stretch = tuple[str, int, int, int, list[tuple[str, int]]]
+class Stretch(TypedDict):
+    """A stretch of a request's time; ``die`` is what a die that was waited for did [ns]."""
+
+    what: str
+    step: int
+    from_ns: int
+    to_ns: int
+    die: list[tuple[str, int]]
+
+class ExplainedRequest(TypedDict):
+    """A request and where its time went; ``parts`` are the stages of a read's pages that came from flash."""
+
+    request: int
+    op: str
+    bytes: int
+    arrival_ns: int
+    finish_ns: int
+    stages: list[Stretch]
+    parts: list[list[Stretch]]
+
+class ExplainedRun(TypedDict):
+    """What a run has shown: the findings are JSON; a signal may have ended it before its workload."""
+
+    requests: list[ExplainedRequest]
+    findings: str
+    interrupted: bool
+
+class Progress(TypedDict):
+    """How far a run has come: the share of its workload, where it can be known, and requests."""
+
+    share: float | None
+    submitted: int
+    completed: int
+
+class RoundsTrend(TypedDict):
+    """Mean requests/s and write amplification of rounds, their spread and slope."""
+
+    iops: float
+    waf: float
+    spread: float
+    slope: float
+
+class Described(TypedDict):
+    """A statistic of a result."""
+
+    name: str
+    unit: str
+    about: str
+
+class FinishedRun(TypedDict):
+    """What is known at the end of a run: the result as JSON, without what is said of the process; its statistics; the
+    time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a file; and
+    the latency distributions of reads and writes as (latency [ns], share of requests up to it)."""
+
+    result: str
+    described: list[Described]
+    series: bytes
+    requests: tuple[int, bytes] | None
+    distributions: tuple[list[tuple[int, float]], list[tuple[int, float]]]
 
 class InputError(ValueError):
     """Bad input: file, line or key, what was expected, and the remedy."""
@@ -40,10 +98,9 @@ class Simulation:
 
     def explain(
         self, slowest: int, wanted: list[int], progress: Callable[[float | None, int, int], None] | None = ...
-    ) -> tuple[list[tuple[int, str, int, int, int, list[_Stretch], list[list[_Stretch]]]], str, bool]:
-        """Plays the whole run; of some requests number, op, bytes, arrival, finish [ns], stages (what, step, from, to
-        [ns], and what the die did [ns]), and those of each part of a read. Also the run's findings as JSON, and whether
-        a signal ended it before its workload. ``progress`` is called with what :meth:`progress` gives."""
+    ) -> ExplainedRun:
+        """Plays the whole run, and explains some requests. ``progress`` is called with what :meth:`progress` gives:
+        share, submitted, completed."""
 
     def timeline(self, path: str, windows: list[str]) -> int:
         """Plays the run, as far as the windows (``FROM:TO`` each; all of it if there are none) ask for, and writes a
@@ -52,33 +109,19 @@ class Simulation:
     def save(self) -> None:
         """Completes the checkpoint of a run that has been finished, where one was asked for; without the GIL."""
 
-    def progress(self) -> tuple[float | None, int, int]:
-        """Share of the workload played, where it can be known; requests submitted; requests completed."""
+    def progress(self) -> Progress:
+        """How far the run has come."""
 
-    def rounds(self) -> tuple[int, tuple[float, float, float, float] | None] | None:
-        """How far the search for a steady state has come, where there is one: rounds; and once two have been run their
-        mean requests/s and write amplification, spread and slope."""
+    def rounds(self) -> tuple[int, RoundsTrend | None] | None:
+        """How far the search for a steady state has come, where there is one: rounds; and once two have been run, their
+        trend."""
 
     def warms(self) -> tuple[int, float] | None:
         """Pages that have been played through the FTL alone so far, and the write amplification then, while that goes
         on before the run."""
 
-    def finish(
-        self,
-        interrupted: bool = ...,
-    ) -> tuple[
-        str,
-        list[tuple[str, str, str]],
-        bytes,
-        tuple[int, bytes] | None,
-        tuple[list[tuple[int, float]], list[tuple[int, float]]],
-    ]:
-        """Ends the run.
-
-        Returns the JSON of the result, without what is said of the process; the statistics' (name, unit, description);
-        the time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a
-        file; and the latency distributions of reads and writes as (latency [ns], share of requests up to it).
-        """
+    def finish(self, interrupted: bool = ...) -> FinishedRun:
+        """Ends the run."""
 
 class Candidate:
     """A full block."""
@@ -265,15 +308,7 @@ class Session:
     def ended(self) -> str | None:
         """Why the drive could not go on, if it could not."""
 
-    def finish(
-        self,
-    ) -> tuple[
-        str,
-        list[tuple[str, str, str]],
-        bytes,
-        tuple[int, bytes] | None,
-        tuple[list[tuple[int, float]], list[tuple[int, float]]],
-    ]:
+    def finish(self) -> FinishedRun:
         """The result, as :meth:`Simulation.finish` gives it."""
 
     def save(self, path: str) -> None:
@@ -281,6 +316,21 @@ class Session:
 
     def replay(self) -> Simulation:
         """The same requests at the same times as a run, where they were recorded."""
+
+class Completed(TypedDict):
+    """A request that has completed."""
+
+    request: int
+    finish_ns: int
+    uncorrectable: bool
+
+class PageConditions(TypedDict):
+    """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""
+
+    pec: int
+    retention_s: float
+    temperature_c: float
+    reads: int
 
 class Device:
     """A simulated SSD that is driven request by request."""
@@ -298,10 +348,10 @@ class Device:
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
 
-    def advance(self, time: int) -> list[tuple[int, int, bool]]:
-        """Plays up to ``time`` [ns]; returns (request, finish [ns]) of all that completed, in order."""
+    def advance(self, time: int) -> list[Completed]:
+        """Plays up to ``time`` [ns]; returns all that completed, in order."""
 
-    def advance_to_completion(self) -> list[tuple[int, int, bool]]:
+    def advance_to_completion(self) -> list[Completed]:
         """Plays until something completes, or until nothing is left to do; returns what completed."""
 
     def rest(self, span: str, at: str | None = None) -> None:
@@ -314,8 +364,8 @@ class Device:
     def save(self, path: str) -> None:
         """Writes the whole state to a file."""
 
-    def conditions(self, offset: int) -> tuple[int, float, float, int] | None:
-        """P/E cycles, retention age [s], temperature [C] and reads of a page; None where none was written."""
+    def conditions(self, offset: int) -> PageConditions | None:
+        """The conditions of the page behind a byte address; None where none was written."""
 
     @property
     def now(self) -> int:
@@ -332,32 +382,109 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
 
-def devices() -> list[tuple[str, str, str, int, str]]:
-    """The device presets: name, about, source, capacity [B], TOML text."""
+class DeviceRow(TypedDict):
+    """A device preset: ``source`` is where its values come from, ``capacity`` in bytes, ``text`` TOML."""
 
-def workloads() -> list[tuple[str, str, str]]:
-    """The workload presets: name, about, TOML text."""
+    name: str
+    about: str
+    source: str
+    capacity: int
+    text: str
 
-def schemes() -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """The named schemes: name, about, choices as (axis, choice)."""
+class WorkloadRow(TypedDict):
+    """A workload preset: ``text`` is TOML."""
 
-def formats() -> list[tuple[str, str, str]]:
-    """The trace formats: name, title, layout of a line."""
+    name: str
+    about: str
+    text: str
 
-def schema() -> list[tuple[str, str, str, str, str, str]]:
-    """Every configuration key: section, section's meaning, key, meaning, what it accepts, default."""
+class SchemeRow(TypedDict):
+    """A named scheme: its choices as (axis, choice)."""
 
-def run_options() -> list[tuple[str, str, int, str | None, str, str, str | None, int | str | None, bool]]:
-    """Every option of a run: name, kind, least number, name on the command line where that is another, what stands for
-    its value there, meaning, the same for the command line (None: the same), default, whether it says what a run
+    name: str
+    about: str
+    choices: list[tuple[str, str]]
+
+class FormatRow(TypedDict):
+    """A trace format: ``layout`` is what its lines hold."""
+
+    name: str
+    title: str
+    layout: str
+
+class KeyRow(TypedDict):
+    """A configuration key; its default is TOML."""
+
+    section: str
+    section_about: str
+    key: str
+    about: str
+    accepts: str
+    default: str
+
+class OptionRow(TypedDict):
+    """An option of a run: ``flag`` is its name on the command line where that is another, ``metavar`` what stands for
+    its value there, ``help`` its meaning there where that is another; ``is_output`` whether it says what a run
     writes."""
 
-def columns() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """The columns of the request log, and those of the time series: name, unit, meaning."""
+    name: str
+    kind: str
+    least: int
+    flag: str | None
+    metavar: str
+    about: str
+    help: str | None
+    default: int | str | None
+    is_output: bool
 
-def warnings() -> list[tuple[str, str, str, str, bool]]:
-    """The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such
-    results out."""
+class ColumnRow(TypedDict):
+    """A column of a table."""
+
+    name: str
+    unit: str
+    about: str
+
+class WarningRow(TypedDict):
+    """A kind of finding: ``when`` is its threshold, ``why`` the threshold's reason; ``excludes`` whether comparisons
+    leave such results out."""
+
+    id: str
+    meaning: str
+    when: str
+    why: str
+    excludes: bool
+
+def devices() -> list[DeviceRow]:
+    """The device presets."""
+
+def workloads() -> list[WorkloadRow]:
+    """The workload presets."""
+
+def schemes() -> list[SchemeRow]:
+    """The named schemes."""
+
+def formats() -> list[FormatRow]:
+    """The trace formats."""
+
+def schema() -> list[KeyRow]:
+    """Every configuration key."""
+
+def run_options() -> list[OptionRow]:
+    """Every option of a run."""
+
+def columns() -> tuple[list[ColumnRow], list[ColumnRow]]:
+    """The columns of the request log, and those of the time series."""
+
+def warnings() -> list[WarningRow]:
+    """The kinds of findings, the gravest first."""
+
+class Conversion(TypedDict):
+    """What came of a conversion: ``data`` is what was written where it went to no file, ``notes`` how the traces were
+    read."""
+
+    data: bytes
+    counts: list[tuple[str, int]]
+    notes: list[str]
 
 def inspect(path: str, *, format: str | None = ..., skip_bad_lines: int = ...) -> tuple[str, list[str]]: ...
 def extent(path: str, *, format: str | None = None) -> tuple[int, int]:
@@ -376,14 +503,24 @@ def convert(
     requests: int | None = None,
     device: int | None = None,
     range: tuple[str, str] | None = None,
-) -> tuple[bytes, list[tuple[str, int]], list[str]]:
-    """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes. Also counts and notes."""
+) -> Conversion:
+    """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes."""
+
+class DecodedWords(TypedDict):
+    """What was counted of decoded words: ``miscorrected`` are failures decoded to another codeword; ``pruned`` and
+    ``all`` are words by the weight of pruned and of all syndromes, each as [decoded, failed]."""
+
+    words: int
+    failures: int
+    miscorrected: int
+    by_iterations: list[int]
+    pruned: list[list[int]]
+    all: list[list[int]]
 
 def ecc_simulate(
     rber: float, first: int, last: int, errors: str, schedule: str, seed: int, threads: int, soft: str = "none"
-) -> tuple[int, int, int, list[int], list[list[int]], list[list[int]]]:
-    """Decodes the words numbered ``first`` to ``last`` - 1: words, failures, miscorrected, words by iterations, and by
-    pruned and by all syndromes' weight, each as [decoded, failed]."""
+) -> DecodedWords:
+    """Decodes the words numbered ``first`` to ``last`` - 1."""
 
 def ecc_expected_weight(rber: float, pruned: bool) -> float:
     """The expected syndrome weight at an RBER."""
@@ -391,6 +528,56 @@ def ecc_expected_weight(rber: float, pruned: bool) -> float:
 def ecc_rearranged_differs(words: int, seed: int) -> int:
     """Of so many random codewords with random errors, those that the on-die datapath weighs otherwise than the
     matrix."""
+
+class Constant(TypedDict):
+    """A constant of a chip."""
+
+    section: str
+    key: str
+    value: str
+    about: str
+    source: str
+
+class BlockLife(TypedDict):
+    """A block under the conventional erase scheme: grains that its erase needs, wear, M_RBER."""
+
+    needed: float
+    wear: float
+    rber: float
+
+class BlockWear(TypedDict):
+    """Blocks under an erase scheme: P/E cycles, mean and largest M_RBER, mean loops, the share that two loops erase,
+    mean time [ns], the share that could not be erased."""
+
+    pec: int
+    mean: float
+    most: float
+    loops: float
+    within_two: float
+    time_ns: float
+    failed: float
+
+class EptRow(TypedDict):
+    """An entry of the erase-timing parameter table: grains of the pulse, without and with the margin."""
+
+    loops: int
+    range: int
+    safe: int
+    spared: int
+
+class RptRow(TypedDict):
+    """An entry of the read-timing parameter table: P/E cycles, months at 30 °C, the share of tPRE that is cut."""
+
+    pec: int
+    months: float
+    cut: float
+
+class ErasedBlock(TypedDict):
+    """How a block erases, relative to the typical one: grains that it needs when fresh, growth, wear."""
+
+    fresh: float
+    growth: float
+    wear: float
 
 _At = tuple[float, float, float]
 
@@ -405,7 +592,7 @@ class Chip:
     @property
     def about(self) -> str: ...
     @property
-    def constants(self) -> list[tuple[str, str, str, str, str]]: ...
+    def constants(self) -> list[Constant]: ...
     def retry_steps(
         self, conditions: list[_At], threads: int, progress: Callable[[float], None] | None = None
     ) -> list[list[int]]: ...
@@ -417,7 +604,7 @@ class Chip:
     def chunk_spread(self, kib: int, pages: int) -> float: ...
     def sentinel(self, at: _At) -> tuple[int, int]: ...
     def errors(self, page: int, at: _At, log_factor: float, offset: float | None) -> float: ...
-    def erase_lives(self, pec: list[int], step: int = 50) -> list[list[tuple[float, float, float]]]: ...
+    def erase_lives(self, pec: list[int], step: int = 50) -> list[list[BlockLife]]: ...
     def lifetime(
         self,
         pulses: str,
@@ -427,9 +614,9 @@ class Chip:
         requirement: float,
         step: int,
         last: int,
-    ) -> list[tuple[int, float, float, float, float, float, float]]: ...
-    def ept(self, requirement: float) -> list[tuple[int, int, int, int]]: ...
-    def rpt(self) -> list[tuple[int, float, float]]: ...
+    ) -> list[BlockWear]: ...
+    def ept(self, requirement: float) -> list[EptRow]: ...
+    def rpt(self) -> list[RptRow]: ...
     def vpt(self) -> list[float]: ...
     def fail_range(self, fail_bits: float) -> int | None: ...
     @property
@@ -444,4 +631,4 @@ class Chip:
     def incomplete(self, left: float) -> float: ...
     def m_rber(self, added: float) -> float: ...
     def erase_shift(self, wordline: int, volts: float) -> float: ...
-    def erase_blocks(self) -> list[tuple[float, float, float]]: ...
+    def erase_blocks(self) -> list[ErasedBlock]: ...

@@ -17,7 +17,7 @@ from ssdlab import trace
 from ssdlab._core import Chip
 from ssdlab.chip import characterize, lifetime
 from ssdlab.chip import figures as chip_figures
-from ssdlab.chip.characterize import before_the_last_pulse, constant, grains_of, load, loops_of
+from ssdlab.chip.characterize import before_the_last_pulse, constant, constant_of, grains_of, load, loops_of
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
@@ -174,7 +174,8 @@ def _unsafe() -> pl.DataFrame:
     rows = []
     for pec, blocks in zip(characterize.LIFE_PEC, other.erase_lives(list(characterize.LIFE_PEC)), strict=True):
         erases = unsafe = 0
-        for needed, *_ in blocks:
+        for block in blocks:
+            needed = block["needed"]
             loops, done, bits = before_the_last_pulse(other, needed)
             index = other.fail_range(bits)
             # Above the last range the drive gives a whole pulse.
@@ -193,7 +194,7 @@ def _share_of_erases(chip: Chip) -> float:
     fresh = constant(chip, "erasing", "rber_fresh")
     both = alone = 0.0
     for life in zip(*chip.erase_lives(list(range(0, WORN + 1, 50))), strict=True):
-        wear, errors = [at[1] for at in life], [at[2] - fresh for at in life]
+        wear, errors = [at["wear"] for at in life], [at["rber"] - fresh for at in life]
         both += errors[-1]
         alone += float(np.interp(programs, wear, errors))
     return 100.0 * (1.0 - alone / both)
@@ -521,7 +522,7 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
     device = ssdlab.run("electronics25", "random-read-8k", requests=1).manifest.device.config
     chip, geometry = device.chip, device.geometry
     erasing = load(CHIP)
-    t_verify = next(value for part, name, value, _, _ in erasing.constants if (part, name) == ("erasing", "t_verify"))
+    t_verify = constant_of(erasing, "erasing", "t_verify")["value"]
     factors = {pec: _program_us(pec) for pec in (500, 2500)}
     shortest = min(value for row in T1.values() for value in row)
     raw = ssdlab.Device("electronics25").raw_capacity

@@ -96,8 +96,8 @@ class _Counts(NamedTuple):
 @functools.cache
 def _counts(rber: float) -> _Counts:
     """Test pages as section IV-B makes them: words of exactly so many errors."""
-    words, failures, _, iterations, pruned, every = ecc_simulate(rber, 0, WORDS, ERRORS, SCHEDULE, 1, cpus())
-    return _Counts(words, failures, iterations, pruned, every)
+    done = ecc_simulate(rber, 0, WORDS, ERRORS, SCHEDULE, 1, cpus())
+    return _Counts(done["words"], done["failures"], done["by_iterations"], done["pruned"], done["all"])
 
 
 def _right(weights: Sequence[Sequence[int]], threshold: int) -> int:
@@ -128,9 +128,10 @@ def _code(rates: Sequence[float]) -> pl.DataFrame:
 
 def _word(errors: int, number: int) -> tuple[bool, int, int]:
     """Whether a word of so many errors fails, and the weights of its pruned and of all its syndromes."""
-    _, failed, _, _, *weights = ecc_simulate(errors / ECC_BITS, number, number + 1, "exact", SCHEDULE, 1, 1)
+    done = ecc_simulate(errors / ECC_BITS, number, number + 1, "exact", SCHEDULE, 1, 1)
+    weights = (done["pruned"], done["all"])
     pruned, every = (next(weight for weight, words in enumerate(each) if any(words)) for each in weights)
-    return bool(failed), pruned, every
+    return bool(done["failures"]), pruned, every
 
 
 def _pages(rates: Sequence[float]) -> pl.DataFrame:
@@ -352,7 +353,7 @@ def _code_claims(tables: Tables) -> dict[str, Measured]:
     return {
         **{f"rif.chunk.{kib}k": Measured(chunks[kib], note=f"of error rates, {CHUNK_PAGES:,} pages") for kib in (4, 1)},
         "rif.rearranged.equal": Measured(ecc.ecc_rearranged_differs(10_000, 1)),
-        "rif.code.shape": Measured(len(ecc_simulate(0.006, 0, 1, ERRORS, SCHEDULE, 1, 1)[4]) - 1),
+        "rif.code.shape": Measured(len(ecc_simulate(0.006, 0, 1, ERRORS, SCHEDULE, 1, 1)["pruned"]) - 1),
         "rif.code.length": Measured(ECC_BITS),
     }
 

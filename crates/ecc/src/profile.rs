@@ -70,6 +70,16 @@ pub struct Page {
     pub iterations: u32,
 }
 
+/// Where an RBER lies in a profile.
+struct Between<'a> {
+    /// The point below.
+    low: &'a Point,
+    /// The point above.
+    high: &'a Point,
+    /// How far it lies between them: 0 at `low`, 1 at `high`.
+    part: f64,
+}
+
 impl Profile {
     /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with so many bits
     /// a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
@@ -103,19 +113,19 @@ impl Profile {
         Ok(Profile { points })
     }
 
-    /// The points below and above an RBER, and how far it lies between them.
-    fn neighbours(&self, rber: f64) -> (&Point, &Point, f64) {
+    /// The points about an RBER.
+    fn between(&self, rber: f64) -> Between<'_> {
         let above = self.points.partition_point(|point| point.rber <= rber);
         let (low, high) = (&self.points[above.max(1) - 1], &self.points[above.min(self.points.len() - 1)]);
         let width = high.rber - low.rber;
-        (low, high, if width > 0.0 { (rber - low.rber) / width } else { 0.0 })
+        Between { low, high, part: if width > 0.0 { (rber - low.rber) / width } else { 0.0 } }
     }
 
     /// The outcome of a page whose codewords have these RBERs; `draws` decide.
     pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
         let mut page = Page { predicted: false, corrected: true, iterations: 0 };
         for (index, rber) in (0..).zip(rbers) {
-            let (low, high, part) = self.neighbours(rber);
+            let Between { low, high, part } = self.between(rber);
             let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
             // Of all words: failed and predicted, corrected and predicted, failed and not predicted, neither.
             let (both, fine) = (between(|point| point.predicted_failed), between(|point| point.predicted_fine));

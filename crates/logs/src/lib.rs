@@ -12,31 +12,31 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use ssd::stats::series::Row;
+use ssd::stats::series::{Column, Row};
 use ssd::{Completion, RequestLog, RunError};
 use workload::Request;
 
-/// The columns of the request log: name, unit and description.
-pub const REQUEST_COLUMNS: [(&str, &str, &str); 9] = [
-    ("request", "", "number of the request in the workload, from 0"),
-    ("queue", "", "submission queue that it went to"),
-    ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
-    ("offset", "B", "first byte"),
-    ("bytes", "B", "length"),
-    ("arrival_ns", "ns", "when it arrived"),
-    ("finish_ns", "ns", "when the host saw it complete"),
-    ("latency_ns", "ns", "from arrival to completion"),
-    ("hint", "", "placement hint, 0 for none"),
+/// The columns of the request log.
+pub const REQUEST_COLUMNS: [Column; 9] = [
+    Column::new("request", "", "number of the request in the workload, from 0"),
+    Column::new("queue", "", "submission queue that it went to"),
+    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
+    Column::new("offset", "B", "first byte"),
+    Column::new("bytes", "B", "length"),
+    Column::new("arrival_ns", "ns", "when it arrived"),
+    Column::new("finish_ns", "ns", "when the host saw it complete"),
+    Column::new("latency_ns", "ns", "from arrival to completion"),
+    Column::new("hint", "", "placement hint, 0 for none"),
 ];
 
 /// The columns of a trace as a table.
-pub const TRACE_COLUMNS: [(&str, &str, &str); 6] = [
-    ("time_ns", "ns", "when it arrives, from the first request"),
-    ("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
-    ("offset", "B", "first byte"),
-    ("bytes", "B", "length"),
-    ("device", "", "device, ASU or volume, modulo 65,536"),
-    ("hint", "", "placement hint, modulo 65,536; 0 for none"),
+pub const TRACE_COLUMNS: [Column; 6] = [
+    Column::new("time_ns", "ns", "when it arrives, from the first request"),
+    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
+    Column::new("offset", "B", "first byte"),
+    Column::new("bytes", "B", "length"),
+    Column::new("device", "", "device, ASU or volume, modulo 65,536"),
+    Column::new("hint", "", "placement hint, modulo 65,536; 0 for none"),
 ];
 
 /// Rows of a Parquet row group: what is held in memory before it is written.
@@ -83,7 +83,7 @@ impl Table {
         Table::create(path, 1, &TRACE_COLUMNS)
     }
 
-    fn create(path: Option<&Path>, queues: u16, columns: &[(&str, &str, &str)]) -> Result<Table, RunError> {
+    fn create(path: Option<&Path>, queues: u16, columns: &[Column]) -> Result<Table, RunError> {
         let name = path.unwrap_or(Path::new("memory"));
         let sink = match path {
             Some(path) => Sink::File(File::create(path).map_err(|error| failed(path, &error))?),
@@ -92,8 +92,8 @@ impl Table {
         Table::new(sink, name, queues, columns)
     }
 
-    fn new(sink: Sink, path: &Path, queues: u16, columns: &[(&str, &str, &str)]) -> Result<Table, RunError> {
-        let names: Vec<(&str, &str)> = columns.iter().map(|(name, _, _)| (*name, "INT64")).collect();
+    fn new(sink: Sink, path: &Path, queues: u16, columns: &[Column]) -> Result<Table, RunError> {
+        let names: Vec<(&str, &str)> = columns.iter().map(|column| (column.name, "INT64")).collect();
         let writer = open(sink, &names).map_err(|error| failed(path, &error))?;
         Ok(Table {
             writer,
@@ -166,12 +166,12 @@ impl RequestLog for Table {
     }
 }
 
-/// A column of the time series: its name and where a row holds it.
-type Column<T> = (&'static str, fn(&Row) -> T);
+/// A field of the time series: its name and where a row holds it.
+type Field<T> = (&'static str, fn(&Row) -> T);
 
 /// The time series as a Parquet file's bytes.
 pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
-    let whole: [Column<u64>; 6] = [
+    let whole: [Field<u64>; 6] = [
         ("time_ns", |row| row.time_ns),
         ("reads", |row| row.reads),
         ("writes", |row| row.writes),
@@ -179,7 +179,7 @@ pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
         ("write_bytes", |row| row.write_bytes),
         ("media_errors", |row| row.media_errors),
     ];
-    let mut real: Vec<Column<f64>> = vec![
+    let mut real: Vec<Field<f64>> = vec![
         ("outstanding", |row| row.outstanding),
         ("buffered_pages", |row| row.buffered_pages),
         ("die_busy", |row| row.die_busy),
@@ -189,7 +189,7 @@ pub fn series_parquet(rows: &[Row]) -> Result<Vec<u8>, RunError> {
         ("available_spare", |row| row.available_spare),
         ("percentage_used", |row| row.percentage_used),
     ];
-    let of_some_drives: [Column<f64>; 2] = [("power_w", |row| row.power_w), ("temperature", |row| row.temperature)];
+    let of_some_drives: [Field<f64>; 2] = [("power_w", |row| row.power_w), ("temperature", |row| row.temperature)];
     real.extend(of_some_drives.into_iter().filter(|(_, value)| rows.iter().any(|row| value(row) != 0.0)));
     let names: Vec<(&str, &str)> =
         whole.iter().map(|(name, _)| (*name, "INT64")).chain(real.iter().map(|(name, _)| (*name, "DOUBLE"))).collect();

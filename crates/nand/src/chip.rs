@@ -2,7 +2,7 @@
 
 use units::{Ppn, Span};
 
-use crate::geometry::{Layout, MAX_BITS};
+use crate::geometry::{Layout, MAX_BITS, Refusal, refuse};
 
 units::choices! {
     /// How the planes of a die take reads.
@@ -129,7 +129,7 @@ impl Timings {
     /// Those of blocks that hold `bits` bits a cell, fewer than the chip's own: tR of every page or by page type, and tPROG of a program
     /// unit, which is programmed in one pass. The error names problem and remedy of tR.
     pub fn of_mode(bits: u32, read: &[Span], program: Span, erase: Span) -> Result<Timings, (String, String)> {
-        let read = per_page("t_read", read, bits).map_err(|(_, problem, remedy)| (problem, remedy))?;
+        let read = per_page("t_read", read, bits).map_err(|refused| (refused.problem, refused.remedy))?;
         Ok(Timings { read, program: [program; MAX_BITS], passes: 1, erase })
     }
 
@@ -161,6 +161,15 @@ impl Timings {
         }
     }
 
+    /// The mean tPROG of the program units of a wordline of so many bits a cell, all passes together.
+    pub fn mean_program(&self, bits: u32) -> Span {
+        if self.passes > 1 {
+            return self.slowest_program();
+        }
+        let sum: u64 = self.program[..bits as usize].iter().map(|program| program.0).sum();
+        Span(sum / u64::from(bits.max(1)))
+    }
+
     /// The shortest tR of any page of so many bits a cell.
     pub fn fastest_read(&self, bits: u32) -> Span {
         self.read[..bits as usize].iter().copied().min().unwrap_or_default()
@@ -180,7 +189,7 @@ impl Timings {
 
 impl Chip {
     /// Works the array times out. The error names key, problem and remedy.
-    pub fn timings(&self, bits: u32) -> Result<Timings, (&'static str, String, String)> {
+    pub fn timings(&self, bits: u32) -> Result<Timings, Refusal> {
         let read = match (&self.t_read, &self.senses) {
             (Some(times), None) => per_page("t_read", times, bits)?,
             (None, Some(senses)) => {
@@ -188,8 +197,8 @@ impl Chip {
                 let sense = [self.t_pre, self.t_eval, self.t_disch];
                 per_page("senses", &senses.iter().map(|n| repeated(*n, &sense)).collect::<Vec<_>>(), bits)?
             }
-            (None, None) => return Err(missing("t_read", "senses")),
-            (Some(_), Some(_)) => return Err(twice("t_read", "senses")),
+            (None, None) => return missing("t_read", "senses"),
+            (Some(_), Some(_)) => return twice("t_read", "senses"),
         };
         self.check_passes()?;
         self.check_disturb()?;
@@ -199,30 +208,26 @@ impl Chip {
         let (program, passes) = match (&self.t_prog, self.program_loops) {
             (Some(times), None) => self.program_times(times, bits)?,
             (None, Some(loops)) => ([plausible("program_loops", repeated(loops, &pulse))?; MAX_BITS], 1),
-            (None, None) => return Err(missing("t_prog", "program_loops")),
-            (Some(_), Some(_)) => return Err(twice("t_prog", "program_loops")),
+            (None, None) => return missing("t_prog", "program_loops"),
+            (Some(_), Some(_)) => return twice("t_prog", "program_loops"),
         };
         let erase_pulse = [self.t_erase_pulse, self.t_erase_verify];
         let erase = match (self.t_bers, self.erase_loops) {
             (Some(time), None) => plausible("t_bers", time)?,
             (None, Some(loops)) => plausible("erase_loops", repeated(loops, &erase_pulse))?,
-            (None, None) => return Err(missing("t_bers", "erase_loops")),
-            (Some(_), Some(_)) => return Err(twice("t_bers", "erase_loops")),
+            (None, None) => return missing("t_bers", "erase_loops"),
+            (Some(_), Some(_)) => return twice("t_bers", "erase_loops"),
         };
         Ok(Timings { read, program, passes, erase })
     }
 
     /// tPROG by page type of pages that are programmed one by one, or by pass; and the passes.
-    fn program_times(
-        &self,
-        times: &[Span],
-        bits: u32,
-    ) -> Result<([Span; MAX_BITS], u8), (&'static str, String, String)> {
+    fn program_times(&self, times: &[Span], bits: u32) -> Result<([Span; MAX_BITS], u8), Refusal> {
         let passes = self.program_passes as usize;
         if passes == 1 && times.len() > 1 && self.program_unit == ProgramUnit::Wordline {
             let problem = format!("has {} values, and wordlines are programmed whole in one pass", times.len());
             let remedy = "write one value, or set chip.program_unit to \"page\", or chip.program_passes";
-            return Err(("t_prog", problem, remedy.into()));
+            return refuse("t_prog", problem, remedy);
         }
         if passes == 1 {
             return Ok((per_page("t_prog", times, bits)?, 1));
@@ -230,7 +235,7 @@ impl Chip {
         let times = if let [one] = times { &[*one; MAX_BITS][..passes] } else { times };
         if times.len() != passes {
             let problem = format!("has {} values, and there are {passes} passes", times.len());
-            return Err(("t_prog", problem, "write one value for each, or one for all".into()));
+            return refuse("t_prog", problem, "write one value for each, or one for all");
         }
         let mut by_pass = [Span::ZERO; MAX_BITS];
         for (pass, time) in by_pass.iter_mut().zip(times) {
@@ -240,29 +245,29 @@ impl Chip {
     }
 
     /// Suspension costs what it costs, or nothing.
-    fn check_suspended(&self) -> Result<(), (&'static str, String, String)> {
+    fn check_suspended(&self) -> Result<(), Refusal> {
         for (key, cost, most, what) in [
             ("suspended_program_errors", self.suspended_program_errors, 1e3, "errors per KiB"),
             ("suspended_erase_wear", self.suspended_erase_wear, 1e3, "P/E cycles"),
         ] {
             if !(0.0..=most).contains(&cost) {
-                return Err((key, format!("is {cost}"), format!("write 0 to {most} {what}")));
+                return refuse(key, format!("is {cost}"), format!("write 0 to {most} {what}"));
             }
         }
         Ok(())
     }
 
     /// A neighbour is disturbed at least as much as the rest.
-    fn check_disturb(&self) -> Result<(), (&'static str, String, String)> {
+    fn check_disturb(&self) -> Result<(), Refusal> {
         if (1.0..=1e6).contains(&self.neighbour_disturb) {
             return Ok(());
         }
         let problem = format!("is {}", self.neighbour_disturb);
-        Err(("neighbour_disturb", problem, "write 1 (as much as the rest of the block) to 1e6".into()))
+        refuse("neighbour_disturb", problem, "write 1 (as much as the rest of the block) to 1e6")
     }
 
     /// Passes are those of whole wordlines, whose times are known as a whole.
-    fn check_passes(&self) -> Result<(), (&'static str, String, String)> {
+    fn check_passes(&self) -> Result<(), Refusal> {
         let problem = match (self.program_passes, self.program_unit, self.program_loops) {
             (0 | 5.., ..) => "and a wordline can be programmed in one to four",
             (2.., ProgramUnit::Page, _) => "and pages that are programmed one by one have one",
@@ -270,7 +275,7 @@ impl Chip {
             _ => return Ok(()),
         };
         let remedy = "write 1, or 2 to 4 where chip.program_unit is \"wordline\" and chip.t_prog gives the times";
-        Err(("program_passes", format!("is {}, {problem}", self.program_passes), remedy.into()))
+        refuse("program_passes", format!("is {}, {problem}", self.program_passes), remedy)
     }
 }
 
@@ -301,11 +306,11 @@ impl Chip {
 /// Longer operations cannot be meant; and sums of times stay far from overflow.
 pub const LONGEST: Span = Span(10_000_000_000);
 
-fn plausible(key: &'static str, span: Span) -> Result<Span, (&'static str, String, String)> {
+fn plausible(key: &'static str, span: Span) -> Result<Span, Refusal> {
     if span <= LONGEST {
         return Ok(span);
     }
-    Err((key, format!("makes {:.0} s", span.as_s()), format!("write at most {:.0} s", LONGEST.as_s())))
+    refuse(key, format!("makes {:.0} s", span.as_s()), format!("write at most {:.0} s", LONGEST.as_s()))
 }
 
 /// `n` times a sequence of phases, or the longest span there is.
@@ -314,7 +319,7 @@ fn repeated(n: u32, phases: &[Span]) -> Span {
     Span(once.saturating_mul(u64::from(n)))
 }
 
-fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; MAX_BITS], (&'static str, String, String)> {
+fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; MAX_BITS], Refusal> {
     for time in times {
         plausible(key, *time)?;
     }
@@ -325,20 +330,20 @@ fn per_page(key: &'static str, times: &[Span], bits: u32) -> Result<[Span; MAX_B
             read[..many.len()].copy_from_slice(many);
             Ok(read)
         }
-        _ => Err((
+        _ => refuse(
             key,
             format!("has {} values", times.len()),
             format!("write one value, or one for each of the {bits} pages of a wordline"),
-        )),
+        ),
     }
 }
 
-fn missing(total: &'static str, parts: &str) -> (&'static str, String, String) {
-    (total, "is \"none\"".into(), format!("give chip.{total} or chip.{parts}"))
+fn missing<T>(total: &'static str, parts: &str) -> Result<T, Refusal> {
+    refuse(total, "is \"none\"", format!("give chip.{total} or chip.{parts}"))
 }
 
-fn twice(total: &'static str, parts: &str) -> (&'static str, String, String) {
-    (total, format!("is given beside {parts}"), format!("set one of chip.{total} and chip.{parts} to \"none\""))
+fn twice<T>(total: &'static str, parts: &str) -> Result<T, Refusal> {
+    refuse(total, format!("is given beside {parts}"), format!("set one of chip.{total} and chip.{parts} to \"none\""))
 }
 
 #[cfg(test)]
@@ -373,7 +378,7 @@ mod tests {
         let layout = Geometry::default().layout().unwrap();
         let times = [300, 600, 2_000].map(Span::from_us);
         let whole = Chip { t_prog: Some(times.to_vec()), ..Chip::default() };
-        let (key, problem, remedy) = whole.timings(3).unwrap_err();
+        let Refusal { key, problem, remedy } = whole.timings(3).unwrap_err();
         assert_eq!((key, problem.as_str()), ("t_prog", "has 3 values, and wordlines are programmed whole in one pass"));
         assert!(remedy.contains("program_unit"), "{remedy}");
         let pages = Chip { program_unit: ProgramUnit::Page, ..whole };
@@ -381,7 +386,7 @@ mod tests {
         let program: Vec<Span> = (0..6).map(|page| timings.program(&layout, Ppn(page), 0)).collect();
         assert_eq!(program, [times, times].concat());
         assert_eq!(timings.slowest_program(), times[2]);
-        assert_eq!(pages.timings(2).unwrap_err().0, "t_prog");
+        assert_eq!(pages.timings(2).unwrap_err().key, "t_prog");
     }
 
     #[test]
@@ -392,7 +397,7 @@ mod tests {
         let timings = chip.timings(4).unwrap();
         assert_eq!([0, 1].map(|pass| timings.program(&layout, Ppn(7), pass)), times);
         assert_eq!(timings.slowest_program(), Span::from_us(1_400));
-        let refused = |chip: Chip| chip.timings(4).unwrap_err().0;
+        let refused = |chip: Chip| chip.timings(4).unwrap_err().key;
         assert_eq!(refused(Chip { program_passes: 3, ..chip.clone() }), "t_prog");
         assert_eq!(refused(Chip { program_unit: ProgramUnit::Page, ..chip.clone() }), "program_passes");
         assert_eq!(refused(Chip { program_passes: 0, ..chip }), "program_passes");
@@ -400,10 +405,10 @@ mod tests {
 
     #[test]
     fn a_time_given_twice_or_never_is_refused() {
-        assert_eq!(Chip { senses: Some(vec![1]), ..Chip::default() }.timings(3).unwrap_err().0, "t_read");
-        assert_eq!(Chip { t_prog: None, ..Chip::default() }.timings(3).unwrap_err().0, "t_prog");
+        assert_eq!(Chip { senses: Some(vec![1]), ..Chip::default() }.timings(3).unwrap_err().key, "t_read");
+        assert_eq!(Chip { t_prog: None, ..Chip::default() }.timings(3).unwrap_err().key, "t_prog");
         assert_eq!(
-            Chip { t_read: Some(vec![Span(1), Span(2)]), ..Chip::default() }.timings(3).unwrap_err().0,
+            Chip { t_read: Some(vec![Span(1), Span(2)]), ..Chip::default() }.timings(3).unwrap_err().key,
             "t_read"
         );
     }

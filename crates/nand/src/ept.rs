@@ -16,6 +16,19 @@ pub struct Ept {
     rows: Vec<[(u32, u32); RANGES]>,
 }
 
+/// An entry of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EptEntry {
+    /// The loop of the pulse, from 1 on.
+    pub loops: u32,
+    /// The range of the fail bits before it.
+    pub range: usize,
+    /// Grains of the pulse.
+    pub safe: u32,
+    /// The same where the ECC's margin is used.
+    pub spared: u32,
+}
+
 impl Ept {
     /// Profiles a chip for a requirement in errors per KiB: fail bits fall by delta a grain, so that the range is the number of
     /// grains to go (Fig. 15); what may be left follows from the errors of a block that just needs the loop's last grain.
@@ -52,11 +65,11 @@ impl Ept {
         if margin { spared } else { safe }
     }
 
-    /// Every entry: loops, range, grains without and with the margin.
-    pub fn rows(&self) -> impl Iterator<Item = (u32, usize, u32, u32)> {
+    /// Every entry.
+    pub fn rows(&self) -> impl Iterator<Item = EptEntry> {
         let row = |(loops, row): (u32, &[(u32, u32); RANGES])| {
             let row = *row;
-            (0..RANGES).map(move |range| (loops, range, row[range].0, row[range].1))
+            (0..RANGES).map(move |range| EptEntry { loops, range, safe: row[range].0, spared: row[range].1 })
         };
         (1..).zip(&self.rows).flat_map(row)
     }

@@ -159,8 +159,32 @@ pub const MAX_PAGES: u64 = 1 << 40;
 /// The most pages that a plane may have: places within a plane are counted in 32 bits.
 pub const MAX_PAGES_PER_PLANE: u64 = 1 << 31;
 
-/// Why a geometry cannot be: key, problem and remedy.
-pub type Refusal = (&'static str, String, String);
+/// Why a geometry or a chip cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The key at fault, without its section.
+    pub key: &'static str,
+    /// What is wrong with its value.
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl Refusal {
+    /// Of a key.
+    pub fn of(key: &'static str, problem: impl Into<String>, remedy: impl Into<String>) -> Refusal {
+        Refusal { key, problem: problem.into(), remedy: remedy.into() }
+    }
+}
+
+/// Refuses a key.
+pub(crate) fn refuse<T>(
+    key: &'static str,
+    problem: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Result<T, Refusal> {
+    Err(Refusal::of(key, problem, remedy))
+}
 
 impl Geometry {
     /// Checks the geometry and works out its layout.
@@ -172,11 +196,11 @@ impl Geometry {
         // 2^26 blocks would already be a petabyte of today's chips; each costs a table entry.
         let all_blocks = planes * u64::from(self.blocks);
         if all_blocks > 1 << 26 {
-            return Err((
+            return refuse(
                 "blocks",
                 format!("the device has {all_blocks} blocks, whose table would take {}", Bytes(all_blocks * 12)),
-                "a device can have at most 67 million blocks: use larger blocks".into(),
-            ));
+                "a device can have at most 67 million blocks: use larger blocks",
+            );
         }
         Ok(Layout {
             channels: self.channels,
@@ -201,19 +225,19 @@ impl Geometry {
     fn check_pages(&self, planes: u64) -> Result<(), Refusal> {
         let in_plane = u64::from(self.blocks) * u64::from(self.pages);
         if in_plane > MAX_PAGES_PER_PLANE {
-            return Err((
+            return refuse(
                 "blocks",
                 format!("{} blocks of {} pages make {in_plane} pages a plane", self.blocks, self.pages),
-                "a plane can have at most 2 147 483 648 pages: use fewer or smaller blocks".into(),
-            ));
+                "a plane can have at most 2 147 483 648 pages: use fewer or smaller blocks",
+            );
         }
         let pages = planes * in_plane;
         if pages > MAX_PAGES {
-            return Err((
+            return refuse(
                 "blocks",
                 format!("the device has {pages} pages"),
-                "a device can have at most 1 099 511 627 776 pages (2^40): use fewer or larger pages".into(),
-            ));
+                "a device can have at most 1 099 511 627 776 pages (2^40): use fewer or larger pages",
+            );
         }
         Ok(())
     }
@@ -230,31 +254,27 @@ impl Geometry {
         ];
         for (key, value) in positive {
             if value == 0 {
-                return Err((key, "is 0".into(), "write 1 or more".into()));
+                return refuse(key, "is 0", "write 1 or more");
             }
         }
         if self.planes > MAX_PLANES {
-            return Err(("planes", format!("is {}", self.planes), format!("write at most {MAX_PLANES}")));
+            return refuse("planes", format!("is {}", self.planes), format!("write at most {MAX_PLANES}"));
         }
         let per_channel = u64::from(self.chips) * u64::from(self.dies);
         if per_channel > u64::from(MAX_DIES_PER_CHANNEL) {
-            return Err((
+            return refuse(
                 "chips",
                 format!("{} chips of {} dies make {per_channel} dies a channel", self.chips, self.dies),
                 format!("a channel can hold at most {MAX_DIES_PER_CHANNEL} dies: use more channels"),
-            ));
+            );
         }
         let dies = u64::from(self.channels) * per_channel;
         if dies > 4096 {
-            return Err(("channels", format!("makes {dies} dies"), "a device can hold at most 4096 dies".into()));
+            return refuse("channels", format!("makes {dies} dies"), "a device can hold at most 4096 dies");
         }
         let size = self.page_size.0;
         if !size.is_power_of_two() || !(512..=65_536).contains(&size) {
-            return Err((
-                "page_size",
-                format!("is {}", self.page_size),
-                "write a power of two from 512 B to 64 KiB".into(),
-            ));
+            return refuse("page_size", format!("is {}", self.page_size), "write a power of two from 512 B to 64 KiB");
         }
         Ok(dies)
     }
@@ -554,7 +574,7 @@ mod tests {
 
     #[test]
     fn impossible_geometry_is_refused_with_the_key() {
-        let key = |geometry: Geometry| geometry.layout().unwrap_err().0;
+        let key = |geometry: Geometry| geometry.layout().unwrap_err().key;
         assert_eq!(key(Geometry { pages: 0, ..Geometry::default() }), "pages");
         assert_eq!(key(Geometry { planes: 9, ..Geometry::default() }), "planes");
         assert_eq!(key(Geometry { page_size: Bytes(10_000), ..Geometry::default() }), "page_size");

@@ -29,8 +29,18 @@ const TABLES: [(&str, &str); 3] = [
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpt {
-    /// P/E cycles, months, and the share of tPRE that is cut up to there.
-    rows: Vec<(u32, f64, f64)>,
+    rows: Vec<RptEntry>,
+}
+
+/// A profiled condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RptEntry {
+    /// P/E cycles.
+    pub pec: u32,
+    /// Months at 30 °C.
+    pub months: f64,
+    /// The share of tPRE that is cut up to there.
+    pub cut: f64,
 }
 
 impl Rpt {
@@ -42,7 +52,7 @@ impl Rpt {
             let condition = Condition { x: f64::from(pec) / 1e3, months, celsius: 85.0 };
             factors.safe_pre_cut(chip, condition, MARGIN)
         };
-        Rpt { rows: rows.map(|(pec, months)| (pec, months, cut(pec, months))).collect() }
+        Rpt { rows: rows.map(|(pec, months)| RptEntry { pec, months, cut: cut(pec, months) }).collect() }
     }
 
     /// The kept profile of a preset: nobody waits for it to be worked out.
@@ -69,11 +79,11 @@ impl Rpt {
     pub fn parse(text: &str, origin: &str) -> Result<Rpt, ConfigError> {
         let table = Table::parse(text, origin, COLUMNS, "begin with the line pec,months,cut")?;
         let entry = |row: Row| {
-            Ok((
-                row.number("pec", 0.0..=1e9, "write P/E cycles")? as u32,
-                row.number("months", 0.0..=1200.0, "write months at 30 C")?,
-                row.number("cut", 0.0..=0.99, "write the share of tPRE that is cut, such as 0.4")?,
-            ))
+            Ok(RptEntry {
+                pec: row.number("pec", 0.0..=1e9, "write P/E cycles")? as u32,
+                months: row.number("months", 0.0..=1200.0, "write months at 30 C")?,
+                cut: row.number("cut", 0.0..=0.99, "write the share of tPRE that is cut, such as 0.4")?,
+            })
         };
         let rows: Vec<_> = table.rows().map(entry).collect::<Result<_, _>>()?;
         if rows.is_empty() {
@@ -86,12 +96,12 @@ impl Rpt {
     /// where nothing so bad was profiled.
     pub fn cut(&self, pec: u32, retention: Span) -> f64 {
         let months = retention.0 as f64 / MONTH_NS;
-        let worse = self.rows.iter().filter(|(to_pec, to_months, _)| *to_pec >= pec && *to_months >= months - 1e-9);
-        worse.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map_or(0.0, |(_, _, cut)| *cut)
+        let worse = self.rows.iter().filter(|entry| entry.pec >= pec && entry.months >= months - 1e-9);
+        worse.min_by(|a, b| a.pec.cmp(&b.pec).then(a.months.total_cmp(&b.months))).map_or(0.0, |entry| entry.cut)
     }
 
-    /// Every entry: P/E cycles, months at 30 °C, the share of tPRE that is cut up to there.
-    pub fn rows(&self) -> impl Iterator<Item = (u32, f64, f64)> {
+    /// Every entry.
+    pub fn rows(&self) -> impl Iterator<Item = RptEntry> {
         self.rows.iter().copied()
     }
 
@@ -141,7 +151,7 @@ mod tests {
         // asplos21 section 5.2.3, Fig. 11.
         let chip = VirtualChip::preset("tlc48").unwrap();
         let rpt = Rpt::of(&chip);
-        let cuts: Vec<f64> = rpt.rows.iter().map(|row| row.2).collect();
+        let cuts: Vec<f64> = rpt.rows.iter().map(|entry| entry.cut).collect();
         let (least, most) = cuts.iter().fold((1.0f64, 0.0f64), |(a, b), cut| (a.min(*cut), b.max(*cut)));
         assert_eq!(rpt.len(), 36);
         assert!((0.39..0.42).contains(&least) && (0.52..0.545).contains(&most), "{least} to {most}");

@@ -10,6 +10,16 @@ use workload::{Op, Request};
 use crate::request::{Command, Job};
 use crate::wire::Errno;
 
+/// What is left of a drive that is served no more.
+pub struct Ended {
+    /// The run.
+    pub live: Live,
+    /// Why it could not go on, if it could not.
+    pub failure: Option<RunError>,
+    /// The requests, where they were wanted.
+    pub record: Option<Vec<Request>>,
+}
+
 /// A drive that works on requests of connections. Once it has failed, it answers every request with an I/O error.
 pub(crate) struct Drive {
     live: Live,
@@ -143,9 +153,9 @@ impl Drive {
         std::mem::take(&mut self.done)
     }
 
-    /// The run, why it could not go on if it could not, and the requests where they were wanted.
-    pub fn end(self) -> (Live, Option<RunError>, Option<Vec<Request>>) {
-        (self.live, self.failure, self.record)
+    /// What is left of it when it is served no more.
+    pub fn end(self) -> Ended {
+        Ended { live: self.live, failure: self.failure, record: self.record }
     }
 
     fn collect(&mut self, played: Result<(), RunError>) {

@@ -14,7 +14,7 @@ use workload::Request;
 
 use crate::arrivals::Arrivals;
 use crate::connection::{Export, Message, Served, serve};
-use crate::drive::Drive;
+use crate::drive::{Drive, Ended};
 use crate::handshake::Offer;
 use crate::lag::Lag;
 use crate::store::Store;
@@ -225,7 +225,7 @@ impl Server {
         }
         let tallies = std::mem::take(&mut self.tallies);
         let finished = drives.into_iter().zip(tallies).map(|((drive, watched), tally)| {
-            let (live, failure, record) = drive.end();
+            let Ended { live, failure, record } = drive.end();
             let Tally { connections, errors, lag, .. } = tally;
             Finished { live, failure, record, connections, errors, lag, watched }
         });

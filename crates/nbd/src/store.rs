@@ -80,8 +80,8 @@ impl Store {
             Kept::File(file) => file.read_exact_at(into, offset),
             Kept::Memory { pages, .. } => {
                 let pages = pages.read().unwrap_or_else(PoisonError::into_inner);
-                for (page, from, part) in parts(offset, into.len() as u64) {
-                    let into = &mut into[part];
+                for Part { page, from, bytes } in parts(offset, into.len() as u64) {
+                    let into = &mut into[bytes];
                     match pages.get(&page) {
                         Some(kept) => into.copy_from_slice(&kept[from..from + into.len()]),
                         None => into.fill(0),
@@ -98,8 +98,8 @@ impl Store {
             Kept::File(file) => file.write_all_at(data, offset),
             Kept::Memory { pages, most } => {
                 let mut pages = pages.write().unwrap_or_else(PoisonError::into_inner);
-                for (page, from, part) in parts(offset, data.len() as u64) {
-                    let data = &data[part];
+                for Part { page, from, bytes } in parts(offset, data.len() as u64) {
+                    let data = &data[bytes];
                     if pages.len() >= *most && !pages.contains_key(&page) {
                         return Err(io::ErrorKind::StorageFull.into());
                     }
@@ -202,13 +202,24 @@ fn run_of_pages(pages: &Pages, at: u64, end: u64) -> (bool, u64) {
     (false, (first + run) * PAGE)
 }
 
-/// The pages of a range: number, first byte in it, and which bytes of the range it has.
-fn parts(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+/// A page of a range.
+struct Part {
+    /// The page's number.
+    page: u64,
+    /// The first byte in it.
+    from: usize,
+    /// Which bytes of the range it has.
+    bytes: std::ops::Range<usize>,
+}
+
+/// The pages of a range.
+fn parts(offset: u64, bytes: u64) -> impl Iterator<Item = Part> {
     let end = offset + bytes;
     (offset / PAGE..end.div_ceil(PAGE)).map(move |page| {
         let from = offset.max(page * PAGE);
         let to = end.min((page + 1) * PAGE);
-        (page, (from - page * PAGE) as usize, (from - offset) as usize..(to - offset) as usize)
+        let bytes = (from - offset) as usize..(to - offset) as usize;
+        Part { page, from: (from - page * PAGE) as usize, bytes }
     })
 }
 

@@ -1,11 +1,12 @@
 //! Virtual chips for Python.
 
 use nand::characterize::{Condition, Factors, Population, erase_lives, retry_steps};
-use nand::ept::Ept;
+use nand::ept::{Ept, EptEntry};
+use nand::model::ConstantSource;
 use nand::model::erasing::BlockErase;
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
-use nand::rpt::Rpt;
+use nand::rpt::{Rpt, RptEntry};
 use nand::{VirtualChip, model};
 use pyo3::prelude::*;
 use ssd::lifetime::{After, EraseScheme, Eraser, cycle};
@@ -20,14 +21,106 @@ pub struct Chip {
     factors: std::sync::OnceLock<Factors>,
 }
 
-/// P/E cycles, mean and largest M_RBER, mean loops, share within two, mean time [ns], share that failed.
-type BlockWear = (u32, f64, f64, f64, f64, f64, f64);
+/// A condition, in Python (thousand P/E cycles, months at 30 °C, °C of the read).
+struct At(Condition);
 
-/// Wear [thousand cycles], months at 30 °C, °C of the read.
-type At = (f64, f64, f64);
+impl<'py> FromPyObject<'_, 'py> for At {
+    type Error = PyErr;
 
-fn condition((x, months, celsius): At) -> Condition {
-    Condition { x, months, celsius }
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<At> {
+        let [x, months, celsius] = three(given)?;
+        Ok(At(Condition { x, months, celsius }))
+    }
+}
+
+/// Shares that are cut, in Python (tPRE, tEVAL, tDISCH).
+struct CutShares(Cuts);
+
+impl CutShares {
+    const NONE: CutShares = CutShares(Cuts { pre: 0.0, eval: 0.0, disch: 0.0 });
+}
+
+impl<'py> FromPyObject<'_, 'py> for CutShares {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<CutShares> {
+        let [pre, eval, disch] = three(given)?;
+        Ok(CutShares(Cuts { pre, eval, disch }))
+    }
+}
+
+fn three(given: Borrowed<'_, '_, PyAny>) -> PyResult<[f64; 3]> {
+    given.extract::<(f64, f64, f64)>().map(<[f64; 3]>::from)
+}
+
+/// A constant of a chip.
+#[derive(IntoPyObject)]
+struct Constant {
+    section: String,
+    key: String,
+    value: String,
+    about: &'static str,
+    source: String,
+}
+
+/// A block after some cycles under the conventional erase scheme.
+#[derive(IntoPyObject)]
+struct BlockLife {
+    /// Grains that its erase needs.
+    needed: f64,
+    wear: f64,
+    /// M_RBER.
+    rber: f64,
+}
+
+/// Blocks after some cycles under an erase scheme.
+#[derive(IntoPyObject)]
+struct BlockWear {
+    /// P/E cycles.
+    pec: u32,
+    /// Mean M_RBER.
+    mean: f64,
+    /// The largest M_RBER.
+    most: f64,
+    /// Mean loops of an erase.
+    loops: f64,
+    /// The share that two loops erase.
+    within_two: f64,
+    /// Mean time of an erase \[ns].
+    time_ns: f64,
+    /// The share that could not be erased.
+    failed: f64,
+}
+
+/// An entry of the erase-timing parameter table.
+#[derive(IntoPyObject)]
+struct EptRow {
+    loops: u32,
+    range: usize,
+    /// Grains without the margin.
+    safe: u32,
+    /// Grains with it.
+    spared: u32,
+}
+
+/// An entry of the read-timing parameter table.
+#[derive(IntoPyObject)]
+struct RptRow {
+    /// P/E cycles.
+    pec: u32,
+    /// Months at 30 °C.
+    months: f64,
+    /// The share of tPRE that is cut.
+    cut: f64,
+}
+
+/// How a block erases, relative to the typical one.
+#[derive(IntoPyObject)]
+struct ErasedBlock {
+    /// Grains that it needs when fresh.
+    fresh: f64,
+    growth: f64,
+    wear: f64,
 }
 
 impl Chip {
@@ -62,14 +155,15 @@ impl Chip {
         &self.chip.about
     }
 
-    /// Every constant: section, key, value, meaning, source.
+    /// Every constant.
     #[getter]
-    fn constants(&self) -> Vec<(String, String, String, &'static str, String)> {
+    fn constants(&self) -> Vec<Constant> {
         let sections = self.chip.sections();
-        let of = |(section, key, source): &(String, String, String)| {
+        let of = |ConstantSource { section, key, source }: &ConstantSource| {
             let part = sections.iter().find(|part| part.name() == section)?;
-            let doc = part.keys().into_iter().find(|known| known.name == key)?.doc;
-            Some((section.clone(), key.clone(), part.get(key)?.to_string(), doc, source.clone()))
+            let about = part.keys().into_iter().find(|known| known.name == key)?.doc;
+            let value = part.get(key)?.to_string();
+            Some(Constant { section: section.clone(), key: key.clone(), value, about, source: source.clone() })
         };
         self.chip.sources.iter().filter_map(of).collect()
     }
@@ -83,7 +177,7 @@ impl Chip {
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Vec<u64>>> {
-        let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
+        let conditions: Vec<Condition> = conditions.into_iter().map(|At(condition)| condition).collect();
         let tell = |share: f64| {
             if let Some(progress) = &progress {
                 // A listener that fails must not end the measurement.
@@ -96,28 +190,25 @@ impl Chip {
     }
 
     /// M_ERR under cuts of (tPRE, tEVAL, tDISCH).
-    #[pyo3(signature = (at, cuts = (0.0, 0.0, 0.0)))]
-    fn m_err(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> u32 {
-        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
-        py.detach(|| self.factors().m_err(&self.chip, condition(at), cuts))
+    #[pyo3(signature = (at, cuts = CutShares::NONE))]
+    fn m_err(&self, py: Python<'_>, at: At, cuts: CutShares) -> u32 {
+        py.detach(|| self.factors().m_err(&self.chip, at.0, cuts.0))
     }
 
     /// The same before it is rounded up.
-    #[pyo3(signature = (at, cuts = (0.0, 0.0, 0.0)))]
-    fn m_err_between(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> f64 {
-        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
-        py.detach(|| self.factors().m_err_between(&self.chip, condition(at), cuts))
+    #[pyo3(signature = (at, cuts = CutShares::NONE))]
+    fn m_err_between(&self, py: Python<'_>, at: At, cuts: CutShares) -> f64 {
+        py.detach(|| self.factors().m_err_between(&self.chip, at.0, cuts.0))
     }
 
     /// The largest cut of tPRE that leaves `margin` errors to the capability.
     fn safe_pre_cut(&self, py: Python<'_>, at: At, margin: u32) -> f64 {
-        py.detach(|| self.factors().safe_pre_cut(&self.chip, condition(at), margin))
+        py.detach(|| self.factors().safe_pre_cut(&self.chip, at.0, margin))
     }
 
     /// Expected pages that fail in the last step under cuts.
-    fn failing(&self, py: Python<'_>, at: At, cuts: (f64, f64, f64)) -> f64 {
-        let cuts = Cuts { pre: cuts.0, eval: cuts.1, disch: cuts.2 };
-        py.detach(|| self.factors().failing(&self.chip, condition(at), cuts))
+    fn failing(&self, py: Python<'_>, at: At, cuts: CutShares) -> f64 {
+        py.detach(|| self.factors().failing(&self.chip, at.0, cuts.0))
     }
 
     /// The first day on which a default read of some page has more than `errors` per KiB on average.
@@ -142,29 +233,31 @@ impl Chip {
 
     /// Pages that the default references do not read, and their failed decodings with Sentinel.
     fn sentinel(&self, py: Python<'_>, at: At) -> (u64, u64) {
-        let found = py.detach(|| nand::sentinel::read_all(&self.chip, self.population, condition(at)));
+        let found = py.detach(|| nand::sentinel::read_all(&self.chip, self.population, at.0));
         (found.pages, found.failures)
     }
 
     /// Mean errors per KiB of a page with `log_factor`, with the references at `offset` (None: the best).
     fn errors(&self, page: u32, at: At, log_factor: f64, offset: Option<f64>) -> f64 {
         let cells = &self.chip.cells;
-        let shape = cells.shape(at.0, at.1, 0.0, log_factor.exp());
-        cells.errors(shape, page, offset.unwrap_or(shape.shift)) + cells.cold(at.2)
+        let shape = cells.shape(at.0.x, at.0.months, 0.0, log_factor.exp());
+        cells.errors(shape, page, offset.unwrap_or(shape.shift)) + cells.cold(at.0.celsius)
     }
 
-    /// Every block after each of the rising P/E counts under the conventional erase scheme: (grains needed, wear, M_RBER).
+    /// Every block after each of the rising P/E counts under the conventional erase scheme.
     #[pyo3(signature = (pec, step = 50))]
-    fn erase_lives(&self, py: Python<'_>, pec: Vec<u32>, step: u32) -> Vec<Vec<(f64, f64, f64)>> {
+    fn erase_lives(&self, py: Python<'_>, pec: Vec<u32>, step: u32) -> Vec<Vec<BlockLife>> {
         let lives = py.detach(|| erase_lives(&self.chip, self.population, &pec, step.max(1)));
         lives
             .into_iter()
-            .map(|blocks| blocks.into_iter().map(|life| (life.needed, life.wear, life.rber)).collect())
+            .map(|blocks| {
+                let blocks = blocks.into_iter();
+                blocks.map(|of| BlockLife { needed: of.needed, wear: of.wear, rber: of.rber }).collect()
+            })
             .collect()
     }
 
-    /// Blocks under an erase scheme every `step` cycles up to `last`: P/E cycles, mean and largest M_RBER, mean loops, share
-    /// that two loops erase, mean time [ns], share that could not be erased.
+    /// Blocks under an erase scheme every `step` cycles up to `last`.
     #[allow(clippy::too_many_arguments)] // Plain values from the Python side.
     fn lifetime(
         &self,
@@ -189,19 +282,28 @@ impl Chip {
         let blocks: Vec<BlockErase> = places.map(|(chip, block)| erasing.block(seed, chip, block)).collect();
         let eraser = Eraser::new(erasing, scheme, requirement);
         let found = py.detach(|| cycle(&eraser, &blocks, (step, last), seed));
-        let row = |a: After| (a.pec, a.mean, a.most, a.loops, a.within_two, a.time, a.failed);
+        let row = |a: After| BlockWear {
+            pec: a.pec,
+            mean: a.mean,
+            most: a.most,
+            loops: a.loops,
+            within_two: a.within_two,
+            time_ns: a.time,
+            failed: a.failed,
+        };
         Ok(found.into_iter().map(row).collect())
     }
 
-    /// The erase-timing parameter table for a requirement: loops, range, grains without and with the margin.
-    fn ept(&self, requirement: f64) -> Vec<(u32, usize, u32, u32)> {
-        Ept::profile(&self.chip.erasing, requirement).rows().collect()
+    /// The erase-timing parameter table for a requirement.
+    fn ept(&self, requirement: f64) -> Vec<EptRow> {
+        let row = |EptEntry { loops, range, safe, spared }| EptRow { loops, range, safe, spared };
+        Ept::profile(&self.chip.erasing, requirement).rows().map(row).collect()
     }
 
-    /// The read-timing parameter table that a drive with this chip has: P/E cycles, months at 30 °C, the share of tPRE that is
-    /// cut.
-    fn rpt(&self, py: Python<'_>) -> Vec<(u32, f64, f64)> {
-        py.detach(|| Rpt::of(&self.chip)).rows().collect()
+    /// The read-timing parameter table that a drive with this chip has.
+    fn rpt(&self, py: Python<'_>) -> Vec<RptRow> {
+        let row = |RptEntry { pec, months, cut }| RptRow { pec, months, cut };
+        py.detach(|| Rpt::of(&self.chip)).rows().map(row).collect()
     }
 
     /// The VPT: the gate voltage of every wordline of a block.
@@ -258,14 +360,14 @@ impl Chip {
         erasing.wordline_shift(self.chip.variation.profile(wordline)) * erasing.gate(volts)
     }
 
-    /// For every block: grains it needs when fresh, growth, wear, each relative to the typical one.
-    fn erase_blocks(&self) -> Vec<(f64, f64, f64)> {
+    /// Every block of the population.
+    fn erase_blocks(&self) -> Vec<ErasedBlock> {
         let Population { chips, blocks, seed } = self.population;
         (0..chips)
             .flat_map(|chip| (0..blocks).map(move |block| (chip, block)))
             .map(|(chip, block)| {
                 let BlockErase { fresh, growth, wear } = self.chip.erasing.block(seed, chip, block);
-                (fresh, growth, wear)
+                ErasedBlock { fresh, growth, wear }
             })
             .collect()
     }

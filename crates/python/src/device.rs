@@ -6,13 +6,41 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
-use ssd::RunError;
 use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given, parse};
+use ssd::{Completion, RunError};
 use units::{Bytes, Lpn, Span, Temperature, Time};
 use workload::{Op, Request};
 
 use crate::error::{InputError, raise, refuse};
 use crate::policies::{GivenPolicy, Raised, asking, policies_of};
+
+/// A request that has completed.
+#[derive(IntoPyObject)]
+struct Completed {
+    request: u64,
+    finish_ns: u64,
+    uncorrectable: bool,
+}
+
+impl Completed {
+    fn of(completion: Completion) -> Completed {
+        let Completion { id, finish, uncorrectable, .. } = completion;
+        Completed { request: id, finish_ns: finish.0, uncorrectable }
+    }
+}
+
+/// The conditions of a flash page.
+#[derive(IntoPyObject)]
+struct PageConditions {
+    /// P/E cycles of its block.
+    pec: u32,
+    /// Age of its data, as if kept at 30 °C \[s].
+    retention_s: f64,
+    /// \[°C]
+    temperature_c: f64,
+    /// Reads of its block since it was erased.
+    reads: u32,
+}
 
 /// A simulated SSD that is driven request by request.
 #[pyclass(module = "ssdlab._core", frozen)]
@@ -103,19 +131,19 @@ impl Device {
         self.lock(py)?.submit(request).map_err(raise)
     }
 
-    /// Plays up to `time` [ns]; returns (request, finish [ns], uncorrectable) of all that completed, in order.
-    fn advance(&self, py: Python<'_>, time: u64) -> PyResult<Vec<(u64, u64, bool)>> {
+    /// Plays up to `time` [ns]; returns all that completed, in order.
+    fn advance(&self, py: Python<'_>, time: u64) -> PyResult<Vec<Completed>> {
         self.play(py, |device| {
             device.advance(Time(time))?;
-            Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
+            Ok(device.take_completions().map(Completed::of).collect())
         })
     }
 
     /// Plays until something completes, or until nothing is left to do; returns what completed.
-    fn advance_to_completion(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, bool)>> {
+    fn advance_to_completion(&self, py: Python<'_>) -> PyResult<Vec<Completed>> {
         self.play(py, |device| {
             device.advance_to_completion(Time::NEVER)?;
-            Ok(device.take_completions().map(|c| (c.id, c.finish.0, c.uncorrectable)).collect())
+            Ok(device.take_completions().map(Completed::of).collect())
         })
     }
 
@@ -133,16 +161,20 @@ impl Device {
         self.play(py, |device| device.rest(span, at))
     }
 
-    /// The conditions of the flash page behind a byte address: P/E cycles, retention age [s], temperature [C], reads;
-    /// None where it was never written.
-    fn conditions(&self, py: Python<'_>, offset: u64) -> PyResult<Option<(u32, f64, f64, u32)>> {
+    /// The conditions of the flash page behind a byte address; None where it was never written.
+    fn conditions(&self, py: Python<'_>, offset: u64) -> PyResult<Option<PageConditions>> {
         let device = self.lock(py)?;
         let capacity = device.capacity().0;
         if offset >= capacity {
             return Err(InputError::new_err(format!("byte {offset} lies beyond the device's {capacity} B")));
         }
         let lpn = Lpn(offset / device.plan().layout.page_size.0);
-        Ok(device.conditions(lpn).map(|c| (c.pec.0, c.retention.as_s(), c.temperature.0, c.reads)))
+        Ok(device.conditions(lpn).map(|c| PageConditions {
+            pec: c.pec.0,
+            retention_s: c.retention.as_s(),
+            temperature_c: c.temperature.0,
+            reads: c.reads,
+        }))
     }
 
     /// The present simulated time [ns].

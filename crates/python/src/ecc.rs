@@ -9,9 +9,20 @@ use units::ConfigError;
 
 use crate::error::refuse;
 
-/// Words, failures, those of them decoded to another codeword; words by iterations; words by pruned syndrome weight and by
-/// the weight of all syndromes, each as (decoded, failed).
-type Counts = (u64, u64, u64, Vec<u64>, Vec<[u64; 2]>, Vec<[u64; 2]>);
+/// What was counted of decoded words.
+#[derive(IntoPyObject)]
+pub struct DecodedWords {
+    words: u64,
+    failures: u64,
+    /// Failures that were decoded to another codeword.
+    miscorrected: u64,
+    /// Words by iterations.
+    by_iterations: Vec<u64>,
+    /// Words by pruned syndrome weight: decoded, failed.
+    pruned: Vec<[u64; 2]>,
+    /// The same by the weight of all syndromes.
+    all: Vec<[u64; 2]>,
+}
 
 /// What a word stands for.
 fn choice<T: Copy>(name: &str, word: &str, choices: &[(&str, T)]) -> PyResult<T> {
@@ -43,7 +54,7 @@ pub fn ecc_simulate(
     seed: u64,
     threads: usize,
     soft: &str,
-) -> PyResult<Counts> {
+) -> PyResult<DecodedWords> {
     let simulation = Simulation {
         rber: rate(rber)?,
         errors: choice("errors", errors, &[("exact", Errors::Exact), ("independent", Errors::Independent)])?,
@@ -58,7 +69,14 @@ pub fn ecc_simulate(
     // A thread that has not a few words to decode is not worth its start.
     let threads = threads.min((last.saturating_sub(first) / 16) as usize);
     let counts = py.detach(|| simulation.run(&Code::default(), first, last, threads));
-    Ok((counts.words, counts.failures, counts.miscorrected, counts.by_iterations, counts.pruned, counts.all))
+    Ok(DecodedWords {
+        words: counts.words,
+        failures: counts.failures,
+        miscorrected: counts.miscorrected,
+        by_iterations: counts.by_iterations,
+        pruned: counts.pruned,
+        all: counts.all,
+    })
 }
 
 /// The expected syndrome weight at a raw bit error rate.

@@ -18,7 +18,7 @@ use ssd::run::{
     DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, Run, RunOptions, TraceOptions,
     open, parse, prepare, refused, result,
 };
-use ssd::stats::{Finding, SteadyState, die};
+use ssd::stats::{Finding, SteadyState, Trend, die};
 use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
@@ -40,10 +40,16 @@ fn window(word: &str) -> Result<(Time, Time), ConfigError> {
 
 /// The fingerprint of a trace's content, computed once for each state of a file: a sweep asks for it with every case.
 pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
-    type Known = HashMap<(PathBuf, u64, SystemTime), String>;
-    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    /// A state of a file.
+    #[derive(PartialEq, Eq, Hash)]
+    struct FileState {
+        path: PathBuf,
+        bytes: u64,
+        modified: SystemTime,
+    }
+    static KNOWN: LazyLock<Mutex<HashMap<FileState, String>>> = LazyLock::new(Mutex::default);
     let about = path.metadata()?;
-    let key = (path.canonicalize()?, about.len(), about.modified()?);
+    let key = FileState { path: path.canonicalize()?, bytes: about.len(), modified: about.modified()? };
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(hash) = known().get(&key) {
         return Ok(hash.clone());
@@ -145,10 +151,52 @@ impl RunState {
 /// Requests that are played before progress is told and a signal is looked for: some hundredths of a second.
 const EXPLAINED_AT_ONCE: u64 = 10_000;
 
-/// What a stretch went into, step, from, to, and what the die did.
-type Stretch = (&'static str, u16, u64, u64, Vec<(&'static str, u64)>);
-/// Number, op, bytes, arrival, finish, stages, and those of each part.
-type Explained = (u64, String, u64, u64, u64, Vec<Stretch>, Vec<Vec<Stretch>>);
+/// A stretch of a request's time.
+#[derive(IntoPyObject)]
+struct Stretch {
+    /// What it went into.
+    what: &'static str,
+    /// Senses of the page before.
+    step: u16,
+    from_ns: u64,
+    to_ns: u64,
+    /// Of a wait for a die, what that did (cause and ns).
+    die: Vec<(&'static str, u64)>,
+}
+
+/// A request, and where its time went.
+#[derive(IntoPyObject)]
+struct Explained {
+    request: u64,
+    op: String,
+    bytes: u64,
+    arrival_ns: u64,
+    finish_ns: u64,
+    stages: Vec<Stretch>,
+    /// Of a read, the stages of each of its pages that came from flash.
+    parts: Vec<Vec<Stretch>>,
+}
+
+/// What a run has shown that was played to be explained.
+#[derive(IntoPyObject)]
+struct ExplainedRun {
+    requests: Vec<Explained>,
+    /// The run's findings, as JSON.
+    findings: String,
+    /// A signal ended it before its workload.
+    interrupted: bool,
+}
+
+/// How far a run has come.
+#[derive(IntoPyObject)]
+struct Progress {
+    /// The share of the workload that has been played, where it can be known.
+    share: Option<f64>,
+    /// Requests.
+    submitted: u64,
+    /// Requests.
+    completed: u64,
+}
 
 impl Simulation {
     /// A run that has not begun.
@@ -184,35 +232,62 @@ pub(crate) fn request_log(output: &OutputOptions, config: &Config) -> PyResult<O
     Ok(log.map(|table| Box::new(table) as Box<dyn RequestLog>))
 }
 
-/// What is known at the end of a run: its result as JSON; statistics as (name, unit, description) lines; the time series as Parquet
-/// bytes; the request log as (rows, Parquet bytes; empty where it went to a file) or None; latency distributions of reads and
-/// writes.
-pub(crate) type FinishedRun<'py> = (
-    String,
-    Vec<(String, &'static str, String)>,
-    Bound<'py, PyBytes>,
-    Option<(u64, Bound<'py, PyBytes>)>,
-    [Vec<(u64, f64)>; 2],
-);
+/// A statistic of a result.
+#[derive(IntoPyObject)]
+pub(crate) struct Described {
+    name: String,
+    unit: &'static str,
+    about: String,
+}
+
+/// What is known at the end of a run.
+#[derive(IntoPyObject)]
+pub(crate) struct FinishedRun<'py> {
+    /// The result as JSON.
+    result: String,
+    /// Its statistics.
+    described: Vec<Described>,
+    /// The time series as Parquet bytes.
+    series: Bound<'py, PyBytes>,
+    /// The request log: rows, and Parquet bytes, which are empty where it went to a file.
+    requests: Option<(u64, Bound<'py, PyBytes>)>,
+    /// Latencies of reads and of writes \[ns], and the share of requests up to each.
+    distributions: [Vec<(u64, f64)>; 2],
+}
 
 /// What Python keeps of a run's outcome.
 pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
-    let described = outcome.report().0.into_iter().map(|s| (s.name, s.unit, s.description)).collect();
+    let described = outcome
+        .report()
+        .0
+        .into_iter()
+        .map(|s| Described { name: s.name, unit: s.unit, about: s.description })
+        .collect();
     let series = series_parquet(outcome.series.rows()).map_err(raise)?;
     let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
     let [reads, writes, ..] = outcome.measured.latencies.total();
     let distributions = [reads.distribution(), writes.distribution()];
-    Ok((
-        result.to_string(),
+    Ok(FinishedRun {
+        result: result.to_string(),
         described,
-        PyBytes::new(py, &series),
-        log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
+        series: PyBytes::new(py, &series),
+        requests: log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
         distributions,
-    ))
+    })
 }
 
-/// Mean requests/s and write amplification of rounds, their spread and slope.
-type Trend = (f64, f64, f64, f64);
+/// What rounds have in common.
+#[derive(IntoPyObject)]
+struct RoundsTrend {
+    /// Mean requests/s.
+    iops: f64,
+    /// Mean write amplification.
+    waf: f64,
+    /// The larger of their ranges, relative to the mean.
+    spread: f64,
+    /// The larger of their rises from the first round to the last, relative to the mean.
+    slope: f64,
+}
 
 #[pymethods]
 impl Simulation {
@@ -252,9 +327,8 @@ impl Simulation {
     }
 
     /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
-    /// `wanted`. Of each: number, op, bytes, arrival and finish [ns], and its stages: what, step, from, to [ns], and for waits
-    /// for a die what that did (cause and ns). Also gives the run's findings, as JSON, and whether a signal ended it before its
-    /// workload: what is given is then of the requests until there. `progress` is called with what [`Simulation::progress`] gives.
+    /// `wanted`. Where a signal ended it before its workload, what is given is of the requests until there. `progress` is called with
+    /// what [`Simulation::progress`] gives: share, submitted, completed.
     #[pyo3(signature = (slowest, wanted, progress=None))]
     fn explain(
         &self,
@@ -262,7 +336,7 @@ impl Simulation {
         slowest: usize,
         wanted: Vec<u64>,
         progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<Explained>, String, bool)> {
+    ) -> PyResult<ExplainedRun> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
@@ -286,7 +360,7 @@ impl Simulation {
                 let named = die::names().zip(spent).map(|(name, span)| (name, span.0));
                 named.filter(|(_, span)| *span > 0).collect()
             });
-            (stage.what, stage.step, stage.from.0, stage.to.0, spent)
+            Stretch { what: stage.what, step: stage.step, from_ns: stage.from.0, to_ns: stage.to.0, die: spent }
         };
         let explained = run.device().probe().explanations();
         let explained = explained
@@ -295,7 +369,15 @@ impl Simulation {
                 let op = format!("{:?}", of.op).to_lowercase();
                 let stages = |of: &Vec<Stage>| of.iter().map(stage).collect();
                 let parts = of.parts.iter().map(stages).collect();
-                (of.request, op, of.bytes, of.arrival.0, of.finish.0, stages(&of.stages), parts)
+                Explained {
+                    request: of.request,
+                    op,
+                    bytes: of.bytes,
+                    arrival_ns: of.arrival.0,
+                    finish_ns: of.finish.0,
+                    stages: stages(&of.stages),
+                    parts,
+                }
             })
             .collect();
         let (_, completed) = run.counts();
@@ -303,7 +385,7 @@ impl Simulation {
         let interruption = interrupted.then(|| findings::interrupted(completed));
         findings::add(&mut findings, self.findings.iter().cloned().chain(interruption));
         let findings = findings.iter().map(Finding::to_json).collect::<Value>().to_string();
-        Ok((explained, findings, interrupted))
+        Ok(ExplainedRun { requests: explained, findings, interrupted })
     }
 
     /// Plays the run and writes a timeline of what happened in some windows, `FROM:TO` each, or in all of it if there are none;
@@ -364,15 +446,15 @@ impl Simulation {
         })
     }
 
-    /// Share of the workload played, where it can be known; requests submitted; requests completed.
-    fn progress(&self) -> (Option<f64>, u64, u64) {
+    /// How far the run has come.
+    fn progress(&self) -> Progress {
         match &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
-            RunState::Ready(_) => (Some(0.0), 0, 0),
+            RunState::Ready(_) => Progress { share: Some(0.0), submitted: 0, completed: 0 },
             RunState::Running(run) => {
                 let (submitted, completed) = run.counts();
-                (run.progress(), submitted, completed)
+                Progress { share: run.progress(), submitted, completed }
             }
-            RunState::Finished => (Some(1.0), 0, 0),
+            RunState::Finished => Progress { share: Some(1.0), submitted: 0, completed: 0 },
         }
     }
 
@@ -391,12 +473,12 @@ impl Simulation {
         })
     }
 
-    /// How far the search for a steady state has come, where there is one: rounds; and once two have been run their mean requests/s
-    /// and write amplification, spread and slope.
-    fn rounds(&self) -> Option<(u64, Option<Trend>)> {
+    /// How far the search for a steady state has come, where there is one: rounds; and once two have been run, their trend.
+    fn rounds(&self) -> Option<(u64, Option<RoundsTrend>)> {
         let RunState::Running(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) else { return None };
         let SteadyState { rounds, trend, .. } = run.steady()?;
-        Some((rounds, trend.map(|of| (of.iops, of.waf, of.spread, of.slope))))
+        let told = |of: Trend| RoundsTrend { iops: of.iops, waf: of.waf, spread: of.spread, slope: of.slope };
+        Some((rounds, trend.map(told)))
     }
 
     /// Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on before the run.

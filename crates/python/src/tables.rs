@@ -1,57 +1,114 @@
-//! What there is to choose from, as plain Python lists.
+//! What there is to choose from, as Python lists of dictionaries.
 
 use pyo3::prelude::*;
 use ssd::config::Config;
-use ssd::run::{Declared, Kind, declared};
-use ssd::{presets, stats};
+use ssd::presets;
+use ssd::run::findings::{KINDS, Kind};
+use ssd::run::{Declared, Kind as OptionKind, declared};
+use ssd::stats::series::{self, Column};
 use units::section::Section;
+use workload::ListedFormat;
 
 use crate::error::refuse;
 
-/// A device preset: name, about, source, capacity [B], TOML text.
-type DeviceRow = (String, String, String, u64, String);
-/// A named scheme: name, about, its choices as (axis, choice).
-type SchemeRow = (&'static str, &'static str, Vec<(&'static str, &'static str)>);
+/// A device preset.
+#[derive(IntoPyObject)]
+pub struct DeviceRow {
+    name: String,
+    about: String,
+    /// Where its values come from.
+    source: String,
+    /// Logical capacity \[B].
+    capacity: u64,
+    /// TOML.
+    text: String,
+}
 
-/// The device presets: name, about, source, capacity [B], TOML text.
+/// A workload preset.
+#[derive(IntoPyObject)]
+pub struct WorkloadRow {
+    name: &'static str,
+    about: String,
+    /// TOML.
+    text: String,
+}
+
+/// A named scheme.
+#[derive(IntoPyObject)]
+pub struct SchemeRow {
+    name: &'static str,
+    about: &'static str,
+    /// As (axis, choice).
+    choices: Vec<(&'static str, &'static str)>,
+}
+
+/// A trace format.
+#[derive(IntoPyObject)]
+pub struct FormatRow {
+    name: &'static str,
+    title: &'static str,
+    /// What its lines hold.
+    layout: &'static str,
+}
+
+/// A configuration key.
+#[derive(IntoPyObject)]
+pub struct KeyRow {
+    section: String,
+    section_about: String,
+    key: String,
+    about: String,
+    accepts: String,
+    /// As TOML.
+    default: String,
+}
+
+/// The device presets.
 #[pyfunction]
 pub fn devices() -> PyResult<Vec<DeviceRow>> {
     presets::names()
         .map(|name| {
             let spec = presets::load(name).map_err(refuse)?;
             let capacity = spec.config.plan().map_err(refuse)?.capacity().0;
-            Ok((spec.name, spec.about, spec.source, capacity, spec.config.to_toml()))
+            let text = spec.config.to_toml();
+            Ok(DeviceRow { name: spec.name, about: spec.about, source: spec.source, capacity, text })
         })
         .collect()
 }
 
-/// The workload presets: name, about, TOML text.
+/// The workload presets.
 #[pyfunction]
-pub fn workloads() -> PyResult<Vec<(&'static str, String, String)>> {
+pub fn workloads() -> PyResult<Vec<WorkloadRow>> {
     workload::presets::names()
         .map(|name| {
             let workload = workload::presets::get(name, &[]).map_err(refuse)?;
             let text = workload.to_toml();
-            Ok((name, workload.about, text))
+            Ok(WorkloadRow { name, about: workload.about, text })
         })
         .collect()
 }
 
-/// The named schemes: name, about, choices by axis.
+/// The named schemes.
 #[pyfunction]
 pub fn schemes() -> Vec<SchemeRow> {
-    ::schemes::presets::ALL.iter().map(|scheme| (scheme.name, scheme.about, scheme.choices.to_vec())).collect()
+    let row = |scheme: &::schemes::presets::Scheme| SchemeRow {
+        name: scheme.name,
+        about: scheme.about,
+        choices: scheme.choices.to_vec(),
+    };
+    ::schemes::presets::ALL.iter().map(row).collect()
 }
 
-/// The trace formats: name, title, layout of a line.
+/// The trace formats.
 #[pyfunction]
-pub fn formats() -> Vec<(&'static str, &'static str, &'static str)> {
-    workload::Format::list().collect()
+pub fn formats() -> Vec<FormatRow> {
+    let row = |ListedFormat { name, title, layout }: ListedFormat| FormatRow { name, title, layout };
+    workload::Format::list().map(row).collect()
 }
 
-/// Every configuration key: section, section's meaning, key, meaning, what it accepts, default.
+/// Every configuration key.
 #[pyfunction]
-pub fn schema() -> Vec<(String, String, String, String, String, String)> {
+pub fn schema() -> Vec<KeyRow> {
     let config = Config::default();
     let generator = workload::Generator::default();
     let mut sections: Vec<&dyn Section> = config.sections().to_vec();
@@ -60,53 +117,79 @@ pub fn schema() -> Vec<(String, String, String, String, String, String)> {
     for section in sections {
         for key in section.keys() {
             let default = section.get(key.name).map(|value| value.to_string()).unwrap_or_default();
-            rows.push((
-                section.name().into(),
-                section.doc().into(),
-                key.name.into(),
-                key.doc.into(),
-                key.expects,
+            rows.push(KeyRow {
+                section: section.name().into(),
+                section_about: section.doc().into(),
+                key: key.name.into(),
+                about: key.doc.into(),
+                accepts: key.expects,
                 default,
-            ));
+            });
         }
     }
     rows
 }
 
-/// A kind of finding: id, meaning, threshold, its reason, whether comparisons leave such results out.
-type WarningRow = (&'static str, &'static str, String, &'static str, bool);
-
-/// The kinds of findings, the gravest first: id, meaning, threshold, its reason, whether comparisons leave such results out.
-#[pyfunction]
-pub fn warnings() -> Vec<WarningRow> {
-    ssd::run::findings::KINDS
-        .iter()
-        .map(|kind| (kind.id, kind.meaning, (kind.when)(), kind.why, kind.excludes))
-        .collect()
+/// A kind of finding.
+#[derive(IntoPyObject)]
+pub struct WarningRow {
+    id: &'static str,
+    meaning: &'static str,
+    /// Its threshold.
+    when: String,
+    /// The threshold's reason.
+    why: &'static str,
+    /// Comparisons leave such results out.
+    excludes: bool,
 }
 
-/// The columns of the request log and of the time series: name, unit, meaning.
-type Columns = Vec<(&'static str, &'static str, &'static str)>;
+/// The kinds of findings, the gravest first.
+#[pyfunction]
+pub fn warnings() -> Vec<WarningRow> {
+    let row = |kind: &Kind| WarningRow {
+        id: kind.id,
+        meaning: kind.meaning,
+        when: (kind.when)(),
+        why: kind.why,
+        excludes: kind.excludes,
+    };
+    KINDS.iter().map(row).collect()
+}
+
+/// A column of a table.
+#[derive(IntoPyObject)]
+pub struct ColumnRow {
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+}
 
 /// The columns of the request log, and those of the time series.
 #[pyfunction]
-pub fn columns() -> (Columns, Columns) {
-    (logs::REQUEST_COLUMNS.to_vec(), stats::series::COLUMNS.to_vec())
+pub fn columns() -> (Vec<ColumnRow>, Vec<ColumnRow>) {
+    let row = |Column { name, unit, about }: Column| ColumnRow { name, unit, about };
+    (logs::REQUEST_COLUMNS.map(row).into(), series::COLUMNS.map(row).into())
 }
 
-/// An option of a run: name, what it takes, its least number, name on the command line, what stands for its value there, what it
-/// means, the same for the command line (None where that is the same), its default, and whether it says what a run writes.
-type OptionRow = (
-    &'static str,
-    &'static str,
-    u64,
-    Option<&'static str>,
-    &'static str,
-    &'static str,
-    Option<&'static str>,
-    Option<Fallback>,
-    bool,
-);
+/// An option of a run.
+#[derive(IntoPyObject)]
+pub struct OptionRow {
+    name: &'static str,
+    /// What it takes.
+    kind: &'static str,
+    /// The least number that it takes.
+    least: u64,
+    /// Its name on the command line, where that is another.
+    flag: Option<&'static str>,
+    /// What stands for its value there.
+    metavar: &'static str,
+    about: &'static str,
+    /// What it means on the command line; None where that is the same.
+    help: Option<&'static str>,
+    default: Option<Fallback>,
+    /// It says what a run writes.
+    is_output: bool,
+}
 
 /// A default: a number or a word.
 #[derive(IntoPyObject)]
@@ -120,19 +203,19 @@ pub enum Fallback {
 pub fn run_options() -> Vec<OptionRow> {
     let row = |option: Declared| {
         let (kind, least, number) = match option.kind {
-            Kind::Text => ("text", 0, None),
-            Kind::Path => ("path", 0, None),
-            Kind::Workload => ("workload", 0, None),
-            Kind::Number(least, default) => ("number", least, default),
-            Kind::Flag => ("flag", 0, None),
-            Kind::Age => ("age", 0, None),
-            Kind::Settings => ("settings", 0, None),
-            Kind::Precondition => ("precondition", 0, None),
-            Kind::Policies => ("policies", 0, None),
+            OptionKind::Text => ("text", 0, None),
+            OptionKind::Path => ("path", 0, None),
+            OptionKind::Workload => ("workload", 0, None),
+            OptionKind::Number(least, default) => ("number", least, default),
+            OptionKind::Flag => ("flag", 0, None),
+            OptionKind::Age => ("age", 0, None),
+            OptionKind::Settings => ("settings", 0, None),
+            OptionKind::Precondition => ("precondition", 0, None),
+            OptionKind::Policies => ("policies", 0, None),
         };
         let default = number.map(Fallback::Number).or(option.default.map(Fallback::Word));
         let Declared { name, flag, metavar, about, help, is_output, .. } = option;
-        (name, kind, least, flag, metavar, about, help, default, is_output)
+        OptionRow { name, kind, least, flag, metavar, about, help, default, is_output }
     };
     declared().into_iter().map(row).collect()
 }

@@ -18,8 +18,18 @@ use crate::error::{raise, refuse};
 /// Counts of a conversion: requests written, then what was left out or changed, by name.
 type Counts = Vec<(&'static str, u64)>;
 
+/// What came of a conversion.
+#[derive(IntoPyObject)]
+pub struct Converted<'py> {
+    /// What was written, where it went to no file.
+    data: Bound<'py, PyBytes>,
+    counts: Counts,
+    /// How the traces were read.
+    notes: Vec<String>,
+}
+
 /// Reads traces, merged by time and cut to the given bounds, and writes them: to text in format `to`, or as Parquet where
-/// `to` is None, in a file or, without `out`, as the bytes that are returned. Also returns counts and notes.
+/// `to` is None, in a file or, without `out`, as the bytes that are returned.
 #[pyfunction]
 #[pyo3(signature = (paths, out, to, *, format = None, skip_bad_lines = 0, sort_window = None, from_ = None, until = None, requests = None, device = None, range = None))]
 pub fn convert<'py>(
@@ -35,7 +45,7 @@ pub fn convert<'py>(
     requests: Option<u64>,
     device: Option<u16>,
     range: Option<(&str, &str)>,
-) -> PyResult<(Bound<'py, PyBytes>, Counts, Vec<String>)> {
+) -> PyResult<Converted<'py>> {
     let format = format.map(Format::parse).transpose().map_err(refuse)?;
     let reading =
         ReadOptions { skip_bad_lines, sort_window: sort_window.unwrap_or(ReadOptions::default().sort_window) };
@@ -58,7 +68,7 @@ pub fn convert<'py>(
         cut.range = Some(bounds);
     }
     let (bytes, counts) = py.detach(|| write(cut, out, target)).map_err(raise)?;
-    Ok((PyBytes::new(py, &bytes), counts, notes))
+    Ok(Converted { data: PyBytes::new(py, &bytes), counts, notes })
 }
 
 /// What a trace is read as: format and units with what else fits, and what looks wrong.

@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p ssd --example stationary -- PRESET REQUESTS WINDOWS SEEDS DEPTH [section.key=value ...]`
 //!
-//! For each seed one closed loop of `WINDOWS` windows of `REQUESTS` requests each. A row a window: write amplification, requests a second,
-//! mean latency and 99th percentile, each with its ratio to the second half of the windows, which stands for the long run, as the mean
-//! of the seeds; then free blocks a plane. As in a run, what is played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
+//! For each seed one closed loop of that depth, or with a depth of 0 arrivals at the generator's times, in `WINDOWS` windows of
+//! `REQUESTS` requests each. A row a window: write amplification, requests a second, mean latency and 99th percentile, each with its ratio to
+//! the second half of the windows, which stands for the long run, as the mean of the seeds; then free blocks a plane. As in a run, what is
+//! played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
 
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device};
@@ -49,7 +50,7 @@ fn main() {
 }
 
 /// The drive as a run with that load begins; without its warm-up where the environment has COLD.
-fn start(config: &Config, load: &Workload, seed: u64) -> Device {
+fn start(config: &Config, load: &Workload, seed: u64, depth: u64) -> Device {
     let capacity = config.plan().expect("a possible device").capacity();
     let began = std::time::Instant::now();
     let source = load.source(capacity, seed).expect("a source");
@@ -60,8 +61,8 @@ fn start(config: &Config, load: &Workload, seed: u64) -> Device {
             Box::new(Generated { source, leads: false, past: Some(Box::new(past)) })
         }
     };
-    // The loop below is closed.
-    let options = RunOptions { seed, replay: Replay::Closed(1), ..RunOptions::default() };
+    let replay = if depth == 0 { Replay::Timed(1.0) } else { Replay::Closed(depth as u32) };
+    let options = RunOptions { seed, replay, ..RunOptions::default() };
     let mut run = Run::new(config, source, options, None).expect("a possible run");
     let mut warmed = (0, 0.0);
     while let Some(so_far) = run.warms() {
@@ -85,7 +86,7 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
     ["age.precondition=closed-form"].iter().chain(&device).for_each(|word| config.set(word).expect("a valid setting"));
     let endless = [&["workload.rw=randwrite", "workload.requests=1000000000"], generator.as_slice()].concat();
     let generator = workload::presets::get("default", &endless).expect("a generator");
-    let mut drive = start(&config, &generator, seed);
+    let mut drive = start(&config, &generator, seed, depth);
     let mut source = generator.source(drive.capacity(), seed).expect("a source");
     let mut batch: Vec<Request> = Vec::new();
     let mut rows = Vec::new();
@@ -94,13 +95,15 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
     // As a run does, the load is played until the buffer fills no further.
     let (mut settled, mut most, mut before_stretch) = (false, 0, None);
     while rows.len() < windows as usize {
-        while drive.outstanding().0 < depth {
+        while if depth == 0 { drive.pending_arrivals() < 32 } else { drive.outstanding().0 < depth } {
             if batch.is_empty() {
                 source.fill(&mut batch, 256).expect("requests");
                 batch.reverse();
             }
             let mut request = batch.pop().expect("an endless source");
-            request.time = drive.now();
+            if depth > 0 {
+                request.time = drive.now();
+            }
             drive.submit(request).expect("a possible request");
         }
         drive.advance_to_completion(Time::NEVER).expect("a drive that goes on");

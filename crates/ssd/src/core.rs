@@ -203,12 +203,6 @@ impl Marks {
     pub fn bus(&mut self, channel: ChannelId) {
         (self.set, self.bus) = (self.set | Marks::BUS, channel);
     }
-
-    /// Whether any of some is marked.
-    #[inline]
-    pub fn any(&self, of: u8) -> bool {
-        self.set & of != 0
-    }
 }
 
 /// Whether the drive gets on, and how its life ends.

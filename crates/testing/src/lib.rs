@@ -36,7 +36,7 @@ pub fn cases(whole: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..default }
 }
 
-/// What happens on the die: kind, and two times [ns].
+/// What happens on the die: kind, and two times \[ns].
 pub type Entry = (&'static str, u64, u64);
 
 /// Keeps what happens on the dies; an erase's planes come before it.
@@ -388,7 +388,7 @@ fn ops() -> impl Strategy<Value = Op> {
     prop_oneof![10 => Just(Op::Read), 10 => Just(Op::Write), 2 => Just(Op::Trim), 1 => Just(Op::Flush)]
 }
 
-/// Gap to the request before [ns], what is asked, 512-B sector, sectors.
+/// Gap to the request before \[ns], what is asked, 512-B sector, sectors.
 pub type Load = Vec<(u64, Op, u64, u64)>;
 
 /// Requests on few pages, so that they meet.

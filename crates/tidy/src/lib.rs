@@ -623,3 +623,63 @@ pub fn members_of(text: &str, value: &str) -> BTreeSet<String> {
     }
     found
 }
+
+/// Items whose types have a tuple of three or more: functions (their signatures), fields, type aliases, constants. Each by its name.
+pub fn wide_tuples(text: &str) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let mut found = BTreeSet::new();
+    for at in 0..tokens.len() {
+        let ends: &[&str] = match word(at) {
+            "fn" | "struct" | "enum" => &["{", ";"],
+            "type" => &[";"],
+            "const" | "static" if word(at + 2) == ":" && !(at > 0 && ["<", ","].contains(&word(at - 1))) => &["=", ";"],
+            _ => continue,
+        };
+        if !word(at + 1).starts_with(is_word) {
+            continue;
+        }
+        let mut end = at + 1;
+        while end < tokens.len() && !ends.contains(&word(end)) {
+            end = if ["(", "["].contains(&word(end)) { behind_bracket(&tokens, end) } else { end + 1 };
+        }
+        if ["struct", "enum"].contains(&word(at)) && word(end) == "{" {
+            end = behind_bracket(&tokens, end);
+        }
+        let wide = |open: &usize| {
+            is_tuple(&tokens, *open) && members(&tokens[*open + 1..behind_bracket(&tokens, *open) - 1]) > 2
+        };
+        if (at + 1..end.min(tokens.len())).any(|open| wide(&open)) {
+            found.insert(word(at + 1).to_owned());
+        }
+    }
+    found
+}
+
+/// Whether the bracket at `open` begins a tuple: it stands behind no name, as that of parameters does, nor behind generics.
+fn is_tuple(tokens: &[Token], open: usize) -> bool {
+    let before = tokens[open - 1].text.as_str();
+    let named = before.starts_with(is_word) && !["mut", "dyn", "const", "impl", "as", "where"].contains(&before);
+    let generics = before == ">" && tokens[open - 2].text != "-";
+    tokens[open].text == "(" && !named && !generics && before != "!"
+}
+
+/// Members of a list that commas separate.
+fn members(tokens: &[Token]) -> usize {
+    let (mut count, mut at, mut depth, mut is_open) = (0, 0, 0i32, false);
+    while at < tokens.len() {
+        let next = match tokens[at].text.as_str() {
+            "(" | "[" | "{" => behind_bracket(tokens, at),
+            _ => at + 1,
+        };
+        match tokens[at].text.as_str() {
+            "<" => depth += 1,
+            ">" if tokens[at - 1].text != "-" => depth -= 1,
+            "," if depth == 0 => (count, is_open) = (count + usize::from(is_open), false),
+            _ => {}
+        }
+        is_open |= tokens[at].text != ",";
+        at = next;
+    }
+    count + usize::from(is_open)
+}

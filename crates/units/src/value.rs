@@ -342,6 +342,17 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// One of the values that [`choices`](crate::choices) declares.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<T: 'static> {
+    /// The value.
+    pub value: T,
+    /// Its word in configuration, without its number.
+    pub word: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
 /// Declares an enum whose variants are words in configuration, each with its one-line meaning. A variant may carry a number,
 /// with its default and its bounds: `Few(u32 = 10 in 1..=64) = "few"` is written `few`, or `few:3`.
 #[macro_export]
@@ -355,9 +366,12 @@ macro_rules! choices {
 
         #[allow(dead_code)] // A private enum need not list its choices.
         impl $name {
-            /// Every choice, its number the default: its word in configuration and what it means.
-            pub const ALL: &'static [($name, &'static str, &'static str)] =
-                &[$(($name::$variant $(($default))?, $word, concat!($($doc, " "),+)),)+];
+            /// Every choice, its number the default.
+            pub const ALL: &'static [$crate::value::Choice<$name>] = &[$($crate::value::Choice {
+                value: $name::$variant $(($default))?,
+                word: $word,
+                about: concat!($($doc, " "),+),
+            },)+];
 
             /// The choice's word in configuration, without its number.
             pub fn word(self) -> &'static str {
@@ -466,7 +480,7 @@ mod tests {
             }
         }
         assert_eq!(Taste::expects(), "one of \"plain\", \"sweet\" or \"sweet:N\" (N from 1 to 9)");
-        assert_eq!(Taste::ALL[1].1, "sweet");
+        assert_eq!(Taste::ALL[1].word, "sweet");
     }
 
     #[test]

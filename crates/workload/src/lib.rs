@@ -16,7 +16,7 @@ mod trace;
 mod volumes;
 
 pub use error::TraceError;
-pub use formats::Format;
+pub use formats::{Format, ListedFormat};
 pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PastOfGenerator, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};

@@ -13,12 +13,24 @@ use crate::generator::Workload;
 
 macro_rules! preset {
     ($name:literal $(, $twin:literal)*) => {
-        ($name, include_str!(concat!("../../../presets/workloads/", $name, ".toml")), &[$(concat!($name, "/", $twin)),*])
+        Preset {
+            name: $name,
+            text: include_str!(concat!("../../../presets/workloads/", $name, ".toml")),
+            twins: &[$(concat!($name, "/", $twin)),*],
+        }
     };
 }
 
-/// Every file, in the order in which they are listed: its name, its text, and its twins' full names.
-const ALL: &[(&str, &str, &[&str])] = &[
+/// A file of `presets/workloads/`.
+struct Preset {
+    name: &'static str,
+    text: &'static str,
+    /// The full names of its twins.
+    twins: &'static [&'static str],
+}
+
+/// Every file, in the order in which they are listed.
+const ALL: &[Preset] = &[
     preset!("default"),
     preset!("random-read-8k"),
     preset!("mixed-90-10-16k"),
@@ -52,16 +64,19 @@ const ALL: &[(&str, &str, &[&str])] = &[
 
 /// The presets' names.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().flat_map(|(name, _, twins)| if twins.is_empty() { std::slice::from_ref(name) } else { *twins }).copied()
+    let names = |preset: &'static Preset| {
+        if preset.twins.is_empty() { std::slice::from_ref(&preset.name) } else { preset.twins }
+    };
+    ALL.iter().flat_map(names).copied()
 }
 
 /// The workload called `name`, with further settings (see [`Workload::read`]).
 pub fn get(name: &str, words: &[&str]) -> Result<Workload, ConfigError> {
-    let found = ALL.iter().find_map(|(file, text, twins)| match twins {
-        [] => (*file == name).then_some((file, text, None)),
-        _ => twins.contains(&name).then(|| (file, text, Some(&name[file.len() + 1..]))),
+    let found = ALL.iter().find_map(|preset| match preset.twins {
+        [] => (preset.name == name).then_some((preset, None)),
+        twins => twins.contains(&name).then(|| (preset, Some(&name[preset.name.len() + 1..]))),
     });
-    let Some((file, text, twin)) = found else {
+    let Some((Preset { name: file, text, .. }, twin)) = found else {
         let remedy = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the workloads are {}", names().collect::<Vec<_>>().join(", ")),
@@ -125,7 +140,7 @@ mod tests {
     fn every_file_and_every_twin_is_listed() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../presets/workloads");
         assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());
-        for (file, text, listed) in ALL {
+        for Preset { name: file, text, twins: listed } in ALL {
             let twins = Document::parse(text, file).unwrap().parts("twin").unwrap();
             let full: Vec<String> = twins.iter().map(|twin| format!("{file}/{twin}")).collect();
             assert_eq!(full, *listed, "{file}");

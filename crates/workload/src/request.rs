@@ -96,11 +96,11 @@ pub trait Source: Send {
 
 /// A load that has gone on before a run begins, on a device of some capacity.
 pub trait Past {
-    /// Its requests.
+    /// Its requests; without `reads` perhaps only those that write or trim.
     ///
     /// # Errors
     /// A parameter of the load cannot be met.
-    fn source(&self) -> Result<Box<dyn Source>, ConfigError>;
+    fn source(&self, reads: bool) -> Result<Box<dyn Source>, ConfigError>;
 
     /// The addresses that it writes, in order and apart from one another.
     fn written(&self) -> Vec<Range<u64>>;

@@ -367,7 +367,7 @@ fn unknown_records(input: &Input) -> TraceError {
 }
 
 fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
-    let list: Vec<String> = Format::list().map(|(name, title, _)| format!("{name} ({title})")).collect();
+    let list: Vec<String> = Format::list().map(|format| format!("{} ({})", format.name, format.title)).collect();
     let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
     let choose = format!("choose the format with --format: {}", list.join(", "));
     let remedy = match first[at].contains(&b',') {

@@ -18,6 +18,8 @@ from ssdlab.common.machine import cpus
 if TYPE_CHECKING:
     import polars
 
+    from ssdlab._core import Constant
+
 Progress = Callable[[float], None]
 
 PEC = (0, 1000, 2000)
@@ -132,9 +134,9 @@ def rpt(chip: Chip) -> polars.DataFrame:
     import polars
 
     rows = []
-    for p, m, cut in chip.rpt():
-        at, cuts = (p / 1e3, m, 85.0), (cut, 0.0, 0.0)
-        rows.append((p, m, cut, chip.m_err(at, cuts), chip.failing(at, cuts)))
+    for of in chip.rpt():
+        at, cuts = (of["pec"] / 1e3, of["months"], 85.0), (of["cut"], 0.0, 0.0)
+        rows.append((of["pec"], of["months"], of["cut"], chip.m_err(at, cuts), chip.failing(at, cuts)))
     return polars.DataFrame(rows, schema=["pec", "months", "cut", "m_err", "failing"], orient="row")
 
 
@@ -166,7 +168,12 @@ def sentinel(
 
 def constant(chip: Chip, section: str, key: str) -> float:
     """A number among the chip's constants."""
-    return next(float(value) for part, name, value, _, _ in chip.constants if (part, name) == (section, key))
+    return float(constant_of(chip, section, key)["value"])
+
+
+def constant_of(chip: Chip, section: str, key: str) -> Constant:
+    """One of the chip's constants, with its source."""
+    return next(of for of in chip.constants if (of["section"], of["key"]) == (section, key))
 
 
 LIFE_PEC = (0, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000, 5500, 6000)
@@ -193,9 +200,9 @@ def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
     most = grains_of(chip) * loops_of(chip)
     rows = []
     for p, blocks in zip(pec, chip.erase_lives(list(pec)), strict=True):
-        for needed, _, rber in blocks:
-            grains = min(chip.least_grains(needed), most)
-            rows.append((p, grains, chip.loops_for(grains), rber))
+        for block in blocks:
+            grains = min(chip.least_grains(block["needed"]), most)
+            rows.append((p, grains, chip.loops_for(grains), block["rber"]))
     frame = polars.DataFrame(rows, schema=["pec", "grains", "loops", "rber"], orient="row")
     return (
         frame.group_by("pec", "grains", "loops")
@@ -232,12 +239,13 @@ def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
 
     rows = []
     for blocks in chip.erase_lives(list(pec)):
-        for needed, _, rber in blocks:
+        for block in blocks:
+            needed = block["needed"]
             loops, done, found = before_the_last_pulse(chip, needed)
             if loops <= loops_of(chip) and found > 0:
                 index = chip.fail_range(found)
                 beyond = EPT_RANGES if index is None else index
-                rows.append((loops, beyond, chip.least_grains(needed) - done, rber))
+                rows.append((loops, beyond, chip.least_grains(needed) - done, block["rber"]))
     frame = polars.DataFrame(
         rows,
         schema={"loops": polars.Int64, "range": polars.Int64, "grains": polars.Int64, "rber": polars.Float64},
@@ -258,7 +266,8 @@ def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
 
     if requirement is None:
         requirement = constant(chip, "erasing", "requirement")
-    rows = [(loops, index, chip.grain_ms * t1, chip.grain_ms * t2) for loops, index, t1, t2 in chip.ept(requirement)]
+    grain = chip.grain_ms
+    rows = [(of["loops"], of["range"], grain * of["safe"], grain * of["spared"]) for of in chip.ept(requirement)]
     return polars.DataFrame(rows, schema=["loops", "range", "t1_ms", "t2_ms"], orient="row")
 
 
@@ -290,7 +299,7 @@ def life(chip: Chip, *, pec: Sequence[int] = tuple(range(0, 6001, 100))) -> pola
     import polars
 
     rows = [
-        (p, sum(rber for *_, rber in blocks) / len(blocks), max(rber for *_, rber in blocks))
+        (p, sum(block["rber"] for block in blocks) / len(blocks), max(block["rber"] for block in blocks))
         for p, blocks in zip(pec, chip.erase_lives(list(pec)), strict=True)
     ]
     return polars.DataFrame(rows, schema=["pec", "m_rber", "m_rber_max"], orient="row")

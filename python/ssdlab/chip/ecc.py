@@ -135,12 +135,10 @@ def simulate(
                 progress(f"RBER {rate:g}", (index + counts[0] / words) / len(asked))
             first = counts[0]
             last = min(words, first - first % BATCH + BATCH)
-            done, failed, wrong, iterations, pruned, _ = ecc_simulate(
-                rate, first, last, errors, schedule, seed, threads or cpus(), soft
-            )
-            above = pruned[threshold + 1 :]
+            done = ecc_simulate(rate, first, last, errors, schedule, seed, threads or cpus(), soft)
+            above = done["pruned"][threshold + 1 :]
             predicted = (sum(map(sum, above)), sum(lost for _, lost in above))
-            found = (done, failed, wrong, *predicted, *iterations)
+            found = (done["words"], done["failures"], done["miscorrected"], *predicted, *done["by_iterations"])
             counts = points[rate] = [a + b for a, b in zip(counts, found, strict=True)]
             if out is not None:
                 _keep(out, _frame(points, settings))
@@ -167,8 +165,8 @@ def weights(
         if progress is not None:
             progress(f"RBER {rber:g}", first / words)
         last = min(words, first + BATCH)
-        *_, of_pruned, of_all = ecc_simulate(rber, first, last, errors, schedule, seed, threads or cpus())
-        for weight, (decoded, failed) in enumerate(of_pruned if pruned else of_all):
+        done = ecc_simulate(rber, first, last, errors, schedule, seed, threads or cpus())
+        for weight, (decoded, failed) in enumerate(done["pruned"] if pruned else done["all"]):
             if decoded or failed:
                 before = sums.get(weight, (0, 0))
                 sums[weight] = (before[0] + decoded + failed, before[1] + failed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import Chip, InputError
-from ssdlab.chip.characterize import constant
+from ssdlab.chip.characterize import constant, constant_of
 
 if TYPE_CHECKING:
     import polars
@@ -24,7 +24,7 @@ class EraseScheme(NamedTuple):
 
 SCHEMES = {
     name: EraseScheme(**choices)
-    for name, choices in ((name, dict(chosen)) for name, _, chosen in _core.schemes())
+    for name, choices in ((of["name"], dict(of["choices"])) for of in _core.schemes())
     if choices.keys() == set(EraseScheme._fields)
 }
 """The named schemes that say how blocks are erased; ``ispe`` is electronics25's Baseline."""
@@ -64,14 +64,16 @@ def cycle(
         if name not in SCHEMES:
             raise InputError(f"there is no erase scheme {name!r}\n  help: the schemes are {', '.join(SCHEMES)}")
         found = chip.lifetime(*SCHEMES[name], mispredictions, requirement, step, last)
-        rows += [(name, pec, *rest, time / 1e6, failed) for pec, *rest, time, failed in found]
+        for of in found:
+            errors, erases = (of["mean"], of["most"]), (of["loops"], of["within_two"], of["time_ns"] / 1e6)
+            rows.append((name, of["pec"], *errors, *erases, of["failed"]))
     columns = ["scheme", "pec", "m_rber", "m_rber_max", "loops", "within_two", "erase_ms", "failed"]
     return polars.DataFrame(rows, schema=columns, orient="row")
 
 
 def doubt(chip: Chip) -> str | None:
     """What a chip's lives rest on, where they were not fitted to measured ones: the source of its erase model."""
-    source = next(text for part, name, _, _, text in chip.constants if (part, name) == ("erasing", "knots_wear"))
+    source = constant_of(chip, "erasing", "knots_wear")["source"]
     return None if source.startswith("fitted") else source
 
 

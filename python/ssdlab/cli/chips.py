@@ -87,7 +87,9 @@ def characterize(
         raise click.UsageError(f"no table is called {unknown[0]}: there are {', '.join(module.TABLES)}")
     found = module.load(chip, chips=chips, blocks=blocks, seed=seed)
     if constants:
-        rows: list[tuple[str, ...]] = [(f"{part}.{key}", value, why) for part, key, value, _, why in found.constants]
+        rows: list[tuple[str, ...]] = [
+            (f"{of['section']}.{of['key']}", of["value"], of["source"]) for of in found.constants
+        ]
         show([Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
         return
     folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])

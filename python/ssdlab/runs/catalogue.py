@@ -25,17 +25,25 @@ class Preset(NamedTuple):
 def presets() -> list[Preset]:
     """Everything that can be chosen by name: devices, workloads, schemes, trace formats."""
     found = [
-        Preset("device", name, about, _toml_head(about=about, source=source) + text, source, capacity)
-        for name, about, source, capacity, text in _core.devices()
+        Preset(
+            "device",
+            of["name"],
+            of["about"],
+            _toml_head(about=of["about"], source=of["source"]) + of["text"],
+            of["source"],
+            of["capacity"],
+        )
+        for of in _core.devices()
     ]
     found += [
-        Preset("workload", name, about, _toml_head(about=about) + text) for name, about, text in _core.workloads()
+        Preset("workload", of["name"], of["about"], _toml_head(about=of["about"]) + of["text"])
+        for of in _core.workloads()
     ]
     found += [
-        Preset("scheme", name, about, ",".join(f"{axis}={choice}" for axis, choice in choices))
-        for name, about, choices in _core.schemes()
+        Preset("scheme", of["name"], of["about"], ",".join(f"{axis}={choice}" for axis, choice in of["choices"]))
+        for of in _core.schemes()
     ]
-    found += [Preset("format", name, about, text) for name, about, text in _core.formats()]
+    found += [Preset("format", of["name"], of["title"], of["layout"]) for of in _core.formats()]
     return found
 
 
@@ -59,4 +67,4 @@ class Key(NamedTuple):
 
 def schema() -> list[Key]:
     """Every configuration key: section, meaning, what it accepts, and its default as TOML."""
-    return [Key(*row) for row in _core.schema()]
+    return [Key(**row) for row in _core.schema()]

@@ -132,11 +132,11 @@ class Device:
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""
         with _Refusing():
-            return [Completion(*done) for done in self._core.advance(time_ns)]
+            return [Completion(**done) for done in self._core.advance(time_ns)]
 
     def advance_to_completion(self) -> list[Completion]:
         """Plays until something completes; returns what did, nothing where nothing was left to do."""
-        return [Completion(*done) for done in self._core.advance_to_completion()]
+        return [Completion(**done) for done in self._core.advance_to_completion()]
 
     def flush(self) -> None:
         """Writes everything buffered to flash and plays until all is idle."""
@@ -159,7 +159,7 @@ class Device:
         """The conditions of the flash page behind a byte address; None where it was never written."""
         with _Refusing():
             found = self._core.conditions(offset)
-        return None if found is None else Conditions(*found)
+        return None if found is None else Conditions(**found)
 
     @property
     def now(self) -> int:

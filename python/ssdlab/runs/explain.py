@@ -10,7 +10,7 @@ from ssdlab.runs.findings import Finding, of_data
 if TYPE_CHECKING:
     import polars
 
-    from ssdlab._core import Simulation
+    from ssdlab._core import Simulation, Stretch
     from ssdlab.common.tables import Table
     from ssdlab.runs.options import Options
 
@@ -124,17 +124,28 @@ def explain_played(
     """The same of a run that has been opened."""
     import json
 
-    found, warnings, interrupted = simulation.explain(slowest, list(requests), progress)
+    found = simulation.explain(slowest, list(requests), progress)
 
-    def of(stages: Iterable[tuple[str, int, int, int, list[tuple[str, int]]]]) -> tuple[Stage, ...]:
-        return tuple(Stage(what, step, begin, end, dict(die)) for what, step, begin, end, die in stages)
+    def stage(of: Stretch) -> Stage:
+        return Stage(of["what"], of["step"], of["from_ns"], of["to_ns"], dict(of["die"]))
+
+    def stages(stretches: Iterable[Stretch]) -> tuple[Stage, ...]:
+        return tuple(map(stage, stretches))
 
     explanations = [
-        Explanation(number, op, size, arrival, finish, of(stages), tuple(map(of, parts)))
-        for number, op, size, arrival, finish, stages, parts in found
+        Explanation(
+            of["request"],
+            of["op"],
+            of["bytes"],
+            of["arrival_ns"],
+            of["finish_ns"],
+            stages(of["stages"]),
+            tuple(map(stages, of["parts"])),
+        )
+        for of in found["requests"]
     ]
-    explained = Explained(explanations, of_data({"warnings": json.loads(warnings)}))
-    if interrupted:
+    explained = Explained(explanations, of_data({"warnings": json.loads(found["findings"])}))
+    if found["interrupted"]:
         from ssdlab.runs.kept import Interrupted, Kept
 
         error = Interrupted(Kept(int(explained.warnings[0].numbers["requests"])))

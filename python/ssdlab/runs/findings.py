@@ -48,7 +48,7 @@ def kinds() -> tuple[Kind, ...]:
     """The kinds of findings, the gravest first."""
     from ssdlab._core import warnings
 
-    return tuple(Kind(*row) for row in warnings())
+    return tuple(Kind(**row) for row in warnings())
 
 
 @cache

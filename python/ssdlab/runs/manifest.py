@@ -45,8 +45,9 @@ def _defaults() -> dict[str, dict[str, Any]]:
     from ssdlab import _core
 
     found: dict[str, dict[str, Any]] = {"": {name: option.default for name, option in OPTIONS.items()}}
-    for section, _, key, _, _, default in _core.schema():
-        found.setdefault(section, {})[key] = tomllib.loads(f"value = {default}")["value"]
+    for key in _core.schema():
+        default = tomllib.loads(f"value = {key['default']}")["value"]
+        found.setdefault(key["section"], {})[key["key"]] = default
     return found
 
 
@@ -89,10 +90,10 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     from ssdlab import _core
 
     found = {}
-    if options.device not in {row[0] for row in _core.devices()}:
+    if options.device not in {of["name"] for of in _core.devices()}:
         found["device"] = options.device
     parts = manifest["workload"].get("traces", [manifest["workload"]])
-    if options.workload not in {row[0] for row in _core.workloads()}:
+    if options.workload not in {of["name"] for of in _core.workloads()}:
         found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
@@ -138,6 +139,6 @@ def base_of(path: str) -> str | None:
             base = tomllib.load(file).get("base")
     except (OSError, ValueError):
         return None
-    if not isinstance(base, str) or base in {row[0] for row in devices()}:
+    if not isinstance(base, str) or base in {of["name"] for of in devices()}:
         return None
     return os.path.join(os.path.dirname(path), base)

@@ -44,11 +44,16 @@ class Option(NamedTuple):
 def _declared() -> dict[str, Option]:
     defaults: dict[str, Any] = {"flag": False, "settings": ()}
     options = {}
-    for name, kind, least, flag, metavar, about, help_, default, is_output in run_options():
-        default = defaults.get(kind) if default is None else default
-        flag = flag or "--" + name.replace("_", "-")
-        options[name] = Option(
-            kind, about.replace("`", "``"), about if help_ is None else help_, metavar, default, least, flag, is_output
+    for of in run_options():
+        options[of["name"]] = Option(
+            kind=of["kind"],
+            about=of["about"].replace("`", "``"),
+            help=of["about"] if of["help"] is None else of["help"],
+            metavar=of["metavar"],
+            default=defaults.get(of["kind"]) if of["default"] is None else of["default"],
+            least=of["least"],
+            flag=of["flag"] or "--" + of["name"].replace("_", "-"),
+            is_output=of["is_output"],
         )
     return options
 

@@ -15,6 +15,7 @@ from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run
 if TYPE_CHECKING:
     import polars
 
+    from ssdlab._core import FinishedRun
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.options import Options
     from ssdlab.runs.tail import Tail
@@ -50,11 +51,7 @@ class Result:
     @classmethod
     def from_core(
         cls,
-        text: str,
-        described: list[tuple[str, str, str]],
-        distributions: Distributions,
-        series: bytes,
-        log: tuple[int, bytes] | None,
+        finished: FinishedRun,
         log_path: str | None,
         note: str | None,
         process: dict[str, float | int],
@@ -62,13 +59,14 @@ class Result:
     ) -> Result:
         """Puts together what the core gives at the end of a run."""
         self = cls()
-        data = json.loads(text)
+        data = json.loads(finished["result"])
         data["process"] = process
+        log = finished["requests"]
         values = {
             "_data": data,
-            "_described": described,
-            "_distributions": distributions,
-            "_series": series,
+            "_described": [(of["name"], of["unit"], of["about"]) for of in finished["described"]],
+            "_distributions": finished["distributions"],
+            "_series": finished["series"],
             "_options": options,
             "_log": log[1] if log and log_path is None else None,
             "log_path": log_path,

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ssdlab._core import InputError, Simulation, SimulationError
 from ssdlab.common.machine import cpus, peak_rss_bytes
@@ -15,6 +15,9 @@ from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.simulation import open_simulation
+
+if TYPE_CHECKING:
+    from ssdlab._core import FinishedRun, Progress
 
 ProgressListener = Callable[["float | None", int, int], None]
 """Called with the share played (None where it cannot be known), the requests submitted and those completed."""
@@ -91,7 +94,7 @@ def play(
                 output.renamed(error)
         _say_how_to_replay(error, options)
         raise
-    series, rows = finished[2:4]
+    series, rows = finished["series"], finished["requests"]
     kept = Kept(completed)
     try:
         if log is not None and rows is not None:
@@ -110,15 +113,15 @@ def play(
     return _result(simulation, finished, started, options)
 
 
-def _result(simulation: Simulation, finished: Any, started: float, options: Options) -> Result:
+def _result(simulation: Simulation, finished: FinishedRun, started: float, options: Options) -> Result:
     """A result from what the core gives at the end of a run."""
-    text, described, series, rows, distributions = finished
     process = {"wall_s": time.perf_counter() - started, "peak_rss_bytes": peak_rss_bytes()}
-    path = options.requests_out
-    return Result.from_core(text, described, distributions, series, rows, path, simulation.note, process, options)
+    return Result.from_core(finished, options.requests_out, simulation.note, process, options)
 
 
-def _until_now(simulation: Simulation | None, finished: Any, started: float, options: Options) -> Result | None:
+def _until_now(
+    simulation: Simulation | None, finished: FinishedRun | None, started: float, options: Options
+) -> Result | None:
     """What an interrupted run has measured; None where no request had completed."""
     if simulation is None or finished is None:
         return None
@@ -150,7 +153,7 @@ def _played(
     note: Callable[[str], None] | None,
     rounds: RoundsListener | None,
     stop: Stop | None,
-) -> tuple[int, Any]:
+) -> tuple[int, FinishedRun]:
     """Plays a simulation to its end: requests that completed, and what the core gives at the end. A run that ends
     before keeps its request log."""
     completed = 0
@@ -159,16 +162,18 @@ def _played(
             note(simulation.note)
         said = note is None
         began = time.perf_counter()
-        for share, submitted, completed in _steps(simulation, stop):
+        for at in _steps(simulation, stop):
+            completed = at["completed"]
             if not said and note is not None and time.perf_counter() - began > NOTED_S:
                 said = True
                 if simulation.warms() is not None:
                     note("warming the FTL: what the load wrote before the run is played, without dies and without time")
             found = None if rounds is None else simulation.rounds()
             if rounds is not None and found is not None:
-                rounds(Rounds(found[0], *(found[1] or (None,) * 4)))
+                done, trend = found
+                rounds(Rounds(done, **trend) if trend else Rounds(done, None, None, None, None))
             if progress is not None:
-                progress(share, submitted, completed)
+                progress(at["share"], at["submitted"], completed)
         return completed, simulation.finish()
     except KeyboardInterrupt:
         kept, finished = _keep(simulation, log, completed)
@@ -189,7 +194,7 @@ def _played(
         raise
 
 
-def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[tuple[float | None, int, int]]:
+def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[Progress]:
     """Plays a simulation in steps of some :data:`STEP_S`; after each, how far it is."""
     requests = 256
     while True:
@@ -282,14 +287,14 @@ def for_seed(path: str | None, seed: int) -> str | None:
     return f"{stem}.seed{seed}{suffix}"
 
 
-def _keep(simulation: Simulation, log: Output | None, completed: int) -> tuple[Kept, Any]:
+def _keep(simulation: Simulation, log: Output | None, completed: int) -> tuple[Kept, FinishedRun | None]:
     """Completes the request log of a run that is not going on, and gives what the core has measured until then (None
     where it gives nothing). An earlier log keeps its name."""
-    completed = max(completed, simulation.progress()[2])
+    completed = max(completed, simulation.progress()["completed"])
     finished = None
     try:
         finished = simulation.finish(interrupted=True)
-        rows = finished[3]
+        rows = finished["requests"]
         if log is not None and rows is not None:
             return Kept(completed, logs=((log.commit(aside=True), rows[0]),)), finished
     except (InputError, SimulationError):

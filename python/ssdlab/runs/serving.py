@@ -182,12 +182,11 @@ class Serving:
     def stop(self) -> Iterator[Served]:
         """Ends, and writes each drive's requests and time series."""
         for drive, log, session in zip(self.drives, self._logs, self._server.stop(), strict=True):
-            text, described, series, rows, distributions = session.finish()
+            finished = session.finish()
             if log is not None:
                 log.commit()
             if drive.options.series_out is not None:
-                write(drive.options.series_out, series)
+                write(drive.options.series_out, finished["series"])
             cost = {"wall_s": time.perf_counter() - self._started, "peak_rss_bytes": peak_rss_bytes()}
-            path = drive.options.requests_out
-            result = Result.from_core(text, described, distributions, series, rows, path, None, cost)
+            result = Result.from_core(finished, drive.options.requests_out, None, cost)
             yield Served(drive, result, session)

@@ -137,12 +137,14 @@ def _played(options: Options, doing: str, progress: Listener | None) -> tuple[po
     try:
         while not simulation.step(10_000):
             if told is not None:
-                told(*simulation.progress())
+                at = simulation.progress()
+                told(at["share"], at["submitted"], at["completed"])
     except KeyboardInterrupt:
-        interrupted = Interrupted(Kept(simulation.progress()[2]))
-    result, _, _, log, _ = simulation.finish(interrupted=interrupted is not None)
+        interrupted = Interrupted(Kept(simulation.progress()["completed"]))
+    finished = simulation.finish(interrupted=interrupted is not None)
+    log = finished["requests"]
     if interrupted is not None:
-        interrupted.found = Explained([], of_data(json.loads(result)))
+        interrupted.found = Explained([], of_data(json.loads(finished["result"])))
     assert log is not None, "Invariant: a log was asked for"
     return polars.read_parquet(log[1]), interrupted
 

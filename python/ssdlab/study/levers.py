@@ -307,16 +307,17 @@ def levered_chip(name: str, lever: Lever) -> str:
     from ssdlab.chip.characterize import load
 
     constants = load(name, chips=1, blocks=1).constants
-    if lever.name not in {f"{part}.{key}" for part, key, *_ in constants}:
+    if lever.name not in {f"{of['section']}.{of['key']}" for of in constants}:
         raise InputError(
             f"lever {lever}: {name} has no such constant\n  help: `ssdlab characterize {name} --constants` lists them"
         )
     sections: dict[str, list[str]] = {}
-    for part, key, value, _, source in constants:
+    for of in constants:
+        part, key = of["section"], of["key"]
         levered = f"{part}.{key}" == lever.name
-        text = _times(value, float(lever.to)) if levered else value
+        text = _times(of["value"], float(lever.to)) if levered else of["value"]
         sections.setdefault(part, []).append(f"{key} = {text}")
-        why = f"assumed ({lever})" if levered else source
+        why = f"assumed ({lever})" if levered else of["source"]
         # A string of JSON is one of TOML.
         sections.setdefault(f"source.{part}", []).append(f"{key} = {json.dumps(why)}")
     parts = [f"[{section}]\n" + "\n".join(lines) for section, lines in sections.items()]

@@ -46,8 +46,8 @@ def read(
     import polars
 
     paths = _paths(traces)
-    data, _, _ = _core.convert(paths, None, None, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
-    return polars.read_parquet(io.BytesIO(data))
+    table = _core.convert(paths, None, None, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
+    return polars.read_parquet(io.BytesIO(table["data"]))
 
 
 def convert(
@@ -95,7 +95,7 @@ def convert(
         to = None
     check_outputs({"OUT": target}, paths)
     with replacing(target) as temporary:
-        data, counts, notes = _core.convert(
+        done = _core.convert(
             paths,
             temporary,
             to,
@@ -108,8 +108,8 @@ def convert(
             device=device,
             range=range,
         )
-    assert not data, "what goes to a file is not returned"
-    return Converted(dict(counts), tuple(notes))
+    assert not done["data"], "what goes to a file is not returned"
+    return Converted(dict(done["counts"]), tuple(done["notes"]))
 
 
 class Inspection(NamedTuple):

@@ -6,7 +6,7 @@
 //! approximation by neighbouring states, which fails once the shift passes a pitch.
 
 use super::normal::cdf;
-use crate::geometry::MAX_BITS;
+use crate::geometry::{MAX_BITS, Refusal};
 
 units::section! {
     /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of 1,000 P/E cycles.
@@ -258,7 +258,7 @@ impl Cells {
     }
 
     /// What is wrong with the constants: key, problem, remedy.
-    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         let positive = [
             ("width", self.width),
             ("wear_knee", self.wear_knee),
@@ -281,34 +281,47 @@ impl Cells {
             ("cross_shift", self.cross_shift),
         ];
         if !(1..=MAX_BITS as u32).contains(&self.bits) {
-            return Some(("bits", format!("is {}", self.bits), "write 1 (SLC), 2 (MLC), 3 (TLC), 4 (QLC) or 5 (PLC)"));
+            return Some(Refusal::of(
+                "bits",
+                format!("is {}", self.bits),
+                "write 1 (SLC), 2 (MLC), 3 (TLC), 4 (QLC) or 5 (PLC)",
+            ));
         }
         if let Some((key, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1e6)) {
-            return Some((key, format!("is {value}"), "write a positive number"));
+            return Some(Refusal::of(key, format!("is {value}"), "write a positive number"));
         }
         if let Some((key, value)) = not_negative.into_iter().find(|(_, value)| !(*value >= 0.0 && *value < 1e6)) {
-            return Some((key, format!("is {value}"), "write 0 or more: wear, age and cold never mend errors"));
+            return Some(Refusal::of(
+                key,
+                format!("is {value}"),
+                "write 0 or more: wear, age and cold never mend errors",
+            ));
         }
         if self.shift_lowest > 1.0 {
             let problem = format!("is {}: the lowest states would shift more than the highest", self.shift_lowest);
-            return Some(("shift_lowest", problem, "write at most 1"));
+            return Some(Refusal::of("shift_lowest", problem, "write at most 1"));
         }
         // A year at 3,000 cycles on a page of factor 1.3: the states must stay in order.
         let pitch = 2.0 - (self.share(1.0) - self.share(0.0)) * self.shape(3.0, 12.0, 0.0, 1.3).shift;
         if pitch <= 0.0 {
-            return Some((
+            return Some(Refusal::of(
                 "shift",
                 format!("lets states change places after a year ({pitch:.2} between them)"),
                 "lower it",
             ));
         }
         if self.shift_time.0 == 0 {
-            return Some(("shift_time", "is 0".into(), "write a time such as \"14d\""));
+            return Some(Refusal::of("shift_time", "is 0", "write a time such as \"14d\""));
         }
         if self.capability == 0 || self.capability > 4096 {
-            return Some(("capability", format!("is {}", self.capability), "write 1 to 4096 errors per KiB"));
+            return Some(Refusal::of(
+                "capability",
+                format!("is {}", self.capability),
+                "write 1 to 4096 errors per KiB",
+            ));
         }
-        (self.retry_steps > 250).then(|| ("retry_steps", format!("is {}", self.retry_steps), "write at most 250"))
+        (self.retry_steps > 250)
+            .then(|| Refusal::of("retry_steps", format!("is {}", self.retry_steps), "write at most 250"))
     }
 }
 

@@ -8,6 +8,7 @@
 use units::Span;
 
 use super::variation::Draws;
+use crate::geometry::Refusal;
 
 units::section! {
     /// Incremental-step pulse erasing, its fail bits and its stress.
@@ -209,38 +210,42 @@ impl Erasing {
     }
 
     /// What is wrong with the constants: key, problem, remedy.
-    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         let (xs, ys) = (&self.knots_wear, &self.knots_grains);
         if xs.len() < 2 || xs.len() != ys.len() {
             let problem = format!("has {} knots, and knots_grains {}", xs.len(), ys.len());
-            return Some(("knots_wear", problem, "write as many of both, at least two"));
+            return Some(Refusal::of("knots_wear", problem, "write as many of both, at least two"));
         }
         if xs[0] != 0.0 || ys[0] != 0.0 {
-            return Some((
+            return Some(Refusal::of(
                 "knots_wear",
-                "does not begin at 0".into(),
+                "does not begin at 0",
                 "begin both lists with 0: no wear adds no grains",
             ));
         }
         for (key, knots) in [("knots_wear", xs), ("knots_grains", ys)] {
             if knots.windows(2).any(|pair| pair[0].partial_cmp(&pair[1]) != Some(std::cmp::Ordering::Less)) {
-                return Some((key, "does not rise".into(), "write rising numbers: wear never makes erasing easier"));
+                return Some(Refusal::of(
+                    key,
+                    "does not rise",
+                    "write rising numbers: wear never makes erasing easier",
+                ));
             }
         }
         if self.grains == 0 || self.loops == 0 || self.grains > 1000 || self.loops > 100 {
-            return Some((
+            return Some(Refusal::of(
                 "grains",
                 format!("is {} in {} loops", self.grains, self.loops),
                 "write 1 to 1,000 in 1 to 100 loops",
             ));
         }
         if self.t_grain.0 == 0 || self.t_grain.0 > 1_000_000_000 || self.t_verify.0 > 1_000_000_000 {
-            return Some(("t_grain", format!("is {} ns", self.t_grain.0), "write a time of up to 1s"));
+            return Some(Refusal::of("t_grain", format!("is {} ns", self.t_grain.0), "write a time of up to 1s"));
         }
         let positive =
             [("delta", self.delta), ("gamma", self.gamma), ("fresh", self.fresh), ("requirement", self.requirement)];
         if let Some((key, value)) = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1e9)) {
-            return Some((key, format!("is {value}"), "write a positive number"));
+            return Some(Refusal::of(key, format!("is {value}"), "write a positive number"));
         }
         let not_negative = [
             ("fresh_spread", self.fresh_spread),
@@ -264,6 +269,6 @@ impl Erasing {
         not_negative
             .into_iter()
             .find(|(_, value)| !(*value >= 0.0 && *value < 1e6))
-            .map(|(key, value)| (key, format!("is {value}"), "write 0 or more"))
+            .map(|(key, value)| Refusal::of(key, format!("is {value}"), "write 0 or more"))
     }
 }

@@ -19,6 +19,19 @@ struct Measured {
     pages: Vec<(u8, u64)>,
 }
 
+/// How many pages needed so many steps under a condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredRow {
+    /// P/E cycles.
+    pub pec: u32,
+    /// Months at 30 °C.
+    pub months: f64,
+    /// Retry steps.
+    pub steps: u8,
+    /// Pages.
+    pub pages: u64,
+}
+
 /// The columns of a table of measured steps, as `ssdlab characterize` writes them.
 pub const COLUMNS: [&str; 4] = ["pec", "months", "steps", "pages"];
 
@@ -72,9 +85,11 @@ impl MeasuredSteps {
         Ok(MeasuredSteps { conditions })
     }
 
-    /// Every line: P/E cycles, months, steps, pages.
-    pub fn rows(&self) -> impl Iterator<Item = (u32, f64, u8, u64)> {
-        self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, pages)| (of.pec, of.months, *steps, *pages)))
+    /// Every line.
+    pub fn rows(&self) -> impl Iterator<Item = MeasuredRow> {
+        let row =
+            |of: &Measured, (steps, pages): (u8, u64)| MeasuredRow { pec: of.pec, months: of.months, steps, pages };
+        self.conditions.iter().flat_map(move |of| of.pages.iter().map(move |pages| row(of, *pages)))
     }
 
     /// The most steps of any page: the last of the table.

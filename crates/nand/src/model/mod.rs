@@ -22,6 +22,8 @@ use programming::Programming;
 use sensing::Sensing;
 use variation::Variation;
 
+use crate::geometry::Refusal;
+
 /// A virtual chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualChip {
@@ -37,8 +39,19 @@ pub struct VirtualChip {
     pub programming: Programming,
     /// Incremental-step erasing.
     pub erasing: Erasing,
-    /// Where every constant comes from: section, key, source.
-    pub sources: Vec<(String, String, String)>,
+    /// Where every constant comes from.
+    pub sources: Vec<ConstantSource>,
+}
+
+/// Where a constant comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstantSource {
+    /// The section of its key.
+    pub section: String,
+    /// Its key.
+    pub key: String,
+    /// A publication, or `fitted` or `assumed` with to what or why.
+    pub source: String,
 }
 
 macro_rules! preset {
@@ -109,7 +122,7 @@ impl VirtualChip {
     }
 
     /// Every constant must be given, with its source.
-    fn check_sources(&self, document: &Document) -> Result<Vec<(String, String, String)>, ConfigError> {
+    fn check_sources(&self, document: &Document) -> Result<Vec<ConstantSource>, ConfigError> {
         let mut sources = Vec::new();
         for section in self.sections() {
             let given = document.keys(section.name());
@@ -129,7 +142,7 @@ impl VirtualChip {
                     );
                     return Err(document.error_at(section.name(), &full, "has no source", remedy));
                 }
-                sources.push((section.name().to_owned(), key.name.to_owned(), source));
+                sources.push(ConstantSource { section: section.name().to_owned(), key: key.name.to_owned(), source });
             }
         }
         Ok(sources)
@@ -146,12 +159,12 @@ impl VirtualChip {
         ];
         match refusals.into_iter().find_map(|(section, refusal)| Some((section, refusal?))) {
             None => Ok(()),
-            Some((section, (key, problem, remedy))) => Err(ConfigError {
+            Some((section, Refusal { key, problem, remedy })) => Err(ConfigError {
                 origin: origin.to_owned(),
                 line: None,
                 key: Some(format!("{section}.{key}")),
                 problem,
-                remedy: remedy.into(),
+                remedy,
             }),
         }
     }

@@ -1,5 +1,7 @@
 //! Incremental-step pulse programming: pulses of a program phase and a verify phase.
 
+use crate::geometry::Refusal;
+
 use units::Span;
 
 units::section! {
@@ -49,19 +51,19 @@ impl Programming {
     }
 
     /// What is wrong with the constants: key, problem, remedy.
-    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         if self.loops == 0 || self.loops > 1000 {
-            return Some(("loops", format!("is {}", self.loops), "write 1 to 1,000"));
+            return Some(Refusal::of("loops", format!("is {}", self.loops), "write 1 to 1,000"));
         }
         let too_long = |span: Span| span.0 > 1_000_000_000;
         if self.t_pulse.0 == 0 || too_long(self.t_pulse) {
-            return Some(("t_pulse", format!("is {} ns", self.t_pulse.0), "write a time of up to 1s"));
+            return Some(Refusal::of("t_pulse", format!("is {} ns", self.t_pulse.0), "write a time of up to 1s"));
         }
         if too_long(self.t_verify) {
-            return Some(("t_verify", format!("is {} ns", self.t_verify.0), "write a time of up to 1s"));
+            return Some(Refusal::of("t_verify", format!("is {} ns", self.t_verify.0), "write a time of up to 1s"));
         }
         (!(self.v_start > 0.0 && self.v_step >= 0.0 && self.v_start < 100.0 && self.v_step < 10.0)).then(|| {
-            (
+            Refusal::of(
                 "v_start",
                 format!("and v_step are {} and {} V", self.v_start, self.v_step),
                 "write 0 < v_start < 100 and 0 <= v_step < 10",

@@ -1,5 +1,7 @@
 //! What cutting the phases of a sense costs: bitlines that are charged, evaluated or discharged too late.
 
+use crate::geometry::Refusal;
+
 units::section! {
     /// Errors that cutting tPRE, tEVAL and tDISCH adds. Outlier bitlines need longer than others (asplos21 section 3.2.2); their times fall off exponentially, so that the added errors grow exponentially with the cut.
     pub struct Sensing in "sensing" {
@@ -55,11 +57,11 @@ impl Sensing {
     }
 
     /// What is wrong with the constants: key, problem, remedy.
-    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         let scales =
             [("pre_scale", self.pre_scale), ("eval_scale", self.eval_scale), ("disch_scale", self.disch_scale)];
         if let Some((key, value)) = scales.into_iter().find(|(_, value)| !(*value > 1e-3 && *value < 1e3)) {
-            return Some((key, format!("is {value}"), "write a positive share such as 0.1"));
+            return Some(Refusal::of(key, format!("is {value}"), "write a positive share such as 0.1"));
         }
         let terms = [
             ("pre", self.pre),
@@ -71,9 +73,10 @@ impl Sensing {
             ("cold", self.cold),
         ];
         if let Some((key, value)) = terms.into_iter().find(|(_, value)| !(*value >= 0.0 && *value < 1e6)) {
-            return Some((key, format!("is {value}"), "write 0 or more: a cut never mends errors"));
+            return Some(Refusal::of(key, format!("is {value}"), "write 0 or more: a cut never mends errors"));
         }
-        (self.grid == 0 || self.grid > 1000)
-            .then(|| ("grid", format!("is {}", self.grid), "write how many steps tPRE is set in, such as 15"))
+        (self.grid == 0 || self.grid > 1000).then(|| {
+            Refusal::of("grid", format!("is {}", self.grid), "write how many steps tPRE is set in, such as 15")
+        })
     }
 }

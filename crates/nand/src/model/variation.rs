@@ -4,6 +4,7 @@
 use units::Stream;
 
 use super::normal::{cdf, quantile};
+use crate::geometry::Refusal;
 
 units::section! {
     /// Differences between pages: the logarithm of a page's factor is the sum of five terms.
@@ -153,7 +154,7 @@ impl Variation {
     }
 
     /// What is wrong with the constants: key, problem, remedy.
-    pub fn refusal(&self) -> Option<(&'static str, String, &'static str)> {
+    pub fn refusal(&self) -> Option<Refusal> {
         let terms = [
             ("chip", self.chip),
             ("block", self.block),
@@ -163,11 +164,11 @@ impl Variation {
             ("kib", self.kib),
         ];
         if let Some((key, value)) = terms.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            return Some((key, format!("is {value}"), "write 0 to 1"));
+            return Some(Refusal::of(key, format!("is {value}"), "write 0 to 1"));
         }
         if self.layers == 0 || self.wordlines == 0 || self.block_wordlines() > 1023 {
             let problem = format!("and wordlines make {} wordlines a block", self.layers * self.wordlines);
-            return Some(("layers", problem, "write 1 to 1,023 wordlines a block"));
+            return Some(Refusal::of("layers", problem, "write 1 to 1,023 wordlines a block"));
         }
         None
     }

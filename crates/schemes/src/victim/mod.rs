@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_full_block_is_reclaimed_by_fifo_only() {
         let plane = Plane(vec![(100, 5), (100, 3)]);
-        let picked = Victim::ALL.iter().map(|(victim, ..)| pick(*victim, &plane)).collect::<Vec<_>>();
+        let picked = Victim::ALL.iter().map(|choice| pick(choice.value, &plane)).collect::<Vec<_>>();
         assert_eq!(picked, [None, Some(0), None, None]);
         // d-choices that draws full blocks only still finds the one with a stale page.
         let plane = Plane(vec![(100, 5), (100, 3), (99, 1)]);
@@ -107,6 +107,6 @@ mod tests {
     fn an_empty_block_costs_nothing_and_goes_first() {
         let plane = Plane(vec![(1, 1_000_000), (0, 0)]);
         assert_eq!(pick(Victim::CostBenefit, &plane), Some(1));
-        assert_eq!(Victim::ALL.iter().filter_map(|(victim, ..)| pick(*victim, &Plane(vec![]))).count(), 0);
+        assert_eq!(Victim::ALL.iter().filter_map(|choice| pick(choice.value, &Plane(vec![]))).count(), 0);
     }
 }

@@ -51,6 +51,40 @@ units::choices! {
     }
 }
 
+/// How much the load before the run wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PastLoad {
+    /// As much as the run's own workload.
+    Auto,
+    /// As fast as the drive took it: as few blocks are free as pacing or the reserve leaves, and collection never rests.
+    Full,
+    /// Programs of its data took so much of a plane's time, if planes are programmed one by one, and relocation did not take the rest: each
+    /// plane has collected up to `gc.stop` free blocks whenever fewer than `gc.start` were, or in the background.
+    Share(Fraction),
+}
+
+impl Value for PastLoad {
+    fn expects() -> String {
+        "\"auto\", \"full\", or the share of a plane's time that programs of host data took, above 0 and below 1, such as 0.1".into()
+    }
+
+    fn read(scalar: &Scalar) -> Option<PastLoad> {
+        match scalar {
+            Scalar::Text(text) if text == "auto" => Some(PastLoad::Auto),
+            Scalar::Text(text) if text == "full" => Some(PastLoad::Full),
+            _ => Fraction::read(scalar).filter(|share| share.0 > 0.0 && share.0 < 1.0).map(PastLoad::Share),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            PastLoad::Auto => Scalar::Text("auto".into()),
+            PastLoad::Full => Scalar::Text("full".into()),
+            PastLoad::Share(share) => share.write(),
+        }
+    }
+}
+
 /// A time for which data was kept at a temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
@@ -122,6 +156,9 @@ units::section! {
         /// How the drive was brought into its state: none (written once, in order, with `invalid` spread evenly),
         /// closed-form (as after long uniform overwriting) or write:N (really overwritten N times before the run).
         precondition: Precondition = Precondition::None,
+        /// With a closed form: how much the load before the run wrote. "full": as fast as the drive took it. A share of a plane's time for programs of
+        /// host data: it left dies idle, and collection has kept up. "auto": as the workload does, of which some thousand requests are tried.
+        load: PastLoad = PastLoad::Auto,
         /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long; otherwise
         /// all planes open their first block at their first write. "none": where the precondition is closed-form.
         staggered: Option<bool> = None,
@@ -137,6 +174,14 @@ impl AgeConfig {
     /// Whether the run starts in the middle of the drive's life, collection included.
     pub fn is_stationary(&self) -> bool {
         self.precondition == Precondition::ClosedForm && self.is_staggered()
+    }
+
+    /// The share of a plane's time that programs of host data took before the run, where the load left dies idle.
+    pub fn partial_load(&self) -> Option<f64> {
+        match self.load {
+            PastLoad::Share(share) => Some(share.0),
+            PastLoad::Auto | PastLoad::Full => None,
+        }
     }
 
     /// Whether dies start at places of their own.

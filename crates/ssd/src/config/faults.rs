@@ -6,6 +6,18 @@ use units::{Fraction, PeCycles, Span};
 
 use super::refusal::{Check, Refusal, refuse};
 
+/// A number of a part, and how many the device has of its kind.
+struct Numbered {
+    /// The kind, in the plural.
+    what: &'static str,
+    number: u32,
+    count: u32,
+}
+
+fn numbered(what: &'static str, number: u32, count: u32) -> Numbered {
+    Numbered { what, number, count }
+}
+
 /// What breaks. Planes are counted over the whole device, die by die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -75,14 +87,14 @@ impl Part {
     }
 
     /// The numbers in it, each with how many the device has of its kind.
-    fn numbers(self, layout: &Layout) -> Vec<(&'static str, u32, u32)> {
+    fn numbers(self, layout: &Layout) -> Vec<Numbered> {
         let planes = layout.dies * layout.flash_planes_per_die();
         match self {
-            Part::Channel(channel) => vec![("channels", channel, layout.channels)],
-            Part::Die(die) | Part::Program(die) | Part::Erase(die) => vec![("dies", die, layout.dies)],
-            Part::Plane(plane) | Part::Blocks { plane, .. } => vec![("planes", plane, planes)],
+            Part::Channel(channel) => vec![numbered("channels", channel, layout.channels)],
+            Part::Die(die) | Part::Program(die) | Part::Erase(die) => vec![numbered("dies", die, layout.dies)],
+            Part::Plane(plane) | Part::Blocks { plane, .. } => vec![numbered("planes", plane, planes)],
             Part::Block { plane, block } => {
-                vec![("planes", plane, planes), ("blocks in a plane", block, layout.blocks)]
+                vec![numbered("planes", plane, planes), numbered("blocks in a plane", block, layout.blocks)]
             }
         }
     }
@@ -155,7 +167,7 @@ impl FaultsConfig {
 impl Check for FaultsConfig {
     fn check(&self, layout: &Layout) -> Result<(), Refusal> {
         for fault in &self.at {
-            for (what, number, count) in fault.part.numbers(layout) {
+            for Numbered { what, number, count } in fault.part.numbers(layout) {
                 if number >= count {
                     let problem = format!("says \"{}\", and there are {count} {what}", fault.part.write());
                     return refuse("at", problem, format!("{what} are numbered from 0 to {}", count - 1));

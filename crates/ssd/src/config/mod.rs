@@ -36,7 +36,7 @@ use units::ConfigError;
 use units::document::{Document, apply_word};
 use units::section::Section;
 
-pub use age::{AgeConfig, Precondition, Stage, WornUnder};
+pub use age::{AgeConfig, PastLoad, Precondition, Stage, WornUnder};
 pub use buffer::{BufferConfig, BufferMode};
 pub use bus::{BusConfig, Transfer};
 pub use ecc::EccConfig;

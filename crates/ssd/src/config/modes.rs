@@ -42,7 +42,7 @@ impl SlcPlan {
         goes_with(config, layout)?;
         let of_mode = layout.in_mode(slc.cell.bits());
         let timings = Timings::of_mode(of_mode.bits, &slc.t_read, slc.t_prog, slc.t_bers);
-        let timings = timings.map_err(|(problem, remedy)| ("slc.t_read", problem, remedy))?;
+        let timings = timings.map_err(|(problem, remedy)| Refusal::of("slc.t_read", problem, remedy))?;
         let over = |own: Span, native: Span| own.0 as f64 / native.0.max(1) as f64;
         Ok(Some(SlcPlan {
             fixed: if kind == SlcCache::Static { slc.blocks } else { 0 },

@@ -7,7 +7,7 @@ use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
-use units::{Bytes, ConfigError, Fraction, Rate, Retention, Span, Temperature};
+use units::{Bytes, ConfigError, Fraction, Ppn, Rate, Retention, Span, Temperature};
 
 use super::Config;
 use super::bus::PageTime;
@@ -169,6 +169,16 @@ impl Plan {
     #[inline]
     pub(crate) fn t_data_in(&self, pages: u64) -> Span {
         self.t_dma(self.layout.flash_page_size.0 as u32) * (pages / u64::from(self.layout.shared()))
+    }
+
+    /// tR of a page, in the mode of its block.
+    #[inline]
+    pub(crate) fn t_read(&self, ppn: Ppn, in_slc: bool) -> Span {
+        let (timings, layout) = match &self.slc {
+            Some(slc) if in_slc => (&slc.timings, &slc.layout),
+            _ => (&self.timings, &self.layout),
+        };
+        timings.read(layout, ppn)
     }
 
     /// The times of programs of a stream; and their tPROG over that of the chip's own cells.

@@ -21,7 +21,7 @@ pub(super) fn refuse<T>(
     problem: impl Into<String>,
     remedy: impl Into<String>,
 ) -> Result<T, Refusal> {
-    Err((key, problem.into(), remedy.into()))
+    Err(Refusal::of(key, problem, remedy))
 }
 
 /// Refuses keys that are 0.
@@ -45,14 +45,14 @@ pub(super) fn not_too_long(keys: &[(&'static str, Span)]) -> Result<(), Refusal>
 
 /// A section's refusal as the error of a device.
 pub(super) fn in_section(section: &str) -> impl Fn(Refusal) -> ConfigError {
-    move |(key, problem, remedy)| device_error(format!("{section}.{key}"), problem, remedy)
+    move |refusal| device_error(format!("{section}.{}", refusal.key), refusal)
 }
 
 /// The refusal of a key that is given with its section, as the error of a device.
-pub(super) fn dotted((key, problem, remedy): Refusal) -> ConfigError {
-    device_error(key.into(), problem, remedy)
+pub(super) fn dotted(refusal: Refusal) -> ConfigError {
+    device_error(refusal.key.into(), refusal)
 }
 
-fn device_error(key: String, problem: String, remedy: String) -> ConfigError {
+fn device_error(key: String, Refusal { problem, remedy, .. }: Refusal) -> ConfigError {
     ConfigError { origin: "device".into(), line: None, key: Some(key), problem, remedy }
 }

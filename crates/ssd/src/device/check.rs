@@ -87,7 +87,7 @@ impl<P: Probe> Device<P> {
         }
         for die in dies {
             self.view().check_die(*die, self.core.now)?;
-            self.view().check_channel(self.flash.dies[*die].channel, self.core.now)?;
+            self.view().check_channel(self.core.plan.layout.channel_of(*die), self.core.now)?;
         }
         Ok(())
     }
@@ -126,10 +126,10 @@ impl<P: Probe> Device<P> {
     /// Checks every die, bus and plane, the buffer, and the laws that hold for the drive as a whole.
     fn check_parts(&self) -> Result<(), Violation> {
         self.check().map_err(|law| Violation::law(Invariant::Conservation, law))?;
-        for die in self.flash.dies.ids() {
+        for die in self.flash.die_ids() {
             self.view().check_die(die, self.core.now)?;
         }
-        for channel in self.flash.channels.ids() {
+        for channel in self.flash.channel_ids() {
             self.view().check_channel(channel, self.core.now)?;
         }
         self.view().check_registers()?;

@@ -15,7 +15,7 @@ use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{QueueId, QueueSet};
+use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
@@ -51,7 +51,7 @@ impl<P: Probe> Device<P> {
                 self.ftl.relocator[plane].from_start = true;
                 let die = self.core.plan.layout.die_of(plane).0;
                 if !self.core.plan.config.gc.preemptible {
-                    self.flash.dies[die].exclusive += 1;
+                    self.flash.begin_exclusive(die);
                 }
                 self.continue_relocation(plane);
                 self.flash().mark_dirty(die);
@@ -120,7 +120,7 @@ impl<P: Probe> Device<P> {
         self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
-            self.flash.dies[die].exclusive += 1;
+            self.flash.begin_exclusive(die);
         }
         let ends = self.move_pages(plane);
         let die = self.core.plan.layout.die_of(plane).0;
@@ -177,7 +177,7 @@ impl<P: Probe> Device<P> {
             relocation.from_start = false;
             if !self.core.plan.config.gc.preemptible {
                 let die = self.core.plan.layout.die_of(plane).0;
-                self.flash.dies[die].exclusive -= 1;
+                self.flash.end_exclusive(die);
                 self.flash().mark_dirty(die);
             }
         }
@@ -267,7 +267,8 @@ impl<P: Probe> Device<P> {
                 self.damage(lpn, PageData::Lost);
             }
             if self.ftl.copies.is_some() {
-                self.flash().copied(lpn, source, ppn);
+                let errors = self.flash().errors_of_copy(lpn, source);
+                self.ftl.copied(source, ppn, errors);
             }
         }
         self.core.probe.moved(self.core.now, lpn, source, ppn);
@@ -313,7 +314,7 @@ impl<P: Probe> Device<P> {
         self.ftl.relocator[plane].victim = None;
         self.ftl.relocator[plane].from_start = false;
         if !self.core.plan.config.gc.preemptible {
-            self.flash.dies[die].exclusive -= 1;
+            self.flash.end_exclusive(die);
         }
         if wordline.is_some() {
             self.ftl.stays_full(plane, block);
@@ -385,13 +386,8 @@ impl<P: Probe> Device<P> {
             });
         let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
         let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);
-        let failures = &mut self.flash.failures;
         let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);
-        let mut fails = || {
-            failures.erases_drawn += 1;
-            failures.erases.uniform(failures.erases_drawn) < share
-        };
-        broken || worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| fails())
+        broken || worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| self.flash.erase_fails(share))
     }
 
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.

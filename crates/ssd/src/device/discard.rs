@@ -76,7 +76,7 @@ impl<P: Probe> Device<P> {
         }
         self.host.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;
-        self.flash.flush_units = true;
+        self.flash.flush_units(true);
         pending.into_iter().for_each(|slot| self.wait_for(slot, command));
         self.destage_all();
     }

@@ -13,7 +13,8 @@ use crate::arena::OpId;
 use crate::core::Marks;
 use crate::error::RunError;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Begun, Ended, FlashAt, FlashView, QueueId, planes};
+use crate::flash::{Begun, Ended, FlashAt, FlashView, PageConditions, Placement as _, QueueId, planes};
+use crate::ftl::Ftl;
 use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::{Event, Probe};
 use crate::streams::StreamId;
@@ -24,15 +25,15 @@ const FURTHER: usize = 16;
 impl<P: Probe> Device<P> {
     /// The flash as it stands now.
     #[inline]
-    pub(super) fn flash(&mut self) -> FlashAt<'_, P> {
-        FlashAt { flash: &mut self.flash, core: &mut self.core, ftl: &mut self.ftl }
+    pub(super) fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
+        FlashAt { flash: &mut self.flash, core: &mut self.core, placement: &mut self.ftl }
     }
 
     /// What is decided from.
     #[inline]
-    pub(super) fn view(&self) -> FlashView<'_> {
+    pub(super) fn view(&self) -> FlashView<'_, Ftl> {
         let read_only = self.core.life.read_only.is_some();
-        FlashView { flash: &self.flash, plan: &self.core.plan, ftl: &self.ftl, read_only }
+        FlashView { flash: &self.flash, plan: &self.core.plan, placement: &self.ftl, read_only }
     }
 
     /// Queues a page to be sensed.
@@ -44,6 +45,7 @@ impl<P: Probe> Device<P> {
             let (request, part) = (self.host.commands[command].id, self.flash.next_number());
             self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
+        self.ftl.blocks.prefetch(ppn);
         self.flash().queue_read(class, owner, lpn, ppn, bytes)
     }
 
@@ -252,7 +254,7 @@ impl<P: Probe> Device<P> {
         let ppn = ppn.get();
         self.core.counters.pages_read += 1;
         let now = self.flash.age_clock(self.core.now);
-        let (conditions, programmed, _) = self.ftl.conditions(ppn, now, &self.core.plan);
+        let PageConditions { conditions, programmed, .. } = self.ftl.conditions(ppn, now, &self.core.plan);
         self.core.counters.cold_reads += u64::from(programmed.is_none());
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);

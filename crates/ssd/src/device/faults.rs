@@ -13,8 +13,8 @@ use crate::arena::{CommandId, OpId};
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::flash::{Placement as _, QueueId};
 use crate::ftl::Location;
 use crate::ftl::blocks::Breaks;
 use crate::observe::probe::Probe;
@@ -154,7 +154,10 @@ impl<P: Probe> Device<P> {
         if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
         }
-        if let Some(stripe) = self.ftl.stripe_of_parity(lpn) {
+        if let Some(before) = self.ftl.initial_place(lpn).filter(|_| self.ftl.stripes.is_some()) {
+            self.ftl.knows_stripes(before, 1);
+        }
+        if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
             return self.parity_is_back(stripe, lpn, source);
         }
         if let Some(page) = lpn.0.checked_sub(self.core.plan.logical_pages) {

@@ -202,7 +202,7 @@ impl<P: Probe> Device<P> {
 
     /// Partly filled units of the map's pages go.
     fn force_map(&mut self) {
-        for die in self.flash.dies.ids() {
+        for die in self.flash.die_ids() {
             self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP));
         }
     }

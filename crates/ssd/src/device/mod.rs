@@ -45,8 +45,8 @@ use workload::{Op, Request};
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
-use crate::flash::Flash;
 use crate::flash::op::PageOp;
+use crate::flash::{Flash, Placement as _};
 use crate::ftl::relocator::PlaneRelocation;
 use crate::ftl::{Ftl, Location};
 pub use crate::host::Completion;
@@ -54,7 +54,7 @@ use crate::host::{Command, HostSide, parts};
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
-use crate::observe::stats::{Counters, Start, Steps, Usage, Victims, channel, die, relocation_causes};
+use crate::observe::stats::{Counters, Start, Steps, Usage, Victims, relocation_causes};
 use crate::persist::{Reader, State as _, state};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
@@ -167,14 +167,7 @@ impl<P: Probe> Device<P> {
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
-            for (die, state) in flash.dies.ids().zip(flash.dies.iter()) {
-                let (cause, until) = state.meter.standing(now);
-                core.probe.explain(now, Event::Die { die, cause, until });
-            }
-            for (channel, state) in flash.channels.ids().zip(flash.channels.iter()) {
-                let (cause, until) = state.meter.standing(now);
-                core.probe.explain(now, Event::Bus { channel, cause, until });
-            }
+            flash.tell_meters(now, &mut core.probe);
         }
         let mut device = Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power };
         device.begin_ledger();
@@ -371,12 +364,12 @@ impl<P: Probe> Device<P> {
     #[inline(always)] // Many events mark nothing.
     pub(super) fn settle(&mut self) {
         while self.core.marks.set != 0 {
-            if self.core.marks.any(Marks::WAITING) {
+            if self.core.marks.set & Marks::WAITING != 0 {
                 self.waiting_go_on();
             }
             if let Some(begun) = self.flash().settle() {
                 self.layers_above(begun);
-            } else if self.core.marks.any(Marks::LIFE) {
+            } else if self.core.marks.set & Marks::LIFE != 0 {
                 self.life_ends();
             }
         }
@@ -458,8 +451,8 @@ impl<P: Probe> Device<P> {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
             }
         }
-        let busy = self.flash.dies.iter().filter(|die| die.works()).count();
-        parts.push(format!("{busy} of {} dies work", self.flash.dies.len()));
+        let (busy, dies) = self.flash.working();
+        parts.push(format!("{busy} of {dies} dies work"));
         parts.join(", ")
     }
 
@@ -540,12 +533,12 @@ impl<P: Probe> Device<P> {
     pub fn flush(&mut self) -> Result<(), RunError> {
         self.advance_all()?;
         let before = std::mem::replace(&mut self.writes.draining, true);
-        self.flash.flush_units = true;
+        self.flash.flush_units(true);
         self.destage_all();
         self.settle();
         let played = self.advance_all();
         self.writes.draining = before;
-        self.flash.flush_units = self.writes.draining();
+        self.flash.flush_units(self.writes.draining());
         played
     }
 
@@ -562,12 +555,12 @@ impl<P: Probe> Device<P> {
 
     /// Retry steps of the pages read.
     pub fn steps(&self) -> &Steps {
-        &self.flash.steps
+        self.flash.steps()
     }
 
     /// Memory of the table of what last read similar pages \[B].
     pub fn tracked_bytes(&self) -> usize {
-        self.flash.references.bytes()
+        self.flash.reference_bytes()
     }
 
     /// Valid pages of the blocks that were collected.
@@ -588,13 +581,7 @@ impl<P: Probe> Device<P> {
 
     /// Time that dies and channels had nothing to do since the start, summed over them.
     pub fn idle_time(&self) -> IdleTime {
-        let now = self.core.now;
-        let (dies, channels) = (self.flash.dies.iter(), self.flash.channels.iter());
-        IdleTime {
-            dies: dies.map(|of| of.meter.in_state(die::IDLE, now).0).sum(),
-            channels: channels.map(|of| of.meter.in_state(channel::IDLE, now).0).sum(),
-            counts: (self.flash.dies.len(), self.flash.channels.len()),
-        }
+        self.flash.idle_time(self.core.now)
     }
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
@@ -605,7 +592,7 @@ impl<P: Probe> Device<P> {
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
     pub fn throttling(&self) -> Option<Throttling> {
-        self.flash.budget.as_ref().map(|budget| budget.throttling(self.core.now))
+        self.flash.throttling(self.core.now)
     }
 
     /// Where the time of every resource has gone since the start.
@@ -614,9 +601,9 @@ impl<P: Probe> Device<P> {
         let decoders = u64::from(self.core.plan.config.ecc.decoders);
         Usage {
             elapsed: now.since(Time::ZERO),
-            dies: self.flash.dies.iter().map(|die| die.meter.at(now)).collect(),
-            channels: self.flash.channels.iter().map(|channel| channel.meter.at(now)).collect(),
-            decoders: self.flash.channels.iter().map(|c| Span(c.ecc.busy_until(now).0 / decoders)).collect(),
+            dies: self.flash.die_times(now).collect(),
+            channels: self.flash.bus_times(now).collect(),
+            decoders: self.flash.decoder_times(now).map(|busy| Span(busy.0 / decoders)).collect(),
             host: self.host.meter.at(now)[1],
             firmware: self.host.firmware.busy_until(now, &self.core.plan),
             link_in: self.host.link_in.busy_until(now),
@@ -641,7 +628,7 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         let now = self.flash.age_clock(self.core.now);
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).0)
+        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
@@ -660,8 +647,8 @@ impl<P: Probe> Device<P> {
             return Err(format!("{} requests came in, {ended} ended and {outstanding} are outstanding", self.next_id));
         }
         for (name, sums) in [
-            ("die", self.flash.dies.iter().map(|d| d.meter.at(now).into_iter().sum()).collect::<Vec<Span>>()),
-            ("channel", self.flash.channels.iter().map(|c| c.meter.at(now).into_iter().sum()).collect()),
+            ("die", self.flash.die_times(now).map(|times| times.into_iter().sum()).collect::<Vec<Span>>()),
+            ("channel", self.flash.bus_times(now).map(|times| times.into_iter().sum()).collect()),
         ] {
             if let Some((index, sum)) = sums.iter().enumerate().find(|(_, sum)| **sum != elapsed) {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
@@ -671,8 +658,8 @@ impl<P: Probe> Device<P> {
         if self.quiet() && self.flash.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.flash.ops.len()));
         }
-        if self.quiet() && self.flash.attempts.len() > 0 {
-            return Err(format!("{} attempts of reads are left over", self.flash.attempts.len()));
+        if self.quiet() && self.flash.attempts_under_way() > 0 {
+            return Err(format!("{} attempts of reads are left over", self.flash.attempts_under_way()));
         }
         if self.outstanding().0 == 0 && self.writes.buffer.waiters.len() > 0 {
             return Err("commands that have completed still wait for slots".into());
@@ -714,7 +701,7 @@ impl<P: Probe> Device<P> {
 
     /// Whether nothing is under way: no request, no page, nothing in an array, a bus or a decoder.
     pub fn rests(&self) -> bool {
-        self.quiet() && self.flash.dies.iter().all(|die| !die.works())
+        self.quiet() && self.flash.working().0 == 0
     }
 
     /// Whether no page is on its way anywhere but from the write buffer, where units may wait for company.
@@ -743,7 +730,7 @@ impl<P: Probe> Device<P> {
 
     /// What brings pages of the buffer to flash without further ado.
     fn progress(&self) -> u32 {
-        self.writes.progress + self.flash.host_units
+        self.writes.progress + self.flash.host_units()
     }
 
     #[inline]

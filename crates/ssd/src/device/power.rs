@@ -15,8 +15,8 @@ use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::{Cut, Plan};
 use crate::error::RunError;
-use crate::flash::Interrupted;
 use crate::flash::op::Owner;
+use crate::flash::{Interrupted, Placement as _};
 use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::observe::probe::{DataFrom, Event, Probe};
@@ -172,7 +172,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.cuts += 1;
         self.core.cuts.ready = false;
         self.next_cut();
-        for die in self.flash.dies.ids() {
+        for die in self.flash.die_ids() {
             self.interrupt(die);
         }
         self.core.counters.pages_cut += self.ftl.blocks.pending();

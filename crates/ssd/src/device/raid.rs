@@ -103,7 +103,7 @@ impl<P: Probe> Device<P> {
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
             let queue = QueueId::of_programs(StreamId::PARITY, place.into());
-            let takes = !self.flash.dies[die].waits_in(queue)
+            let takes = !self.flash.waits_in(die, queue)
                 && self.ftl.blocks.room(plane, stream, false)
                 && if is_static { self.stripes().has_room(plane) } else { self.stays_collectable(plane) };
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
@@ -229,12 +229,8 @@ impl<P: Probe> Device<P> {
             }
             Rebuilt::Page(lpn, ppn) => {
                 self.stripes().rebuilding -= 1;
-                match self.ftl.stripe_of_parity(lpn) {
-                    Some(stripe) if right && self.ftl.locate(lpn) == Location::Flash(ppn) => {
-                        self.parity_is_back(stripe, lpn, ppn);
-                    }
-                    None if right => self.rescue(lpn, ppn),
-                    _ => {}
+                if right {
+                    self.rescue(lpn, ppn);
                 }
                 self.rebuild_planes();
             }

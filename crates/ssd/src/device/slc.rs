@@ -75,14 +75,14 @@ impl<P: Probe> Device<P> {
         for stream in self.core.plan.streams.hosts() {
             let Some(past) = self.core.plan.streams.past(stream) else { break };
             let queue = QueueId::of_programs(stream, place.into());
-            if self.flash.dies[die].waits_in(queue) && !self.cache_takes(plane, stream) {
+            if self.flash.waits_in(die, queue) && !self.cache_takes(plane, stream) {
                 for op in self.flash().empty_queue(die, queue) {
                     self.go_past(op, past);
                 }
             }
         }
         let queue = QueueId::of_programs(StreamId::CONVERTED, place.into());
-        if self.flash.dies[die].waits_in(queue) && !self.converts_more(plane) {
+        if self.flash.waits_in(die, queue) && !self.converts_more(plane) {
             for op in self.flash().empty_queue(die, queue) {
                 self.flash.ops[op].queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
                 self.flash().queue_program(op);

@@ -191,7 +191,7 @@ impl<P: Probe> Device<P> {
             self.destage_oldest();
         }
         self.dispatch_pools();
-        for die in self.flash.dies.ids() {
+        for die in self.flash.die_ids() {
             self.force_die_but_moves(die);
         }
     }
@@ -353,12 +353,12 @@ impl<P: Probe> Device<P> {
             let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
             self.view().takes_programs(die) && self.open_planes(die, writes).next().is_some()
         };
-        if self.writes.no_die[writes.index()] == self.flash.stirred {
+        if self.writes.no_die[writes.index()] == self.flash.stirred() {
             debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
             return None;
         }
         let Some(step) = (0..count).find(takes) else {
-            self.writes.no_die[writes.index()] = self.flash.stirred;
+            self.writes.no_die[writes.index()] = self.flash.stirred();
             return None;
         };
         let position = (self.writes.pool_cursor + step) % count;
@@ -513,7 +513,7 @@ impl<P: Probe> Device<P> {
             if entry.remaining == 0 {
                 let is_flush = entry.request.op == Op::Flush;
                 self.writes.flushing -= u32::from(is_flush);
-                self.flash.flush_units = self.writes.draining();
+                self.flash.flush_units(self.writes.draining());
                 if (is_flush || entry.trimmed) && !refused {
                     self.end_flush(command);
                 } else {
@@ -550,12 +550,12 @@ impl<P: Probe> Device<P> {
         let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
         flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
         self.resume_stalled();
-        self.flash.dies.ids().for_each(|die| self.flash().mark_dirty(die));
+        self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
     }
 
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stirred += 1;
+        self.flash.stir();
         self.ftl.blocks.invalidate(ppn);
         self.leave_stripe(ppn);
         let plane = self.core.plan.layout.plane_of(ppn);

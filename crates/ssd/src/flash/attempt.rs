@@ -21,11 +21,13 @@ pub(crate) struct Read {
     pub start: u8,
     /// Retries so far; when it has ended, those that it took.
     pub retries: u16,
+    /// Its block is in the mode of the SLC cache.
+    pub in_slc: bool,
 }
 
 impl Read {
     pub const NONE: Read =
-        Read { newest: None, page: PageRead { first: 0, last: 0, weak: false }, start: 0, retries: 0 };
+        Read { newest: None, page: PageRead { first: 0, last: 0, weak: false }, start: 0, retries: 0, in_slc: false };
 }
 
 /// Where an attempt is.
@@ -84,6 +86,8 @@ pub(crate) struct Attempt {
     pub repeats: bool,
     /// With which references.
     pub v_ref: ReadReference,
+    /// Its sense takes the RPT's tPRE. Known when it is sensed.
+    pub reduced: bool,
     /// Every step has failed with the RPT's tPRE: again with the default one.
     pub t_pre_fallback: bool,
     /// The die has predicted a failure, and sensed the page again by itself.
@@ -107,6 +111,7 @@ impl Attempt {
             number: 0,
             repeats: false,
             v_ref: ReadReference::Step(0),
+            reduced: false,
             t_pre_fallback: false,
             on_die_retry: false,
             fate: Fate::Corrected,
@@ -129,8 +134,8 @@ impl Attempt {
 }
 
 stored! {
-    Read { newest, page, start, retries }
-    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, t_pre_fallback, on_die_retry, fate, took, decoding }
+    Read { newest, page, start, retries, in_slc }
+    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retry, fate, took, decoding }
 }
 
 stored_enum! {

@@ -1,22 +1,22 @@
 //! The flash as a whole: its state, what decisions are made from, and what changes it.
 
 use nand::model::outcomes::Outcomes;
-use nand::{Address, ChannelId, DieId};
+use nand::{ChannelId, DieId};
 use units::{Id as _, PerId, Ppn, Stream, Time};
 
 use super::attempt::Attempts;
 use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
+use super::heat::AgeClock;
 use super::op::Ops;
-use super::queues::{Ranks, planes};
+use super::placement::Placement;
+use super::queues::Ranks;
 use super::references::References;
 use super::state::DieState;
 use crate::arena::Arena;
 use crate::config::{BufferMode, Plan};
 use crate::core::Core;
-use crate::ftl::Ftl;
-use crate::ftl::ageing::AgeClock;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
 use crate::persist::state;
@@ -25,12 +25,12 @@ use crate::persist::state;
 pub(crate) struct Flash {
     pub ops: Ops,
     /// The attempts of reads that are under way.
-    pub attempts: Attempts,
-    pub dies: PerId<DieId, DieState>,
+    pub(super) attempts: Attempts,
+    pub(super) dies: PerId<DieId, DieState>,
     /// The busy die of each chip, where dies of a chip do not overlap.
     pub(super) chip_owner: Vec<Option<DieId>>,
     dies_per_chip: usize,
-    pub channels: PerId<ChannelId, Channel>,
+    pub(super) channels: PerId<ChannelId, Channel>,
     /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date yet, and
     /// from `granted` on their buses are not granted.
     pub(super) dirty: Vec<DieId>,
@@ -39,37 +39,37 @@ pub(crate) struct Flash {
     /// The marked bus is being granted: to one after the other, for as long as it is free and wanted.
     pub(super) granting: bool,
     /// Pages of host data that wait for their program, and whether there are so many that no read passes them.
-    pub programs_waiting: u32,
+    pub(super) programs_waiting: u32,
     pub(super) write_queue_full: bool,
     /// Rank of each class at present and, by rank, the queues of a die that have it.
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
-    pub outcomes: Option<Outcomes>,
+    pub(super) outcomes: Option<Outcomes>,
     /// The same of pages of the SLC cache, where it holds more than one bit a cell and a virtual chip says how these read.
-    pub slc_outcomes: Option<Outcomes>,
+    pub(super) slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
-    pub references: References,
+    pub(super) references: References,
     /// Retry steps of the pages read.
-    pub steps: Steps,
+    pub(super) steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
     /// Random draws of pages that patrols have read before the run.
     pub(super) patrols: Stream,
     pub(super) miscorrections: Stream,
-    pub failures: Failures,
+    pub(super) failures: Failures,
     /// Parts that have broken, where any may; and when the next one does.
     pub faults: Option<Box<Faults>>,
     pub fault_due: Time,
     /// What it may use, where that is limited or its temperature is followed.
-    pub budget: Option<Box<Budget>>,
+    pub(super) budget: Option<Box<Budget>>,
     /// The age that the last operation was given.
     pub(super) last_seq: u64,
     /// Partly filled units of host data go as they are.
-    pub flush_units: bool,
+    pub(super) flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
-    pub host_units: u32,
+    pub(super) host_units: u32,
     /// Counts whatever may let a die take programs that it did not take before.
-    pub stirred: u64,
+    pub(super) stirred: u64,
 }
 
 impl Flash {
@@ -141,12 +141,6 @@ impl Flash {
         self.budget.as_ref().is_some_and(|budget| budget.is_held())
     }
 
-    /// Whether what the drive uses is limited.
-    #[inline]
-    pub(super) fn is_limited(&self) -> bool {
-        self.budget.as_ref().is_some_and(|budget| budget.is_limited())
-    }
-
     /// What data ages by.
     #[inline]
     pub fn age_clock(&self, now: Time) -> AgeClock {
@@ -172,16 +166,6 @@ impl Flash {
         self.faults.as_ref().is_some_and(|faults| faults.holds(ppn))
     }
 
-    /// Whether a read or a program of the host's waits for nothing but its turn on a die.
-    pub fn host_waits(&self, die: DieId) -> bool {
-        self.dies[die].host_waits()
-    }
-
-    /// The age that the next operation will be given.
-    pub fn next_number(&self) -> u64 {
-        self.last_seq + 1
-    }
-
     /// The other dies of a die's chip, from the next one on.
     pub(super) fn others_of_chip(&self, die: DieId) -> impl Iterator<Item = DieId> + use<> {
         let (die, per_chip) = (die.index(), self.dies_per_chip);
@@ -198,107 +182,66 @@ impl Flash {
 }
 
 /// The flash at a moment: its state, and what the layers above lend it.
-pub(crate) struct FlashAt<'a, P: Probe> {
+pub(crate) struct FlashAt<'a, P: Probe, L: Placement> {
     pub flash: &'a mut Flash,
     pub core: &'a mut Core<P>,
-    pub ftl: &'a mut Ftl,
+    pub placement: &'a mut L,
 }
 
 /// What decisions are made from: nothing changes through it.
-#[derive(Clone, Copy)]
-pub(crate) struct FlashView<'a> {
+pub(crate) struct FlashView<'a, L: Placement> {
     pub flash: &'a Flash,
     pub plan: &'a Plan,
-    pub ftl: &'a Ftl,
+    pub placement: &'a L,
     /// The drive has become read-only.
     pub read_only: bool,
 }
 
-impl FlashView<'_> {
-    /// Checks that between events every die is up to date and every bus that is wanted has an event.
-    pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
-        if !self.flash.dirty.is_empty() {
-            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
-        }
-        let queued: u32 = self.flash.dies.iter().map(DieState::host_programs).sum();
-        if pooled + queued != self.flash.programs_waiting {
-            return Err(format!(
-                "{} pages wait to be programmed, {} are counted",
-                pooled + queued,
-                self.flash.programs_waiting
-            ));
-        }
-        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
-            let pick = self.pick(die);
-            if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {} runs one operation while another is suspended", die.0));
-            }
-            if state.suspended.is_some() && idle {
-                return Err(format!("die {} will never go on with what it has suspended", die.0));
-            }
-            if state.reserved.planes != 0 && idle {
-                return Err(format!("die {} is reserved for a retry that will never end", die.0));
-            }
-            if pick != state.picked {
-                return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));
-            }
-        }
-        for (index, channel) in self.flash.channels.iter().enumerate() {
-            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
-                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
-            }
-        }
-        Ok(())
+impl<L: Placement> Clone for FlashView<'_, L> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<L: Placement> Copy for FlashView<'_, L> {}
+
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What decisions are made from.
     #[inline]
-    pub fn view(&self) -> FlashView<'_> {
+    pub fn view(&self) -> FlashView<'_, L> {
         FlashView {
             flash: self.flash,
             plan: &self.core.plan,
-            ftl: self.ftl,
+            placement: self.placement,
             read_only: self.core.life.read_only.is_some(),
         }
-    }
-
-    /// The planes of a program command that failed, which begins with that page.
-    pub fn failed_programs(&mut self, die: DieId, set: u8, first: Ppn) -> u8 {
-        let stuck = self.flash.faults.as_mut().is_some_and(|faults| faults.fails(die, true));
-        let mut failed = if stuck { set & set.wrapping_neg() } else { 0 };
-        let config = &self.core.plan.config;
-        if config.wear.program_fail.0 == 0.0 {
-            return failed;
-        }
-        let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
-        let share =
-            config.faults.grown(config.wear.program_fail, self.ftl.blocks.cycles(plane, block, &self.core.plan));
-        for plane in planes(set) {
-            for _ in 0..self.core.plan.layout.stripe {
-                self.flash.failures.programs_drawn += 1;
-                if self.flash.failures.programs.uniform(self.flash.failures.programs_drawn) < share {
-                    failed |= 1 << plane;
-                }
-            }
-        }
-        failed
     }
 }
 
 /// Random draws for failing blocks.
-pub(crate) struct Failures {
-    pub programs: Stream,
-    pub erases: Stream,
-    pub programs_drawn: u64,
-    pub erases_drawn: u64,
+pub(super) struct Failures {
+    programs: Stream,
+    erases: Stream,
+    programs_drawn: u64,
+    erases_drawn: u64,
 }
 
 impl Failures {
     pub fn new(seed: u64) -> Failures {
         let (programs, erases) = (Stream::new(seed, "program-failures"), Stream::new(seed, "erase-failures"));
         Failures { programs, erases, programs_drawn: 0, erases_drawn: 0 }
+    }
+
+    /// Whether a program fails, of which such a share does.
+    pub fn program_fails(&mut self, share: f64) -> bool {
+        self.programs_drawn += 1;
+        self.programs.uniform(self.programs_drawn) < share
+    }
+
+    /// The same of an erase.
+    pub fn erase_fails(&mut self, share: f64) -> bool {
+        self.erases_drawn += 1;
+        self.erases.uniform(self.erases_drawn) < share
     }
 }
 

@@ -5,12 +5,13 @@ use units::{Id as _, PerId, Time};
 
 use super::attempt::{Attempt, Step};
 use super::backend::{Flash, FlashView};
+use super::placement::Placement;
 use super::queues::planes;
 use super::state::DieState;
 use crate::observe::probe::{Event, Probe};
 use crate::violation::{Invariant, Violation};
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// The array of a die does one thing at a time, its registers are of one operation each, and its next event is in the agenda.
     pub fn check_die(&self, die: DieId, now: Time) -> Result<(), Violation> {
         let state = &self.flash.dies[die];
@@ -118,6 +119,42 @@ impl FlashView<'_> {
             ))
         })
     }
+
+    /// Checks that between events every die is up to date and every bus that is wanted has an event.
+    pub fn check_schedule(&self, pooled: u32, idle: bool) -> Result<(), String> {
+        if !self.flash.dirty.is_empty() {
+            return Err(format!("dies {:?} got work and were not reviewed", self.flash.dirty));
+        }
+        let queued: u32 = self.flash.dies.iter().map(DieState::host_programs).sum();
+        if pooled + queued != self.flash.programs_waiting {
+            return Err(format!(
+                "{} pages wait to be programmed, {} are counted",
+                pooled + queued,
+                self.flash.programs_waiting
+            ));
+        }
+        for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
+            let pick = self.pick(die);
+            if state.suspended.is_some() && state.active.is_some() {
+                return Err(format!("die {} runs one operation while another is suspended", die.0));
+            }
+            if state.suspended.is_some() && idle {
+                return Err(format!("die {} will never go on with what it has suspended", die.0));
+            }
+            if state.reserved.planes != 0 && idle {
+                return Err(format!("die {} is reserved for a retry that will never end", die.0));
+            }
+            if pick != state.picked {
+                return Err(format!("die {} would start {pick:?} and stands at {:?}", die.0, state.picked));
+            }
+        }
+        for (index, channel) in self.flash.channels.iter().enumerate() {
+            if channel.forgotten(self.plan.config.ecc.buffer, self.flash.is_held()) {
+                return Err(format!("the bus of channel {index} is wanted and nothing will grant it"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Flash {
@@ -136,6 +173,24 @@ impl Flash {
                 probe.explain(now, Event::Resets { die, plane: plane as u8, reset: end, end });
             }
         }
+    }
+
+    /// Tells a probe what the time of dies and buses goes into, which it has not seen begin.
+    pub fn tell_meters<P: Probe>(&self, now: Time, probe: &mut P) {
+        for (die, state) in self.dies.ids().zip(self.dies.iter()) {
+            let (cause, until) = state.meter.standing(now);
+            probe.explain(now, Event::Die { die, cause, until });
+        }
+        for (channel, state) in self.channels.ids().zip(self.channels.iter()) {
+            let (cause, until) = state.meter.standing(now);
+            probe.explain(now, Event::Bus { channel, cause, until });
+        }
+    }
+
+    /// Plants room before the decoders of a channel that no page has.
+    #[cfg(test)]
+    pub fn reserve_in_vain(&mut self, channel: ChannelId) {
+        self.channels[channel].ecc.reserved += 1;
     }
 
     /// Plants a die that senses into a page register which is full.

@@ -1,16 +1,16 @@
 //! The ECC engines: one a channel, with a bounded number of pages in it or on their way into it.
 
 use nand::ChannelId;
-use units::{Span, Time};
+use units::Span;
 
 use super::attempt::{Attempt, Step};
 use super::backend::FlashAt;
 use super::op::PageOp;
-use super::read::ReadEnd;
+use super::placement::Placement;
 use crate::arena::AttemptId;
 use crate::observe::probe::{Event, Probe};
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page has arrived at its channel's engine, where it has room.
     #[inline]
     pub(super) fn enter_ecc(&mut self, id: AttemptId) {
@@ -79,25 +79,5 @@ impl<P: Probe> FlashAt<'_, P> {
             let event = Event::Decodes { part, attempt: number, end, channel, ppn: ppn.get() };
             self.core.probe.explain(self.core.now, event);
         }
-    }
-
-    /// A decoding has ended. The read whose data is in the controller, or is known to be lost, where it ends with that.
-    pub fn decoded(&mut self, channel: ChannelId) -> Option<ReadEnd> {
-        let ecc = &mut self.flash.channels[channel].ecc;
-        let (_, id) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
-        ecc.reserved -= 1;
-        while let Some(next) = self.flash.channels[channel].ecc.waiting.pop_front() {
-            let void = self.flash.attempts[next].read.is_none();
-            self.step_ends(next, Step::WaitingForEcc);
-            if !void {
-                break;
-            }
-        }
-        let next = self.flash.channels[channel].ecc.decoding.front().map_or(Time::NEVER, |(end, _)| *end);
-        self.core.agenda.set(self.core.slots.decoder(channel), next);
-        if !self.flash.channels[channel].out.is_empty() {
-            self.core.marks.bus(channel);
-        }
-        self.step_ends(id, Step::Decoding)
     }
 }

@@ -9,12 +9,13 @@ use schemes::Class;
 use units::Time;
 
 use super::backend::{FlashAt, FlashView};
+use super::placement::Placement;
 use super::state::{Pick, Precedence};
 use crate::config::Plan;
 use crate::core::Marks;
 use crate::observe::probe::Probe;
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// The place of what a die would start among what waits on all dies.
     fn pick_precedence(&self, die: DieId) -> Option<Precedence> {
         let state = &self.flash.dies[die];
@@ -46,7 +47,7 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Energy is used \[pJ].
     #[inline]
     pub(super) fn use_energy(&mut self, energy: impl FnOnce(&Plan) -> f64) {

@@ -1,19 +1,22 @@
 //! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
 //! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
 
-use nand::{Address, DieId, PlaneId, PlanePrograms};
+use nand::{DieId, PlaneId, PlanePrograms};
 
 use units::Span;
 
 use super::backend::FlashAt;
-use super::queues::{QueueId, planes};
+use super::op::PageOp;
+use super::placement::Placement;
+use super::queues::QueueId;
 use super::state::{Active, Work};
+use crate::arena::OpId;
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
 use crate::streams::StreamId;
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Erases blocks that were reclaimed.
     pub(super) fn start_erase(&mut self, die: DieId, lead: QueueId) {
         let mut ops = None;
@@ -56,19 +59,20 @@ impl<P: Probe> FlashAt<'_, P> {
         self.tell_phases(die);
     }
 
-    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks in the SLC
-    /// cache's mode are erased in `slc.t_bers`, beside the others if there are any.
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks of a static SLC
+    /// cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if there are any.
     pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
-        let erasing = &self.ftl.wear.as_ref()?.eraser().erasing;
+        let (eraser, _) = self.core.plan.eraser.as_ref()?;
+        let erasing = &eraser.erasing;
         let (t_grain, t_verify) = (erasing.t_grain, erasing.t_verify);
         let mut all: Option<Phases> = None;
         for (plane, block) in self.blocks_of(die, erase) {
-            if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.ftl.blocks.in_slc(plane, block)) {
+            if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.placement.in_slc(plane, block)) {
                 if slc.fixed == 0 {
                     // Its cells are those of any block in another mode: they wear by a part of a cycle.
                     let wear = self.core.plan.config.slc.wear;
                     for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
-                        self.ftl.wear.as_mut()?.wears_by(flash_plane, block, wear);
+                        self.placement.wears_by(flash_plane, block, wear);
                     }
                 }
                 let pulse = Span(slc.timings.erase.0.saturating_sub(t_verify.0));
@@ -79,9 +83,9 @@ impl<P: Probe> FlashAt<'_, P> {
                 }
                 continue;
             }
-            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan) + 1;
+            let pec = self.placement.cycles(plane, block, &self.core.plan) + 1;
             for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
-                let erase = self.ftl.wear.as_mut()?.erase(flash_plane, block, pec);
+                let erase = self.placement.erase(flash_plane, block, pec);
                 let counters = &mut self.core.counters;
                 counters.pulsed_erases += 1;
                 counters.erase_loops += u64::from(erase.loops);
@@ -103,7 +107,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The phases of an erase all of whose blocks are in the SLC cache's mode, or were: with blocks of both modes the longer one counts.
     fn phases_of_mode(&self, die: DieId, erase: Active) -> Option<Phases> {
         let slc = self.core.plan.slc.as_ref()?;
-        let in_slc = |(plane, block): &(PlaneId, u32)| self.ftl.blocks.in_slc(*plane, *block);
+        let in_slc = |(plane, block): &(PlaneId, u32)| self.placement.in_slc(*plane, *block);
         let blocks = self.blocks_of(die, erase);
         let takes_slc = if slc.erase_factor > 1.0 { blocks.iter().any(in_slc) } else { blocks.iter().all(in_slc) };
         takes_slc.then(|| match &self.core.plan.erase_phases {
@@ -112,26 +116,17 @@ impl<P: Probe> FlashAt<'_, P> {
         })
     }
 
-    /// The blocks that an erase erases.
-    pub(super) fn blocks_of(&self, die: DieId, erase: Active) -> Vec<(PlaneId, u32)> {
-        let layout = &self.core.plan.layout;
-        match erase {
-            Active::Erase(first) => {
-                let ops = std::iter::successors(Some(first), |op| self.flash.ops[*op].next);
-                let addresses = ops.map(|op| layout.unpack(self.flash.ops[op].ppn.get()));
-                addresses.map(|Address { plane, block, .. }| (plane, block)).collect()
-            }
-            Active::EraseOpened(writes, set) => {
-                let stream = self.core.plan.streams.opened_by(writes);
-                let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
-                opened.map(|plane| (plane, self.ftl.blocks.open_block(plane, stream))).collect()
-            }
-            Active::Program(_) => Vec::new(),
-        }
-    }
-
-    /// Erases the blocks that a stream has opened on a set of planes.
+    /// Erases the blocks that a write class has opened on a set of planes.
     pub fn start_erase_opened(&mut self, die: DieId, writes: StreamId, set: u8) {
         self.run_erase(die, Active::EraseOpened(writes, set), set);
+    }
+
+    /// Queues a block to be erased.
+    pub fn queue_erase(&mut self, op: OpId) {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        let state = &mut self.flash.dies[die];
+        state.queues[queue].push(&mut self.flash.ops, op);
+        state.ready.set(queue, true);
+        self.mark_dirty(die);
     }
 }

@@ -6,10 +6,10 @@
 
 use std::cell::Cell;
 
+use nand::model::outcomes::WARMER;
 use units::{Span, Temperature, Time};
 
 use crate::config::Plan;
-use crate::ftl::ageing::AgeClock;
 use crate::persist::state;
 
 /// Degrees of throttling: none, light, heavy.
@@ -21,6 +21,25 @@ const NODES: [(f64, f64); 3] =
 const STEP: f64 = 0.125;
 /// So near the temperature at rest the drive is at rest \[K]: its data ages by another ten-millionth at most.
 const NEAR: f64 = 1e-6;
+
+/// Bits of the temperature at a program, where it is followed: up to 126 K above that at rest.
+pub(crate) const WARMER_BITS: u32 = 6;
+
+/// What data ages by, at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AgeClock {
+    /// The time since the start; as if at 30 °C where the temperature is followed.
+    pub elapsed: Span,
+    /// How much warmer the drive is than at rest, in steps of [`WARMER`].
+    pub warmer: u8,
+}
+
+impl AgeClock {
+    /// The clock at a temperature so many kelvins above that at rest.
+    pub fn warmer_by(elapsed: Span, kelvins: f64) -> AgeClock {
+        AgeClock { elapsed, warmer: ((kelvins / WARMER + 0.5) as u8).min((1 << WARMER_BITS) - 1) }
+    }
+}
 
 /// What the drive comes to at a time if nothing is used until then.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use units::Time;
 
 use super::backend::{Flash, FlashAt};
 use super::channel::Channel;
+use super::placement::Placement;
 use super::state::{Active, DieState};
 use crate::arena::OpId;
 use crate::config::Plan;
@@ -19,7 +20,7 @@ pub(crate) enum Interrupted {
     Erase(Vec<(PlaneId, u32)>),
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What is under way in the array of a die: what it does now, and programs of which a pass has been done and another one has not.
     pub fn under_way(&self, die: DieId) -> Vec<Interrupted> {
         let state = &self.flash.dies[die];

@@ -2,10 +2,11 @@
 
 use nand::{Address, DieId, PassOrder};
 use schemes::Class;
-use units::Span;
+use units::{Ppn, Span};
 
 use super::backend::FlashAt;
-use super::op::Owner;
+use super::op::{Owner, PageOp};
+use super::placement::Placement;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};
 use crate::arena::{List, OpId};
@@ -15,7 +16,7 @@ use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
 use crate::streams::StreamId;
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation.
     pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: StreamId, set: u8) -> OpId {
@@ -40,14 +41,13 @@ impl<P: Probe> FlashAt<'_, P> {
 
     /// Sends the data of a program again for its next pass. The bus is free.
     pub(super) fn send_for_next_pass(&mut self, die: DieId) {
-        let due = self.flash.dies[die].next_pass.take().or_else(|| self.view().second_pass_due(die));
-        let Some(program) = due else { return };
+        let Some(program) = self.view().pass_due(die) else { return };
+        self.flash.dies[die].next_pass = None;
         self.flash.dies[die].coarse.retain(|other| other.ops != program.ops);
         let channel = self.flash.dies[die].channel;
         let writes = self.flash.ops[program.ops].queue.writes();
         let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
         self.run_when_free(die, Program { ready, ..program });
-        self.has_started(die);
     }
 
     /// Starts a program whose data is sent, or leaves it in the cache registers while the array is busy.
@@ -59,14 +59,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// Time on the bus of the commands and the data of a program on a set of planes.
-    pub(super) fn t_program_data(&self, set: u8, writes: Option<StreamId>) -> Span {
-        let unit = writes.map_or(self.core.plan.unit_pages, |writes| self.core.plan.streams.unit_of(writes));
-        let pages = u64::from(set.count_ones()) * u64::from(unit);
-        self.t_commands(set) + self.core.plan.t_data_in(pages)
-    }
-
-    /// Takes a unit of pages from a stream's queues of each plane of a set and gives them their physical pages; returns
+    /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
     pub(super) fn gather(&mut self, die: DieId, set: u8, writes: StreamId, copyback: bool) -> (OpId, u64, Span) {
@@ -80,22 +73,25 @@ impl<P: Probe> FlashAt<'_, P> {
             for _ in 0..unit {
                 pages += 1;
                 let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
-                    self.ftl.take_page(physical, stream, None, now);
+                    self.placement.take_page(physical, stream, None, now);
                     self.core.counters.pages_padded += 1;
                     continue;
                 };
                 let lpn = self.flash.ops[op].lpn.get();
-                self.flash.ops[op].ppn = self.ftl.take_page(physical, stream, Some(lpn), now).into();
+                self.flash.ops[op].ppn = self.placement.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
-                    Owner::Relocation(source) if copyback => here += self.view().t_read(source.get()),
+                    Owner::Relocation(source) if copyback => {
+                        let source = source.get();
+                        here += self.core.plan.t_read(source, self.placement.page_in_slc(source));
+                    }
                     _ => {}
                 }
                 ops.push(&mut self.flash.ops, op);
             }
             sensing = sensing.max(here);
             if queue.class() == Class::UserProgram {
-                self.ftl.relocator[physical].spend(self.core.plan.streams.paced(writes));
+                self.placement.spend(physical, self.core.plan.streams.paced(writes));
             }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
@@ -111,16 +107,16 @@ impl<P: Probe> FlashAt<'_, P> {
     /// tPROG of a program over the nominal one: of the slowest of its blocks.
     pub(super) fn program_factor(&self, program: Program) -> f64 {
         let mut factor: f64 = 1.0;
-        let Some(wear) = &self.ftl.wear else { return factor };
+        let Some((eraser, _)) = &self.core.plan.eraser else { return factor };
         let mut next = Some(program.ops);
         while let Some(op) = next {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(self.flash.ops[op].ppn.get());
             next = self.flash.ops[op].next;
-            if self.ftl.blocks.in_slc(plane, block) {
+            if self.placement.in_slc(plane, block) {
                 continue;
             }
-            let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
-            factor = factor.max(wear.eraser().scheme.voltage.program_factor(pec));
+            let pec = self.placement.cycles(plane, block, &self.core.plan);
+            factor = factor.max(eraser.scheme.voltage.program_factor(pec));
         }
         factor
     }
@@ -184,5 +180,48 @@ impl<P: Probe> FlashAt<'_, P> {
         if let Some(program) = self.flash.dies[die].loaded.take() {
             self.run_program(die, program);
         }
+    }
+
+    /// Queues a page to be programmed on a plane of a die.
+    pub fn queue_program(&mut self, op: OpId) {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        let state = &mut self.flash.dies[die];
+        state.queues[queue].push(&mut self.flash.ops, op);
+        state.waiting.set(queue, true);
+        self.update_eligibility(die, queue);
+        self.mark_dirty(die);
+    }
+
+    /// Takes the programs out of a queue of a die.
+    pub fn empty_queue(&mut self, die: DieId, queue: QueueId) -> Vec<OpId> {
+        let mut taken = Vec::new();
+        while let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) {
+            taken.push(op);
+        }
+        let state = &mut self.flash.dies[die];
+        state.waiting.set(queue, false);
+        state.flush_partial.set(queue, false);
+        self.update_eligibility(die, queue);
+        taken
+    }
+
+    /// The planes of a program command that failed, which begins with that page.
+    pub fn failed_programs(&mut self, die: DieId, set: u8, first: Ppn) -> u8 {
+        let stuck = self.flash.faults.as_mut().is_some_and(|faults| faults.fails(die, true));
+        let mut failed = if stuck { set & set.wrapping_neg() } else { 0 };
+        let config = &self.core.plan.config;
+        if config.wear.program_fail.0 == 0.0 {
+            return failed;
+        }
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(first);
+        let share = config.faults.grown(config.wear.program_fail, self.placement.cycles(plane, block, &self.core.plan));
+        for plane in planes(set) {
+            for _ in 0..self.core.plan.layout.stripe {
+                if self.flash.failures.program_fails(share) {
+                    failed |= 1 << plane;
+                }
+            }
+        }
+        failed
     }
 }

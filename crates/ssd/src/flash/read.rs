@@ -18,18 +18,19 @@ use units::{Lpn, Ppn, Span};
 use super::attempt::{Attempt, Fate, Step};
 use super::backend::FlashAt;
 use super::op::{Owner, PageData, PageOp};
+use super::placement::Placement;
 use super::queues::QueueId;
 use crate::arena::{AttemptId, OpId};
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
 
 /// A read that has ended, and what it has of its page.
 pub(crate) type ReadEnd = (OpId, PageData);
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Queues a page to be read: its first attempt waits for its die.
     #[inline]
     pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
-        self.ftl.blocks.prefetch(ppn);
         let (die, plane) = self.core.plan.layout.place_of(ppn);
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;
@@ -37,8 +38,14 @@ impl<P: Probe> FlashAt<'_, P> {
         let op = PageOp { host_bytes, seq, ..PageOp::new(owner, lpn, ppn, (die, queue), bus_bytes) };
         let op = self.flash.ops.insert(op);
         let attempt = self.flash.attempts.insert(Attempt::first(op, die, queue));
-        self.flash.ops[op].read.newest = Some(attempt);
-        self.waits(op);
+        let read = &mut self.flash.ops[op].read;
+        read.newest = Some(attempt);
+        if self.core.plan.slc.is_some() {
+            read.in_slc = self.placement.page_in_slc(ppn);
+        }
+        if P::EXPLAINS {
+            self.waits(op);
+        }
         let state = &mut self.flash.dies[die];
         state.queues[queue].push(&mut self.flash.ops, op);
         state.ready.set(queue, true);
@@ -184,7 +191,9 @@ impl<P: Probe> FlashAt<'_, P> {
         let op = &mut self.flash.ops[read];
         op.read.retries = number;
         let seq = op.seq;
-        self.waits(read);
+        if P::EXPLAINS {
+            self.waits(read);
+        }
         let state = &mut self.flash.dies[die];
         // The read that the die is reserved for goes first, be another one older that has failed since.
         let waiting = &mut state.queues[queue];
@@ -341,6 +350,36 @@ impl<P: Probe> FlashAt<'_, P> {
         if P::EXPLAINS {
             let plane = plane as u8;
             self.core.probe.explain(now, Event::Resets { die, plane, reset: now + reset, end });
+        }
+    }
+
+    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
+    #[inline]
+    fn senses_again(&mut self, id: AttemptId) -> bool {
+        self.flash.outcomes.is_some() && self.decide_outcome(id)
+    }
+
+    /// What was sensed goes into a register of its plane.
+    #[inline]
+    pub(super) fn enter_register(&mut self, id: AttemptId) {
+        let attempt = &mut self.flash.attempts[id];
+        let state = &mut self.flash.dies[attempt.die];
+        let Config { chip, read, .. } = &self.core.plan.config;
+        // A suspended die whose next program's data is in the cache registers reads without them.
+        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
+        let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
+        attempt.step = step;
+        if leaves {
+            self.flash.channels[state.channel].out.push_back(id);
+        }
+    }
+
+    /// A page has left a plane of a die.
+    pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
+        let state = &mut self.flash.dies[die];
+        if let Some(next) = state.free_register(plane) {
+            self.flash.attempts[next].step = Step::CacheRegister;
+            self.flash.channels[state.channel].out.push_back(next);
         }
     }
 }

@@ -7,16 +7,16 @@
 use nand::geometry::MAX_BITS;
 use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
-use nand::{Address, DieId, PlaneReads};
-use schemes::{Failed, Fine, Next, ReadReference, Sensing, Start, Weighed};
+use nand::{Address, DieId};
+use schemes::{Failed, Fine, Next, ReadReference, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate};
-use super::backend::{FlashAt, FlashView};
+use super::backend::FlashAt;
 use super::op::PageOp;
-use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
+use super::placement::{PageConditions, Placement};
 use super::references::Similar;
-use super::state::{Begun, DieState};
+use super::state::Begun;
 use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
@@ -32,69 +32,7 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
         .clamp(0.0, checks) as u32
 }
 
-impl FlashView<'_> {
-    /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
-    #[inline(always)] // Most dies are not reserved.
-    pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
-        if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_beside_retries(die, ready, of) }
-    }
-
-    #[inline(never)]
-    fn eligible_beside_retries(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
-        let state = &self.flash.dies[die];
-        // Of the reads that have the die those that rank better go on first.
-        let better = self.flash.ranks.above_reads(false).and(USER_READS);
-        let goes_on = |queues| state.reserved.goes_on(queues);
-        let Some(read) = goes_on(of.and(better)).or_else(|| goes_on(of)) else { return ready };
-        if self.plan.config.chip.plane_reads == PlaneReads::Independent {
-            return self.eligible_by_planes(state, ready, of);
-        }
-        let above = self.flash.ranks.above_reads(USER_READS.has(read.queue));
-        ready.and(above).or(state.retries_of(read))
-    }
-
-    #[inline(never)]
-    fn eligible_by_planes(&self, state: &DieState, ready: QueueSet, of: QueueSet) -> QueueSet {
-        let ranks = &self.flash.ranks;
-        let of_host = |read: Begun| USER_READS.has(read.queue);
-        // Each plane has references of its own, and so a read of its own that goes on. The timing is the die's: reads by the
-        // default one wait until nothing is read by another.
-        let may = match self.plan.config.read.sensing {
-            Sensing::Default => READS,
-            Sensing::Adaptive => state.retries,
-        };
-        let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
-        allowed = allowed.or(ranks.above_reads(state.reserved.goes_on(USER_READS).is_some()));
-        let mut going_on = QueueSet::NONE;
-        for plane in planes(state.reserved.planes) {
-            let here = QueueSet::on(1 << plane);
-            let Some(read) = state.reserved.goes_on(of.and(here)) else { continue };
-            allowed = allowed.or(here.and(may).and(ranks.above_reads(of_host(read))));
-            going_on = going_on.or(state.retries_of(read).and(here));
-        }
-        ready.and(allowed).or(going_on)
-    }
-
-    /// Whether a host's read is being retried on a die.
-    pub fn retries_user_read(&self, die: DieId) -> bool {
-        self.flash.dies[die].reserved.goes_on(USER_READS).is_some()
-    }
-
-    /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
-    pub(super) fn exclusive(&self, die: DieId, ready: QueueSet) -> QueueSet {
-        let state = &self.flash.dies[die];
-        ready.and(INTERNAL).or(state.retries.and(QueueSet::on(state.reserved.planes)))
-    }
-
-    /// The oldest read of a plane that has been begun and may have to sense its page again.
-    pub fn oldest_read_in_progress(&self, die: DieId, planes: u8) -> u64 {
-        let reads_in_progress = self.flash.dies[die].reads_in_progress.iter();
-        let on_planes = reads_in_progress.filter(|read| planes >> read.queue.plane() & 1 != 0);
-        on_planes.map(|read| read.seq).min().unwrap_or(u64::MAX)
-    }
-}
-
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
     pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64) -> (Span, u32) {
@@ -108,26 +46,27 @@ impl<P: Probe> FlashAt<'_, P> {
         } else {
             state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead });
             if self.core.plan.config.read.start.tracks()
-                && !self.ftl.blocks.page_in_slc(op.ppn.get())
+                && !op.read.in_slc
                 && let Some(start) = self.first_step(&op)
             {
                 self.flash.ops[read].read.start = start;
                 attempt.v_ref = ReadReference::Step(start);
             }
         }
+        attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
+        if op.seq == lead && self.core.plan.config.read.predictor.looks_on_die(attempt.repeats) {
+            self.count_prediction();
+        }
         let entry = &mut self.flash.attempts[id];
-        (entry.v_ref, entry.took) = (attempt.v_ref, took.0 as u32);
+        (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
         (took, shorter)
     }
 
-    /// Counts the time of predictions of a command that senses a page.
-    pub(super) fn count_prediction(&mut self, id: AttemptId) {
-        let read = &self.core.plan.config.read;
-        if read.predictor.looks_on_die(self.flash.attempts[id].repeats) {
-            self.core.counters.predicting_ns += read.t_pred.0;
-            self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
-        }
+    /// Counts the time that a die predicts at the end of a command.
+    fn count_prediction(&mut self) {
+        self.core.counters.predicting_ns += self.core.plan.config.read.t_pred.0;
+        self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
     }
 
     /// The step of the table where a read begins, where that is tracked.
@@ -175,7 +114,7 @@ impl<P: Probe> FlashAt<'_, P> {
             (Start::Recorded, _) => {
                 // What was recorded before a block's last erase is of other data.
                 let Address { plane, block: own, .. } = plan.layout.unpack(ppn);
-                let cycles = u64::from(self.ftl.blocks.cycles(plane, own, plan));
+                let cycles = u64::from(self.placement.cycles(plane, own, plan));
                 return Some((
                     block,
                     cycles << 32 | of_layer(u64::from(layer * plan.config.read.record_groups / layers)),
@@ -200,8 +139,8 @@ impl<P: Probe> FlashAt<'_, P> {
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
         let ppn = op.ppn.get();
-        let full = self.view().t_read(ppn);
-        if self.ftl.blocks.page_in_slc(ppn) {
+        let full = self.core.plan.t_read(ppn, op.read.in_slc);
+        if op.read.in_slc {
             return (full, 0);
         }
         let kind = self.core.plan.layout.page_type(ppn);
@@ -210,7 +149,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 self.core.plan.config.chip.senses.as_ref().map_or(1, |of| of.get(kind as usize).copied().unwrap_or(1));
             return (Span(full.0 / u64::from(senses.max(1))), 0);
         }
-        if !self.reduces(attempt) {
+        if !attempt.reduced {
             return (full, 0);
         }
         let conditions = self.conditions_of(op);
@@ -221,9 +160,10 @@ impl<P: Probe> FlashAt<'_, P> {
     }
 
     /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense adds.
-    fn reduces(&self, attempt: &Attempt) -> bool {
+    fn reduces(&self, op: &PageOp, attempt: &Attempt) -> bool {
         let sensing = self.core.plan.config.read.sensing;
-        attempt.v_ref.fine().is_none() && sensing.reduces(attempt.repeats, attempt.t_pre_fallback)
+        let may = !op.read.in_slc && attempt.v_ref.fine().is_none();
+        may && sensing.reduces(attempt.repeats, attempt.t_pre_fallback)
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -260,7 +200,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// The next reference for hard decoding.
     fn next_hard_step(&self, op: &PageOp, attempt: &Attempt) -> Option<(ReadReference, bool)> {
         let (ppn, start) = (op.ppn.get(), op.read.start);
-        let outcomes = self.outcomes_of(ppn)?;
+        let outcomes = self.outcomes_of(op.read.in_slc)?;
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn)));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
         let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
@@ -277,25 +217,24 @@ impl<P: Probe> FlashAt<'_, P> {
         }
     }
 
-    /// The data of a page has been copied back to another one, with the errors of a sense by the default references.
+    /// The data of a page has been copied back to another one: the errors per KiB that it has brought along, those of a sense by the
+    /// default references.
     #[cold]
-    pub fn copied(&mut self, lpn: Lpn, source: Ppn, copy: Ppn) {
-        let errors = self.errors_of_copy(lpn, source);
-        if let Some(copies) = &mut self.ftl.copies {
-            copies.copied(source, copy, errors);
-        }
+    pub fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
+        let errors = self.errors_by_default_references(lpn, source);
         let [pages, thousandths] = &mut self.core.counters.copied_errors;
         (*pages, *thousandths) = (*pages + 1, *thousandths + (errors * 1e3) as u64);
+        errors
     }
 
     /// Errors per KiB that a die finds in a page by the default references; none where nothing says how many.
-    fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
-        let state = self.conditions_of_page(lpn, source);
-        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(source) {
+    fn errors_by_default_references(&mut self, lpn: Lpn, source: Ppn) -> f64 {
+        let (state, in_slc) = (self.conditions_of_page(lpn, source), self.placement.page_in_slc(source));
+        if self.flash.slc_outcomes.is_none() && in_slc {
             return self.errors_of_one_bit(state, ReadReference::Step(0)).unwrap_or(0.0);
         }
         let (block, page) = self.place_of(source);
-        let Some(outcomes) = self.outcomes_of_mut(source) else { return 0.0 };
+        let Some(outcomes) = self.outcomes_of_mut(in_slc) else { return 0.0 };
         outcomes.rber(block, page, state, Sensed::First(0), false).map_or(0.0, |(rber, _)| KIB_BITS * rber)
     }
 
@@ -307,7 +246,8 @@ impl<P: Probe> FlashAt<'_, P> {
 
     fn conditions_of_page(&self, lpn: Lpn, ppn: Ppn) -> PageState {
         let now = self.flash.age_clock(self.core.now);
-        let (conditions, programmed, extra) = self.ftl.conditions(ppn, now, &self.core.plan);
+        let PageConditions { conditions, programmed, added_errors: extra } =
+            self.placement.conditions(ppn, now, &self.core.plan);
         let map = programmed.is_none() && lpn.0 >= self.core.plan.logical_pages;
         let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
@@ -316,34 +256,32 @@ impl<P: Probe> FlashAt<'_, P> {
         PageState { pec: conditions.pec.0, retention, reads, warmer: now.warmer, programmed, extra }
     }
 
-    /// What becomes of a page that has been sensed. Returns how much longer the plane senses, where the die predicts a failure
-    /// and senses the page again by itself.
-    pub(super) fn decide_outcome(&mut self, id: AttemptId) -> Option<Span> {
+    /// Decides what becomes of a page that has been sensed; whether the die predicts a failure, and senses the page again by itself.
+    pub(super) fn decide_outcome(&mut self, id: AttemptId) -> bool {
         let mut attempt = self.flash.attempts[id];
         let read = attempt.read.expect("Invariant: nothing becomes of a void attempt");
         let mut op = self.flash.ops[read];
         let ppn = op.ppn.get();
         if !attempt.v_ref.decodes() {
             self.flash.attempts[id].fate = Fate::Uncorrectable;
-            return None;
+            return false;
         }
-        if self.flash.slc_outcomes.is_none() && self.ftl.blocks.page_in_slc(ppn) {
+        if op.read.in_slc && self.flash.slc_outcomes.is_none() {
             self.reads_one_bit(id, &op);
-            return None;
+            return false;
         }
         let again = attempt.repeats;
         if !again {
             let conditions = self.conditions_of(&op);
             let (block, page) = self.place_of(ppn);
-            if let Some(outcomes) = self.outcomes_of_mut(ppn) {
+            if let Some(outcomes) = self.outcomes_of_mut(op.read.in_slc) {
                 op.read.page = outcomes.read(block, page, conditions);
                 self.flash.ops[read].read.page = op.read.page;
             }
         }
+        let broken = self.flash.is_broken(ppn);
         let (mut corrected, predicted, decoding) = self.decoding_of(&op, &attempt);
-        if self.flash.is_broken(ppn) {
-            corrected = false;
-        }
+        corrected &= !broken;
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
@@ -353,14 +291,15 @@ impl<P: Probe> FlashAt<'_, P> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && !self.flash.is_broken(ppn)
+            && !broken
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
             attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };
+            attempt.reduced = self.reduces(&op, &attempt);
             let (took, _) = self.sense_time(&op, &attempt);
             attempt.took += took.0 as u32;
             self.flash.attempts[id] = attempt;
-            let PageOp { die, seq, .. } = op;
+            let PageOp { die, queue, seq, .. } = op;
             let end = self.core.now + took;
             self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
             self.core.probe.sense(self.core.now, end, die, ppn);
@@ -369,7 +308,8 @@ impl<P: Probe> FlashAt<'_, P> {
                     .probe
                     .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn });
             }
-            return Some(took);
+            self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
+            return true;
         }
         let ends = predictor.ends_decoding(predicted, again) && decoding > t_pred;
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
@@ -380,7 +320,7 @@ impl<P: Probe> FlashAt<'_, P> {
         }
         let entry = &mut self.flash.attempts[id];
         (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
-        None
+        false
     }
 
     /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
@@ -432,7 +372,7 @@ impl<P: Probe> FlashAt<'_, P> {
     fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
         let PageOp { seq, bus_bytes, .. } = *op;
         let again = attempt.repeats;
-        let reduced = self.reduces(attempt) && !self.ftl.blocks.page_in_slc(op.ppn.get());
+        let reduced = attempt.reduced;
         let (v_ref, fine, draw) = (attempt.v_ref, attempt.v_ref.fine(), attempt.draw());
         let ecc = &self.core.plan.config.ecc;
         let (t_decode, strength, codeword) = (ecc.t_decode, ecc.strength, ecc.codeword.0);
@@ -462,7 +402,7 @@ impl<P: Probe> FlashAt<'_, P> {
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
                 self.weigh(op, attempt, rber);
                 let (block, page) = self.place_of(op.ppn.get());
-                let (outcomes, kib) = (self.outcomes_of(op.ppn.get()), codeword as f64 / 1024.0);
+                let (outcomes, kib) = (self.outcomes_of(op.read.in_slc), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 let rbers = (0..codewords).map(|index| rber / strength * rate(index));
                 let page = code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(draw));
@@ -494,17 +434,17 @@ impl<P: Probe> FlashAt<'_, P> {
     fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op.ppn.get());
-        self.outcomes_of_mut(op.ppn.get())?.rber(block, page, conditions, sensed, reduced)
+        self.outcomes_of_mut(op.read.in_slc)?.rber(block, page, conditions, sensed, reduced)
     }
 
     /// What decides what reads of a page meet, in the mode of its block.
-    fn outcomes_of(&self, ppn: Ppn) -> Option<&Outcomes> {
-        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+    fn outcomes_of(&self, in_slc: bool) -> Option<&Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_ref().filter(|_| in_slc);
         of_mode.or(self.flash.outcomes.as_ref())
     }
 
-    fn outcomes_of_mut(&mut self, ppn: Ppn) -> Option<&mut Outcomes> {
-        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| self.ftl.blocks.page_in_slc(ppn));
+    fn outcomes_of_mut(&mut self, in_slc: bool) -> Option<&mut Outcomes> {
+        let of_mode = self.flash.slc_outcomes.as_mut().filter(|_| in_slc);
         of_mode.or(self.flash.outcomes.as_mut())
     }
 
@@ -518,7 +458,7 @@ impl<P: Probe> FlashAt<'_, P> {
     /// Keeps the step that has read a page, or the one next to the reference that have.
     pub(super) fn track(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
-        if !self.core.plan.config.read.start.tracks() || self.ftl.blocks.page_in_slc(op.ppn.get()) {
+        if !self.core.plan.config.read.start.tracks() || op.read.in_slc {
             return;
         }
         let Some(place) = self.similar(&op) else { return };

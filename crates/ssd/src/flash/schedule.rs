@@ -4,31 +4,15 @@ use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
 
 use super::backend::{FlashAt, FlashView};
 use super::op::Owner;
+use super::placement::Placement;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};
 use crate::observe::probe::Probe;
 use crate::streams::{Stream, StreamId};
 
-impl FlashView<'_> {
+impl<L: Placement> FlashView<'_, L> {
     /// What the die would start now.
-    #[inline]
     pub(super) fn pick(&self, die: DieId) -> Pick {
-        let state = &self.flash.dies[die];
-        let nothing = (state.ready.is_empty() || self.senses_alone(state)) && state.suspended.is_none();
-        if nothing && state.next_pass.is_none() && state.coarse.is_empty() {
-            Pick::Nothing
-        } else {
-            self.pick_ready(die)
-        }
-    }
-
-    /// Whether planes sense, and nothing else begins meanwhile.
-    #[inline]
-    fn senses_alone(&self, state: &DieState) -> bool {
-        state.sensing != 0 && state.active.is_none() && self.plan.config.chip.plane_reads != PlaneReads::Independent
-    }
-
-    fn pick_ready(&self, die: DieId) -> Pick {
         let state = &self.flash.dies[die];
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -40,10 +24,11 @@ impl FlashView<'_> {
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
         }
-        if let Some(program) = state.next_pass.or_else(|| self.second_pass_due(die)) {
+        let between = if state.coarse.is_empty() { state.next_pass } else { self.pass_due(die) };
+        if let Some(program) = between {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
         }
-        if ready.is_empty() || self.senses_alone(state) {
+        if ready.is_empty() || state.senses_alone(self.plan.config.chip.plane_reads) {
             return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;
@@ -111,14 +96,9 @@ impl FlashView<'_> {
         }
     }
 
-    /// The program whose second pass has waited for the first one of the next wordline, and does so no longer: its block has no further
-    /// wordline, or there is no data for one.
-    #[inline]
-    pub(super) fn second_pass_due(&self, die: DieId) -> Option<Program> {
-        if self.flash.dies[die].coarse.is_empty() { None } else { self.coarse_program_due(die) }
-    }
-
-    fn coarse_program_due(&self, die: DieId) -> Option<Program> {
+    /// The program whose next pass is due: it follows at once, or has waited for the first pass of the next wordline and does so no
+    /// longer, since its block has no further wordline or there is no data for one.
+    pub(super) fn pass_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
         // Data that has to wait for a collection gives no next wordline.
         let alone = state.exclusive > 0 && !self.read_only;
@@ -128,9 +108,11 @@ impl FlashView<'_> {
             let place = program.planes.trailing_zeros() as usize;
             let of_stream = |row: &&Stream| row.opens == stream;
             let is_ready = |row: &Stream| may_start.has(QueueId::of_programs(row.id, place));
-            self.ftl.blocks.next_place(plane, stream) > 0 && self.plan.streams.iter().filter(of_stream).any(is_ready)
+            self.placement.next_place(plane, stream) > 0 && self.plan.streams.iter().filter(of_stream).any(is_ready)
         };
-        state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied()
+        let waits_no_longer =
+            || state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied();
+        state.next_pass.or_else(waits_no_longer)
     }
 
     /// The planes that may begin to sense.
@@ -150,7 +132,7 @@ impl FlashView<'_> {
 
     /// Whether what a queue of programs or erases starts next is an erase.
     pub(super) fn is_erase(&self, die: DieId, queue: QueueId) -> bool {
-        self.stream_of(die, queue).is_none_or(|(plane, stream)| self.ftl.blocks.needs_erase(plane, stream))
+        self.stream_of(die, queue).is_none_or(|(plane, stream)| self.placement.needs_erase(plane, stream))
     }
 
     /// Whether what a queue starts next leaves no array to anything else from its beginning on.
@@ -166,7 +148,7 @@ impl FlashView<'_> {
         }
         let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
         relocated()
-            && matches!(head().owner, Owner::Relocation(source) if self.ftl.copies_back(source.get(), self.plan))
+            && matches!(head().owner, Owner::Relocation(source) if self.placement.copies_back(source.get(), self.plan))
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read
@@ -175,7 +157,7 @@ impl FlashView<'_> {
         let state = &self.flash.dies[die];
         let barrier = match self.stream_of(die, queue) {
             None => state.queues[queue].head_seq,
-            Some((plane, stream)) => self.ftl.blocks.erase_barrier(plane, stream),
+            Some((plane, stream)) => self.placement.erase_barrier(plane, stream),
         };
         let planes = self.plan.layout.flash_set(1 << queue.plane());
         let mut reads = READS.and(QueueSet::on(planes));
@@ -193,7 +175,7 @@ impl FlashView<'_> {
             return set;
         }
         let stream = self.plan.streams.opened_by(writes);
-        let place = |plane: usize| self.ftl.blocks.next_place(self.plan.layout.plane(die, plane as u8), stream);
+        let place = |plane: usize| self.placement.next_place(self.plan.layout.plane(die, plane as u8), stream);
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = QueueId::of_programs(writes, plane);
             if self.flash.dies[die].ready.has(queue)
@@ -242,9 +224,35 @@ impl FlashView<'_> {
         let (seq, die) = self.flash.dies.ids().map(|die| (oldest(&self.flash.dies[die]), die)).min()?;
         (seq < u64::MAX).then_some(die)
     }
+
+    /// Whether the suspended operation of a die can go on.
+    pub(super) fn may_resume(&self, die: DieId) -> bool {
+        let state = &self.flash.dies[die];
+        let registers =
+            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
+        let passed = self.retries_user_read(die) || waits;
+        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+    }
+
+    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
+        let state = &self.flash.dies[die];
+        // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
+        let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
+        if self.flash.write_queue_full {
+            // What has begun is brought to its end.
+            reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };
+        }
+        match state.first(reads.and(eligible), &self.flash.ranks) {
+            Some((_, queue)) => Pick::Read(queue),
+            None if self.may_resume(die) => Pick::Resume,
+            None => Pick::Nothing,
+        }
+    }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Decides whether a program queue can start.
     pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
         let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
@@ -254,11 +262,10 @@ impl<P: Probe> FlashAt<'_, P> {
         let unit = queue.writes().map_or(0, |writes| self.core.plan.streams.unit_of(writes));
         let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host
-            || queue
-                .writes()
-                .is_some_and(|writes| self.ftl.pays(plane, self.core.plan.streams.paced(writes), &self.core.plan));
-        let can = whole && paid && self.ftl.blocks.room(plane, stream, moved);
+        let price = |writes| self.core.plan.streams.paced(writes);
+        let paid =
+            !of_host || queue.writes().is_some_and(|writes| self.placement.pays(plane, price(writes), &self.core.plan));
+        let can = whole && paid && self.placement.has_room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {
             self.core.strand();

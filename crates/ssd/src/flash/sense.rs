@@ -1,15 +1,15 @@
-//! Senses: pages from the array into the registers, and from there to the bus.
+//! Senses: which pages one command senses, how it begins and how it ends.
 
 use nand::{DieId, PlaneReads};
-use units::{Ppn, Span};
+use units::{Span, Time};
 
 use super::attempt::{Attempt, Step};
 use super::backend::{FlashAt, FlashView};
 use super::op::PageOp;
+use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::DieState;
-use crate::arena::AttemptId;
-use crate::config::Config;
+use crate::arena::{AttemptId, OpId};
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 
@@ -19,17 +19,7 @@ struct Joined {
     count: usize,
 }
 
-impl FlashView<'_> {
-    /// tR of a page, in the mode of its block.
-    #[inline]
-    pub(super) fn t_read(&self, ppn: Ppn) -> Span {
-        let (timings, layout) = match &self.plan.slc {
-            Some(slc) if self.ftl.blocks.page_in_slc(ppn) => (&slc.timings, &slc.layout),
-            _ => (&self.plan.timings, &self.plan.layout),
-        };
-        timings.read(layout, ppn)
-    }
-
+impl<L: Placement> FlashView<'_, L> {
     /// The queues whose heads are sensed by one command with a leading one's.
     fn joined_senses(&self, die: DieId, lead: QueueId) -> Joined {
         let mut joined = Joined { queues: [lead; PLANES], count: 1 };
@@ -77,14 +67,14 @@ impl FlashView<'_> {
     }
 }
 
-impl<P: Probe> FlashAt<'_, P> {
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Senses pages; whether one of them is the host's.
     pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> bool {
         let Joined { queues, count } = self.view().joined_senses(die, lead);
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter, mut ids) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let (mut t_read, mut shorter, mut heads) = (Span::ZERO, u32::MAX, [None; PLANES]);
         let leader = self.flash.dies[die].queues[lead].head_seq;
         for queue in &queues[..count] {
             let state = &mut self.flash.dies[die];
@@ -92,40 +82,40 @@ impl<P: Probe> FlashAt<'_, P> {
             state.read_head_changed(*queue, &self.flash.ops);
             let op = &self.flash.ops[read];
             let id = op.newest();
-            ids[queue.plane()] = Some(id);
+            heads[queue.plane()] = Some((read, id));
             if self.flash.outcomes.is_none() {
-                t_read = t_read.max(self.view().t_read(op.ppn.get()));
+                t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
                 let (took, less) = self.prepare_sense(read, id, leader);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
         if self.flash.outcomes.is_some() {
-            if let Some(id) = ids[lead.plane()] {
-                self.count_prediction(id);
-            }
             start = start + self.set_timing(die, shorter);
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
         for queue in &queues[..count] {
             let plane = queue.plane();
-            let Some(id) = ids[plane] else { continue };
+            let Some((read, id)) = heads[plane] else { continue };
             self.step_ends(id, Step::Queued);
             self.flash.dies[die].begin_sense(plane, Some(id), end);
-            let attempt = &self.flash.attempts[id];
-            let Some(read) = attempt.read else { continue };
-            let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
             if P::EXPLAINS {
-                let what = if attempt.v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
-                let (attempt, speculative) = (attempt.number, attempt.earlier.is_some());
-                let (ppn, spent) = (ppn.get(), self.flash.dies[die].spent(self.core.now));
-                let event = Event::Senses { part, attempt, begins: start, ends: end, spent, ppn, what, speculative };
-                self.core.probe.explain(self.core.now, event);
+                self.tell_sense(read, id, start, end);
             }
-            self.core.probe.sense(start, end, die, ppn.get());
+            self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
         }
         queues[..count].iter().any(|queue| USER_READS.has(*queue))
+    }
+
+    /// Tells the probe which page a die begins to sense, and for what.
+    fn tell_sense(&mut self, read: OpId, id: AttemptId, begins: Time, ends: Time) {
+        let Attempt { die, v_ref, number: attempt, earlier, .. } = self.flash.attempts[id];
+        let PageOp { ppn, seq: part, .. } = self.flash.ops[read];
+        let what = if v_ref.decodes() { self.flash.ops[read].purpose() } else { "sentinel cells" };
+        let (ppn, spent, speculative) = (ppn.get(), self.flash.dies[die].spent(self.core.now), earlier.is_some());
+        let event = Event::Senses { part, attempt, begins, ends, spent, ppn, what, speculative };
+        self.core.probe.explain(self.core.now, event);
     }
 
     /// A plane has sensed: what follows.
@@ -137,42 +127,5 @@ impl<P: Probe> FlashAt<'_, P> {
         };
         self.core.counters.senses += 1;
         self.step_ends(id, Step::Sensing);
-    }
-
-    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
-    #[inline]
-    pub(super) fn senses_again(&mut self, id: AttemptId) -> bool {
-        self.flash.outcomes.is_some() && self.is_sensed_again(id)
-    }
-
-    fn is_sensed_again(&mut self, id: AttemptId) -> bool {
-        let Some(longer) = self.decide_outcome(id) else { return false };
-        let Attempt { die, queue, .. } = self.flash.attempts[id];
-        self.flash.dies[die].begin_sense(queue.plane(), Some(id), self.core.now + longer);
-        true
-    }
-
-    /// What was sensed goes into a register of its plane.
-    #[inline]
-    pub(super) fn enter_register(&mut self, id: AttemptId) {
-        let attempt = &mut self.flash.attempts[id];
-        let state = &mut self.flash.dies[attempt.die];
-        let Config { chip, read, .. } = &self.core.plan.config;
-        // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
-        let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
-        attempt.step = step;
-        if leaves {
-            self.flash.channels[state.channel].out.push_back(id);
-        }
-    }
-
-    /// A page has left a plane of a die.
-    pub(super) fn register_freed(&mut self, die: DieId, plane: usize) {
-        let state = &mut self.flash.dies[die];
-        if let Some(next) = state.free_register(plane) {
-            self.flash.attempts[next].step = Step::CacheRegister;
-            self.flash.channels[state.channel].out.push_back(next);
-        }
     }
 }

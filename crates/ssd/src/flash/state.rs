@@ -1,8 +1,15 @@
 //! A die's state: its queues, its planes' registers, what its array does, and what it is reserved for.
+//!
+//! A die runs one program or erase at a time, or senses on its planes. A sensed page stands in its plane's
+//! page register; with a cache register it moves on at once, or as soon as that register is empty, so that
+//! the plane can sense again. Without one it stays until it has left over the bus.
+//!
+//! A program takes its data into empty registers: into the cache registers while another program or erase
+//! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
 use std::ops::{Index, IndexMut};
 
-use nand::ChannelId;
+use nand::{ChannelId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::Step;
@@ -348,6 +355,21 @@ impl DieState {
     pub(super) fn array_idle(&self) -> bool {
         let between_passes = self.next_pass.is_some() || !self.coarse.is_empty();
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
+    }
+
+    /// Whether planes sense, and nothing else begins meanwhile.
+    #[inline]
+    pub(super) fn senses_alone(&self, reads: PlaneReads) -> bool {
+        self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent
+    }
+
+    /// Whether it plainly has nothing to start: nothing has begun that goes on, and nothing is ready or may begin.
+    #[inline]
+    pub(super) fn starts_nothing(&self, reads: PlaneReads) -> bool {
+        (self.ready.is_empty() || self.senses_alone(reads))
+            && self.suspended.is_none()
+            && self.next_pass.is_none()
+            && self.coarse.is_empty()
     }
 
     /// The next time that something ends in the array.

@@ -5,66 +5,17 @@
 
 use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
-use units::{Ppn, Span, Time};
+use units::{Ppn, Span};
 
-use super::backend::{FlashAt, FlashView};
-use super::queues::{QueueSet, USER_READS};
-use super::state::{Active, Pick, Work};
+use super::backend::FlashAt;
+use super::placement::Placement;
+use super::queues::USER_READS;
+use super::state::Active;
 use crate::config::Config;
-use crate::observe::probe::{Event, Probe};
+use crate::observe::probe::Probe;
 use crate::observe::stats::channel;
-use crate::phases::Phases;
 
-/// The most phases of an operation that a probe gets.
-pub(super) const MOST_TOLD: usize = 1000;
-
-impl FlashView<'_> {
-    /// Whether the suspended operation of a die can go on.
-    pub(super) fn may_resume(&self, die: DieId) -> bool {
-        let state = &self.flash.dies[die];
-        let registers =
-            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
-        let passed = self.retries_user_read(die) || waits;
-        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
-    }
-
-    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
-        let state = &self.flash.dies[die];
-        // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
-        let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
-        if self.flash.write_queue_full {
-            // What has begun is brought to its end.
-            reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };
-        }
-        match state.first(reads.and(eligible), &self.flash.ranks) {
-            Some((_, queue)) => Pick::Read(queue),
-            None if self.may_resume(die) => Pick::Resume,
-            None => Pick::Nothing,
-        }
-    }
-}
-
-impl<P: Probe> FlashAt<'_, P> {
-    /// The phases of what a die does, where they are known.
-    pub(super) fn phases_of(&self, die: DieId, active: Active) -> Option<&Phases> {
-        let planned = match active {
-            Active::Program(_) => self.core.plan.program_phases.as_ref(),
-            Active::Erase(_) | Active::EraseOpened(..) => self.core.plan.erase_phases.as_ref(),
-        };
-        self.flash.dies[die].phases.as_ref().or(planned)
-    }
-
-    /// The phases of what a die does, and its class; none where it is not to be suspended.
-    pub(super) fn suspendable(&self, die: DieId, active: Active) -> Option<(&Phases, Class)> {
-        let class = match active {
-            Active::Program(program) => self.flash.ops[program.ops].queue.class(),
-            Active::Erase(_) | Active::EraseOpened(..) => Class::Erase,
-        };
-        Some((self.phases_of(die, active)?, class))
-    }
-
+impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Lets a user read go before the operation under way, if there is one to.
     pub fn consider_suspension(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
@@ -181,29 +132,6 @@ impl<P: Probe> FlashAt<'_, P> {
         self.tell_phases(die);
     }
 
-    /// Tells the probe which phases the active operation of a die has ahead.
-    #[inline]
-    pub fn tell_phases(&mut self, die: DieId) {
-        let state = &self.flash.dies[die];
-        if !P::EXPLAINS {
-            return;
-        }
-        let Some((active, _)) = state.active else { return };
-        let Some(phases) = self.phases_of(die, active).cloned() else { return };
-        let (die, Work { runs_from, mut position, .. }) = (die, state.work);
-        let origin = Time(runs_from.0 - position);
-        let total = phases.total().0;
-        for _ in 0..MOST_TOLD {
-            if position >= total {
-                break;
-            }
-            let (pulse, _, ends, number) = phases.phase(position);
-            let (from, to) = (origin + Span(position), origin + Span(ends));
-            self.core.probe.explain(self.core.now, Event::Phase { die, pulse, number, from, to });
-            position = ends;
-        }
-    }
-
     /// Sends the data of a suspended program again. The bus is free.
     pub fn send_again(&mut self, die: DieId) {
         let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
@@ -211,7 +139,6 @@ impl<P: Probe> FlashAt<'_, P> {
         let writes = self.flash.ops[program.ops].queue.writes();
         let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);
         self.go_on(die, ready.since(self.core.now));
-        self.reschedule(die);
     }
 
     /// What suspensions of an operation, or of a pass of one, leave behind: errors in pages, wear of blocks.
@@ -220,19 +147,21 @@ impl<P: Probe> FlashAt<'_, P> {
         let layout = self.core.plan.layout;
         match active {
             Active::Program(program) => {
-                let Some(suspended) = &mut self.ftl.suspended else { return };
+                if chip.suspended_program_errors == 0.0 {
+                    return;
+                }
                 let ops = std::iter::successors(Some(program.ops), |op| self.flash.ops[*op].next);
                 let mut pages: Vec<Ppn> = ops.map(|op| self.flash.ops[op].ppn.get()).collect();
                 // Units of the map that share a page are programmed together.
                 pages.dedup_by_key(|ppn| (layout.flash_plane_of(*ppn), layout.flash_page_of(*ppn)));
-                pages.into_iter().for_each(|ppn| suspended.programmed(ppn, work.suspensions));
+                pages.into_iter().for_each(|ppn| self.placement.program_suspended(ppn, work.suspensions));
             }
             Active::Erase(_) | Active::EraseOpened(..) => {
                 let worn = chip.suspended_erase_wear * f64::from(work.within_pulses);
                 let blocks = if worn > 0.0 { self.blocks_of(die, active) } else { Vec::new() };
                 for (plane, block) in blocks {
-                    let Some(wear) = &mut self.ftl.wear else { return };
-                    layout.flash_planes_of(plane).for_each(|plane| wear.wears_by(plane, block, worn));
+                    let planes = layout.flash_planes_of(plane);
+                    planes.for_each(|plane| self.placement.wears_by(plane, block, worn));
                 }
             }
         }

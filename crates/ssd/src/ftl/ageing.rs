@@ -10,26 +10,8 @@ use nand::model::outcomes::WARMER;
 use units::{Span, Temperature};
 
 use crate::config::Plan;
+use crate::flash::{AgeClock, WARMER_BITS};
 use crate::persist::{state, stored};
-
-/// Bits of the temperature at a program, where it is followed: up to 126 K above that at rest.
-const WARMER_BITS: u32 = 6;
-
-/// What data ages by, at a moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct AgeClock {
-    /// The time since the start; as if at 30 °C where the temperature is followed.
-    pub elapsed: Span,
-    /// How much warmer the drive is than at rest, in steps of [`WARMER`].
-    pub warmer: u8,
-}
-
-impl AgeClock {
-    /// The clock at a temperature so many kelvins above that at rest.
-    pub fn warmer_by(elapsed: Span, kelvins: f64) -> AgeClock {
-        AgeClock { elapsed, warmer: ((kelvins / WARMER + 0.5) as u8).min((1 << WARMER_BITS) - 1) }
-    }
-}
 
 /// How the ages of a drive's data are kept.
 pub(crate) struct Ageing {

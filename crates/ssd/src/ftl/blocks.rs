@@ -14,10 +14,11 @@ use nand::{Address, BlockId, Layout, PlaneId};
 use units::{Ppn, Stream};
 
 use super::aged::Aged;
-use super::ageing::{AgeClock, Ageing};
+use super::ageing::Ageing;
 use super::candidates::FullBlocks;
 use super::slc::{Free, SlcBlocks};
 use crate::config::{EraseWhen, FreeBlock, Plan};
+use crate::flash::AgeClock;
 use crate::persist::{state, stored};
 use crate::streams::{MOST, StreamId};
 

@@ -17,6 +17,7 @@ mod damage;
 mod disturb;
 mod group_table;
 pub(crate) mod map;
+mod placement;
 mod profile;
 pub(crate) mod relocator;
 mod restore;
@@ -33,14 +34,13 @@ use std::ops::Range;
 
 use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
-use units::{Conditions, ConfigError, Lpn, PeCycles, Ppn, Stream};
+use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
-use crate::config::{Fold, Plan};
+use crate::config::Plan;
 use crate::persist::state;
 use crate::streams::StreamId;
 use aged::Aged;
-use ageing::AgeClock;
 use blocks::Blocks;
 use cmt::CachedMap;
 use copies::Copies;
@@ -73,7 +73,7 @@ pub(crate) struct Ftl {
     /// What reads have done to wordlines, where they disturb.
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
-    pub suspended: Option<Suspended>,
+    suspended: Option<Suspended>,
     /// What copying data back has left, where it does.
     pub copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
@@ -179,35 +179,6 @@ impl Ftl {
         self.aged.plane_of(lpn)
     }
 
-    /// The conditions under which a page is read, its wear as effective P/E cycles; how much warmer than at rest the drive was at its program,
-    /// in steps, unless that was before the run; and the errors per KiB that the last erase of its block, suspensions of its program and
-    /// copies of its data add.
-    #[inline]
-    pub fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> (Conditions, Option<u8>, f64) {
-        let (mut conditions, programmed) = self.blocks.conditions(ppn, now, plan);
-        if let Some(disturb) = &self.disturb {
-            conditions.reads = disturb.effective(ppn, conditions.reads);
-        }
-        let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
-        let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
-        let in_slc = self.blocks.page_in_slc(ppn);
-        // The stress of blocks that are always in the SLC cache's mode is none of their cells'.
-        let Some(wear) = self.wear.as_ref().filter(|_| !in_slc || plan.space.fixed == 0) else {
-            return (conditions, programmed, own);
-        };
-        let Address { block, page, .. } = plan.layout.unpack(ppn);
-        let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
-        // The first page of the same wordline.
-        let page = match &plan.slc {
-            Some(slc) if in_slc => page / slc.layout.bits * plan.layout.bits,
-            _ => page,
-        };
-        let (cycles, added) = wear.of_page(plane, block, page, conditions.pec.0);
-        conditions.pec = PeCycles(cycles);
-        // What an erase of the cache leaves is not known pulse by pulse.
-        (conditions, programmed, if in_slc { own } else { added + own })
-    }
-
     /// The stream that a page's data was written in, where that is known.
     pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
@@ -254,7 +225,7 @@ impl Ftl {
     }
 
     /// The stripe whose parity a page of the map is.
-    pub fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
+    fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
         if let Some(before) = self.aged.physical(lpn) {
             self.knows_stripe(before);
         }
@@ -295,13 +266,11 @@ impl Ftl {
         Some(block)
     }
 
-    /// Gives a stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
-    pub fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
-        let ppn = self.blocks.take_page(plane, stream, lpn, now);
-        if let Some(disturb) = &mut self.disturb {
-            disturb.programmed(ppn, self.blocks.reads_of(ppn));
+    /// The data of a page has been copied back to another one, with so many errors per KiB.
+    pub fn copied(&mut self, source: Ppn, copy: Ppn, errors: f64) {
+        if let Some(copies) = &mut self.copies {
+            copies.copied(source, copy, errors);
         }
-        ppn
     }
 
     /// A block has been erased; returns its P/E cycles in the run.
@@ -358,17 +327,6 @@ impl Ftl {
             candidates.remove(block);
         }
         is_one
-    }
-
-    /// Whether the data of a page moves within its plane, without bus and ECC.
-    #[inline]
-    pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
-        let copied = if self.blocks.page_in_slc(source) {
-            plan.config.slc.fold == Fold::Copyback
-        } else {
-            plan.config.gc.copyback
-        };
-        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     /// The full block of a plane with the fewest erases, and that number.

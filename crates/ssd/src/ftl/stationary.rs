@@ -5,12 +5,14 @@
 //! valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers, SYSTOR'12 section 3); blocks are
 //! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `victims.rs` and `allocation.rs`.
 //! Its clock is that of a die that never rests: a step is a program, of host data or of relocated data. So the states that are
-//! taken from it at random steps are weighted by time, as a renewal process is seen at a random time. A load that leaves dies idle
-//! sees fewer collections: a run plays the load itself until those that were under way at the start have ended (`run/settling.rs`).
+//! taken from it at random steps are weighted by time, as a renewal process is seen at a random time. Where the host writes as fast
+//! as the drive lets it, free blocks are as few as pacing or the reserve allows.
+//!
+//! Where the load left dies idle (`age.load`), programs of host data come at intervals, relocation goes on in between, and then time
+//! passes in which nothing happens: free blocks are as many as between `gc.start` and `gc.stop`, or as background collection leaves.
 //!
 //! Pages are counted in bundles of some pages, so that a plane of any size is played in milliseconds; before the first state is
-//! taken every block has been written several times over. Assumed: the host writes as fast as the drive lets it. Then free blocks
-//! are as few as pacing or the reserve allows, and not as many as between `gc.start` and `gc.stop`.
+//! taken every block has been written several times over.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -37,6 +39,9 @@ const BLOCKS: u32 = 2048;
 const TURNOVERS: u64 = 4;
 /// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
 const LEAST_VALID: f64 = 0.02;
+
+/// Parts of a program's time in which time is counted where dies are idle.
+const PARTS: u64 = 256;
 
 /// What a plane holds at a random moment, in pages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -123,6 +128,13 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
     Some(states)
 }
 
+/// Where dies are idle, the time from one program of host data on a plane to the next, in parts of a program's time.
+fn interval(plan: &Plan) -> Option<u64> {
+    let share = plan.config.age.partial_load()?;
+    // What is hardly written has a cycle all the same.
+    Some((PARTS as f64 / share.max(1e-6)).round().max(1.0) as u64)
+}
+
 /// A number near `n` over the golden ratio that has no common factor with `n`: its multiples come to every number below `n`.
 fn stride(n: u64) -> u64 {
     let common = |mut a: u64, mut b: u64| {
@@ -207,11 +219,16 @@ struct Life<'a> {
     fills: u64,
     /// Blocks that were opened for the host.
     opened: u64,
-    /// Programs of relocated data since the last one of host data.
+    /// Programs of relocated data since the last one of host data, and all programs.
     between: u32,
-    /// Steps from one block that is opened for the host to the next, in the mean; and those played.
+    programs: u64,
+    /// The time from one block that is opened for the host to the next, in the mean; and the time played: in programs of a die that never
+    /// rests, otherwise in parts of them.
     cycle: u64,
-    steps: u64,
+    time: u64,
+    /// Where dies are idle, the time from one program of host data to the next, and when the next one comes.
+    interval: Option<u64>,
+    due: u64,
     /// A state has been taken.
     taken: bool,
     /// What a policy from outside has answered, by room and valid bundles.
@@ -258,8 +275,11 @@ impl<'a> Life<'a> {
             fills: 0,
             opened: 0,
             between: 0,
+            programs: 0,
             cycle: 0,
-            steps: 0,
+            time: 0,
+            interval: interval(plan),
+            due: 0,
             taken: false,
             prices: RefCell::default(),
         };
@@ -271,10 +291,10 @@ impl<'a> Life<'a> {
     fn settle(&mut self) -> Option<()> {
         let pages = u64::from(self.layout.pages);
         let wanted = TURNOVERS * u64::from(self.layout.blocks) * pages / u64::from(self.unit);
-        for _ in 0..wanted {
+        while self.programs < wanted {
             self.step()?;
         }
-        self.cycle = wanted / self.opened.max(1);
+        self.cycle = self.time / self.opened.max(1);
         Some(())
     }
 
@@ -284,17 +304,15 @@ impl<'a> Life<'a> {
         let whole = if self.taken { 1 } else { 1 + self.draw(8) };
         self.taken = true;
         let cycle = self.cycle.max(1);
-        let on = (((place * cycle as f64) as u64) % cycle + cycle - self.steps % cycle) % cycle;
-        (0..whole * cycle + on).try_for_each(|_| self.step().map(drop))
+        let on = (((place * cycle as f64) as u64) % cycle + cycle - self.time % cycle) % cycle;
+        self.for_time(whole * cycle + on)
     }
 
     /// Plays some cycles on, until the host's block is filled so far.
     fn until_filled(&mut self, filled: u32) -> Option<()> {
         self.go_on()?;
-        for _ in 0..4 * self.cycle {
-            if self.filled() == filled {
-                break;
-            }
+        let until = self.time + 4 * self.cycle;
+        while self.time < until && self.filled() != filled {
             self.step()?;
         }
         Some(())
@@ -302,8 +320,16 @@ impl<'a> Life<'a> {
 
     /// States that are taken one after another have nothing to do with one another.
     fn go_on(&mut self) -> Option<()> {
-        let steps = self.cycle / 2 + self.draw(self.cycle.max(1));
-        (0..steps).try_for_each(|_| self.step().map(drop))
+        let time = self.cycle / 2 + self.draw(self.cycle.max(1));
+        self.for_time(time)
+    }
+
+    fn for_time(&mut self, time: u64) -> Option<()> {
+        let until = self.time + time;
+        while self.time < until {
+            self.step()?;
+        }
+        Some(())
     }
 
     /// How far the host's block is filled; as far as it goes where none is open.
@@ -321,9 +347,40 @@ impl<'a> Life<'a> {
         self.draws.below(self.drawn, n)
     }
 
-    /// One program; whether it was host data's. None where the plane stands still.
-    fn step(&mut self) -> Option<bool> {
-        self.steps += 1;
+    /// One program, or with idle dies the time up to the next one. None where the plane stands still.
+    fn step(&mut self) -> Option<()> {
+        match self.interval {
+            None => self.busy_step(),
+            Some(interval) => self.step_at_intervals(interval),
+        }
+    }
+
+    /// Relocation for the time of a program, or nothing until the host's next one; and that, if its time has come.
+    fn step_at_intervals(&mut self, interval: u64) -> Option<()> {
+        self.collect();
+        let relocates = self.plane.victim.is_some();
+        if relocates {
+            self.relocate();
+            self.time += PARTS;
+        } else {
+            self.time = self.time.max(self.due);
+        }
+        if self.time < self.due {
+            return Some(());
+        }
+        let class = self.next_class();
+        if self.plane.takes(class, self.unit, self.plan) {
+            self.host_program(class);
+            // What could not be programmed in time waits in the buffer, which has an end.
+            self.due = (self.due + interval).max(self.time.saturating_sub(8 * interval));
+            Some(())
+        } else {
+            relocates.then_some(())
+        }
+    }
+
+    fn busy_step(&mut self) -> Option<()> {
+        self.time += 1;
         self.collect();
         let relocates = self.plane.victim.is_some();
         let class = self.next_class();
@@ -332,14 +389,14 @@ impl<'a> Life<'a> {
         if takes && !exclusive && (!relocates || self.between >= self.plan.relocations_between()) {
             self.between = 0;
             self.host_program(class);
-            return Some(true);
+            return Some(());
         }
         if !relocates {
             return None;
         }
         self.between += 1;
         self.relocate();
-        Some(false)
+        Some(())
     }
 
     /// What the host's next data is: young, or not, where that is told apart.
@@ -367,6 +424,7 @@ impl<'a> Life<'a> {
     }
 
     fn host_program(&mut self, class: StreamId) {
+        self.programs += 1;
         let stream = self.plan.streams.opened_by(class);
         for _ in 0..self.unit {
             let block = self.valid_block();
@@ -382,6 +440,7 @@ impl<'a> Life<'a> {
     /// A program of relocated data, the last of a block in part padding.
     fn relocate(&mut self) {
         let Some((block, began, moved)) = self.plane.victim else { return };
+        self.programs += 1;
         let again = !self.plane.stream[block as usize].is_of_host();
         let class = if again { StreamId::AGAIN } else { StreamId::RELOCATED };
         let stream = self.plan.streams.opened_by(class);
@@ -431,7 +490,8 @@ impl<'a> Life<'a> {
             let entry = &mut self.plane;
             let free = entry.free.len() as u32;
             entry.running = free < gc.start || entry.running && free < gc.stop;
-            if !entry.running || entry.victim.is_some() {
+            let in_background = gc.idle.is_some() && free < gc.idle_stop && self.interval.is_some();
+            if !entry.running && !in_background || entry.victim.is_some() {
                 break;
             }
             entry.candidates.settle();

@@ -5,9 +5,9 @@ use nand::{DieId, PlaneId, PlanePrograms};
 use schemes::{Collection, Pacing, Price};
 
 use super::Ftl;
-use super::ageing::AgeClock;
 use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
+use crate::flash::AgeClock;
 use crate::observe::stats::relocation_causes;
 
 impl Ftl {

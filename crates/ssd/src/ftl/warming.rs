@@ -3,17 +3,18 @@
 //! of pages a second (`run/warming.rs` says how long that is played, and when it is not).
 //!
 //! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation order, and a turn is a
-//! program, of host data or of relocated data. Not played: pages of the map, parity, idle time, and what wears out.
+//! program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), a die collects what it has to before it takes
+//! host data. Not played: pages of the map, parity, idle time, and what wears out.
 
 use std::collections::{HashSet, VecDeque};
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
-use super::ageing::AgeClock;
 use super::relocator::Relocation;
 use super::{Ftl, Location};
 use crate::config::{EraseWhen, Full, Placement, Plan};
+use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
 use crate::streams::StreamId;
 
@@ -195,8 +196,10 @@ impl Warming {
         let planes = || (0..plan.layout.planes_per_die as u8).map(|place| plan.layout.plane(die, place));
         planes().for_each(|plane| collect(ftl, plan, plane));
         let relocates = planes().any(|plane| ftl.relocator[plane].victim.is_some());
-        let waits =
-            relocates && (!plan.config.gc.preemptible || self.between[die.0 as usize] < plan.relocations_between());
+        let waits = relocates
+            && (plan.config.age.partial_load().is_some()
+                || !plan.config.gc.preemptible
+                || self.between[die.0 as usize] < plan.relocations_between());
         let stream = plan.streams.opened_by(class);
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)

@@ -113,11 +113,6 @@ impl WearTable {
         self.blocks_wear[self.layout.flash_block_index(plane, block)].exhausted
     }
 
-    /// How blocks are erased.
-    pub fn eraser(&self) -> &Eraser {
-        &self.eraser
-    }
-
     /// The wear of a page of a block that has been through `pec` cycles, as cycles of the conventional scheme; and the errors
     /// per KiB that the block's last erase adds to it.
     #[inline]

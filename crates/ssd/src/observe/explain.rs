@@ -147,10 +147,39 @@ struct Tracked {
     parts: Vec<u64>,
     /// The parts of a read that have been decoded, and their senses before the last.
     sent: Vec<(u64, u16)>,
-    /// The part of a read that arrives last, its senses before the last, and when it arrives; none for buffered data.
-    last: Option<(Option<u64>, u16, Time)>,
-    /// Of a write: when its last data began to cross the link, had crossed it, and was stored.
-    written: Option<(Time, Time, Time)>,
+    /// The part of a read that arrives last.
+    last: Option<LastPart>,
+    /// Of a write, how its last data came in.
+    written: Option<Taken>,
+}
+
+/// The part of a read that arrives last.
+struct LastPart {
+    /// Its operation; none for buffered data.
+    part: Option<u64>,
+    /// Its senses before the last.
+    attempt: u16,
+    arrives: Time,
+}
+
+/// How a write's last data came in.
+struct Taken {
+    /// It began to cross the link.
+    crosses: Time,
+    /// It had crossed it.
+    crossed: Time,
+    /// It was in the buffer.
+    stored: Time,
+}
+
+/// A request of the workload that completes.
+pub(crate) struct Completing<'a> {
+    /// Where its time went.
+    pub explanation: Explanation,
+    /// Its submission queue.
+    pub queue: u16,
+    /// The operations that read its pages.
+    pub parts: &'a [u64],
 }
 
 /// A probe that explains the slowest requests, or those that are asked for.
@@ -251,11 +280,12 @@ impl Explainer {
         Explanation { request, op, bytes, arrival, finish, stages, parts }
     }
 
-    /// Where the time of a request of the workload went that completes now, its queue, and the operations that read its pages.
-    pub(crate) fn completing(&self, now: Time, request: u64) -> Option<(Explanation, u16, &[u64])> {
+    /// A request of the workload that completes now.
+    pub(crate) fn completing(&self, now: Time, request: u64) -> Option<Completing<'_>> {
         let tracked = self.requests.get(&request)?;
         let number = request.checked_sub(self.origin.0)?;
-        Some((self.explanation(now, number, tracked), tracked.queue, &tracked.parts))
+        let explanation = self.explanation(now, number, tracked);
+        Some(Completing { explanation, queue: tracked.queue, parts: &tracked.parts })
     }
 
     /// The workload's first request, and when it began.
@@ -265,15 +295,15 @@ impl Explainer {
 
     fn stages(&self, tracked: &Tracked, finish: Time) -> Vec<Stage> {
         let mut path = Path::new(tracked);
-        if let Some((Some(part), attempt, _)) = tracked.last
+        if let Some(LastPart { part: Some(part), attempt, .. }) = tracked.last
             && let Some(steps) = self.parts.get(&part)
         {
             path.read(&steps[..steps.len().min(usize::from(attempt) + 1)], finish);
             path.until("send", 0, finish, None);
-        } else if let Some((received_from, received, stored)) = tracked.written {
-            path.until("buffer", 0, received_from, None);
-            path.until("receive", 0, received.min(finish), None);
-            path.until("store", 0, stored.min(finish), None);
+        } else if let Some(taken) = &tracked.written {
+            path.until("buffer", 0, taken.crosses, None);
+            path.until("receive", 0, taken.crossed.min(finish), None);
+            path.until("store", 0, taken.stored.min(finish), None);
             path.until("program", 0, finish, None);
         } else {
             path.until("send", 0, finish, None);
@@ -339,20 +369,20 @@ impl Probe for Explainer {
             Event::Sent { request, part, arrives } => {
                 if let Some(tracked) = self.requests.get_mut(&request) {
                     tracked.sent.extend(part);
-                    if tracked.last.is_none_or(|(_, _, last)| arrives >= last) {
+                    if tracked.last.as_ref().is_none_or(|last| arrives >= last.arrives) {
                         let (part, attempt) = part.map_or((None, 0), |(part, attempt)| (Some(part), attempt));
-                        tracked.last = Some((part, attempt, arrives));
+                        tracked.last = Some(LastPart { part, attempt, arrives });
                     }
                 }
             }
             Event::Received { request, from, to } => {
                 if let Some(tracked) = self.requests.get_mut(&request) {
-                    tracked.written = Some((from, to, to));
+                    tracked.written = Some(Taken { crosses: from, crossed: to, stored: to });
                 }
             }
             Event::Stored { request, at } => {
                 if let Some(written) = self.requests.get_mut(&request).and_then(|of| of.written.as_mut()) {
-                    written.2 = at;
+                    written.stored = at;
                 }
             }
             Event::Completed { request } => self.completed(now, request),

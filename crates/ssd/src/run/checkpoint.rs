@@ -19,7 +19,7 @@ use units::{ConfigError, Document, Span, Time};
 use super::manifest;
 use super::refusal::refused;
 use crate::RESULTS_VERSION;
-use crate::config::{Config, Plan};
+use crate::config::{Config, PastLoad, Plan};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
@@ -80,6 +80,9 @@ pub const POLICIES: &[&str] = &[
     "energy.decode_nj",
     "energy.prediction_nj",
 ];
+
+/// A key whose value "auto" is that of the device that was saved.
+const DECIDED: &str = "age.load";
 
 /// When a run saves its drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -339,6 +342,9 @@ fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
         for key in our.keys() {
             let name = format!("{}.{}", our.name(), key.name);
             let (ours, theirs) = (shown(*our, key.name), shown(their, key.name));
+            if name == DECIDED && ours == "\"auto\"" {
+                continue;
+            }
             let is_policy = POLICIES.contains(&name.as_str());
             let both_files = files.get(&name).is_some() && is_file(&ours) && is_file(&theirs);
             let problem = if ours != theirs && !both_files {
@@ -420,8 +426,12 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
     from.read_to_end(&mut bytes).map_err(|error| unreadable(origin, &error))?;
     let (header, packed) = unsealed(&bytes, origin)?;
     check(&header, &config.plan()?, origin)?;
+    let mut config = config.clone();
+    if config.age.load == PastLoad::Auto {
+        config.age.load = config_of(&header, origin)?.age.load;
+    }
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
-    let mut device = Device::new(config, seed)?;
+    let mut device = Device::new(&config, seed)?;
     let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
     let mut state = Reader::new(&mut unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.

@@ -6,6 +6,7 @@ use workload::{ReadCounts, Request};
 use super::measured::MeasuredDevice;
 use super::options::RunOptions;
 use super::outcome::Outcome;
+use super::past_load;
 use super::refusal::refused;
 use super::request_log::RequestLog;
 use crate::config::Config;
@@ -39,7 +40,8 @@ impl<P: Probe> Live<P> {
         probe: P,
     ) -> Result<Live<P>, RunError> {
         check(options)?;
-        let mut measured = MeasuredDevice::new(config, options, log, probe, None)?;
+        let config = past_load::decided(config, options, None, true);
+        let mut measured = MeasuredDevice::new(&config, options, log, probe, None)?;
         while measured.preconditions() {
             measured.precondition(PRECONDITIONING)?;
         }

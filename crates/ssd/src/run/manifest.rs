@@ -44,13 +44,15 @@ pub(super) fn policies(policies: &Policies) -> Option<Value> {
 pub(super) fn cells(plan: &Plan) -> Option<Value> {
     plan.reading().map(|reading| match reading {
         OutcomeSource::Virtual(chip) => sections(chip.sections().iter().map(|section| (section.name(), *section))),
-        OutcomeSource::Measured(steps) => steps.rows().map(|row| json!([row.0, row.1, row.2, row.3])).collect(),
+        OutcomeSource::Measured(steps) => {
+            steps.rows().map(|row| json!([row.pec, row.months, row.steps, row.pages])).collect()
+        }
     })
 }
 
 /// The table that `read.rpt` names, or that of the chip.
 pub(super) fn rpt(plan: &Plan) -> Option<Value> {
-    plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.0, row.1, row.2])).collect())
+    plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.pec, row.months, row.cut])).collect())
 }
 
 /// A device: its configuration, and the content of the files that this names.

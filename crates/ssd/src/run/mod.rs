@@ -11,6 +11,7 @@ mod manifest;
 mod measured;
 mod options;
 mod outcome;
+mod past_load;
 mod playing;
 mod precondition;
 mod prepare;

@@ -7,7 +7,7 @@ use super::findings::{self, Evidence};
 use super::measured::MeasuredDevice;
 use super::replay::Run;
 use super::request_log::RequestLog;
-use super::steady::totals;
+use super::steady::{SteadyWindow, totals};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
@@ -79,8 +79,8 @@ impl<P: Probe> MeasuredDevice<P> {
         let mut measured = self.counted_so_far(read, wrapped, missing);
         if let Some(steady) = self.steady.take() {
             let (state, window) = steady.finish();
-            if let Some((from, to, latencies)) = window {
-                (measured.totals, measured.latencies) = (to.since(&from), latencies);
+            if let Some(SteadyWindow { start, end, latencies }) = window {
+                (measured.totals, measured.latencies) = (end.since(&start), latencies);
             }
             measured.steady = Some(state);
         }

@@ -8,6 +8,7 @@ use workload::{ReadCounts, Source};
 use super::host::{Host, Next, Standing, Supply, replaying};
 use super::measured::{MeasuredDevice, Played, Saving};
 use super::options::{Replay, RunOptions};
+use super::past_load;
 use super::refusal::refused;
 use super::request_log::RequestLog;
 use super::steady::Steady;
@@ -60,7 +61,8 @@ impl<P: Probe> Run<P> {
             return Err(refused("--replay", problem, remedy).into());
         }
         let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
-        let mut measured = MeasuredDevice::new(config, &options, log, probe, source.past().map(|past| (past, paced)))?;
+        let config = past_load::decided(config, &options, source.past(), paced);
+        let mut measured = MeasuredDevice::new(&config, &options, log, probe, source.past().map(|past| (past, paced)))?;
         let plan = measured.device.plan();
         let evenly = source.past().is_some_and(|past| !past.written().is_empty() && warming::is_uniform(past, plan));
         if source.leads() || evenly && options.until_steady.is_some() {

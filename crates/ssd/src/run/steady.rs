@@ -300,13 +300,13 @@ impl Steady {
         false
     }
 
-    /// What was found, and where it was: start and end of the window, and its latencies.
-    pub fn finish(mut self) -> (SteadyState, Option<(Totals, Totals, ByQueue)>) {
+    /// What was found, and the window in which it was.
+    pub fn finish(mut self) -> (SteadyState, Option<SteadyWindow>) {
         let state = self.state();
         let window = self.reached.take().map(|end| {
             let mut latencies = ByQueue::new(self.queues);
             self.rounds.iter().take(WINDOW).for_each(|round| latencies.add(&round.latencies));
-            (self.rounds[0].start.clone(), end, latencies)
+            SteadyWindow { start: self.rounds[0].start.clone(), end, latencies }
         });
         (state, window)
     }
@@ -330,6 +330,16 @@ impl Steady {
             slope: if slopes[0].abs() > slopes[1].abs() { slopes[0] } else { slopes[1] },
         })
     }
+}
+
+/// The rounds that are the steady state.
+pub(super) struct SteadyWindow {
+    /// What had been counted when they began.
+    pub start: Totals,
+    /// The same when they ended.
+    pub end: Totals,
+    /// Of the requests in between.
+    pub latencies: ByQueue,
 }
 
 /// One number over some rounds.

@@ -91,7 +91,7 @@ impl Warming {
             return Ok(Played::TooLong(Warmed { turnover, needed, ..Warmed::default() }));
         }
         Ok(Played::Load(Box::new(Warming {
-            past: past.source()?,
+            past: past.source(false)?,
             batch: Vec::new(),
             alone: warming::Warming::new(device.plan()),
             turnover,

@@ -405,6 +405,7 @@ const ROWS: &[Row] = &[
     ("age.schedule", &["chip.model=tlc48", "age.pec=1000"], "['30d 40C', '1mo 10C']", Reads, 1),
     ("age.written_at", &["chip.model=tlc48", "age.pec=1000", "age.retention=1mo"], "-40C", Reads, 1),
     ("age.worn_under", PULSED, "ispe", Overwrites, 0),
+    ("age.load", WORN, "0.1", Overwrites, 0),
     ("age.staggered", WORN, "false", Overwrites, 0),
     ("age.precondition", &[], "closed-form", Mixed, 0),
     ("mapping.checkpoint", &[], "1MiB", Overwrites, 0),

@@ -86,7 +86,7 @@ fn what_the_margin_leaves_the_ecc_has_room_for() {
                 // F_PASS: the most fail bits for which the table has no further pulse, of the loop or of the next.
                 let last = found.pulses.last().unwrap().index + 1;
                 let passes = |loops: u32, grains: u32| (last..=last + 1).contains(&loops) && grains == 0;
-                let most = ept.rows().filter(|(loops, _, _, grains)| passes(*loops, *grains)).map(|row| row.1).max();
+                let most = ept.rows().filter(|entry| passes(entry.loops, entry.spared)).map(|entry| entry.range).max();
                 let pass =
                     erasing.delta * most.map_or(0.0, |range| if range == 0 { erasing.gamma } else { range as f64 });
                 assert!(erasing.fail_bits(found.left) <= pass + 1e-6, "{needed} {requirement}");

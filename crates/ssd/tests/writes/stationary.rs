@@ -1,8 +1,9 @@
 //! A drive of closed form starts in the middle of its life: its first requests are served as those of a long run are.
 
+use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device};
 use units::Time;
-use workload::Request;
+use workload::{Generated, PastOfGenerator, Request};
 
 use testing::eight_planes;
 
@@ -124,4 +125,46 @@ fn a_drive_in_the_middle_of_its_life_holds_together() {
         device.check().unwrap_or_else(|problem| panic!("{settings:?}: {problem}"));
         windows(&config, 3, 500, 3);
     }
+}
+
+/// A load that leaves dies idle meets as many free blocks as collection leaves it, and not as few as a full one: of windows of two blocks' worth
+/// of a plane and more from the first request on, the write amplification and the free blocks are those of a long run.
+#[test]
+fn a_load_that_leaves_dies_idle_meets_a_drive_whose_collection_has_kept_up() {
+    let config = config(&["gc.start=4", "gc.stop=5"]);
+    let capacity = config.plan().unwrap().capacity();
+    let free_blocks_and_waf = |words: &[&str], replay: Replay, seed: u64, (warmup, requests): (u64, u64)| {
+        let load = [&["workload.bs=16KiB", "workload.requests=10000000"], words].concat();
+        let load = workload::presets::get("default", &load).unwrap();
+        let past = Some(Box::new(PastOfGenerator::new(&load, capacity, seed)) as _);
+        let source = Box::new(Generated { source: load.source(capacity, seed).unwrap(), leads: false, past });
+        let options = RunOptions { seed, replay, warmup, requests: Some(requests), ..RunOptions::default() };
+        let mut run = Run::new(&config, source, options, None).unwrap();
+        let free = run.device().free_blocks().0 as f64 / f64::from(run.device().plan().layout.planes);
+        while !run.step(1000).unwrap() {}
+        let outcome = run.finish().unwrap();
+        let later = outcome.device.free_blocks().0 as f64 / f64::from(outcome.device.plan().layout.planes);
+        let counters = outcome.measured.totals.counters;
+        let waf = counters.pages_programmed as f64 * 16_384.0 / counters.bytes_settled as f64;
+        (free, later, waf)
+    };
+    // The drive takes some 3,000 random writes a second.
+    let loads: [(&[&str], Replay); 4] = [
+        (&["workload.rw=randwrite", "workload.rate_iops=500"], Replay::Timed(1.0)),
+        (&["workload.rw=randwrite", "workload.rate_iops=1500"], Replay::Timed(1.0)),
+        (&["workload.rw=randrw", "workload.rate_iops=3000", "workload.read_ratio=0.5"], Replay::Timed(1.0)),
+        (&["workload.rw=randrw"], Replay::Closed(1)),
+    ];
+    for (words, replay) in loads {
+        let first: Vec<(f64, f64, f64)> =
+            (1..=5).map(|seed| free_blocks_and_waf(words, replay, seed, (0, 12_000))).collect();
+        let mean = |of: fn(&(f64, f64, f64)) -> f64| first.iter().map(of).sum::<f64>() / 5.0;
+        let (free, waf) = (mean(|run| run.0), mean(|run| run.2));
+        let (_, later, long) = free_blocks_and_waf(words, replay, 7, (20_000, 80_000));
+        println!("{words:?}: {free:.2} free, later {later:.2}; {waf:.3}, in the long run {long:.3}");
+        assert!((waf / long - 1.0).abs() < 0.1, "{words:?}: {waf:.3}, in the long run {long:.3}");
+        assert!((3.0..5.0).contains(&free), "{words:?}: {free:.2} free blocks, later {later:.2}");
+    }
+    let full = free_blocks_and_waf(&["workload.rw=randwrite"], Replay::Closed(32), 1, (0, 2_000));
+    assert!(full.0 < 2.0 && full.1 < 2.0, "as few blocks are free as the drive leaves: {full:?}");
 }

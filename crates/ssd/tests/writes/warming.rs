@@ -26,8 +26,8 @@ fn load(words: &[&str]) -> Workload {
 struct NotTold(PastOfGenerator);
 
 impl Past for NotTold {
-    fn source(&self) -> Result<Box<dyn Source>, ConfigError> {
-        self.0.source()
+    fn source(&self, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
+        self.0.source(reads)
     }
     fn written(&self) -> Vec<Range<u64>> {
         self.0.written()

@@ -80,6 +80,17 @@ impl Detected {
     }
 }
 
+/// A trace format in a list of all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedFormat {
+    /// Its word.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What its lines hold.
+    pub layout: &'static str,
+}
+
 /// A trace format with the units of its columns.
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -149,9 +160,9 @@ impl Format {
         }
     }
 
-    /// Every format: its word, its name for people, and what its lines hold.
-    pub fn list() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-        ALL.iter().map(|entry| (entry.name, entry.title, entry.layout))
+    /// Every format.
+    pub fn list() -> impl Iterator<Item = ListedFormat> {
+        ALL.iter().map(|entry| ListedFormat { name: entry.name, title: entry.title, layout: entry.layout })
     }
 
     /// The format's word, without options.

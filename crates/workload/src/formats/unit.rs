@@ -3,7 +3,7 @@
 use std::fmt;
 
 use units::Bytes;
-use units::value::{Scalar, Value, nearest};
+use units::value::{Choice, Scalar, Value, nearest};
 
 use crate::request::LARGEST_REQUEST;
 
@@ -133,12 +133,9 @@ impl fmt::Display for Units {
     }
 }
 
-pub(super) fn unit<Unit: Copy>(
-    word: &str,
-    all: &[(Unit, &'static str, &'static str)],
-) -> Result<Unit, (String, String)> {
-    all.iter().find(|(_, known, _)| *known == word).map(|(unit, _, _)| *unit).ok_or_else(|| {
-        let words: Vec<&str> = all.iter().map(|(_, known, _)| *known).collect();
+pub(super) fn unit<Unit: Copy>(word: &str, all: &[Choice<Unit>]) -> Result<Unit, (String, String)> {
+    all.iter().find(|choice| choice.word == word).map(|choice| choice.value).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|choice| choice.word).collect();
         (format!("`{word}` is not a unit here"), advice(word, &words))
     })
 }

@@ -8,19 +8,31 @@ use super::arrivals::Arrivals;
 use super::options::Generator;
 use super::sizes::Sizes;
 
-/// A name, the key that it sets, and what it means.
-pub type Alias = (&'static str, &'static str, &'static str);
+/// Another name of a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name.
+    pub name: &'static str,
+    /// The key that it sets.
+    pub key: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+const fn alias(name: &'static str, key: &'static str, about: &'static str) -> Alias {
+    Alias { name, key, about }
+}
 
 /// Every other name.
 pub const ALIASES: &[Alias] = &[
-    ("rwmixread", "read_ratio", "the share of reads as a whole number of % (fio)"),
-    ("rwmixwrite", "read_ratio", "the share of writes as a whole number of % (fio)"),
-    ("bssplit", "bs", "sizes with their shares (fio)"),
-    ("mean_size", "bs", "the mean size of requests"),
-    ("blockalign", "align", "what requests start at multiples of (fio)"),
-    ("number_ios", "requests", "the number of requests (fio)"),
-    ("interarrival", "rate_iops", "the mean time between arrivals"),
-    (
+    alias("rwmixread", "read_ratio", "the share of reads as a whole number of % (fio)"),
+    alias("rwmixwrite", "read_ratio", "the share of writes as a whole number of % (fio)"),
+    alias("bssplit", "bs", "sizes with their shares (fio)"),
+    alias("mean_size", "bs", "the mean size of requests"),
+    alias("blockalign", "align", "what requests start at multiples of (fio)"),
+    alias("number_ios", "requests", "the number of requests (fio)"),
+    alias("interarrival", "rate_iops", "the mean time between arrivals"),
+    alias(
         "burstiness",
         "arrivals",
         "the squared coefficient of variation of the gaps between arrivals: 1 is a Poisson process",
@@ -48,10 +60,10 @@ impl Section for WithAliases<'_> {
     }
 
     fn set(&mut self, key: &str, value: &Scalar) -> Result<(), KeyError> {
-        let Some((_, same, _)) = ALIASES.iter().find(|(word, _, _)| *word == key) else {
+        let Some(Alias { key: same, .. }) = ALIASES.iter().find(|alias| alias.name == key) else {
             return self.0.set(key, value).map_err(|error| match error {
                 KeyError::Unknown { known, .. } => {
-                    KeyError::unknown(key, known.into_iter().chain(ALIASES.iter().map(|(word, _, _)| *word)).collect())
+                    KeyError::unknown(key, known.into_iter().chain(ALIASES.iter().map(|alias| alias.name)).collect())
                 }
                 other => other,
             });

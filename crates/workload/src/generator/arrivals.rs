@@ -69,8 +69,17 @@ pub(super) struct Clock {
     /// The mean gap in whole ns and fraction, which is every gap of fixed arrivals.
     gap: (u64, u32),
     arrivals: Arrivals,
-    /// Bursty arrivals: the share of short gaps and the means of both kinds \[ns].
-    phases: (f64, f64, f64),
+    mixture: Mixture,
+}
+
+/// Gaps of two kinds: those within bursts, and those between them.
+struct Mixture {
+    /// The share of short gaps.
+    share: f64,
+    /// The mean of short gaps \[ns].
+    short: f64,
+    /// The mean of long gaps \[ns].
+    long: f64,
 }
 
 impl Clock {
@@ -78,18 +87,19 @@ impl Clock {
         let mean = rate.map_or(0.0, |rate| 1e9 / rate);
         // Nothing is drawn where all gaps are 0.
         let arrivals = if rate.is_none() { Arrivals::Fixed } else { arrivals };
-        let phases = match arrivals {
+        let mixture = match arrivals {
             Arrivals::Bursty(c2) => {
-                let short = 0.5 * (1.0 + libm::sqrt((c2 - 1.0) / (c2 + 1.0)));
-                (short, mean / (2.0 * short), mean / (2.0 * (1.0 - short)))
+                let share = 0.5 * (1.0 + libm::sqrt((c2 - 1.0) / (c2 + 1.0)));
+                Mixture { share, short: mean / (2.0 * share), long: mean / (2.0 * (1.0 - share)) }
             }
             Arrivals::Batches(size, gap) => {
-                let short = 1.0 - 1.0 / size;
-                (short, gap.0 as f64, size * (mean - short * gap.0 as f64))
+                let share = 1.0 - 1.0 / size;
+                let short = gap.0 as f64;
+                Mixture { share, short, long: size * (mean - share * short) }
             }
-            _ => (1.0, mean, mean),
+            _ => Mixture { share: 1.0, short: mean, long: mean },
         };
-        Clock { now: 0, fraction: 0, mean, gap: split(mean), arrivals, phases }
+        Clock { now: 0, fraction: 0, mean, gap: split(mean), arrivals, mixture }
     }
 
     #[inline]
@@ -98,7 +108,7 @@ impl Clock {
             Arrivals::Fixed => self.gap,
             Arrivals::Poisson => split(stream.exponential(counter) * self.mean),
             Arrivals::Bursty(_) | Arrivals::Batches(..) => {
-                let (share, short, long) = self.phases;
+                let Mixture { share, short, long } = self.mixture;
                 let mean = if stream.entity(0).uniform(counter) < share { short } else { long };
                 split(stream.exponential(counter) * mean)
             }

@@ -96,8 +96,24 @@ fn op_of(action: Action) -> Op {
     }
 }
 
-/// A request to come: the number of its request class and of the class of the gap behind it, and its access pattern.
-type PlannedRequest = (u32, u32, AccessPattern);
+/// A request to come.
+#[derive(Clone, Copy)]
+struct PlannedRequest {
+    /// The number of its request class.
+    kind: u32,
+    /// The number of the class of the gap behind it.
+    gap: u32,
+    pattern: AccessPattern,
+}
+
+/// What a request does, and where.
+pub(super) struct DrawnRequest {
+    pub op: Op,
+    /// Where it begins \[B].
+    pub offset: u64,
+    /// Its size \[B].
+    pub bytes: u64,
+}
 
 /// What a phase draws: a request, or a burst's number and the number of the gap behind it.
 #[derive(Clone, Copy)]
@@ -124,7 +140,8 @@ fn number<T>(parts: &[(String, T)], name: &str) -> u32 {
 }
 
 fn planned(phases: &Phases, request: &RequestTemplate) -> PlannedRequest {
-    (number(&phases.kinds, &request.kind), number(&phases.gaps, &request.gap), request.pattern)
+    let (kind, gap) = (number(&phases.kinds, &request.kind), number(&phases.gaps, &request.gap));
+    PlannedRequest { kind, gap, pattern: request.pattern }
 }
 
 impl PhaseDraws {
@@ -259,7 +276,7 @@ impl Chain {
             phase: 0,
             draws_left: 0,
             next_phase: 0,
-            planned: (0, 0, AccessPattern::New),
+            planned: PlannedRequest { kind: 0, gap: 0, pattern: AccessPattern::New },
             offset: generator.offset.0,
             stream_ends: [const { Vec::new() }; 3],
             past_requests: Vec::new(),
@@ -279,7 +296,7 @@ impl Chain {
 
     /// Steps to request number `i`, above 0, and gives the gap before it \[ns], which the request before has drawn.
     pub fn step(&mut self, i: u64) -> f64 {
-        let gap = self.gap(self.planned.1 as usize, self.streams.arrivals.uniform(i));
+        let gap = self.gap(self.planned.gap as usize, self.streams.arrivals.uniform(i));
         self.plan();
         gap
     }
@@ -288,10 +305,10 @@ impl Chain {
     fn plan(&mut self) {
         let BurstProgress { burst, issued, gap_behind } = self.burst;
         let requests = self.bursts.get(burst as usize);
-        if let Some(&(kind, gap, pattern)) = requests.and_then(|requests| requests.get(issued as usize)) {
+        if let Some(&next) = requests.and_then(|requests| requests.get(issued as usize)) {
             let last = issued as usize + 1 == self.bursts[burst as usize].len();
             self.burst.issued += 1;
-            self.planned = (kind, if last { gap_behind } else { gap }, pattern);
+            self.planned = PlannedRequest { gap: if last { gap_behind } else { next.gap }, ..next };
             return;
         }
         let draws = &self.streams;
@@ -322,10 +339,10 @@ impl Chain {
         if low > 0.0 { low * libm::pow(high / low, at) } else { high * at }
     }
 
-    /// Request number `i`: what it does, where it begins and its size.
-    pub fn request(&mut self, i: u64) -> (Op, u64, u64) {
-        let (number, _, pattern) = self.planned;
-        let kind = &mut self.kinds[number as usize];
+    /// Request number `i`.
+    pub fn request(&mut self, i: u64) -> DrawnRequest {
+        let PlannedRequest { kind, pattern, .. } = self.planned;
+        let kind = &mut self.kinds[kind as usize];
         let draws = &self.streams;
         let bytes = kind.size.draw(draws.sizes, i);
         let ends = &mut self.stream_ends[kind.op as usize];
@@ -371,6 +388,6 @@ impl Chain {
             Some(slot) => *slot = did,
             None => self.past_requests.push(did),
         }
-        (kind.op, began, bytes)
+        DrawnRequest { op: kind.op, offset: began, bytes }
     }
 }

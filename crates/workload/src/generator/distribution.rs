@@ -82,8 +82,18 @@ enum Sampling {
     /// The exponent ln h / ln (1 - h).
     Pareto(f64, Scatter),
     Normal(f64),
-    /// For each zone the upper end of its accesses, its first slot and its number of slots.
-    Zoned(Vec<(f64, u64, u64)>),
+    Zoned(Vec<Zone>),
+}
+
+/// Slots that take a share of the accesses.
+#[derive(Clone, Copy)]
+struct Zone {
+    /// The share of accesses that this zone and those before it take.
+    upto: f64,
+    /// Its first slot.
+    first: u64,
+    /// Its slots.
+    slots: u64,
 }
 
 impl SlotSampler {
@@ -103,7 +113,7 @@ impl SlotSampler {
                     range += part;
                     let end = ((range / 100.0 * slots as f64) as u64).min(slots);
                     let first = first.min(slots - 1);
-                    (accesses, first, end.saturating_sub(first).max(1))
+                    Zone { upto: accesses, first, slots: end.saturating_sub(first).max(1) }
                 };
                 Sampling::Zoned(zones.iter().map(zone).collect())
             }
@@ -124,9 +134,9 @@ impl SlotSampler {
             Sampling::Normal(deviation) => self.normal(*deviation, stream, counter),
             Sampling::Zoned(zones) => {
                 let u = stream.uniform(counter);
-                let zone = zones.iter().find(|(end, _, _)| u < *end).or(zones.last());
-                let (_, first, count) = *zone.unwrap_or(&(1.0, 0, self.slots));
-                first + stream.entity(1).below(counter, count)
+                let zone = zones.iter().find(|zone| u < zone.upto).or(zones.last());
+                let zone = zone.copied().unwrap_or(Zone { upto: 1.0, first: 0, slots: self.slots });
+                zone.first + stream.entity(1).below(counter, zone.slots)
             }
         }
     }

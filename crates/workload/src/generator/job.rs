@@ -3,7 +3,7 @@
 use units::{Bytes, Stream, Time};
 
 use super::arrivals::Clock;
-use super::chain::Chain;
+use super::chain::{Chain, DrawnRequest};
 use super::distribution::SlotSampler;
 use super::options::{Generator, Rw};
 use super::phases::Phases;
@@ -154,7 +154,7 @@ impl Job {
     /// Request number `i` of a chain of phases. Invariant: there is one.
     fn chained(&mut self, i: u64) -> Request {
         let Some(chain) = &mut self.chain else { unreachable!("Invariant: the caller has seen it") };
-        let (op, offset, bytes) = chain.request(i);
+        let DrawnRequest { op, offset, bytes } = chain.request(i);
         let queue = self.queue;
         self.queue = if queue + 1 == self.queues { 0 } else { queue + 1 };
         let time = Time(self.clock.now);

@@ -124,12 +124,13 @@ impl Workload {
         self.drawn_from(capacity, &|what| Stream::new(seed, what))
     }
 
-    /// The requests that the same load may have made before, perhaps without its reads: the same addresses are popular, and all else is drawn
-    /// anew. They do not end.
-    pub fn source_before(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
+    /// The requests that the same load may have made before, or those of them that are no reads, perhaps with reads among them: the same
+    /// addresses are popular, and all else is drawn anew. They do not end.
+    pub fn source_before(&self, capacity: Bytes, seed: u64, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
         let mut endless = self.clone();
         // Reads of one job change nothing of its writes, but for those of a sequence.
         if let ([(_, job)], None) = (endless.jobs.as_mut_slice(), &self.phases)
+            && !reads
             && job.rw == Rw::RandRw
             && job.reads() < 1.0
         {

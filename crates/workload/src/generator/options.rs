@@ -101,7 +101,11 @@ impl Generator {
     /// The bytes that one copy of this job covers on a device of `capacity`.
     pub(super) fn range(&self, capacity: Bytes) -> Bytes {
         let rest = capacity.0.saturating_sub(self.offset.0) / u64::from(self.numjobs.max(1));
-        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 { rest / self.alignment().0.max(1) * self.alignment().0 } else { rest }))
+        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 {
+            rest / self.alignment().0.max(1) * self.alignment().0
+        } else {
+            rest
+        }))
     }
 
     /// Which parameter of the job whose keys stand in `section` cannot be met.

@@ -45,8 +45,8 @@ impl PastOfGenerator {
 }
 
 impl Past for PastOfGenerator {
-    fn source(&self) -> Result<Box<dyn Source>, ConfigError> {
-        self.workload.source_before(self.capacity, self.seed)
+    fn source(&self, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
+        self.workload.source_before(self.capacity, self.seed, reads)
     }
 
     fn written(&self) -> Vec<Range<u64>> {
@@ -135,7 +135,10 @@ mod tests {
         assert!(uniform(&[random, "workload.bs=4KiB"], 8 * GIB), "the preset's requests are aligned to their size");
         assert!(uniform(&[random, "workload.bs=4KiB", "workload.align=512B"], 8 * GIB), "less than a unit");
         assert!(uniform(&[random, "workload.bs=8KiB/50:16KiB/50"], 8 * GIB));
-        assert!(!uniform(&[random, "workload.bs=4KiB", "workload.align=16KiB"], 8 * GIB), "three units of four are left out");
+        assert!(
+            !uniform(&[random, "workload.bs=4KiB", "workload.align=16KiB"], 8 * GIB),
+            "three units of four are left out"
+        );
         assert!(!uniform(&["workload.rw=randrw", "workload.cold_read_ratio=0.5"], 8 * GIB));
         assert!(!uniform(&["workload.rw=write"], 8 * GIB));
         assert!(!uniform(&["workload.rw=randtrim"], 8 * GIB));
@@ -155,7 +158,8 @@ mod tests {
             (longest[0], first)
         };
         let (popular, first) = most_written(workload.source(Bytes(8 * GIB), 3).unwrap());
-        let (before, first_before) = most_written(PastOfGenerator::new(&workload, Bytes(8 * GIB), 3).source().unwrap());
+        let (before, first_before) =
+            most_written(PastOfGenerator::new(&workload, Bytes(8 * GIB), 3).source(true).unwrap());
         assert_eq!(popular, before);
         assert_ne!(first, first_before);
     }

@@ -169,7 +169,7 @@ fn the_content_hash_tells_files_apart() {
 /// Reads garbage as every format. It may be refused, but in words that a terminal can show.
 fn survive(bytes: &[u8]) {
     let declared = ["csv:time,op,offset=sector,size,device", "blanks:op=0/1,time=us,offset,size=KiB"];
-    let formats = Format::list().map(|(name, ..)| name).chain(declared);
+    let formats = Format::list().map(|format| format.name).chain(declared);
     for format in [None].into_iter().chain(formats.map(Some)) {
         if let Err(error) = read(bytes, format) {
             let text = error.to_string();

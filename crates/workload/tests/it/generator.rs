@@ -108,7 +108,8 @@ fn sequential_requests_follow_each_other_and_wrap() {
 fn size_and_align_shape_every_request() {
     for rw in [Rw::RandRw, Rw::Read, Rw::RandTrim] {
         for (size, align) in [(4096, 4096), (512, 8192), (16_384, 4096)] {
-            let generator = Generator { rw, bs: Sizes::Fixed(Bytes(size)), align: Alignment::Of(Bytes(align)), ..plain() };
+            let generator =
+                Generator { rw, bs: Sizes::Fixed(Bytes(size)), align: Alignment::Of(Bytes(align)), ..plain() };
             for request in requests(&generator, 1) {
                 assert_eq!((request.bytes.0, request.offset.0 % align), (size, 0));
                 assert!(request.offset.0 + size <= CAPACITY.0);
@@ -238,7 +239,12 @@ fn split_sizes_have_their_shares_and_stay_in_the_footprint() {
 #[test]
 fn a_mean_size_is_met_with_multiples_of_the_alignment() {
     for (mean, align) in [(4096, 4096), (9 << 10, 4096), (54 << 10, 4096), (3500, 512), (1 << 20, 4096)] {
-        let generator = Generator { bs: Sizes::Mean(Bytes(mean)), align: Alignment::Of(Bytes(align)), requests: 400_000, ..plain() };
+        let generator = Generator {
+            bs: Sizes::Mean(Bytes(mean)),
+            align: Alignment::Of(Bytes(align)),
+            requests: 400_000,
+            ..plain()
+        };
         let all = requests(&generator, 1);
         let found = all.iter().map(|request| request.bytes.0 as f64).sum::<f64>() / all.len() as f64;
         assert!((found / mean as f64 - 1.0).abs() < 0.01, "{found} for {mean}");
@@ -386,7 +392,7 @@ fn fios_words_and_those_of_the_tables_set_the_same_keys() {
         assert_eq!(format!("{one:?}"), format!("{other:?}"), "{word}");
         assert!(one != Generator::default() || word.starts_with("burstiness = 1"), "{word} has an effect");
     }
-    let words: Vec<&str> = workload::generator::aliases::ALIASES.iter().map(|(word, _, _)| *word).collect();
+    let words: Vec<&str> = workload::generator::aliases::ALIASES.iter().map(|alias| alias.name).collect();
     assert_eq!(words.len(), 8);
 }
 

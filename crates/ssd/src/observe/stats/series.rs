@@ -74,28 +74,58 @@ pub struct Sample {
     pub idle: IdleTime,
 }
 
-/// The columns of the time series: name, unit and description.
-pub const COLUMNS: [(&str, &str, &str); 16] = [
-    ("time_ns", "ns", "end of the interval, from the start of the run"),
-    ("reads", "requests", "reads completed in the interval"),
-    ("writes", "requests", "writes completed in the interval"),
-    ("read_bytes", "B", "bytes of those reads"),
-    ("write_bytes", "B", "bytes of those writes"),
-    ("media_errors", "flash pages", "pages read that could not be corrected (NVMe), since the start of the device"),
-    ("outstanding", "requests", "requests submitted and not completed, sampled at interval ends"),
-    ("buffered_pages", "logical pages", "pages in the write buffer, sampled at interval ends"),
-    ("die_busy", "share", "share of the dies' time that was not idle"),
-    ("channel_busy", "share", "share of the channels' time that was not idle"),
-    ("free_blocks", "blocks", "free blocks, sampled at interval ends"),
-    ("free_blocks_min", "blocks", "free blocks of the plane that has the fewest, sampled at interval ends"),
-    ("available_spare", "%", "spare blocks left, of those of the new drive (NVMe), sampled at interval ends"),
-    (
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// The unit of its values; empty where they have none.
+    pub unit: &'static str,
+    /// What they are.
+    pub about: &'static str,
+}
+
+impl Column {
+    /// A column by its name, its unit and what its values are.
+    pub const fn new(name: &'static str, unit: &'static str, about: &'static str) -> Column {
+        Column { name, unit, about }
+    }
+}
+
+/// The columns of the time series.
+pub const COLUMNS: [Column; 16] = [
+    Column::new("time_ns", "ns", "end of the interval, from the start of the run"),
+    Column::new("reads", "requests", "reads completed in the interval"),
+    Column::new("writes", "requests", "writes completed in the interval"),
+    Column::new("read_bytes", "B", "bytes of those reads"),
+    Column::new("write_bytes", "B", "bytes of those writes"),
+    Column::new(
+        "media_errors",
+        "flash pages",
+        "pages read that could not be corrected (NVMe), since the start of the device",
+    ),
+    Column::new("outstanding", "requests", "requests submitted and not completed, sampled at interval ends"),
+    Column::new("buffered_pages", "logical pages", "pages in the write buffer, sampled at interval ends"),
+    Column::new("die_busy", "share", "share of the dies' time that was not idle"),
+    Column::new("channel_busy", "share", "share of the channels' time that was not idle"),
+    Column::new("free_blocks", "blocks", "free blocks, sampled at interval ends"),
+    Column::new("free_blocks_min", "blocks", "free blocks of the plane that has the fewest, sampled at interval ends"),
+    Column::new(
+        "available_spare",
+        "%",
+        "spare blocks left, of those of the new drive (NVMe), sampled at interval ends",
+    ),
+    Column::new(
         "percentage_used",
         "%",
         "mean P/E cycles over wear.endurance (NVMe), 0 where that is none, sampled at interval ends",
     ),
-    ("power_w", "W", "mean power of the drive, where energy.power_states or thermal.resistance is set"),
-    ("temperature", "C", "temperature of the drive, sampled at interval ends, where thermal.resistance is set"),
+    Column::new("power_w", "W", "mean power of the drive, where energy.power_states or thermal.resistance is set"),
+    Column::new(
+        "temperature",
+        "C",
+        "temperature of the drive, sampled at interval ends, where thermal.resistance is set",
+    ),
 ];
 
 /// A growing time series.

@@ -17,7 +17,7 @@ use workload::Op;
 
 use crate::arena::SlotId;
 use crate::config::Plan;
-use crate::observe::explain::Explainer;
+use crate::observe::explain::{Completing, Explainer};
 use crate::observe::probe::{Event, Probe, Server};
 use crate::observe::stats::{channel, die};
 use tracks::{Counter, Die, DieOperation, Lanes, Open, Plane, Track};
@@ -261,7 +261,8 @@ impl Timeline {
     }
 
     fn completed(&mut self, now: Time, request: u64) {
-        let Some((explanation, queue, parts)) = self.explainer.completing(now, request) else { return };
+        let Some(completing) = self.explainer.completing(now, request) else { return };
+        let Completing { explanation, queue, parts } = completing;
         let origin = self.explainer.origin().1;
         let absolute = |time: Time| Time(time.0 + origin.0);
         self.outstanding = self.outstanding.saturating_sub(u64::from(explanation.arrival < self.out.end()));

@@ -1,0 +1,151 @@
+//! The flash played by itself, below a layer that answers a [`Placement`]'s questions and does nothing else.
+
+use nand::{DieId, FlashPlaneId, PlaneId};
+use schemes::Class;
+use units::{Conditions, Lpn, PeCycles, Ppn, Span, Temperature, Time};
+
+use super::op::{Owner, PageData};
+use super::{AgeClock, Flash, FlashAt, PageConditions, Placement};
+use crate::config::{Config, Plan};
+use crate::core::{Core, Resource};
+use crate::lifetime::Erase;
+use crate::observe::probe::Unwatched;
+
+/// Pages that are read only, all of the same wear and age.
+struct Written {
+    pec: u32,
+    retention: Span,
+}
+
+const NO_WRITES: &str = "nothing is programmed or erased here";
+
+impl Placement for Written {
+    fn has_room(&self, _: PlaneId, _: StreamId, _: bool) -> bool {
+        unreachable!("{NO_WRITES}")
+    }
+    fn pays(&self, _: PlaneId, _: u32, _: &Plan) -> bool {
+        unreachable!("{NO_WRITES}")
+    }
+    fn spend(&mut self, _: PlaneId, _: u32) {
+        unreachable!("{NO_WRITES}")
+    }
+    fn needs_erase(&self, _: PlaneId, _: StreamId) -> bool {
+        unreachable!("{NO_WRITES}")
+    }
+    fn erase_barrier(&self, _: PlaneId, _: StreamId) -> u64 {
+        unreachable!("{NO_WRITES}")
+    }
+    fn next_place(&self, _: PlaneId, _: StreamId) -> u32 {
+        unreachable!("{NO_WRITES}")
+    }
+    fn open_block(&self, _: PlaneId, _: StreamId) -> u32 {
+        unreachable!("{NO_WRITES}")
+    }
+    fn take_page(&mut self, _: PlaneId, _: StreamId, _: Option<Lpn>, _: AgeClock) -> Ppn {
+        unreachable!("{NO_WRITES}")
+    }
+    fn in_slc(&self, _: PlaneId, _: u32) -> bool {
+        false
+    }
+    fn page_in_slc(&self, _: Ppn) -> bool {
+        false
+    }
+    fn cycles(&self, _: PlaneId, _: u32, _: &Plan) -> u32 {
+        self.pec
+    }
+    fn conditions(&self, _: Ppn, _: AgeClock, _: &Plan) -> PageConditions {
+        let (pec, retention) = (PeCycles(self.pec), self.retention);
+        let conditions = Conditions { pec, retention, temperature: Temperature(30.0), reads: 0 };
+        PageConditions { conditions, programmed: None, added_errors: 0.0 }
+    }
+    fn copies_back(&self, _: Ppn, _: &Plan) -> bool {
+        unreachable!("{NO_WRITES}")
+    }
+    fn wants_background(&self, _: DieId, _: &Plan) -> bool {
+        false
+    }
+    fn host_is_next(&self, _: DieId) -> bool {
+        false
+    }
+    fn erase(&mut self, _: FlashPlaneId, _: u32, _: u32) -> Erase {
+        unreachable!("{NO_WRITES}")
+    }
+    fn wears_by(&mut self, _: FlashPlaneId, _: u32, _: f64) {
+        unreachable!("{NO_WRITES}")
+    }
+    fn program_suspended(&mut self, _: Ppn, _: u32) {
+        unreachable!("{NO_WRITES}")
+    }
+}
+
+fn plan(settings: &[&str]) -> Plan {
+    let mut config = Config::default();
+    settings.iter().for_each(|word| config.set(word).unwrap());
+    config.plan().unwrap()
+}
+
+/// Reads the first page of dies, all at once; when each read ends, with which retries.
+fn read(plan: Plan, mut above: Written, dies: &[u16]) -> Vec<(Time, u16)> {
+    let mut flash = Flash::new(&plan, 1);
+    let mut core = Core::new(plan, Unwatched);
+    let mut ends = vec![(Time::NEVER, 0); dies.len()];
+    for (number, die) in dies.iter().enumerate() {
+        let ppn =
+            core.plan.layout.pack(nand::Address { plane: core.plan.layout.plane(DieId(*die), 0), block: 0, page: 0 });
+        let bytes = core.plan.layout.page_size.0 as u32;
+        let mut at = FlashAt { flash: &mut flash, core: &mut core, placement: &mut above };
+        at.queue_read(Class::UserRead, Owner::Recovery, Lpn(number as u64), ppn, (bytes, bytes));
+    }
+    loop {
+        let mut at = FlashAt { flash: &mut flash, core: &mut core, placement: &mut above };
+        assert!(at.settle().is_none(), "nobody above waits for reads");
+        let Some((time, slot)) = at.core.agenda.peek() else { return ends };
+        at.core.now = time;
+        let ended = match at.core.slots.resource(slot) {
+            Resource::Decoder(channel) => at.decoded(channel),
+            Resource::Bus(channel) => {
+                at.bus_event(channel);
+                None
+            }
+            Resource::Die(die) => {
+                assert!(matches!(at.array_event(die), super::Ended::Nothing));
+                None
+            }
+            other => unreachable!("{other:?} is not the flash's"),
+        };
+        if let Some((id, data)) = ended {
+            assert_eq!(data, PageData::Right);
+            let op = flash.ops[id];
+            ends[op.lpn.get().0 as usize] = (time, op.read.retries);
+            flash.ops.release(id);
+        }
+    }
+}
+
+#[test]
+fn reads_take_what_array_bus_and_decoder_take_and_wait_for_the_bus_alone() {
+    let plan = || plan(&["geometry.channels=2", "geometry.chips=2", "geometry.dies=1"]);
+    let new = || Written { pec: 0, retention: Span::ZERO };
+    let (t_command, t_read, t_dma, t_ecc) = {
+        let plan = plan();
+        let bytes = plan.layout.page_size.0 as u32;
+        (plan.config.bus.t_command, plan.t_read(Ppn(0), false), plan.t_dma(bytes), plan.config.ecc.t_decode)
+    };
+    let alone = Time::ZERO + t_command + t_read + t_dma + t_ecc;
+    assert!(t_dma > t_command && t_ecc > Span::ZERO);
+    assert_eq!(read(plan(), new(), &[0]), [(alone, 0)]);
+    // Dies 0 and 1 share a channel, on which round robin begins behind die 0; die 2 has the other channel for itself.
+    let behind = alone + t_dma;
+    assert_eq!(read(plan(), new(), &[0, 1, 2]), [(behind, 0), (alone, 0), (alone, 0)]);
+}
+
+#[test]
+fn a_page_is_retried_as_its_wear_and_age_say() {
+    let retries = |pec, months: u64| {
+        let retention = Span(months * 30 * 24 * 3_600_000_000_000);
+        read(plan(&["chip.model=tlc48", "read.next=table"]), Written { pec, retention }, &[0])[0].1
+    };
+    assert_eq!(retries(0, 0), 0);
+    let (young, old) = (retries(1000, 1), retries(2000, 12));
+    assert!(0 < young && young < old, "{young} {old}");
+}

@@ -1,0 +1,183 @@
+//! Whether a load leaves dies idle (`age.load`): a drive in the middle of its life then has other blocks free than one that is written as fast
+//! as it takes data.
+//!
+//! The load is tried for some thousand requests on a drive of the same data and age that has nothing to collect. What dies do for the host
+//! then, and what relocation for so much data will take of them by the theory of uniform overwriting, is their use in the long run, where
+//! that is below one. Of requests that come from outside nothing is known: paced ones are taken to leave dies idle.
+
+use std::borrow::Cow;
+
+use units::{Fraction, Span, Time};
+use workload::{Beyond, Past, Request};
+
+use super::host::{Host, Next, Standing, Supply, replaying};
+use super::options::RunOptions;
+use crate::config::{Config, PastLoad, Plan, Precondition};
+use crate::device::Device;
+use crate::error::RunError;
+use crate::ftl::warming;
+use crate::observe::stats::{Counters, Usage, die};
+
+/// Requests that are tried, and those before them that do not count (assumed: they cost what a part of any run does).
+const TRIED: u64 = 4_096;
+const BEFORE: u64 = 1_024;
+/// Pages that are programmed at most, before and in the trial (assumed).
+const PAGES: u64 = 1 << 15;
+/// How often a closed loop is tried beside relocation (assumed: each halves what is wrong, as a ratio).
+const ROUNDS: usize = 3;
+/// From this use of dies on, collection never comes to rest (assumed: the theory knows neither waits nor skew).
+const FULL: f64 = 0.9;
+/// The part of the other planes' relocation that a plane waits for: the rest is programmed together with its own (fitted to electronics25 at 7,000
+/// requests a second of 32 KiB, half of them reads).
+const WAITED_FOR: f64 = 0.5;
+/// Of what takes longer because a die is shared, at most four times as long (assumed).
+const SLOWEST: f64 = 0.75;
+/// What is hardly written (assumed).
+const LIGHT: PastLoad = PastLoad::Share(Fraction(0.01));
+
+/// The configuration of a drive that meets a load, of which the past may be known, and whether requests are paced: with `age.load` decided.
+pub(super) fn decided<'a>(
+    config: &'a Config,
+    options: &RunOptions,
+    past: Option<&dyn Past>,
+    paced: bool,
+) -> Cow<'a, Config> {
+    if config.age.load != PastLoad::Auto || !config.age.is_stationary() || options.checkpoint.is_some() {
+        return Cow::Borrowed(config);
+    }
+    let load = match past {
+        // What cannot be tried is refused or fails when it is played.
+        Some(past) => tried(config, options, past, paced).unwrap_or(PastLoad::Full),
+        None if paced => LIGHT,
+        None => PastLoad::Full,
+    };
+    let mut config = config.clone();
+    config.age.load = load;
+    Cow::Owned(config)
+}
+
+fn tried(config: &Config, options: &RunOptions, past: &dyn Past, paced: bool) -> Result<PastLoad, RunError> {
+    if past.written().is_empty() {
+        return Ok(LIGHT);
+    }
+    let mut apart = config.clone();
+    (apart.age.precondition, apart.age.staggered) = (Precondition::None, None);
+    let (mut device, alone) = trial(&apart, options, past)?;
+    let amplification = device.play_ftl(|ftl, plan| warming::amplification(ftl, plan));
+    let used = UseOfDies::of(device.plan(), &alone, amplification);
+    let all = used.host + used.relocation;
+    let full = if paced { all } else { used.host };
+    if full >= FULL {
+        return Ok(PastLoad::Full);
+    }
+    // What is relocated on a plane waits for what the die does for the host and for its other planes, and takes as much longer.
+    let planes = f64::from(device.plan().layout.planes_per_die);
+    let others = used.host + WAITED_FOR * used.relocation * (planes - 1.0) / planes;
+    let slower = if paced { 1.0 / (1.0 - others.min(SLOWEST)) } else { 1.0 };
+    // Relocation keeps up with it all the same.
+    let most = (FULL / (amplification - 1.0).max(FULL)).max(1e-6);
+    let share = |programs: f64| PastLoad::Share(Fraction((programs * slower).clamp(1e-6, most)));
+    let mut programs = used.programs / all.max(1.0);
+    if !paced {
+        // Requests that wait for others come less often where relocation delays these: with the load that came before, which is looked for.
+        for _ in 0..ROUNDS {
+            apart = config.clone();
+            apart.age.load = share(programs);
+            let (_, beside) = trial(&apart, options, past)?;
+            programs = (programs * used.programs * beside.rate() / alone.rate()).sqrt();
+        }
+    }
+    Ok(share(programs))
+}
+
+/// What happened in the part of a trial that counts.
+struct Trial {
+    usage: Usage,
+    counters: Counters,
+    requests: u64,
+}
+
+impl Trial {
+    /// Requests a second.
+    fn rate(&self) -> f64 {
+        self.requests as f64 / self.usage.elapsed.as_s().max(1e-9)
+    }
+}
+
+/// Plays the load for a while.
+fn trial(config: &Config, options: &RunOptions, past: &dyn Past) -> Result<(Device, Trial), RunError> {
+    let mut device = Device::new(config, options.seed)?;
+    let mut host = replaying(Supply::new(past.source(true)?, device.capacity(), Beyond::Wrap), options.replay);
+    play(host.as_mut(), &mut device, BEFORE)?;
+    let (usage, counters, submitted) = (device.usage(), device.counters(), device.submitted());
+    play(host.as_mut(), &mut device, BEFORE + TRIED)?;
+    let (usage, counters) = (device.usage().since(&usage), device.counters().since(&counters));
+    let requests = device.submitted() - submitted;
+    Ok((device, Trial { usage, counters, requests }))
+}
+
+/// Plays until so many requests have been submitted, or as many pages as may be have been programmed.
+fn play(host: &mut dyn Host, device: &mut Device, requests: u64) -> Result<(), RunError> {
+    let most = device.counters().pages_programmed + PAGES;
+    while device.submitted() < requests && device.counters().pages_programmed < most {
+        let standing = Standing {
+            now: device.now(),
+            origin: Time::ZERO,
+            latest: Time::NEVER,
+            enough: false,
+            outstanding: device.outstanding().0,
+            arrivals: device.pending_arrivals(),
+        };
+        match host.next(&standing)? {
+            Next::Submit(request, time) => {
+                device.submit(Request { time, ..request })?;
+            }
+            Next::Completion(time) => {
+                if !device.advance_to_completion(time)? {
+                    if time == Time::NEVER {
+                        break;
+                    }
+                    device.advance(time)?;
+                }
+            }
+            Next::Arrivals(few) => {
+                device.advance_to_arrivals(few, Time::NEVER)?;
+            }
+            Next::Over => break,
+        }
+        device.take_completions().for_each(|completion| host.completed(&completion));
+    }
+    Ok(())
+}
+
+/// Shares of the dies' time: for the host, and for the relocation that goes with so much host data; and of a plane's time for programs of
+/// host data, if planes were programmed one by one.
+struct UseOfDies {
+    host: f64,
+    relocation: f64,
+    programs: f64,
+}
+
+impl UseOfDies {
+    fn of(plan: &Plan, trial: &Trial, amplification: f64) -> UseOfDies {
+        let Trial { usage, counters, .. } = trial;
+        let of_dies = (usage.elapsed.as_s() * usage.dies.len() as f64).max(1e-9);
+        let spent = |counts: &dyn Fn(usize) -> bool| -> f64 {
+            let of_die = |times: &[Span; die::CAUSES.len()]| -> f64 {
+                times.iter().enumerate().filter(|(cause, _)| counts(*cause)).map(|(_, time)| time.as_s()).sum()
+            };
+            usage.dies.iter().map(of_die).sum::<f64>() / of_dies
+        };
+        let host = spent(&|cause| cause != die::IDLE);
+        let programs = spent(&|cause| cause == die::PROGRAM || cause == die::LOAD);
+        let pages = counters.pages_programmed as f64;
+        let reads = pages / f64::from(plan.layout.shared()) * plan.timings.slowest_read().as_s() / of_dies;
+        let erases = pages / f64::from(plan.layout.pages) * plan.timings.erase.as_s() / of_dies;
+        let units = pages / f64::from(plan.unit_pages) / f64::from(plan.layout.planes);
+        UseOfDies {
+            host,
+            relocation: (amplification - 1.0) * (programs + reads) + amplification * erases,
+            programs: units * plan.timings.mean_program(plan.layout.bits).as_s() / usage.elapsed.as_s().max(1e-9),
+        }
+    }
+}
