@@ -10,6 +10,7 @@ use crate::config::{Config, Plan};
 use crate::core::{Core, Resource};
 use crate::lifetime::Erase;
 use crate::observe::probe::Unwatched;
+use crate::streams::StreamId;
 
 /// Pages that are read only, all of the same wear and age.
 struct Written {
