@@ -12,7 +12,7 @@ from pages import ROOT
 from ssdlab.runs.options import value_text
 
 PARITY = {"ftl.raid": "parity:4", "age.fill": 0}
-CACHE = {"ftl.slc_cache": "dynamic", "gc.pacing": "none", "ftl.streams": 2}
+CACHE = {"ftl.slc_cache": "dynamic"}
 TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {"geometry.pages": 1000, "chip.program_unit": "wordline"}),
     ("tlc", {"buffer.size": "64KiB"}),
@@ -22,23 +22,17 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {"gc.copyback": True, "mapping.unit": "4KiB"}),
     ("tlc-page", {"gc.copyback": True, "chip.program_passes": 2, "chip.program_unit": "wordline"}),
     ("tlc-page", {"ftl.raid": "parity:64", "age.fill": 0}),
-    ("tlc-page", {**PARITY, "ftl.streams": 4}),
-    ("tlc-page", {**PARITY, "ftl.placement": "static"}),
     ("tlc-page", {**PARITY, "gc.copyback": True}),
-    ("tlc-page", {**PARITY, "mapping.unit": "4KiB"}),
-    ("tlc-page", {"ftl.raid": "parity:4"}),
     ("tlc-page", {**PARITY, "power.cut_at": ["1ms"]}),
-    ("tlc", {**CACHE, "power.cut_at": ["1ms"]}),
-    ("tlc", {**CACHE, "gc.pacing": "token"}),
-    ("tlc-page", {**CACHE, "ftl.raid": "parity:4"}),
-    ("tlc", {**CACHE, "ftl.streams": 4}),
-    ("tlc", {**CACHE, "ftl.hints": 2}),
+    ("tlc", {**PARITY, **CACHE, "ftl.allocation": "plane", "mapping.unit": "page", "slc.fold": "copyback"}),
+    ("tlc", {**CACHE, "ftl.hints": 5}),
+    ("tlc", {**CACHE, "ftl.hints": 4, "slc.blocks": 3}),
+    ("tlc", {**CACHE, "refresh.reclaim": "wordline"}),
+    ("tlc", {"ftl.hints": 9}),
     ("tlc", {**CACHE, "slc.fold": "copyback"}),
     ("tlc", {**CACHE, "slc.cell": "TLC"}),
-    ("electronics25", {**CACHE, "gc.copyback": False}),
     ("qlc", {"chip.pass_order": "interleaved", "chip.program_passes": 3, "chip.t_prog": "800us"}),
     ("qlc", {"chip.pass_order": "interleaved", "ftl.allocation": "plane"}),
-    ("qlc", {"chip.pass_order": "interleaved", "power.cut_at": ["1ms"]}),
     ("tlc", {"energy.power_states": [8.0, 4.0], "thermal.resistance": 10, "thermal.ambient": "80C"}),
     ("mqsim", {"mapping.cache": "1KiB", "mapping.entry_group": "4KiB"}),
     ("tlc", {"refresh.reads": 10_000, "age.reads": 10_000}),

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["seed", seed] if number(seed).is_some() => {
-            let case = soak::draw(number(seed).unwrap_or(1));
+            let case = soak::nth(number(seed).unwrap_or(1));
             println!("{}", case.command());
             match soak::verdict(&case) {
                 Verdict::Passed => println!("passed"),

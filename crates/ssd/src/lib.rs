@@ -31,9 +31,9 @@ mod power;
 pub mod presets;
 mod read_cache;
 pub mod run;
+mod streams;
 mod translation;
 mod violation;
-mod write_class;
 mod writes;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are

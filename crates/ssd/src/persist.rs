@@ -229,7 +229,7 @@ macro_rules! numbers {
         }
     )+};
 }
-numbers!(u8, u16, u32, u64, i64, f32, f64);
+numbers!(u8, u16, u32, u64, u128, i64, f32, f64);
 
 impl Stored for usize {
     fn write(&self, to: &mut Writer) {

@@ -10,7 +10,6 @@ use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
 use crate::persist::{state, stored};
-use crate::write_class::WriteClass;
 
 /// Parts of a write that are crossing the link.
 pub(crate) struct WriteArrival {
@@ -30,13 +29,13 @@ pub(crate) struct Writes {
     pub queue: VecDeque<CommandId>,
     /// Pages that the write queue waits for.
     pub pages_wanted: u32,
-    /// Pages to be programmed wherever a die is free (dynamic placement), by write class.
-    pub pools: [Queue; WriteClass::OF_HANDLES.len()],
+    /// Pages to be programmed wherever a die is free (dynamic placement), by stream.
+    pub pools: Vec<Queue>,
     /// Dies in page allocation order, and those of them that take pages from the pool.
     pub die_order: Vec<DieId>,
     pub pool_cursor: usize,
-    /// By handle: when no die took pages of its pool (`Flash::stirred`).
-    pub no_die: [u64; WriteClass::OF_HANDLES.len()],
+    /// By stream: when no die took pages of its pool (`Flash::stirred`).
+    pub no_die: Vec<u64>,
     /// Partly filled program units are programmed, padded.
     pub draining: bool,
     /// Flushes that have not completed: as long as there are any, partly filled units go as well.
@@ -67,10 +66,10 @@ impl Writes {
             arrivals: VecDeque::new(),
             queue: VecDeque::new(),
             pages_wanted: 0,
-            pools: [Queue::EMPTY; WriteClass::OF_HANDLES.len()],
+            pools: plan.streams.hosts().map(|_| Queue::EMPTY).collect(),
             die_order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
             pool_cursor: 0,
-            no_die: [0; WriteClass::OF_HANDLES.len()],
+            no_die: plan.streams.hosts().map(|_| 0).collect(),
             draining: config.buffer.mode == BufferMode::WriteThrough,
             flushing: 0,
             progress: 0,

@@ -399,6 +399,61 @@ pub fn draw(seed: u64) -> Case {
     Case { seed, requests, depth, device, workload }
 }
 
+/// The device of a soak with that number: one in three has features together that were drawn apart once.
+pub fn nth(number: u64) -> Case {
+    if number.is_multiple_of(3) { joined(number) } else { draw(number) }
+}
+
+/// Any device, with features whose combinations `draw` leaves out.
+pub fn joined(seed: u64) -> Case {
+    let mut case = draw(seed);
+    let d = &mut Dice { stream: Stream::new(seed, "soak joined"), drawn: 0 };
+    let drawn =
+        |key: &str| case.device.iter().rev().find_map(|word| word.strip_prefix(&format!("{key}="))).unwrap_or("");
+    let (page, whole) = (drawn("geometry.page_size").to_owned(), drawn("chip.program_unit") == "wordline");
+    let dense = drawn("geometry.cell") != "SLC";
+    let loops = !drawn("chip.program_loops").is_empty();
+    let mut settings: Vec<String> = Vec::new();
+    let (cached, parity) = (dense && d.chance(45), d.chance(45));
+    // Room for all streams and reserves.
+    let room = ["geometry.blocks=60", "gc.start=8", "gc.stop=9", "gc.idle_stop=10"];
+    settings.extend(room.map(String::from));
+    settings.push(format!("ftl.over_provisioning={}", d.one(&["1.5", "3.0", "6.0"])));
+    settings.push(format!("ftl.streams={}", d.from(1, 4)));
+    let handles = if cached { d.one(&[0, 0, 1, 2, 4]) } else { d.one(&[0, 0, 3, 5, 8]) };
+    settings.push(format!("ftl.hints={handles}"));
+    settings.push(format!("gc.pacing={}", d.one(&["none", "token", "proportional"])));
+    settings.push(format!("ftl.placement={}", d.one(&["static", "dynamic"])));
+    settings.push(format!("power.cut_at={}", d.one(&["[]", "random:50ms", "[op:7, 30ms, op:90]"])));
+    if parity {
+        settings.push(format!("ftl.raid=parity:{}", d.from(2, 5)));
+        settings.push("geometry.dies=3".into());
+        settings.extend(["gc.copyback=false", "power.cut_at=[]"].map(String::from));
+        let unit = d.one(&["page", "page", "2KiB", "1KiB"]);
+        settings.push(format!("mapping.unit={}", if page == "2KiB" { "page" } else { unit }));
+    }
+    if cached {
+        let blocks = handles.max(2) + d.from(1, 4);
+        settings.push(format!("ftl.slc_cache={}", d.one(&["static", "dynamic"])));
+        settings.push(format!("slc.blocks={blocks}"));
+        settings.push(format!("slc.full={}", d.one(&["direct", "wait"])));
+        settings.push(format!("slc.fold_start={}", d.from(1, 2)));
+        settings.push(format!("slc.fold_idle={}", d.one(&["none", "0ns", "100us", "5ms"])));
+        settings.push(format!("slc.convert={}", d.one(&["none", "hot:20", "retries:5"])));
+        let copies = !parity && d.chance(30);
+        settings.push(format!("slc.fold={}", if copies { "copyback" } else { "controller" }));
+        if copies {
+            settings.extend(["mapping.unit=page", "ftl.allocation=plane", "chip.program_passes=1"].map(String::from));
+        }
+        settings.push("refresh.reclaim=block".into());
+    } else if whole && !loops && d.chance(50) {
+        let passes = ["chip.program_passes=2", "chip.pass_order=interleaved", "gc.copyback=false"];
+        settings.extend(passes.map(String::from));
+    }
+    case.device.extend(settings);
+    case
+}
+
 /// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
 fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
     let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
@@ -1037,7 +1092,7 @@ pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
         for _ in 0..threads {
             scope.spawn(|| {
                 while accepted.load(Ordering::Relaxed) < wanted {
-                    let case = draw(next.fetch_add(1, Ordering::Relaxed));
+                    let case = nth(next.fetch_add(1, Ordering::Relaxed));
                     match verdict(&case) {
                         Verdict::Refused(key) => *refused.lock().unwrap().entry(key).or_default() += 1,
                         Verdict::Passed => {

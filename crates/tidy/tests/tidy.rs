@@ -107,7 +107,7 @@ fn modules_of_a_crate_make_no_circles() {
 /// it, it asks of a `Placement`.
 const ROOMS: [&str; 27] = [
     "persist",
-    "write_class",
+    "streams",
     "arena",
     "agenda",
     "meter",

@@ -5,7 +5,7 @@ use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
-use super::ftl::{Allocation, Placement};
+use super::ftl::Allocation;
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 
@@ -123,38 +123,10 @@ fn parity_is_over_dies(config: &Config, layout: &Layout) -> Result<(), Refusal> 
         let problem = format!("puts each of {wide} pages on a die of its own, and there are {}", layout.dies);
         return refuse("ftl.raid", problem, "write fewer pages, or give the device more dies");
     }
-    let fill = config.age.fill.0;
+    let sees = "relocates data that the controller does not see, and parity is worked out there";
     let reasons = [
-        (
-            "ftl.streams",
-            config.ftl.streams == 4,
-            "takes the open block that parity does".to_owned(),
-            "write 3 or fewer",
-        ),
-        (
-            "ftl.placement",
-            config.ftl.placement == Placement::Static,
-            "keeps addresses on their planes, and what is rebuilt goes to others".to_owned(),
-            "write \"dynamic\"",
-        ),
-        (
-            "gc.copyback",
-            config.gc.copyback,
-            "relocates data that the controller does not see, and parity is worked out there".to_owned(),
-            "set it to false",
-        ),
-        (
-            "mapping.unit",
-            layout.shared() > 1,
-            "is smaller than a flash page, and parity is of flash pages".to_owned(),
-            "write \"page\"",
-        ),
-        (
-            "age.fill",
-            fill > 0.0,
-            format!("is {fill}, and data from before the run has no parity"),
-            "write 0 and let the workload fill the drive",
-        ),
+        ("gc.copyback", config.gc.copyback, sees.to_owned(), "set it to false"),
+        ("slc.fold", config.copies_back() && !config.gc.copyback, sees.to_owned(), "set it to \"controller\""),
     ];
     match reasons.into_iter().find(|(_, is_so, ..)| *is_so) {
         Some((key, _, problem, remedy)) => refuse(key, problem, format!("{remedy}, or set ftl.raid to \"none\"")),
@@ -202,10 +174,6 @@ fn passes_can_be_interleaved(config: &Config, layout: &Layout) -> Result<(), Ref
         let problem = "is interleaved, and planes that are programmed together may be at different wordlines";
         let remedy = "set ftl.allocation to \"superblock\", or this to \"wordline\"";
         return refuse("chip.pass_order", problem, remedy);
-    }
-    if !config.power.cut_at.is_empty() {
-        let problem = "is set, and recovery knows one program of a die at a time (chip.pass_order)";
-        return refuse("power.cut_at", problem, "write [], or set chip.pass_order to \"wordline\"");
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use nand::Layout;
 use units::value::{Scalar, Value};
 
 use super::refusal::{Check, Refusal, refuse};
-use crate::write_class::WriteClass;
 
 units::choices! {
     /// How a written page finds its plane.
@@ -126,13 +125,13 @@ units::section! {
         /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
         /// data whose last version was young, other host data, relocated data; 4: also data relocated more than once.
         streams: u32 = 2,
-        /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It takes the open block of
-        /// the fourth stream.
+        /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It has an open
+        /// block a plane.
         raid: Raid = Raid::None,
         /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
-        /// (reclaim unit handles of NVMe Flexible Data Placement); 0 ignores hints.
+        /// (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0 ignores hints.
         hints: u16 = 0,
-        /// SLC cache: none, static or dynamic; slc.* say more. It needs ftl.streams = 2, and what goes past it takes a stream of its own.
+        /// SLC cache: none, static or dynamic; slc.* say more. What goes past it has streams of its own.
         slc_cache: SlcCache = SlcCache::None,
     }
 }
@@ -166,14 +165,6 @@ impl Check for FtlConfig {
         }
         if !(1..=4).contains(&self.streams) {
             return refuse("streams", format!("is {}", self.streams), "write 1, 2, 3 or 4");
-        }
-        let most = WriteClass::OF_HANDLES.len();
-        if usize::from(self.hints) > most {
-            return refuse(
-                "hints",
-                format!("is {}", self.hints),
-                format!("write at most {most}, or 0 to ignore hints"),
-            );
         }
         Ok(())
     }

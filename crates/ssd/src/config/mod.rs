@@ -26,6 +26,7 @@ mod refusal;
 mod schedule;
 mod slc;
 mod space;
+mod streams;
 mod thermal;
 mod wear;
 mod without_effect;
@@ -53,7 +54,7 @@ pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
 pub use slc::{Fold, Full, SlcConfig};
-pub(crate) use space::{Space, WRITTEN_PAGES};
+pub(crate) use space::WRITTEN_PAGES;
 pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 

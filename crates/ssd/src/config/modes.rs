@@ -1,15 +1,14 @@
 //! What follows from the SLC cache's configuration: the times and pages of its blocks, and what it does not go together with.
 
 use nand::{Layout, Timings};
-use schemes::{Convert, Pacing};
+use schemes::Convert;
 use units::Span;
 
 use super::Config;
-use super::ftl::{Raid, SlcCache};
+use super::ftl::SlcCache;
 use super::refresh::Reclaim;
 use super::refusal::{Refusal, refuse};
 use super::slc::{Fold, Full};
-use crate::write_class::WriteClass;
 
 /// What follows from the cache's configuration, where there is a cache.
 #[derive(Clone, Debug)]
@@ -31,16 +30,6 @@ impl Config {
     /// Whether any data moves within its plane, without bus and ECC.
     pub(crate) fn copies_back(&self) -> bool {
         self.gc.copyback || self.ftl.slc_cache != SlcCache::None && self.slc.fold == Fold::Copyback
-    }
-
-    /// Whether what a write class writes goes into blocks of the cache.
-    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
-        self.ftl.slc_cache != SlcCache::None
-            && match writes {
-                WriteClass::Host => true,
-                WriteClass::RelocatedAgain => self.slc.convert != Convert::None,
-                _ => false,
-            }
     }
 }
 
@@ -68,7 +57,7 @@ impl SlcPlan {
 
 /// Refuses what does not go together with a cache.
 fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
-    let (ftl, slc, kind) = (&config.ftl, &config.slc, config.ftl.slc_cache);
+    let slc = &config.slc;
     let off = "or set ftl.slc_cache to \"none\"";
     let reasons = [
         ("geometry.cell", layout.bits == 1, "is SLC: its blocks hold one bit a cell anyway", "choose denser cells"),
@@ -79,36 +68,10 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
             "choose fewer, such as \"SLC\"",
         ),
         (
-            "ftl.streams",
-            ftl.streams != 2,
-            "is not 2: the cache takes the streams of other host data and of data relocated again",
-            "write 2",
-        ),
-        ("ftl.hints", ftl.hints > 0, "is above 0, and the cache takes the stream of the second handle", "write 0"),
-        ("ftl.raid", ftl.raid != Raid::None, "is set, and stripes are of blocks of one mode", "write \"none\""),
-        (
-            "power.cut_at",
-            !config.power.cut_at.is_empty(),
-            "is set, and recovery knows of no modes of blocks",
-            "write []",
-        ),
-        (
-            "gc.pacing",
-            config.gc.pacing != Pacing::None,
-            "is set, and it knows only room of the chip's own cells",
-            "write \"none\"",
-        ),
-        (
             "refresh.reclaim",
             config.refresh.reclaim == Reclaim::Wordline,
             "is wordline, and wordlines of a block in the cache hold fewer pages",
             "write \"block\"",
-        ),
-        (
-            "erase.pulse",
-            config.erase.pulse.is_some() && kind != SlcCache::Static,
-            "is set, and it does not know the stress of a block whose mode changes",
-            "write \"none\", make the cache static",
         ),
         (
             "geometry.pages",
@@ -136,9 +99,18 @@ fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Re
         let problem = "is wait, and nothing forces folding";
         return refuse("slc.full", problem, "set slc.fold_start to 1 or more, or this to \"direct\"");
     }
-    if slc.convert != Convert::None && slc.blocks < 2 {
-        let remedy = "write at least 2: what the host writes and what is converted have an open block each";
-        return refuse("slc.blocks", "is 1, and slc.convert is set", remedy);
+    let (hosts, converts) = (config.host_streams(), slc.convert != Convert::None);
+    let open = hosts + u32::from(converts);
+    if slc.blocks < open {
+        let problem = match (slc.blocks, hosts) {
+            (1, 1) => "is 1, and slc.convert is set".to_owned(),
+            (blocks, _) => format!(
+                "is {blocks}, and {open} streams have an open block in the cache (ftl.hints, ftl.streams, slc.convert)"
+            ),
+        };
+        let remedy =
+            format!("write at least {open}: what the host writes and what is converted have an open block each");
+        return refuse("slc.blocks", problem, remedy);
     }
     if slc.fold_start > slc.blocks {
         let problem = format!("is {}, and a plane has {} blocks in the cache", slc.fold_start, slc.blocks);

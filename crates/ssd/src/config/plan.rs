@@ -10,16 +10,16 @@ use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Ppn, Rate, Retention, Span, Temperature};
 
 use super::Config;
-use super::Raid;
 use super::bus::PageTime;
 use super::chip_model::Decoding;
 use super::combinations;
 use super::modes::SlcPlan;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
+use super::streams;
 use crate::lifetime::Eraser;
 use crate::phases::Phases;
-use crate::write_class::WriteClass;
+use crate::streams::{StreamId, Streams};
 
 /// Programs of host data of each die that the write buffer has room for, from which on it has the next one ready most of the time, and with
 /// twice as many always (assumed; measured on `tlc` with half as much spare capacity as data: at 2.7 it has not always, at 5.3 it has).
@@ -48,8 +48,8 @@ pub struct Plan {
     pub(crate) space: Space,
     /// The SLC cache, where there is one.
     pub(crate) slc: Option<SlcPlan>,
-    /// Logical pages that one program command writes on a plane, by write class.
-    units: [u32; WriteClass::COUNT],
+    /// Where written data goes.
+    pub(crate) streams: Streams,
     /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and whether any may be
     /// suspended.
     pub(crate) program_phases: Option<Phases>,
@@ -128,18 +128,6 @@ impl Plan {
         Bytes(self.logical_pages * self.layout.page_size.0)
     }
 
-    /// Whether what is written in a class has been relocated.
-    #[inline]
-    pub(crate) fn relocates(&self, writes: WriteClass) -> bool {
-        writes.is_relocated() && !(writes == WriteClass::PARITY && self.config.ftl.raid != Raid::None)
-    }
-
-    /// Logical pages that one program command of a write class writes on a plane.
-    #[inline]
-    pub(crate) fn unit_of(&self, writes: WriteClass) -> u32 {
-        self.units[writes as usize]
-    }
-
     /// Programs of relocated data that go before one of host data, which takes its turn with them: as many as wait on the die when its data
     /// comes; one where the write buffer has the next one ready, most of the time. None where it always has: relocation waits for its reads, which a
     /// busy die puts off, and goes on when pacing or the last free blocks keep the host out.
@@ -159,15 +147,14 @@ impl Plan {
         self.config.slc.fold_idle.filter(|_| self.slc.is_some())
     }
 
-    /// Whether what a write class writes goes into the SLC cache.
-    #[inline]
-    pub(crate) fn in_slc(&self, writes: WriteClass) -> bool {
-        self.slc.is_some() && self.config.in_slc(writes)
-    }
-
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
     pub fn needed_blocks(&self) -> u32 {
         self.space.needed
+    }
+
+    /// The number of the first page of the map that stands for parity.
+    pub(crate) fn first_parity(&self) -> u64 {
+        self.logical_pages + u64::from(self.space.map_pages) + u64::from(self.space.journal_pages)
     }
 
     /// Time on the bus for `bytes`.
@@ -194,11 +181,11 @@ impl Plan {
         timings.read(layout, ppn)
     }
 
-    /// The times of programs of a write class; and their tPROG over that of the chip's own cells.
+    /// The times of programs of a stream; and their tPROG over that of the chip's own cells.
     #[inline]
-    pub(crate) fn program_times(&self, writes: Option<WriteClass>) -> (&Timings, f64) {
+    pub(crate) fn program_times(&self, writes: Option<StreamId>) -> (&Timings, f64) {
         match &self.slc {
-            Some(slc) if writes.is_some_and(|writes| self.in_slc(writes)) => (&slc.timings, slc.program_factor),
+            Some(slc) if writes.is_some_and(|writes| self.streams.in_slc(writes)) => (&slc.timings, slc.program_factor),
             _ => (&self.timings, 1.0),
         }
     }
@@ -224,10 +211,10 @@ impl Config {
         let unit_of_map = self.mapping.unit_of(&layout);
         let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
+        streams::check(self).map_err(dotted)?;
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
-        let space = Space::new(self, &layout, logical_pages, unit_pages, slc.as_ref()).map_err(dotted)?;
-        let unit_of = |writes| slc.as_ref().filter(|_| self.in_slc(writes)).map_or(unit_pages, |slc| slc.unit_pages);
-        let units = WriteClass::ALL.map(unit_of);
+        let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
+        let space = Space::new(self, &layout, logical_pages, &streams, slc.as_ref()).map_err(dotted)?;
         let page = layout.flash_page_size;
         let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
@@ -256,7 +243,7 @@ impl Config {
             dram: Rate::new(self.buffer.dram_bandwidth, layout.page_size),
             space,
             slc,
-            units,
+            streams,
             assumes_phases: AssumesPhases {
                 of_programs: self.schedule.suspend_program != SuspendProgram::None && program_phases.is_none(),
                 of_erases: self.schedule.suspend_erase != SuspendErase::None && erase_phases.is_none(),

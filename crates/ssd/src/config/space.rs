@@ -17,7 +17,7 @@ use nand::Layout;
 use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, Placement, Precondition, SlcCache};
-use crate::write_class::WriteClass;
+use crate::streams::{StreamId, Streams};
 
 /// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
 pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
@@ -31,12 +31,8 @@ pub(crate) struct Space {
     pub journal_pages: u32,
     /// Logical pages whose entries a page of the map has.
     pub map_entries: u32,
-    /// The stream, that is the open block, of each write class.
-    pub stream: [u8; WriteClass::COUNT],
     /// Streams with an open block, but for those whose blocks are the SLC cache's for good.
     pub open: u32,
-    /// Pages that a stream puts into a block.
-    pub pages: [u32; WriteClass::COUNT],
     /// Blocks of a plane that are the SLC cache's for good.
     pub fixed: u32,
     /// Free blocks that only relocated data may open.
@@ -50,6 +46,8 @@ pub(crate) struct Space {
     pub live_limit: u32,
     /// The same where planes have broken, whose data the others hold: all that can be collected.
     pub live_limit_of_rest: u32,
+    /// Pages of parity that a plane may hold.
+    pub parity: u32,
     /// Static placement: a plane takes pages of the map while it has fewer of them.
     pub map_limit: u32,
     /// Blocks of the drive that may hold data of the run at the same time, so that their pages can be numbered.
@@ -134,26 +132,17 @@ fn leaves_slc_blocks(layout: &Layout, fixed: u32, needed: u32) -> Result<(), Ref
 }
 
 impl Space {
-    /// The stream that a write class goes into.
-    #[inline]
-    pub fn stream_of(&self, writes: WriteClass) -> usize {
-        self.stream[writes as usize].into()
-    }
-
     pub fn new(
         config: &Config,
         layout: &Layout,
         logical_pages: u64,
-        unit_pages: u32,
+        streams: &Streams,
         slc: Option<&SlcPlan>,
     ) -> Result<Space, Refusal> {
+        let unit_pages = streams.unit_of(StreamId::RELOCATED);
         let (map_pages, map_entries) = map(config, layout, logical_pages)?;
-        let stream = streams(config);
         let fixed = slc.map_or(0, |slc| slc.fixed);
-        let opens = |number: &u8| {
-            fixed == 0 || !WriteClass::ALL.get(usize::from(*number)).is_some_and(|class| config.in_slc(*class))
-        };
-        let open = open_streams(&stream, map_pages).filter(opens).count() as u32;
+        let open = streams.open().filter(|stream| fixed == 0 || !streams.in_slc(*stream)).count() as u32;
         let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
@@ -163,8 +152,8 @@ impl Space {
         let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
         let pages = u64::from(layout.pages);
         let needed_for_data = data.div_ceil(pages) as u32;
-        // No page of the flash is in two stripes: so many pages of parity at most.
-        let data = data + config.ftl.raid.wide().map_or(0, |wide| u64::from(layout.blocks) * pages / u64::from(wide));
+        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages));
+        let data = data + parity;
         let padded = u64::from(padding) * u64::from(blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
@@ -190,9 +179,7 @@ impl Space {
             map_pages,
             journal_pages,
             map_entries,
-            stream,
             open,
-            pages: pages_of_streams(config, layout, slc),
             fixed,
             reserve,
             needed,
@@ -200,6 +187,7 @@ impl Space {
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             live_limit_of_rest: most as u32,
+            parity: parity as u32,
             map_limit,
             most_written: most_written(layout, open)?,
         };
@@ -207,16 +195,12 @@ impl Space {
         Ok(space)
     }
 
-    /// The streams that have an open block in each plane, in order.
-    pub fn open_streams(&self) -> impl Iterator<Item = u8> {
-        open_streams(&self.stream, self.map_pages)
-    }
-
     /// Blocks that a plane must have for its share of the data and for the initial state.
     pub fn needed_at_start(&self, config: &Config, layout: &Layout) -> u32 {
         let age = &config.age;
         let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * age.fill.0;
-        let data = (logical + f64::from(self.map_pages)) / f64::from(layout.planes) / (1.0 - age.invalid.0).max(1e-9);
+        let data = (logical + f64::from(self.map_pages)) / row_of_data(config, layout) as f64;
+        let data = data / (1.0 - age.invalid.0).max(1e-9);
         let usable = layout.blocks - self.fixed;
         let kept = usable - self.initial_blocks(config, usable);
         self.fixed + self.needed.max((data / f64::from(layout.pages)).ceil() as u32 + kept)
@@ -239,7 +223,8 @@ impl Space {
     fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
         let age = &config.age;
         let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
-        let per_plane = layout.most_of_a_plane(data);
+        let shared = u64::from(layout.shared());
+        let per_plane = data.div_ceil(shared).div_ceil(row_of_data(config, layout)) * shared;
         let need = (per_plane as f64 / (1.0 - age.invalid.0).max(1e-9)).ceil() as u64;
         let blocks = self.initial_blocks(config, layout.blocks - self.fixed);
         let room = u64::from(blocks) * u64::from(layout.pages);
@@ -257,46 +242,6 @@ impl Space {
     }
 }
 
-/// The stream of each write class. A stream has the number of the first class that it takes.
-fn streams(config: &Config) -> [u8; WriteClass::COUNT] {
-    let mut stream = match config.ftl.streams {
-        1 => [0, 0, 0, 0, 4],
-        2 => [0, 0, 2, 2, 4],
-        3 => [0, 1, 2, 2, 4],
-        _ => [0, 1, 2, 3, 4],
-    };
-    if config.ftl.raid.wide().is_some() {
-        stream[WriteClass::PARITY as usize] = WriteClass::PARITY as u8;
-    }
-    // What goes past the cache.
-    if config.ftl.slc_cache != SlcCache::None {
-        stream[WriteClass::HostCold as usize] = WriteClass::HostCold as u8;
-    }
-    if config.in_slc(WriteClass::RelocatedAgain) {
-        stream[WriteClass::RelocatedAgain as usize] = WriteClass::RelocatedAgain as u8;
-    }
-    // Hints say where host data goes, in place of its age.
-    if config.ftl.hints > 0 {
-        stream[WriteClass::HostCold as usize] = u8::from(config.ftl.hints > 1);
-    }
-    stream
-}
-
-/// Pages that each stream puts into a block.
-fn pages_of_streams(config: &Config, layout: &Layout, slc: Option<&SlcPlan>) -> [u32; WriteClass::COUNT] {
-    WriteClass::ALL.map(|first| match slc {
-        Some(slc) if config.in_slc(first) => slc.layout.pages,
-        _ => layout.pages,
-    })
-}
-
-/// The streams that have an open block, in order.
-fn open_streams(stream: &[u8; WriteClass::COUNT], map_pages: u32) -> impl Iterator<Item = u8> {
-    let stream = *stream;
-    let has_data = move |number: &u8| *number != WriteClass::Map as u8 || map_pages > 0;
-    (0..WriteClass::COUNT as u8).filter(move |number| stream.contains(number)).filter(has_data)
-}
-
 /// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened
 /// between two looks at them.
 fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
@@ -311,6 +256,22 @@ fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
         return refuse("geometry.pages", problem, "use smaller blocks");
     }
     Ok(numbered - opened)
+}
+
+/// Pages of data that the initial state puts into a row of a page on every plane: the rest is parity (`ftl/rows.rs`).
+fn row_of_data(config: &Config, layout: &Layout) -> u64 {
+    let stripes = config.ftl.raid.wide().map_or(0, |wide| layout.dies.div_ceil(wide) * layout.planes_per_die);
+    u64::from(layout.planes - stripes)
+}
+
+/// Pages of parity that a plane may hold, with so many pages of data. No page of the flash is in two stripes; of the initial state's
+/// stripes some may be shorter than others.
+fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64) -> u64 {
+    let Some(wide) = config.ftl.raid.wide() else { return 0 };
+    let row = row_of_data(config, layout);
+    let initial = (data as f64 * config.age.fill.0) as u64 / row * (u64::from(layout.planes) - row);
+    let all = u64::from(layout.blocks) * u64::from(layout.pages) / u64::from(wide);
+    all.max(initial.div_ceil(layout.planes.into()))
 }
 
 /// Live pages of a plane's share of the data, and the most pages of the map that it takes under static placement.

@@ -15,12 +15,12 @@ use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId};
+use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
@@ -162,7 +162,7 @@ impl<P: Probe> Device<P> {
             }
             // No further page comes that could fill the last unit.
             let (die, place) = self.core.plan.layout.die_of(plane);
-            self.flash().force_plane(die, place, &[WriteClass::Relocated, WriteClass::RelocatedAgain]);
+            self.flash().force_plane(die, place, QueueSet::RELOCATED);
         }
         false
     }
@@ -352,7 +352,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A block that a stream has just opened has been erased.
-    pub(super) fn open_block_erased(&mut self, plane: PlaneId, stream: usize) {
+    pub(super) fn open_block_erased(&mut self, plane: PlaneId, stream: StreamId) {
         self.ftl.blocks.open_erased(plane, stream);
         let block = self.ftl.blocks.open_block(plane, stream);
         if self.erase_fails(plane, block) {
@@ -452,7 +452,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
         let senses = if self.core.plan.config.chip.read_disturb { 1 + retries } else { 1 };
         let (before, after) = self.ftl.count_read(ppn, senses);
-        if self.core.plan.in_slc(WriteClass::RelocatedAgain) && matches!(owner, Owner::Host(_)) {
+        if self.core.plan.streams.has(StreamId::CONVERTED) && matches!(owner, Owner::Host(_)) {
             self.consider_conversion(ppn, after, retries);
         }
         let config = &self.core.plan.config;
@@ -516,11 +516,12 @@ impl<P: Probe> Device<P> {
     pub(super) fn program_failed(&mut self, id: OpId) {
         let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
         if let Owner::Parity(stripe) = owner {
-            self.parity_waits(stripe);
+            let plane = self.core.plan.layout.plane_of(ppn.get());
+            self.parity_waits(stripe, plane);
         }
         let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-        let stream = self.core.plan.space.stream_of(writes);
+        let stream = self.core.plan.streams.opened_by(writes);
         self.core.counters.pages_failed += 1;
         let broken = self.ftl.relocator[plane].broken;
         if !broken && !self.ftl.relocator[plane].failed.contains(&block) {
@@ -546,7 +547,7 @@ impl<P: Probe> Device<P> {
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),
             Owner::MapRewrite(_) | Owner::Journal(_) => {
-                self.flash().force_plane(die, queue.plane() as u8, &[WriteClass::Map])
+                self.flash().force_plane(die, queue.plane() as u8, QueueSet::of_programs(StreamId::MAP))
             }
             _ => {}
         }

@@ -17,7 +17,7 @@ use crate::flash::{Begun, Ended, FlashAt, FlashView, PageConditions, Placement a
 use crate::ftl::Ftl;
 use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::{Event, Probe};
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 /// How many arrivals ahead of the present one memory is fetched that fetched memory leads to.
 const FURTHER: usize = 16;
@@ -141,12 +141,12 @@ impl<P: Probe> Device<P> {
     }
 
     /// Starts to move the data of the program that a die picks.
-    fn start_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass) {
+    fn start_program(&mut self, die: DieId, lead: QueueId, writes: StreamId) {
         let set = self.view().plane_group(die, lead, writes, false);
         self.make_room(die, set, writes);
         let first = self.flash().load_program(die, lead, writes, set);
         if let Some(power) = &mut self.power {
-            power.program_begins(die);
+            power.program_begins(die, first);
         }
         let of_host = lead.class() == Class::UserProgram;
         self.pages_leave_buffer(first);
@@ -161,8 +161,8 @@ impl<P: Probe> Device<P> {
     }
 
     /// Opens blocks where the stream's present ones are full.
-    fn make_room(&mut self, die: DieId, set: u8, writes: WriteClass) {
-        let stream = self.core.plan.space.stream_of(writes);
+    fn make_room(&mut self, die: DieId, set: u8, writes: StreamId) {
+        let stream = self.core.plan.streams.opened_by(writes);
         for place in planes(set) {
             let (die, place) = (die, place as u8);
             let plane = self.core.plan.layout.plane(die, place);
@@ -224,7 +224,7 @@ impl<P: Probe> Device<P> {
             }
         }
         if self.power.is_some() {
-            self.program_entered(die);
+            self.program_entered(die, first);
         }
         for plane in planes(set) {
             self.collect(self.core.plan.layout.plane(die, plane as u8));
@@ -241,8 +241,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn opened_erased(&mut self, die: DieId, writes: WriteClass, set: u8) {
-        let stream = self.core.plan.space.stream_of(writes);
+    fn opened_erased(&mut self, die: DieId, writes: StreamId, set: u8) {
+        let stream = self.core.plan.streams.opened_by(writes);
         for plane in planes(set) {
             self.open_block_erased(self.core.plan.layout.plane(die, plane as u8), stream);
         }

@@ -16,8 +16,9 @@ use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId};
 use crate::ftl::Location;
+use crate::ftl::blocks::Breaks;
 use crate::observe::probe::Probe;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that break later than
@@ -99,7 +100,7 @@ impl<P: Probe> Device<P> {
             self.map.filled = 0;
         }
         if self.core.plan.config.ftl.placement == Placement::Dynamic {
-            for writes in WriteClass::ALL {
+            for writes in StreamId::all().filter(|stream| self.core.plan.streams.has(*stream)).collect::<Vec<_>>() {
                 for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
                     self.redirect(op);
                 }
@@ -134,7 +135,8 @@ impl<P: Probe> Device<P> {
             }
             Owner::Parity(stripe) => {
                 self.flash.ops.release(id);
-                self.parity_waits(stripe);
+                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+                self.parity_waits(stripe, plane);
             }
             Owner::Host(_)
             | Owner::MapFetch(_)
@@ -151,6 +153,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn rescue(&mut self, lpn: Lpn, source: Ppn) {
         if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
+        }
+        if let Some(before) = self.ftl.initial_place(lpn).filter(|_| self.ftl.stripes.is_some()) {
+            self.ftl.knows_stripes(before, 1);
         }
         if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
             return self.parity_is_back(stripe, lpn, source);
@@ -190,17 +195,19 @@ impl<P: Probe> Device<P> {
             return;
         }
         self.core.counters.blocks_broken += 1;
-        if self.ftl.blocks.take_out(plane, block) {
-            self.retire(plane, block);
-            self.freed(plane);
-        } else if let Some(stream) = self.ftl.blocks.is_filled_by(plane, block) {
-            self.ftl.blocks.abandon(plane, stream);
-            // What waits for the stream may have no room now.
-            let (die, place) = self.core.plan.layout.die_of(plane);
-            self.flash().update_plane_eligibility(die, place);
-            self.block_failed(plane, block);
-        } else if self.ftl.blocks.is_closed(plane, block) || self.ftl.blocks.is_full(plane, block) {
-            self.block_failed(plane, block);
+        match self.ftl.blocks.breaks(plane, block) {
+            Breaks::Free => {
+                self.retire(plane, block);
+                self.freed(plane);
+            }
+            Breaks::Open => {
+                // What waits for the stream may have no room now.
+                let (die, place) = self.core.plan.layout.die_of(plane);
+                self.flash().update_plane_eligibility(die, place);
+                self.block_failed(plane, block);
+            }
+            Breaks::Closed => self.block_failed(plane, block),
+            Breaks::Erased => {}
         }
     }
 

@@ -5,13 +5,13 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::{CommandId, OpId};
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
+use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::power::checkpoint::Running;
 use crate::power::media::{Change, Content, JournalPage, Mapped};
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     /// A page is on a flash page now.
@@ -156,7 +156,7 @@ impl<P: Probe> Device<P> {
         power.own.insert(lpn, (version, Content::Journal(page)));
         let bytes = self.core.plan.layout.page_size.0 as u32;
         // Where it goes is decided next.
-        let nowhere = (DieId(0), QueueId::of_programs(WriteClass::Map, 0));
+        let nowhere = (DieId(0), QueueId::of_programs(StreamId::MAP, 0));
         let id = self.flash.ops.insert(PageOp::new(Owner::Journal(place), lpn, Ppn(0), nowhere, bytes));
         self.program_own(id);
     }
@@ -203,7 +203,7 @@ impl<P: Probe> Device<P> {
     /// Partly filled units of the map's pages go.
     fn force_map(&mut self) {
         for die in self.flash.die_ids() {
-            self.flash().force_die(die, &[WriteClass::Map]);
+            self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP));
         }
     }
 

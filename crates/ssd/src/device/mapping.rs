@@ -16,13 +16,13 @@ use units::{Lpn, Ppn};
 use super::Device;
 use crate::arena::{AwaitedId, FetchId, List, OpId};
 use crate::config::Placement;
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
+use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
+use crate::streams::StreamId;
 use crate::translation::{Awaited, Fetch, Waiting};
-use crate::write_class::WriteClass;
 
 impl<P: Probe> Device<P> {
     /// The page that holds a translation page.
@@ -243,7 +243,7 @@ impl<P: Probe> Device<P> {
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
             // Where it goes is decided next.
-            let nowhere = (nand::DieId(0), QueueId::of_programs(WriteClass::Map, 0));
+            let nowhere = (nand::DieId(0), QueueId::of_programs(StreamId::MAP, 0));
             let id = self.flash.ops.insert(PageOp::new(Owner::MapRewrite(page), lpn, Ppn(0), nowhere, bytes));
             self.rewrite_map(id);
         }
@@ -269,7 +269,7 @@ impl<P: Probe> Device<P> {
         let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
         let seq = self.flash.number();
         let op = &mut self.flash.ops[id];
-        (op.die, op.queue, op.seq) = (die, QueueId::of_programs(WriteClass::Map, plane.into()), seq);
+        (op.die, op.queue, op.seq) = (die, QueueId::of_programs(StreamId::MAP, plane.into()), seq);
         self.flash().queue_program(id);
         let many = self.map.rewrites >= self.core.plan.config.mapping.writes;
         if many || self.map_is_awaited() || self.journal_is_awaited() {
@@ -281,7 +281,7 @@ impl<P: Probe> Device<P> {
     /// The program unit that the drive's own pages go into is programmed as it is.
     pub(super) fn force_map_unit(&mut self) {
         let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
-        self.flash().force_plane(die, plane, &[WriteClass::Map]);
+        self.flash().force_plane(die, plane, QueueSet::of_programs(StreamId::MAP));
         self.map.filled = 0;
     }
 
@@ -289,7 +289,7 @@ impl<P: Probe> Device<P> {
     fn next_map_plane(&self) -> u32 {
         let planes = self.core.plan.layout.planes;
         let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = self.core.plan.space.stream_of(WriteClass::Map);
+        let stream = self.core.plan.streams.opened_by(StreamId::MAP);
         let works = |plane: &u32| !self.ftl.relocator[nand::PlaneId(*plane)].broken;
         let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
             Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,

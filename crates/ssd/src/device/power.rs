@@ -13,7 +13,7 @@ use units::{Lpn, Ppn, Span, Stream, Time};
 use super::Device;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
-use crate::config::Cut;
+use crate::config::{Cut, Plan};
 use crate::error::RunError;
 use crate::flash::op::Owner;
 use crate::flash::{Interrupted, Placement as _};
@@ -132,14 +132,14 @@ impl<P: Probe> Device<P> {
             _ => false,
         };
         let Some(power) = &mut self.power else { return };
-        let number = power.program_of(die);
+        let number = power.program_of(die, first);
         let mut next = Some(first);
         while let Some(id) = next {
             let op = &self.flash.ops[id];
             next = op.next;
             let writes = op.queue.writes().expect("Invariant: a program writes something");
             let (lpn, ppn) = op.pages();
-            let stream = plan.space.stream[writes as usize];
+            let stream = plan.streams.opened_by(writes);
             match end {
                 ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
                 ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
@@ -158,9 +158,9 @@ impl<P: Probe> Device<P> {
     }
 
     /// What a die's program has changed has been entered.
-    pub(super) fn program_entered(&mut self, die: DieId) {
+    pub(super) fn program_entered(&mut self, die: DieId, first: OpId) {
         if let Some(power) = &mut self.power {
-            power.program_ended(die);
+            power.program_ended(die, first);
             self.map_survives();
         }
     }
@@ -204,17 +204,16 @@ impl<P: Probe> Device<P> {
     /// What is under way in a die's array ends, or is destroyed.
     fn interrupt(&mut self, die: DieId) {
         let plp = self.core.plan.config.power.plp;
-        match self.flash().under_way(die) {
-            Some(Interrupted::Program(first)) if plp => {
-                self.record_program(die, first, ProgramEnd::Ended { failed: 0 })
+        for interrupted in self.flash().under_way(die) {
+            match interrupted {
+                Interrupted::Program(first) if plp => self.record_program(die, first, ProgramEnd::Ended { failed: 0 }),
+                Interrupted::Program(first) => self.record_program(die, first, ProgramEnd::Torn),
+                Interrupted::Erase(blocks) => {
+                    let Some(power) = &mut self.power else { return };
+                    self.core.counters.blocks_half_erased += blocks.len() as u64;
+                    blocks.into_iter().for_each(|(plane, block)| power.flash.erase(plane, block, false));
+                }
             }
-            Some(Interrupted::Program(first)) => self.record_program(die, first, ProgramEnd::Torn),
-            Some(Interrupted::Erase(blocks)) => {
-                let Some(power) = &mut self.power else { return };
-                self.core.counters.blocks_half_erased += blocks.len() as u64;
-                blocks.into_iter().for_each(|(plane, block)| power.flash.erase(plane, block, false));
-            }
-            None => {}
         }
     }
 
@@ -449,7 +448,7 @@ impl Power {
     }
 
     /// Goes on from what was recovered after so many cuts.
-    fn resume(&mut self, recovered: &Recovered, plan: &crate::config::Plan, cuts: u64) {
+    fn resume(&mut self, recovered: &Recovered, plan: &Plan, cuts: u64) {
         let Recovered { found, lost, news, changed, journal, horizon, .. } = recovered;
         let trimmed = found.iter().filter(|(_, mapped)| mapped.place.is_none());
         self.trims = trimmed.map(|(lpn, mapped)| (*lpn, mapped.version)).collect();
@@ -473,7 +472,7 @@ fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
     match flash.block(plane, block) {
         BlockState::Initial => Holds::AtStart,
         BlockState::Blank => Holds::Nothing,
-        BlockState::HalfErased => Holds::Pages { stream: 0, opened: 0, programmed: flash.pages() },
+        BlockState::HalfErased => Holds::Rubbish,
         BlockState::Written(block) => {
             Holds::Pages { stream: block.stream, opened: block.opened, programmed: block.programmed }
         }

@@ -1,19 +1,20 @@
 //! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
 //! to be erased. See `ftl/stripes.rs`.
 
-use nand::{DieId, PlaneId};
+use nand::{Address, DieId, PlaneId};
 use schemes::Class;
 use units::{Id as _, Lpn, Ppn};
 
 use super::Device;
 use crate::arena::{OpId, RebuildId, StripeId};
+use crate::config::Placement;
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::ftl::stripes::{Rebuilt, Stripes};
 use crate::observe::probe::Probe;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     fn stripes(&mut self) -> &mut Stripes {
@@ -46,7 +47,7 @@ impl<P: Probe> Device<P> {
     /// The same of a page that was relocated; parity is in no stripe.
     #[inline]
     pub(super) fn join_moved(&mut self, lpn: Lpn, ppn: Ppn) {
-        if self.ftl.stripes.as_ref().is_some_and(|stripes| stripes.of_parity(lpn).is_none()) {
+        if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
             self.join_stripe(ppn);
         }
     }
@@ -54,6 +55,9 @@ impl<P: Probe> Device<P> {
     /// A page of the flash is stale.
     #[inline]
     pub(super) fn leave_stripe(&mut self, ppn: Ppn) {
+        if self.ftl.stripes.is_some() {
+            self.ftl.knows_stripes(ppn, 1);
+        }
         if let Some(stripes) = &mut self.ftl.stripes
             && let Some(stripe) = stripes.leave(ppn)
         {
@@ -74,6 +78,8 @@ impl<P: Probe> Device<P> {
 
     /// Parity on flash is of no use any more.
     fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
+        let plane = self.core.plan.layout.plane_of(ppn);
+        self.stripes().loses(plane);
         self.ftl.set(lpn, Location::Unmapped);
         self.core.probe.dropped(self.core.now, lpn);
         self.mark_stale(ppn);
@@ -90,17 +96,20 @@ impl<P: Probe> Device<P> {
     #[cold]
     fn program_parity(&mut self, unit: usize) -> bool {
         let (layout, dies) = (self.core.plan.layout, self.working_dies());
-        let stream = self.core.plan.space.stream_of(WriteClass::PARITY);
+        let stream = self.core.plan.streams.opened_by(StreamId::PARITY);
         let last = self.stripes().plane;
+        // With static placement nothing limits what a plane takes from the host: it takes no more than its part of all parity.
+        let is_static = self.core.plan.config.ftl.placement == Placement::Static;
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
-            let queue = QueueId::of_programs(WriteClass::PARITY, place.into());
+            let queue = QueueId::of_programs(StreamId::PARITY, place.into());
             let takes = !self.flash.waits_in(die, queue)
                 && self.ftl.blocks.room(plane, stream, false)
-                && self.stays_collectable(plane);
+                && if is_static { self.stripes().has_room(plane) } else { self.stays_collectable(plane) };
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
             self.stripes().plane = plane.0;
             for stripe in taken {
+                self.stripes().holds(plane);
                 let lpn = self.stripes().lpn(stripe);
                 let bytes = layout.page_size.0 as u32;
                 let seq = self.flash.number();
@@ -122,39 +131,52 @@ impl<P: Probe> Device<P> {
         if self.stripes().programmed(stripe) {
             self.ftl.set(lpn, Location::Flash(ppn));
         } else {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            self.stripes().loses(plane);
             self.core.probe.dropped(self.core.now, lpn);
             self.mark_stale(ppn);
         }
         self.ftl.blocks.completed(ppn);
     }
 
-    /// The parity of a stripe was not programmed, or has been worked out anew.
-    pub(super) fn parity_waits(&mut self, stripe: StripeId) {
+    /// The parity of a stripe was not programmed on a plane.
+    pub(super) fn parity_waits(&mut self, stripe: StripeId, plane: PlaneId) {
+        self.stripes().loses(plane);
         self.stripes().again(stripe);
     }
 
     /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
     pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
         self.drop_parity(lpn, ppn);
-        self.parity_waits(stripe);
+        self.stripes().again(stripe);
     }
 
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
-        let Some(stripes) = &self.ftl.stripes else { return false };
-        if stripes.of_parity(lpn).is_some() && self.ftl.locate(lpn) != Location::Flash(ppn) {
-            // Its stripe has ended, or it stands elsewhere by now.
-            self.rebuilt(of, true);
-            return true;
+        if self.ftl.stripes.is_none() {
+            return false;
         }
-        let Some(stripe) = stripes.of_parity(lpn).or_else(|| stripes.of(ppn)) else { return false };
-        let mut rest = stripes.rest(stripe, ppn);
-        if stripes.of_parity(lpn).is_none()
-            && let Location::Flash(parity) = self.ftl.locate(stripes.lpn(stripe))
-        {
-            rest.push(parity);
+        let layout = self.core.plan.layout;
+        let moves = |op: OpId| matches!(self.flash.ops[op].owner, Owner::Relocation(_));
+        // Of a flash page that moves all that is still valid.
+        let lost = match of {
+            Rebuilt::Read(op) if layout.shared() > 1 && moves(op) => {
+                let Address { plane, block, page } = layout.unpack(ppn);
+                let pages = page..layout.after_flash_page(page);
+                let valid = pages.filter_map(|page| self.next_valid(plane, block, page..page + 1));
+                valid.map(|(_, lpn, ppn)| (lpn, ppn)).collect()
+            }
+            _ => vec![(lpn, ppn)],
+        };
+        let mut rest = Vec::new();
+        for (lpn, ppn) in lost {
+            match self.ftl.rest_of_stripe(lpn, ppn) {
+                Some(pages) => rest.extend(pages),
+                None => return false,
+            }
         }
         if rest.is_empty() {
+            // Its stripe has ended, or it stands elsewhere by now, or has its parity in the controller alone.
             self.rebuilt(of, true);
             return true;
         }
@@ -207,12 +229,8 @@ impl<P: Probe> Device<P> {
             }
             Rebuilt::Page(lpn, ppn) => {
                 self.stripes().rebuilding -= 1;
-                match self.stripes().of_parity(lpn) {
-                    Some(stripe) if right && self.ftl.locate(lpn) == Location::Flash(ppn) => {
-                        self.parity_is_back(stripe, lpn, ppn);
-                    }
-                    None if right => self.rescue(lpn, ppn),
-                    _ => {}
+                if right {
+                    self.rescue(lpn, ppn);
                 }
                 self.rebuild_planes();
             }
@@ -260,6 +278,8 @@ impl<P: Probe> Device<P> {
         if self.ftl.stripes.is_none() {
             return false;
         }
+        let layout = self.core.plan.layout;
+        self.ftl.knows_stripes(layout.pack(Address { plane, block, page: 0 }), layout.pages);
         let number = u64::from(self.core.plan.layout.block(plane, block).0);
         loop {
             while self.ftl.relocator[plane].reading < self.most_on_the_move()
@@ -285,7 +305,7 @@ impl<P: Probe> Device<P> {
 
     /// The logical page whose valid data a page of the flash holds.
     fn valid_page(&self, ppn: Ppn) -> Option<Lpn> {
-        let nand::Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
+        let Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
         self.next_valid(plane, block, page..page + 1).map(|(_, lpn, _)| lpn)
     }
 

@@ -13,7 +13,7 @@ use crate::flash::QueueId;
 use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     /// The host has been idle for long: blocks of the cache are folded until it comes back.
@@ -54,11 +54,10 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.slc.as_ref().map(|slc| slc.in_use())
     }
 
-    /// Whether a plane's part of the cache takes data, now or when a block of it has been folded.
-    fn cache_takes(&self, plane: PlaneId) -> bool {
-        let stream = self.core.plan.space.stream_of(WriteClass::Host);
+    /// Whether a plane's part of the cache takes data of a stream, now or when a block of it has been folded.
+    fn cache_takes(&self, plane: PlaneId, stream: StreamId) -> bool {
         let waits = self.core.plan.config.slc.full == Full::Wait;
-        let folds = || self.ftl.blocks.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > 0);
+        let folds = || self.ftl.blocks.folds_for(plane, stream);
         let broken = self.ftl.relocator[plane].broken;
         !broken && (self.ftl.blocks.room(plane, stream, false) || waits && folds())
     }
@@ -73,16 +72,19 @@ impl<P: Probe> Device<P> {
 
     fn divert_queue(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        let queue = QueueId::of_programs(WriteClass::Host, place.into());
-        if self.flash.waits_in(die, queue) && !self.cache_takes(plane) {
-            for op in self.flash().empty_queue(die, queue) {
-                self.go_past(op);
+        for stream in self.core.plan.streams.hosts() {
+            let Some(past) = self.core.plan.streams.past(stream) else { break };
+            let queue = QueueId::of_programs(stream, place.into());
+            if self.flash.waits_in(die, queue) && !self.cache_takes(plane, stream) {
+                for op in self.flash().empty_queue(die, queue) {
+                    self.go_past(op, past);
+                }
             }
         }
-        let queue = QueueId::of_programs(WriteClass::RelocatedAgain, place.into());
+        let queue = QueueId::of_programs(StreamId::CONVERTED, place.into());
         if self.flash.waits_in(die, queue) && !self.converts_more(plane) {
             for op in self.flash().empty_queue(die, queue) {
-                self.flash.ops[op].queue = QueueId::of_programs(WriteClass::Relocated, place.into());
+                self.flash.ops[op].queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
                 self.flash().queue_program(op);
             }
         }
@@ -112,8 +114,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn converts_more(&self, plane: PlaneId) -> bool {
-        let stream = self.core.plan.space.stream_of(WriteClass::RelocatedAgain);
-        self.ftl.blocks.room(plane, stream, true)
+        self.ftl.blocks.room(plane, StreamId::CONVERTED, true)
     }
 
     /// The same of a page that has just begun to wait for its die.
@@ -127,22 +128,22 @@ impl<P: Probe> Device<P> {
 
     /// The same of what waits for any die, where no plane's part of the cache takes anything.
     #[inline]
-    pub(super) fn divert_pool(&mut self, writes: WriteClass) {
-        let cached = self.core.plan.slc.is_some() && writes == WriteClass::Host;
-        if cached && self.writes.pools[writes as usize].len > 0 {
+    pub(super) fn divert_pool(&mut self, writes: StreamId) {
+        let Some(past) = self.core.plan.streams.past(writes) else { return };
+        if self.writes.pools[writes.index()].len > 0 {
             let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
-            if !planes.any(|plane| self.cache_takes(plane)) {
-                while let Some(op) = self.writes.pools[writes as usize].pop(&mut self.flash.ops) {
-                    self.go_past(op);
+            if !planes.any(|plane| self.cache_takes(plane, writes)) {
+                while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
+                    self.go_past(op, past);
                 }
             }
         }
     }
 
     /// A page of host data goes to a block of the chip's own cells.
-    fn go_past(&mut self, op: OpId) {
+    fn go_past(&mut self, op: OpId, past: StreamId) {
         let place = self.flash.ops[op].queue.plane();
-        self.flash.ops[op].queue = QueueId::of_programs(WriteClass::HostCold, place);
+        self.flash.ops[op].queue = QueueId::of_programs(past, place);
         self.wait_for_die(op);
     }
 }

@@ -1,6 +1,6 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
-//! A page's write class, and so its stream, is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
+//! A page's stream is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
 //! streams and more, by its age: data whose last version had never been moved is young, and goes apart from the rest (after
 //! Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
@@ -19,13 +19,13 @@ use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::core::Marks;
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
+use crate::streams::StreamId;
 use crate::translation::Waiting;
-use crate::write_class::WriteClass;
 use crate::writes::WriteArrival;
 
 impl<P: Probe> Device<P> {
@@ -163,7 +163,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The program of a slot's page.
-    fn program_op(&self, slot: SlotId, writes: WriteClass) -> PageOp {
+    fn program_op(&self, slot: SlotId, writes: StreamId) -> PageOp {
         let lpn = self.writes.buffer[slot].lpn;
         let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
         let bytes = self.core.plan.layout.page_size.0 as u32;
@@ -310,28 +310,28 @@ impl<P: Probe> Device<P> {
             Placement::Static => self.flash().queue_program(op),
             Placement::Dynamic => {
                 let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
-                self.writes.pools[writes as usize].push(&mut self.flash.ops, op);
+                self.writes.pools[writes.index()].push(&mut self.flash.ops, op);
             }
         }
     }
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
     pub(super) fn dispatch_pools(&mut self) {
-        for writes in WriteClass::OF_HANDLES {
-            if self.writes.pools[writes as usize].len > 0 {
+        for writes in self.core.plan.streams.hosts() {
+            if self.writes.pools[writes.index()].len > 0 {
                 self.dispatch_pool(writes);
                 self.divert_pool(writes);
             }
         }
     }
 
-    fn dispatch_pool(&mut self, writes: WriteClass) {
+    fn dispatch_pool(&mut self, writes: StreamId) {
         let layout = self.core.plan.layout;
         let planes = match self.core.plan.config.chip.plane_programs {
             nand::PlanePrograms::Single => 1,
             nand::PlanePrograms::Lockstep => layout.planes_per_die,
         };
-        let unit = self.core.plan.unit_of(writes);
+        let unit = self.core.plan.streams.unit_of(writes);
         let whole = planes * unit;
         // Whole wordlines wait for a command's worth of pages; single flash pages go as soon as a die is free.
         let enough = match unit / layout.shared() {
@@ -339,26 +339,26 @@ impl<P: Probe> Device<P> {
             1 => unit,
             _ => whole,
         };
-        while self.writes.pools[writes as usize].len >= enough
+        while self.writes.pools[writes.index()].len >= enough
             && let Some(die) = self.next_pool_die(writes)
         {
-            let pages = self.writes.pools[writes as usize].len.min(whole);
+            let pages = self.writes.pools[writes.index()].len.min(whole);
             self.give_pages(die, writes, pages - pages % enough);
         }
     }
 
-    fn next_pool_die(&mut self, writes: WriteClass) -> Option<DieId> {
+    fn next_pool_die(&mut self, writes: StreamId) -> Option<DieId> {
         let count = self.writes.die_order.len();
         let takes = |step: &usize| {
             let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
             self.view().takes_programs(die) && self.open_planes(die, writes).next().is_some()
         };
-        if self.writes.no_die[writes as usize] == self.flash.stirred() {
+        if self.writes.no_die[writes.index()] == self.flash.stirred() {
             debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
             return None;
         }
         let Some(step) = (0..count).find(takes) else {
-            self.writes.no_die[writes as usize] = self.flash.stirred();
+            self.writes.no_die[writes.index()] = self.flash.stirred();
             return None;
         };
         let position = (self.writes.pool_cursor + step) % count;
@@ -368,13 +368,14 @@ impl<P: Probe> Device<P> {
 
     /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
     /// they can still be collected.
-    fn open_planes(&self, die: DieId, writes: WriteClass) -> impl Iterator<Item = u8> {
+    fn open_planes(&self, die: DieId, writes: StreamId) -> impl Iterator<Item = u8> {
         let layout = self.core.plan.layout;
-        let stream = self.core.plan.space.stream_of(writes);
+        let streams = &self.core.plan.streams;
+        let (stream, price) = (streams.opened_by(writes), streams.paced(writes));
         (0..layout.planes_per_die as u8).filter(move |plane| {
             let plane = layout.plane(die, *plane);
             self.ftl.blocks.room(plane, stream, false)
-                && self.ftl.pays(plane, &self.core.plan)
+                && self.ftl.pays(plane, price, &self.core.plan)
                 && self.stays_collectable(plane)
         })
     }
@@ -387,13 +388,13 @@ impl<P: Probe> Device<P> {
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: DieId, writes: WriteClass, pages: u32) {
+    fn give_pages(&mut self, die: DieId, writes: StreamId, pages: u32) {
         let layout = self.core.plan.layout;
-        let stream = self.core.plan.space.stream_of(writes);
+        let stream = self.core.plan.streams.opened_by(writes);
         let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(die, plane), stream);
         let most = self.open_planes(die, writes).map(taken).max().unwrap_or(0);
         // Only the place in the block matters.
-        let of_block = u64::from(self.core.plan.space.pages[stream]);
+        let of_block = u64::from(self.core.plan.streams.pages_of(stream));
         let behind = |plane: u8| (most - taken(plane)) % of_block;
         let furthest = self.open_planes(die, writes).map(behind).max();
         let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
@@ -402,10 +403,10 @@ impl<P: Probe> Device<P> {
             lagging[count] = plane;
             count += 1;
         }
-        let unit = self.core.plan.unit_of(writes);
+        let unit = self.core.plan.streams.unit_of(writes);
         let pages = pages.min(count as u32 * unit);
         for index in 0..pages {
-            let op = self.writes.pools[writes as usize]
+            let op = self.writes.pools[writes.index()]
                 .pop(&mut self.flash.ops)
                 .expect("Invariant: no more is taken than the pool has");
             let plane = lagging[(index / unit) as usize];
@@ -417,13 +418,13 @@ impl<P: Probe> Device<P> {
 
     /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
     fn force_oldest(&mut self) {
-        for writes in WriteClass::OF_HANDLES {
-            let pages = self.writes.pools[writes as usize].len;
+        for writes in self.core.plan.streams.hosts() {
+            let pages = self.writes.pools[writes.index()].len;
             if pages > 0
                 && let Some(die) = self.next_pool_die(writes)
             {
                 self.give_pages(die, writes, pages);
-                return self.flash().force_die(die, &[writes]);
+                return self.flash().force_die(die, QueueSet::of_programs(writes));
             }
         }
         if let Some(die) = self.view().oldest_program_die() {
@@ -434,7 +435,7 @@ impl<P: Probe> Device<P> {
     /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
     /// take more room than was kept for them.
     fn force_die_but_moves(&mut self, die: DieId) {
-        self.flash().force_die(die, &WriteClass::NOT_RELOCATED);
+        self.flash().force_die(die, QueueSet::NOT_RELOCATED);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.

@@ -66,7 +66,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 addresses.map(|Address { plane, block, .. }| (plane, block)).collect()
             }
             Active::EraseOpened(writes, set) => {
-                let stream = self.core.plan.space.stream_of(writes);
+                let stream = self.core.plan.streams.opened_by(writes);
                 let opened = planes(set).map(|plane| layout.plane(die, plane as u8));
                 opened.map(|plane| (plane, self.placement.open_block(plane, stream))).collect()
             }

@@ -7,7 +7,7 @@ use super::backend::FlashAt;
 use super::placement::Placement;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Time on the bus of the commands that begin a program or an erase on a set of planes.
@@ -17,8 +17,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// Time on the bus of the commands and the data of a program on a set of planes.
-    pub(super) fn t_program_data(&self, set: u8, writes: Option<WriteClass>) -> Span {
-        let unit = writes.map_or(self.core.plan.unit_pages, |writes| self.core.plan.unit_of(writes));
+    pub(super) fn t_program_data(&self, set: u8, writes: Option<StreamId>) -> Span {
+        let unit = writes.map_or(self.core.plan.unit_pages, |writes| self.core.plan.streams.unit_of(writes));
         let pages = u64::from(set.count_ones()) * u64::from(unit);
         self.t_commands(set) + self.core.plan.t_data_in(pages)
     }

@@ -14,7 +14,7 @@ use crate::arena::OpId;
 use crate::observe::probe::Probe;
 use crate::observe::stats::{channel, die};
 use crate::phases::Phases;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Erases blocks that were reclaimed.
@@ -68,6 +68,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let mut all: Option<Phases> = None;
         for (plane, block) in self.blocks_of(die, erase) {
             if let Some(slc) = self.core.plan.slc.as_ref().filter(|_| self.placement.in_slc(plane, block)) {
+                if slc.fixed == 0 {
+                    // Its cells are those of any block in another mode: they wear by a part of a cycle.
+                    let wear = self.core.plan.config.slc.wear;
+                    for flash_plane in self.core.plan.layout.flash_planes_of(plane) {
+                        self.placement.wears_by(flash_plane, block, wear);
+                    }
+                }
                 let pulse = Span(slc.timings.erase.0.saturating_sub(t_verify.0));
                 let phases = Phases::each(std::iter::once(pulse), t_verify);
                 match &mut all {
@@ -110,7 +117,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// Erases the blocks that a write class has opened on a set of planes.
-    pub fn start_erase_opened(&mut self, die: DieId, writes: WriteClass, set: u8) {
+    pub fn start_erase_opened(&mut self, die: DieId, writes: StreamId, set: u8) {
         self.run_erase(die, Active::EraseOpened(writes, set), set);
     }
 

@@ -74,6 +74,6 @@ pub(crate) use backend::{Flash, FlashAt, FlashView};
 pub(crate) use heat::{AgeClock, WARMER_BITS};
 pub(crate) use outage::Interrupted;
 pub(crate) use placement::{PageConditions, Placement};
-pub(crate) use queues::{QueueId, planes};
+pub(crate) use queues::{QueueId, QueueSet, planes};
 pub(crate) use settle::Begun;
 pub(crate) use state::Ended;

@@ -21,8 +21,30 @@ pub(crate) enum Interrupted {
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// What is under way in the array of a die.
-    pub fn under_way(&self, die: DieId) -> Option<Interrupted> {
+    /// What is under way in the array of a die: what it does now, and programs of which a pass has been done and another one has not.
+    pub fn under_way(&self, die: DieId) -> Vec<Interrupted> {
+        let state = &self.flash.dies[die];
+        let now = state.active.map(|(active, _)| active).or(state.suspended);
+        let mut known: Vec<OpId> = match now {
+            Some(Active::Program(program)) => vec![program.ops],
+            _ => Vec::new(),
+        };
+        let mut all: Vec<Interrupted> = self.in_array(die).into_iter().collect();
+        if let Some(Interrupted::Program(first)) = all.first() {
+            known.push(*first);
+        }
+        let loaded = state.loaded.iter().filter(|program| program.pass > 0);
+        for program in state.next_pass.iter().chain(loaded).chain(&state.coarse) {
+            if !known.contains(&program.ops) {
+                known.push(program.ops);
+                all.push(Interrupted::Program(program.ops));
+            }
+        }
+        all
+    }
+
+    /// What a die's array does now.
+    fn in_array(&self, die: DieId) -> Option<Interrupted> {
         let state = &self.flash.dies[die];
         let active = state.active.map(|(active, _)| active).or(state.suspended);
         let next_pass = state.next_pass.map(Active::Program);

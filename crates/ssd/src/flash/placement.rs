@@ -8,6 +8,7 @@ use units::{Conditions, Lpn, Ppn};
 use super::heat::AgeClock;
 use crate::config::Plan;
 use crate::lifetime::Erase;
+use crate::streams::StreamId;
 
 /// What is known of a page's data when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +25,22 @@ pub(crate) struct PageConditions {
 /// The layer that places data on the flash.
 pub(crate) trait Placement {
     /// Whether a stream of a plane has room for a program; relocated data may take blocks that are kept for it.
-    fn has_room(&self, plane: PlaneId, stream: usize, relocated: bool) -> bool;
-    /// Whether a plane takes a program of host data now: where collection is paced, each is paid for by relocated pages.
-    fn pays(&self, plane: PlaneId, plan: &Plan) -> bool;
+    fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool;
+    /// Whether a plane takes a program of host data now that costs so many pages: where collection is paced, each is paid for by
+    /// relocated pages.
+    fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool;
     /// A program of host data takes so many pages of a plane.
     fn spend(&mut self, plane: PlaneId, pages: u32);
     /// Whether the next program of a stream must wait for an erase.
-    fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool;
+    fn needs_erase(&self, plane: PlaneId, stream: StreamId) -> bool;
     /// The age of the youngest read that may still want what the next erase of a stream destroys.
-    fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64;
+    fn erase_barrier(&self, plane: PlaneId, stream: StreamId) -> u64;
     /// The place in its block of the next page of a stream; 0 where a block is to be opened first.
-    fn next_place(&self, plane: PlaneId, stream: usize) -> u32;
+    fn next_place(&self, plane: PlaneId, stream: StreamId) -> u32;
     /// The block that a stream fills.
-    fn open_block(&self, plane: PlaneId, stream: usize) -> u32;
+    fn open_block(&self, plane: PlaneId, stream: StreamId) -> u32;
     /// Gives the next page of a stream to a logical page, or to padding. Invariant: the stream has room.
-    fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn;
+    fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn;
 
     /// Whether a block is in the mode of the SLC cache, or the block of a page.
     fn in_slc(&self, plane: PlaneId, block: u32) -> bool;
@@ -58,8 +60,8 @@ pub(crate) trait Placement {
 
     /// A block of the flash is erased pulse by pulse, for the cycle `pec`: how. Invariant: the plan says how blocks are erased.
     fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase;
-    /// The erase of a block of the flash has been suspended within pulses: that wears as much as so many cycles more.
-    fn erase_suspended(&mut self, plane: FlashPlaneId, block: u32, cycles: f64);
+    /// A block of the flash wears as by so many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.
+    fn wears_by(&mut self, plane: FlashPlaneId, block: u32, cycles: f64);
     /// The program of a page has been suspended so many times.
     fn program_suspended(&mut self, ppn: Ppn, times: u32);
 }

@@ -14,12 +14,12 @@ use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::energy::Energy;
 use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation.
-    pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: WriteClass, set: u8) -> OpId {
+    pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: StreamId, set: u8) -> OpId {
         let copyback = self.view().copies_back(die, lead);
         let (ops, pages, sensing) = self.gather(die, set, writes, copyback);
         let commands = self.t_commands(set);
@@ -62,9 +62,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
     /// the linked operations, how many pages the command programs, padding included, and how long it senses the
     /// pages that it copies back.
-    pub(super) fn gather(&mut self, die: DieId, set: u8, writes: WriteClass, copyback: bool) -> (OpId, u64, Span) {
+    pub(super) fn gather(&mut self, die: DieId, set: u8, writes: StreamId, copyback: bool) -> (OpId, u64, Span) {
         let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
-        let (stream, unit) = (self.core.plan.space.stream_of(writes), self.core.plan.unit_of(writes));
+        let (stream, unit) = (self.core.plan.streams.opened_by(writes), self.core.plan.streams.unit_of(writes));
         let now = self.flash.age_clock(self.core.now);
         for plane in planes(set) {
             let physical = self.core.plan.layout.plane(die, plane as u8);
@@ -91,7 +91,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
             sensing = sensing.max(here);
             if queue.class() == Class::UserProgram {
-                self.placement.spend(physical, unit);
+                self.placement.spend(physical, self.core.plan.streams.paced(writes));
             }
             let state = &mut self.flash.dies[die];
             if state.queues[queue].is_empty() {
@@ -165,7 +165,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 // The second pass of the wordline before.
                 let stream = |program: &Program| {
                     let writes = self.flash.ops[program.ops].queue.writes();
-                    writes.map(|writes| (program.planes, self.core.plan.space.stream_of(writes)))
+                    writes.map(|writes| (program.planes, self.core.plan.streams.opened_by(writes)))
                 };
                 let before = state.coarse.iter().position(|program| stream(program) == stream(&next));
                 let before = before.map(|place| state.coarse.remove(place));

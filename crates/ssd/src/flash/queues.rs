@@ -5,70 +5,58 @@ use schemes::Class;
 
 use crate::config::Plan;
 use crate::persist::{Reader, Stored, Writer};
-use crate::write_class::WriteClass;
+use crate::streams::{HOSTS, MOST, StreamId};
 
 /// Planes of a die, at most.
 pub const PLANES: usize = MAX_PLANES as usize;
 
-/// The rows of queues, each with a queue for every plane: what their operations are, and of programs what they write. Whoever
-/// needs another row adds it here; where they are more than eight, [`Word`] is `u128`.
-const ROWS: [(Class, Option<WriteClass>); 8] = [
-    (Class::UserRead, None),
-    (Class::InternalRead, None),
-    (Class::UserProgram, Some(WriteClass::Host)),
-    (Class::UserProgram, Some(WriteClass::HostCold)),
-    (Class::InternalProgram, Some(WriteClass::Relocated)),
-    (Class::InternalProgram, Some(WriteClass::RelocatedAgain)),
-    (Class::InternalProgram, Some(WriteClass::Map)),
-    (Class::Erase, None),
-];
-
-/// A bit for each queue.
-type Word = u64;
+/// The rows of queues, each with a queue for every plane: reads, erases of blocks that were reclaimed, and what is programmed, by stream.
+const ROWS: [Class; 3 + MOST] = {
+    let mut rows = [Class::InternalProgram; 3 + MOST];
+    (rows[USER_READ], rows[INTERNAL_READ], rows[ERASE]) = (Class::UserRead, Class::InternalRead, Class::Erase);
+    let mut stream = 0;
+    while stream < HOSTS {
+        rows[PROGRAMS + stream] = Class::UserProgram;
+        stream += 1;
+    }
+    rows
+};
+const USER_READ: usize = 0;
+const INTERNAL_READ: usize = 1;
+const ERASE: usize = 2;
+const PROGRAMS: usize = 3;
 
 /// Queues of a die.
 pub(super) const QUEUES: usize = ROWS.len() * PLANES;
+/// A bit for each queue.
+type Word = u128;
 const _: () = assert!(QUEUES <= Word::BITS as usize, "a set of queues fits its word");
 
 /// A queue of a die: of a row, and of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueId(u8);
 
-/// The row of a class; of programs, the one of what they write.
-const fn row(class: Class, writes: Option<WriteClass>) -> usize {
-    let mut row = 0;
-    loop {
-        let same = match (writes, ROWS[row].1) {
-            (Some(these), Some(those)) => these as u8 == those as u8,
-            (None, None) => class as u8 == ROWS[row].0 as u8,
-            _ => false,
-        };
-        if same {
-            return row;
-        }
-        row += 1;
-    }
-}
-
 impl QueueId {
+    const fn new(row: usize, plane: usize) -> QueueId {
+        QueueId((row * PLANES + plane) as u8)
+    }
+
     /// Reads of a class, on a plane.
     #[inline]
     pub fn of_reads(class: Class, plane: usize) -> QueueId {
-        const ROW: [usize; 2] = [row(Class::UserRead, None), row(Class::InternalRead, None)];
-        QueueId((ROW[class as usize] * PLANES + plane) as u8)
+        const _: () = assert!(Class::UserRead as usize == USER_READ && Class::InternalRead as usize == INTERNAL_READ);
+        QueueId::new(class as usize, plane)
     }
 
-    /// Programs of a write class, on a plane.
+    /// Programs of a stream, on a plane.
     #[inline]
-    pub fn of_programs(writes: WriteClass, plane: usize) -> QueueId {
-        const FIRST: usize = row(Class::UserProgram, Some(WriteClass::Host));
-        const _: () = assert!(row(Class::InternalProgram, Some(WriteClass::Map)) == FIRST + WriteClass::Map as usize);
-        QueueId(((FIRST + writes as usize) * PLANES + plane) as u8)
+    pub const fn of_programs(stream: StreamId, plane: usize) -> QueueId {
+        QueueId::new(PROGRAMS + stream.index(), plane)
     }
 
     /// Erases of blocks that were reclaimed, on a plane.
     pub fn of_erases(plane: usize) -> QueueId {
-        QueueId((row(Class::Erase, None) * PLANES + plane) as u8)
+        QueueId::new(ERASE, plane)
     }
 
     /// The place of its plane in the die.
@@ -80,18 +68,13 @@ impl QueueId {
     /// What its operations are.
     #[inline]
     pub fn class(self) -> Class {
-        ROWS[usize::from(self.0) / PLANES].0
+        ROWS[usize::from(self.0) / PLANES]
     }
 
-    /// What its programs write; none where it has none.
+    /// The stream of its programs; none where it has none.
     #[inline]
-    pub fn writes(self) -> Option<WriteClass> {
-        ROWS[usize::from(self.0) / PLANES].1
-    }
-
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0.into()
+    pub fn writes(self) -> Option<StreamId> {
+        (usize::from(self.0) / PLANES).checked_sub(PROGRAMS).map(StreamId::new)
     }
 
     /// Where it is kept: those of a plane stand together.
@@ -113,31 +96,43 @@ pub(super) const INTERNAL: QueueSet = QueueSet(!USER_READS.or(HOST_PROGRAMS).0);
 
 impl QueueSet {
     pub const NONE: QueueSet = QueueSet(0);
+    /// Programs of relocated data.
+    pub const RELOCATED: QueueSet = QueueSet::of_programs(StreamId::RELOCATED)
+        .or(QueueSet::of_programs(StreamId::AGAIN))
+        .or(QueueSet::of_programs(StreamId::CONVERTED));
+    /// Programs of the host's data and of the map.
+    pub const NOT_RELOCATED: QueueSet = HOST_PROGRAMS.or(QueueSet::of_programs(StreamId::MAP));
+
+    /// Every queue of a row.
+    const fn of_row(row: usize) -> QueueSet {
+        QueueSet(0xFF << (row * PLANES))
+    }
 
     /// Every queue of a class.
     const fn of(class: Class) -> QueueSet {
-        let (mut set, mut row) = (0, 0);
+        let (mut set, mut row) = (QueueSet::NONE, 0);
         while row < ROWS.len() {
-            if ROWS[row].0 as u8 == class as u8 {
-                set |= 0xFF << (row * PLANES);
+            if ROWS[row] as u8 == class as u8 {
+                set = set.or(QueueSet::of_row(row));
             }
             row += 1;
         }
-        QueueSet(set)
+        set
     }
 
-    /// The programs of some write classes.
-    pub fn of_programs(classes: &[WriteClass]) -> QueueSet {
-        classes
-            .iter()
-            .fold(QueueSet::NONE, |set, class| set.or(QueueSet(0xFF << QueueId::of_programs(*class, 0).index())))
+    /// The programs of a stream.
+    pub const fn of_programs(stream: StreamId) -> QueueSet {
+        QueueSet::of_row(PROGRAMS + stream.index())
     }
 
     /// The queues of a set of planes.
     #[inline]
     pub const fn on(planes: u8) -> QueueSet {
         // A byte a row: the planes, in each of them.
-        QueueSet(Word::MAX / 0xFF * planes as Word)
+        {
+            let half = (u64::MAX / 0xFF * planes as u64) as Word;
+            QueueSet(half | half << 64)
+        }
     }
 
     #[inline]
@@ -160,15 +155,24 @@ impl QueueSet {
         self.0 == 0
     }
 
+    /// The half of the word that a queue is in.
+    #[inline]
+    const fn half(self, queue: QueueId) -> u64 {
+        if queue.0 < 64 { self.0 as u64 } else { (self.0 >> 64) as u64 }
+    }
+
     #[inline]
     pub const fn has(self, queue: QueueId) -> bool {
-        self.0 >> queue.0 & 1 != 0
+        self.half(queue) >> (queue.0 % 64) & 1 != 0
     }
 
     /// Puts a queue in, or takes it out.
     #[inline]
     pub const fn set(&mut self, queue: QueueId, in_it: bool) {
-        self.0 = self.0 & !(1 << queue.0) | (in_it as Word) << queue.0;
+        let (one, it) = (1u64 << (queue.0 % 64), (in_it as u64) << (queue.0 % 64));
+        let (one, it) =
+            if queue.0 < 64 { (one as Word, it as Word) } else { ((one as Word) << 64, (it as Word) << 64) };
+        self.0 = self.0 & !one | it;
     }
 
     /// Takes the first queue out.
@@ -242,6 +246,6 @@ impl Stored for QueueSet {
         self.0.write(to);
     }
     fn read(from: &mut Reader) -> std::io::Result<QueueSet> {
-        Word::read(from).map(QueueSet)
+        Stored::read(from).map(QueueSet)
     }
 }

@@ -8,7 +8,7 @@ use super::placement::Placement;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};
 use crate::observe::probe::Probe;
-use crate::write_class::WriteClass;
+use crate::streams::{Stream, StreamId};
 
 impl<L: Placement> FlashView<'_, L> {
     /// What the die would start now.
@@ -100,12 +100,15 @@ impl<L: Placement> FlashView<'_, L> {
     /// longer, since its block has no further wordline or there is no data for one.
     pub(super) fn pass_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
+        // Data that has to wait for a collection gives no next wordline.
+        let alone = state.exclusive > 0 && !self.read_only;
+        let may_start = if alone { self.exclusive(die, state.ready) } else { state.ready };
         let has_next = |program: &&Program| {
             let Some((plane, stream)) = self.stream_of(die, self.flash.ops[program.ops].queue) else { return false };
             let place = program.planes.trailing_zeros() as usize;
-            let of_stream = |writes: &WriteClass| self.plan.space.stream_of(*writes) == stream;
-            let is_ready = |writes| state.ready.has(QueueId::of_programs(writes, place));
-            self.placement.next_place(plane, stream) > 0 && WriteClass::ALL.into_iter().filter(of_stream).any(is_ready)
+            let of_stream = |row: &&Stream| row.opens == stream;
+            let is_ready = |row: &Stream| may_start.has(QueueId::of_programs(row.id, place));
+            self.placement.next_place(plane, stream) > 0 && self.plan.streams.iter().filter(of_stream).any(is_ready)
         };
         let waits_no_longer =
             || state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied();
@@ -122,9 +125,9 @@ impl<L: Placement> FlashView<'_, L> {
     }
 
     /// The plane and the stream of a queue of programs; none where it is one of erases.
-    pub(super) fn stream_of(&self, die: DieId, queue: QueueId) -> Option<(PlaneId, usize)> {
+    pub(super) fn stream_of(&self, die: DieId, queue: QueueId) -> Option<(PlaneId, StreamId)> {
         let writes = queue.writes()?;
-        Some((self.plan.layout.plane(die, queue.plane() as u8), self.plan.space.stream_of(writes)))
+        Some((self.plan.layout.plane(die, queue.plane() as u8), self.plan.streams.opened_by(writes)))
     }
 
     /// Whether what a queue of programs or erases starts next is an erase.
@@ -139,7 +142,7 @@ impl<L: Placement> FlashView<'_, L> {
 
     /// Whether the programs of a queue take their data from the array.
     pub(super) fn copies_back(&self, die: DieId, queue: QueueId) -> bool {
-        let relocated = || queue.writes().is_some_and(WriteClass::is_relocated);
+        let relocated = || queue.writes().is_some_and(StreamId::is_relocated);
         if !self.plan.copies_vary() {
             return self.plan.config.gc.copyback && relocated();
         }
@@ -166,12 +169,12 @@ impl<L: Placement> FlashView<'_, L> {
     }
 
     /// The planes of the die whose programs go along with the leading queue's, as a set.
-    pub fn plane_group(&self, die: DieId, lead: QueueId, writes: WriteClass, erase: bool) -> u8 {
+    pub fn plane_group(&self, die: DieId, lead: QueueId, writes: StreamId, erase: bool) -> u8 {
         let mut set = 1u8 << lead.plane();
         if self.plan.config.chip.plane_programs == PlanePrograms::Single {
             return set;
         }
-        let stream = self.plan.space.stream_of(writes);
+        let stream = self.plan.streams.opened_by(writes);
         let place = |plane: usize| self.placement.next_place(self.plan.layout.plane(die, plane as u8), stream);
         for plane in 0..self.plan.layout.planes_per_die as usize {
             let queue = QueueId::of_programs(writes, plane);
@@ -253,16 +256,18 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Decides whether a program queue can start.
     pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
         let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
-        let moved = queue.writes().is_some_and(|writes| self.core.plan.relocates(writes));
+        let moved = queue.writes().is_some_and(StreamId::is_relocated);
         let state = &self.flash.dies[die];
         let len = state.queues[queue].len;
-        let unit = queue.writes().map_or(0, |writes| self.core.plan.unit_of(writes));
+        let unit = queue.writes().map_or(0, |writes| self.core.plan.streams.unit_of(writes));
         let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
         let of_host = HOST_PROGRAMS.has(queue);
-        let paid = !of_host || self.placement.pays(plane, &self.core.plan);
+        let price = |writes| self.core.plan.streams.paced(writes);
+        let paid =
+            !of_host || queue.writes().is_some_and(|writes| self.placement.pays(plane, price(writes), &self.core.plan));
         let can = whole && paid && self.placement.has_room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
-        if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.in_slc(writes)) {
+        if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {
             self.core.strand();
         }
         let state = &mut self.flash.dies[die];
@@ -283,14 +288,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.mark_dirty(die);
     }
 
-    /// Lets the partly filled program units of a die go, those of the given write classes.
-    pub fn force_die(&mut self, die: DieId, classes: &[WriteClass]) {
-        self.force(die, QueueSet::of_programs(classes));
+    /// Lets the partly filled program units of a die go, those of these programs.
+    pub fn force_die(&mut self, die: DieId, programs: QueueSet) {
+        self.force(die, programs);
     }
 
     /// The same for one plane.
-    pub fn force_plane(&mut self, die: DieId, plane: u8, classes: &[WriteClass]) {
-        self.force(die, QueueSet::of_programs(classes).and(QueueSet::on(1 << plane)));
+    pub fn force_plane(&mut self, die: DieId, plane: u8, programs: QueueSet) {
+        self.force(die, programs.and(QueueSet::on(1 << plane)));
     }
 
     fn force(&mut self, die: DieId, queues: QueueSet) {

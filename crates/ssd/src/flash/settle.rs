@@ -18,7 +18,7 @@ use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
 use crate::observe::stats::energy::Energy;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 /// What a die begins that layers above have a part in.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +26,9 @@ pub(crate) enum Begun {
     /// A read of the host's, which something of the drive's own has waited for.
     HostRead(DieId),
     /// The erase of blocks that are to be opened first, led by a queue of programs.
-    Erase { die: DieId, lead: QueueId, writes: WriteClass },
+    Erase { die: DieId, lead: QueueId, writes: StreamId },
     /// A program, whose pages are to be given their places.
-    Program { die: DieId, lead: QueueId, writes: WriteClass },
+    Program { die: DieId, lead: QueueId, writes: StreamId },
 }
 
 impl Begun {

@@ -21,7 +21,7 @@ use crate::meter::Meter;
 use crate::observe::stats::die;
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 use crate::phases::Phases;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 /// A read that has been sensed and has not ended: it may have to be sensed again.
 #[derive(Clone, Copy, Debug)]
@@ -131,8 +131,8 @@ pub(super) enum Active {
     Program(Program),
     /// Blocks that were reclaimed: operations, linked.
     Erase(OpId),
-    /// The blocks that the stream of a write class has just opened on these planes.
-    EraseOpened(WriteClass, u8),
+    /// The blocks that a stream has just opened on these planes.
+    EraseOpened(StreamId, u8),
 }
 
 impl Active {
@@ -155,8 +155,8 @@ pub(crate) enum Ended {
     Program { first: OpId, planes: u8 },
     /// The erase of blocks that were reclaimed, by the first operation.
     Erase(OpId),
-    /// The erase of the blocks that a write class has opened on a set of planes.
-    EraseOpened { writes: WriteClass, planes: u8 },
+    /// The erase of the blocks that a stream has opened on a set of planes.
+    EraseOpened { writes: StreamId, planes: u8 },
 }
 
 /// The queues of a die, those of a plane together.

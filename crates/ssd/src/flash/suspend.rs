@@ -161,7 +161,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 let blocks = if worn > 0.0 { self.blocks_of(die, active) } else { Vec::new() };
                 for (plane, block) in blocks {
                     let planes = layout.flash_planes_of(plane);
-                    planes.for_each(|plane| self.placement.erase_suspended(plane, block, worn));
+                    planes.for_each(|plane| self.placement.wears_by(plane, block, worn));
                 }
             }
         }

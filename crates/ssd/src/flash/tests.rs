@@ -10,6 +10,7 @@ use crate::config::{Config, Plan};
 use crate::core::{Core, Resource};
 use crate::lifetime::Erase;
 use crate::observe::probe::Unwatched;
+use crate::streams::StreamId;
 
 /// Pages that are read only, all of the same wear and age.
 struct Written {
@@ -20,28 +21,28 @@ struct Written {
 const NO_WRITES: &str = "nothing is programmed or erased here";
 
 impl Placement for Written {
-    fn has_room(&self, _: PlaneId, _: usize, _: bool) -> bool {
+    fn has_room(&self, _: PlaneId, _: StreamId, _: bool) -> bool {
         unreachable!("{NO_WRITES}")
     }
-    fn pays(&self, _: PlaneId, _: &Plan) -> bool {
+    fn pays(&self, _: PlaneId, _: u32, _: &Plan) -> bool {
         unreachable!("{NO_WRITES}")
     }
     fn spend(&mut self, _: PlaneId, _: u32) {
         unreachable!("{NO_WRITES}")
     }
-    fn needs_erase(&self, _: PlaneId, _: usize) -> bool {
+    fn needs_erase(&self, _: PlaneId, _: StreamId) -> bool {
         unreachable!("{NO_WRITES}")
     }
-    fn erase_barrier(&self, _: PlaneId, _: usize) -> u64 {
+    fn erase_barrier(&self, _: PlaneId, _: StreamId) -> u64 {
         unreachable!("{NO_WRITES}")
     }
-    fn next_place(&self, _: PlaneId, _: usize) -> u32 {
+    fn next_place(&self, _: PlaneId, _: StreamId) -> u32 {
         unreachable!("{NO_WRITES}")
     }
-    fn open_block(&self, _: PlaneId, _: usize) -> u32 {
+    fn open_block(&self, _: PlaneId, _: StreamId) -> u32 {
         unreachable!("{NO_WRITES}")
     }
-    fn take_page(&mut self, _: PlaneId, _: usize, _: Option<Lpn>, _: AgeClock) -> Ppn {
+    fn take_page(&mut self, _: PlaneId, _: StreamId, _: Option<Lpn>, _: AgeClock) -> Ppn {
         unreachable!("{NO_WRITES}")
     }
     fn in_slc(&self, _: PlaneId, _: u32) -> bool {
@@ -70,7 +71,7 @@ impl Placement for Written {
     fn erase(&mut self, _: FlashPlaneId, _: u32, _: u32) -> Erase {
         unreachable!("{NO_WRITES}")
     }
-    fn erase_suspended(&mut self, _: FlashPlaneId, _: u32, _: f64) {
+    fn wears_by(&mut self, _: FlashPlaneId, _: u32, _: f64) {
         unreachable!("{NO_WRITES}")
     }
     fn program_suspended(&mut self, _: Ppn, _: u32) {

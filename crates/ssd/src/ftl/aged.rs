@@ -20,9 +20,10 @@ use schemes::Victim;
 use units::{Lpn, Ppn};
 
 use super::profile::overwritten;
+use super::rows::{Role, StripedRows};
 use super::stationary::{self, PlaneState, VictimState};
 use crate::config::{Placement, Plan, Precondition};
-use crate::write_class::WriteClass;
+use crate::streams::{MOST, StreamId};
 
 /// The initial contents of the flash.
 pub(crate) struct Aged {
@@ -54,6 +55,8 @@ pub(crate) struct Aged {
     untouched: Option<Rows>,
     /// The stream that filled each block, where data goes by where its last version was.
     streams: Option<Rows>,
+    /// Where there is parity: how the pages stand in stripes, and the number from which the pages of their parity are numbered.
+    striped: Option<(StripedRows, u64)>,
 }
 
 /// Rows of numbers, one for all planes or one for each.
@@ -94,7 +97,7 @@ pub(crate) struct PlaneStart {
     /// The block that is being collected, and what has become of it.
     pub victim: Option<(u32, VictimState)>,
     /// The open blocks of each stream, and the pages written in them.
-    pub open: [Option<(u32, u32)>; WriteClass::COUNT],
+    pub open: [Option<(u32, u32)>; MOST],
     /// Collection goes on.
     pub running: bool,
 }
@@ -108,13 +111,29 @@ impl Aged {
         for (position, plane) in plane_of_position.iter().enumerate() {
             position_of_plane[*plane as usize] = position as u32;
         }
-        let filled = (plan.logical_pages as f64 * age.fill.0) as u64;
-        let map = if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries.into()) } else { 0 };
-        let count = filled + map;
         // What was written in order fills flash pages with neighbours. What was overwritten at random for long stands anywhere,
         // but for static placement.
         let scattered = age.precondition == Precondition::ClosedForm && plan.config.ftl.placement == Placement::Dynamic;
         let deal_bits = if scattered { 0 } else { layout.shared().trailing_zeros() };
+        let striped = plan.config.ftl.raid.wide().filter(|_| age.fill.0 > 0.0).map(|wide| {
+            let first = plan.first_parity() + layout.raw_pages();
+            (StripedRows::new(&layout, wide, &plane_of_position), first)
+        });
+        let map_of = |filled: u64| {
+            if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries.into()) } else { 0 }
+        };
+        let mut filled = (plan.logical_pages as f64 * age.fill.0) as u64;
+        let mut count = filled + map_of(filled);
+        if let Some((rows, _)) = &striped {
+            // Rows are full: what would begin another one is left out.
+            let row = rows.data << deal_bits;
+            while !count.is_multiple_of(row) {
+                filled -= (count % row).min(filled);
+                count = filled + map_of(filled);
+            }
+            count += (count / row * rows.stripes) << deal_bits;
+        }
+        let map = map_of(filled);
         let mut aged = Aged {
             layout,
             filled,
@@ -136,6 +155,7 @@ impl Aged {
             starts: Vec::new(),
             untouched: None,
             streams: None,
+            striped,
         };
         let of_planes: Vec<u32> = (0..layout.planes).map(|plane| aged.count_of(PlaneId(plane))).collect();
         match stationary::states(plan, usable, &of_planes, seed) {
@@ -170,8 +190,8 @@ impl Aged {
                 row.push(live);
             };
             state.full.iter().for_each(|block| add(block.valid));
-            let mut filled_by: Vec<u32> = state.full.iter().map(|block| block.stream.into()).collect();
-            filled_by.extend(state.victim.map(|victim| u32::from(victim.stream)));
+            let mut filled_by: Vec<u32> = state.full.iter().map(|block| block.stream.index() as u32).collect();
+            filled_by.extend(state.victim.map(|victim| victim.stream.index() as u32));
             filled_by.extend((0u32..).zip(&state.open).filter_map(|(stream, open)| open.map(|_| stream)));
             streams.push(filled_by);
             let full = state.full.len() as u32;
@@ -203,10 +223,10 @@ impl Aged {
     }
 
     /// The stream that filled the block of a page of the initial state, where that is known and matters.
-    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+    pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         let rows = self.streams.as_ref()?;
         let Address { plane, block, .. } = self.layout.unpack(ppn);
-        rows.row(plane).get(block as usize).map(|stream| *stream as usize)
+        rows.row(plane).get(block as usize).map(|stream| StreamId::new(*stream as usize))
     }
 
     /// Where a plane is in its cycle at the start, if not all begin alike.
@@ -222,6 +242,10 @@ impl Aged {
     /// The plane that a page is dealt to.
     #[inline]
     pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
+        if let Some((rows, _)) = &self.striped {
+            let place = rows.of_data(lpn.0 >> self.deal_bits);
+            return PlaneId(self.plane_of_position[self.planes.div_rem(place).1 as usize]);
+        }
         let position = self.planes.div_rem(lpn.0 >> self.deal_bits).1;
         PlaneId(self.plane_of_position[position as usize])
     }
@@ -229,12 +253,86 @@ impl Aged {
     /// Where the drive's initial data for a page stands, if there is any.
     #[inline]
     pub fn physical(&self, lpn: Lpn) -> Option<Ppn> {
-        let number = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
+        let number = if self.striped.is_some() {
+            self.striped_number(lpn)?
+        } else if lpn.0 < self.filled {
+            lpn.0
+        } else {
+            self.map_number(lpn)?
+        };
+        Some(self.stands_at(number))
+    }
+
+    /// Where the page of a number stands.
+    #[inline]
+    fn stands_at(&self, number: u64) -> Ppn {
         let (round, position) = self.planes.div_rem(number >> self.deal_bits);
         let index = round << self.deal_bits | number as u32 & ((1 << self.deal_bits) - 1);
         let plane = PlaneId(self.plane_of_position[position as usize]);
         let (block, page) = if self.dense { self.pages.div_rem(index.into()) } else { self.place(plane, index) };
-        Some(self.layout.pack(Address { plane, block, page }))
+        self.layout.pack(Address { plane, block, page })
+    }
+
+    /// The number of a page in stripes.
+    #[cold]
+    fn striped_number(&self, lpn: Lpn) -> Option<u64> {
+        let (rows, first) = self.striped.as_ref()?;
+        let (bits, within) = (self.deal_bits, (1 << self.deal_bits) - 1);
+        if let Some(parity) = lpn.0.checked_sub(*first) {
+            let number = rows.of_parity(parity >> bits) << bits | parity & within;
+            return (number < self.count).then_some(number);
+        }
+        let data = if lpn.0 < self.filled { lpn.0 } else { self.map_number(lpn)? };
+        Some(rows.of_data(data >> bits) << bits | data & within)
+    }
+
+    /// The page that has a number.
+    #[inline]
+    fn with_number(&self, number: u64) -> Lpn {
+        let data = if self.striped.is_some() {
+            match self.role_of(number) {
+                Ok(data) => data,
+                Err(parity) => return parity,
+            }
+        } else {
+            number
+        };
+        Lpn(if data < self.filled { data } else { data - self.filled + self.map_from })
+    }
+
+    /// Pages of parity that the initial state has on a plane.
+    pub fn parity_of(&self, plane: PlaneId) -> u32 {
+        let Some((rows, _)) = &self.striped else { return 0 };
+        let position = u64::from(self.position_of_plane[plane.0 as usize]);
+        let pages = rows.parity_at(position, (self.count >> self.deal_bits) / u64::from(self.layout.planes));
+        (pages << self.deal_bits) as u32
+    }
+
+    /// In stripes: what data it is, or the page of the map that stands for parity.
+    #[cold]
+    fn role_of(&self, number: u64) -> Result<u64, Lpn> {
+        let Some((rows, first)) = &self.striped else { return Ok(number) };
+        let within = number & ((1 << self.deal_bits) - 1);
+        match rows.role(number >> self.deal_bits) {
+            Role::Data(data) => Ok(data << self.deal_bits | within),
+            Role::Parity(stripe) => Err(Lpn(first + (stripe << self.deal_bits | within))),
+        }
+    }
+
+    /// The page of the map that stands for the parity of the stripe in which a page of the initial state is.
+    pub fn parity_with(&self, ppn: Ppn) -> Option<Lpn> {
+        let (rows, first) = self.striped.as_ref()?;
+        let number = self.number_at(self.layout.unpack(ppn))?;
+        let within = number & ((1 << self.deal_bits) - 1);
+        Some(Lpn(first + (rows.stripe(number >> self.deal_bits) << self.deal_bits | within)))
+    }
+
+    /// The pages of data of the stripe that has that parity.
+    pub fn stripe_with(&self, parity: Lpn) -> Vec<Ppn> {
+        let Some((rows, first)) = &self.striped else { return Vec::new() };
+        let (bits, number) = (self.deal_bits, parity.0 - first);
+        let within = number & ((1 << bits) - 1);
+        rows.members(number >> bits).map(|place| self.stands_at(place << bits | within)).collect()
     }
 
     #[cold]
@@ -285,6 +383,12 @@ impl Aged {
 
     /// The page whose initial data stands in a physical page, if any.
     pub fn logical(&self, address: Address) -> Option<Lpn> {
+        self.number_at(address).map(|number| self.with_number(number))
+    }
+
+    /// The number of the page that stands there.
+    #[inline]
+    fn number_at(&self, address: Address) -> Option<u64> {
         if address.block >= self.blocks(address.plane) {
             return None;
         }
@@ -303,8 +407,7 @@ impl Aged {
         let position = self.position_of_plane[address.plane.0 as usize];
         let (round, within) = (index >> self.deal_bits, index & ((1 << self.deal_bits) - 1));
         let deal = u64::from(round) * u64::from(self.layout.planes) + u64::from(position);
-        let number = deal << self.deal_bits | u64::from(within);
-        Some(Lpn(if number < self.filled { number } else { number - self.filled + self.map_from }))
+        Some(deal << self.deal_bits | u64::from(within))
     }
 
     /// Blocks of a plane that the initial data takes, the last of them perhaps in part.

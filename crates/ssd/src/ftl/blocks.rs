@@ -20,8 +20,9 @@ use super::slc::{Free, SlcBlocks};
 use crate::config::{EraseWhen, FreeBlock, Plan};
 use crate::flash::AgeClock;
 use crate::persist::{state, stored};
-use crate::write_class::WriteClass;
+use crate::streams::{MOST, StreamId};
 
+pub(crate) use allocation::Breaks;
 pub(crate) use contents::WrittenPage;
 pub(crate) use restore::{FoundBlocks, Holds};
 
@@ -46,7 +47,7 @@ struct Written {
     /// Pages given out whose programs have not ended.
     pending: u32,
     block: BlockId,
-    stream: u8,
+    stream: StreamId,
     /// No further page is given out.
     closed: bool,
 }
@@ -78,9 +79,9 @@ struct Block {
 const _: () = assert!(size_of::<Block>() == 16, "the stated memory of a block");
 
 struct Plane {
-    open: [Open; WriteClass::COUNT],
+    open: [Open; MOST],
     /// Pages given out in each stream.
-    taken: [u64; WriteClass::COUNT],
+    taken: [u64; MOST],
     /// Next block that was never used; those from `usable` on are bad since the factory.
     fresh: u32,
     usable: u32,
@@ -97,7 +98,7 @@ struct Plane {
 pub(crate) struct Blocks {
     layout: Layout,
     /// Pages that each stream puts into a block.
-    pages: [u32; WriteClass::COUNT],
+    pages: [u32; MOST],
     planes: Vec<Plane>,
     /// Free blocks of each plane.
     free: Vec<u32>,
@@ -110,7 +111,8 @@ pub(crate) struct Blocks {
     erase_when: EraseWhen,
     free_block: FreeBlock,
     reserve: u32,
-    shared: bool,
+    /// The stream of the host whose open block relocated data shares.
+    shared: Option<StreamId>,
     by_valid: bool,
     victim_valid_limit: u32,
     ages: Stream,
@@ -126,10 +128,11 @@ impl Blocks {
     pub fn new(plan: &Plan, aged: &Aged, usable: &[u32], seed: u64) -> Blocks {
         let layout = plan.layout;
         let count = layout.planes as usize * layout.blocks as usize * layout.stripe as usize;
+        let pages = plan.streams.pages(layout.pages);
         let full = |next_page: u32| Open { block: 0, next_page, erased: true, barrier: 0 };
         let plane = |plane: PlaneId| Plane {
-            open: plan.space.pages.map(full),
-            taken: [0; WriteClass::COUNT],
+            open: pages.map(full),
+            taken: [0; MOST],
             fresh: aged.used_blocks(plane),
             usable: usable[plane.0 as usize] - plan.space.fixed,
             released: BinaryHeap::new(),
@@ -140,7 +143,7 @@ impl Blocks {
         let planes: Vec<Plane> = (0..layout.planes).map(|number| plane(PlaneId(number))).collect();
         let mut blocks = Blocks {
             layout,
-            pages: plan.space.pages,
+            pages,
             free: planes.iter().map(|plane| plane.usable - plane.fresh).collect(),
             planes,
             blocks: vec![Block { written: INITIAL, stale: 0, erases: 0, reads: 0 }; count],
@@ -150,7 +153,7 @@ impl Blocks {
             erase_when: plan.config.ftl.erase_when,
             free_block: plan.config.wear.free_block,
             reserve: plan.space.reserve,
-            shared: plan.config.ftl.streams == 1,
+            shared: Some(plan.streams.opened_by(StreamId::RELOCATED)).filter(|stream| stream.is_of_host()),
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
@@ -201,22 +204,22 @@ impl Blocks {
         let units = u64::from(self.layout.pages / plan.unit_pages);
         for plane in (0..self.layout.planes).map(PlaneId) {
             let die = u64::from(plane.0 / self.layout.planes_per_die);
-            for stream in plan.space.open_streams() {
+            for stream in plan.streams.open() {
                 if let Some(start) = aged.start(plane)
-                    && stream != WriteClass::Map as u8
+                    && stream != StreamId::MAP
                 {
-                    if let Some((block, written)) = start.open[usize::from(stream)] {
+                    if let Some((block, written)) = start.open[stream.index()] {
                         self.go_on_with(plane, stream, (block, written), aged);
                     }
                     continue;
                 }
-                if self.opens_slc(stream.into()) {
+                if self.opens_slc(stream) {
                     // The cache is empty at the start.
                     continue;
                 }
-                let used = draws.entity(die).below(u64::from(stream), units) as u32 * plan.unit_pages;
-                self.make_room(plane, usize::from(stream));
-                let open = &mut self.planes[plane.0 as usize].open[usize::from(stream)];
+                let used = draws.entity(die).below(plan.streams.draw_of(stream), units) as u32 * plan.unit_pages;
+                self.make_room(plane, stream);
+                let open = &mut self.planes[plane.0 as usize].open[stream.index()];
                 (open.next_page, open.erased) = (used, true);
                 let block = open.block;
                 let record = self.blocks[self.index(plane, block)].written;
@@ -228,10 +231,9 @@ impl Blocks {
     }
 
     /// A stream goes on with a block that was open before the run.
-    fn go_on_with(&mut self, plane: PlaneId, stream: u8, (block, used): (u32, u32), aged: &Aged) {
-        self.enter(plane, stream.into(), block);
-        self.planes[plane.0 as usize].open[usize::from(stream)] =
-            Open { block, next_page: used, erased: true, barrier: 0 };
+    fn go_on_with(&mut self, plane: PlaneId, stream: StreamId, (block, used): (u32, u32), aged: &Aged) {
+        self.enter(plane, stream, block);
+        self.planes[plane.0 as usize].open[stream.index()] = Open { block, next_page: used, erased: true, barrier: 0 };
         let held = |page| match aged.logical(Address { plane, block, page }) {
             Some(_) => FROM_BEFORE,
             None => STALE,
@@ -261,13 +263,13 @@ impl Blocks {
 
     /// Whether a stream opens blocks of the SLC cache.
     #[inline]
-    fn opens_slc(&self, stream: usize) -> bool {
-        self.pages[stream] < self.layout.pages
+    fn opens_slc(&self, stream: StreamId) -> bool {
+        self.pages[stream.index()] < self.layout.pages
     }
 
     /// The SLC cache, if a stream opens its blocks.
     #[inline]
-    fn slc_of(&self, stream: usize) -> Option<&SlcBlocks> {
+    fn slc_of(&self, stream: StreamId) -> Option<&SlcBlocks> {
         self.slc.as_deref().filter(|_| self.opens_slc(stream))
     }
 
@@ -284,6 +286,15 @@ impl Blocks {
             let Address { plane, block, .. } = self.layout.unpack(ppn);
             self.in_slc(plane, block)
         }
+    }
+
+    /// Whether a plane's part of the SLC cache has blocks that can be folded for a stream, now or later: not only blocks that other
+    /// streams of the host's fill.
+    pub fn folds_for(&self, plane: PlaneId, stream: StreamId) -> bool {
+        let others = StreamId::all().filter(|other| other.is_of_host() && *other != stream && self.opens_slc(*other));
+        let open = |other: &StreamId| self.plane(plane).open[other.index()].next_page < self.pages[other.index()];
+        let open = others.filter(open).count() as u32;
+        self.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > open)
     }
 
     fn plane(&self, plane: PlaneId) -> &Plane {
@@ -366,10 +377,10 @@ mod tests {
         let mut blocks = Blocks::new(&plan, &aged, &usable, 1);
         for plane in (0..4).map(|number| PlaneId(number * 7)) {
             assert_eq!(blocks.too_much_written(), None);
-            assert!(blocks.make_room(plane, 0));
-            blocks.open_erased(plane, 0);
+            assert!(blocks.make_room(plane, StreamId::new(0)));
+            blocks.open_erased(plane, StreamId::new(0));
             for lpn in [Some(Lpn(5)), None, Some(Lpn(6))] {
-                let ppn = blocks.take_page(plane, 0, lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
+                let ppn = blocks.take_page(plane, StreamId::new(0), lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
                 assert_eq!(blocks.page(blocks.written_page(ppn)), ppn);
                 let held = blocks.holder(plan.layout.unpack(ppn)).unwrap();
                 assert_eq!(held.map(|held| held.lpn(100, |_| false)), lpn);

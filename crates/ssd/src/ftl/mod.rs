@@ -21,6 +21,7 @@ mod placement;
 mod profile;
 pub(crate) mod relocator;
 mod restore;
+mod rows;
 pub(crate) mod slc;
 pub(crate) mod stationary;
 pub(crate) mod stripes;
@@ -35,10 +36,10 @@ use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
 use units::{ConfigError, Lpn, Ppn, Stream};
 
-use crate::arena::SlotId;
+use crate::arena::{SlotId, StripeId};
 use crate::config::Plan;
 use crate::persist::state;
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 use aged::Aged;
 use blocks::Blocks;
 use cmt::CachedMap;
@@ -99,7 +100,7 @@ impl Ftl {
             suspended: Suspended::new(plan),
             copies: Copies::new(plan),
             damage: Damage::new(plan),
-            stripes: Stripes::new(plan),
+            stripes: Stripes::new(plan, &aged),
             cmt: CachedMap::new(plan),
             aged,
             relocator: Relocator::new(plan),
@@ -179,35 +180,76 @@ impl Ftl {
     }
 
     /// The stream that a page's data was written in, where that is known.
-    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+    pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
     }
 
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
     /// given, and whether a version is on its way there.
-    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> WriteClass {
+    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
-            return WriteClass::OF_HANDLES[usize::from(hint % config.hints)];
+            return StreamId::new(usize::from(hint % config.hints));
         }
         if config.streams <= 2 {
-            return WriteClass::Host;
+            return StreamId::new(0);
         }
-        let relocated = WriteClass::Relocated as usize;
-        let young = |ppn| self.stream_of(ppn).is_some_and(|stream| stream < relocated);
-        if on_its_way || on_flash.is_some_and(young) { WriteClass::Host } else { WriteClass::HostCold }
+        let young = |ppn| self.stream_of(ppn).is_some_and(|stream| stream.is_of_host());
+        if on_its_way || on_flash.is_some_and(young) { StreamId::new(0) } else { StreamId::new(1) }
     }
 
     /// What relocated data is written as: the data of that page, which is `converted` into the SLC cache or not.
-    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> WriteClass {
-        // All but what the host has written.
-        let moved = WriteClass::Relocated as usize..=WriteClass::Map as usize;
-        let again = self.stream_of(source).is_some_and(|stream| moved.contains(&stream));
-        let apart = match plan.slc {
-            None => again && self.stripes.is_none(),
-            Some(_) => converted,
-        };
-        if apart { WriteClass::RelocatedAgain } else { WriteClass::Relocated }
+    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
+        let again = || self.stream_of(source).is_some_and(|stream| !stream.is_of_host());
+        if converted {
+            StreamId::CONVERTED
+        } else if plan.streams.has(StreamId::AGAIN) && again() {
+            StreamId::AGAIN
+        } else {
+            StreamId::RELOCATED
+        }
+    }
+
+    /// The stripes of so many pages of a block are kept one by one from now on, where they are the initial state's.
+    pub fn knows_stripes(&mut self, first: Ppn, pages: u32) {
+        (first.0..first.0 + u64::from(pages)).for_each(|ppn| self.knows_stripe(Ppn(ppn)));
+    }
+
+    fn knows_stripe(&mut self, ppn: Ppn) {
+        if let Some(stripes) = self.stripes.as_mut().filter(|stripes| stripes.of(ppn).is_none())
+            && let Some(parity) = self.aged.parity_with(ppn)
+            && !stripes.knows(parity)
+        {
+            stripes.adopt(parity, self.aged.stripe_with(parity));
+        }
+    }
+
+    /// The stripe whose parity a page of the map is.
+    fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
+        if let Some(before) = self.aged.physical(lpn) {
+            self.knows_stripe(before);
+        }
+        self.stripes.as_ref()?.of_parity(lpn)
+    }
+
+    /// The other pages of the stripe of a page, as far as they are on flash; none where it has no stripe.
+    pub fn rest_of_stripe(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Vec<Ppn>> {
+        self.knows_stripe(ppn);
+        let is_parity = self.stripes.as_ref()?.is_parity(lpn);
+        let of_parity = if is_parity { self.stripe_of_parity(lpn) } else { None };
+        // It stands elsewhere by now, or is of nothing.
+        if is_parity && (of_parity.is_none() || self.locate(lpn) != Location::Flash(ppn)) {
+            return Some(Vec::new());
+        }
+        let stripes = self.stripes.as_ref()?;
+        let stripe = of_parity.or_else(|| stripes.of(ppn))?;
+        let mut rest = stripes.rest(stripe, ppn);
+        if of_parity.is_none()
+            && let Location::Flash(parity) = self.locate(stripes.lpn(stripe))
+        {
+            rest.push(parity);
+        }
+        Some(rest)
     }
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
@@ -370,10 +412,11 @@ impl Ftl {
 }
 
 /// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are never more
-/// than pages of the flash.
+/// than pages of the flash; behind these the ones that stand for that of the initial state.
 fn all_pages(plan: &Plan) -> u64 {
-    let parity = plan.config.ftl.raid.wide().map_or(0, |_| plan.layout.raw_pages());
-    plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages) + parity
+    let kinds = if plan.config.age.fill.0 > 0.0 { 2 } else { 1 };
+    let parity = plan.config.ftl.raid.wide().map_or(0, |_| kinds * plan.layout.raw_pages());
+    plan.first_parity() + parity
 }
 
 /// Blocks of each plane that the factory found good. Bad ones are numbered last: where they stand changes nothing,

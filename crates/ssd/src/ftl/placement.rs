@@ -7,16 +7,17 @@ use super::Ftl;
 use crate::config::{Fold, Plan};
 use crate::flash::{AgeClock, PageConditions, Placement};
 use crate::lifetime::Erase;
+use crate::streams::StreamId;
 
 impl Placement for Ftl {
     #[inline]
-    fn has_room(&self, plane: PlaneId, stream: usize, relocated: bool) -> bool {
+    fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool {
         self.blocks.room(plane, stream, relocated)
     }
 
     #[inline]
-    fn pays(&self, plane: PlaneId, plan: &Plan) -> bool {
-        Ftl::pays(self, plane, plan)
+    fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
+        Ftl::pays(self, plane, price, plan)
     }
 
     fn spend(&mut self, plane: PlaneId, pages: u32) {
@@ -24,24 +25,24 @@ impl Placement for Ftl {
     }
 
     #[inline]
-    fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool {
+    fn needs_erase(&self, plane: PlaneId, stream: StreamId) -> bool {
         self.blocks.needs_erase(plane, stream)
     }
 
-    fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64 {
+    fn erase_barrier(&self, plane: PlaneId, stream: StreamId) -> u64 {
         self.blocks.erase_barrier(plane, stream)
     }
 
     #[inline]
-    fn next_place(&self, plane: PlaneId, stream: usize) -> u32 {
+    fn next_place(&self, plane: PlaneId, stream: StreamId) -> u32 {
         self.blocks.next_place(plane, stream)
     }
 
-    fn open_block(&self, plane: PlaneId, stream: usize) -> u32 {
+    fn open_block(&self, plane: PlaneId, stream: StreamId) -> u32 {
         self.blocks.open_block(plane, stream)
     }
 
-    fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
+    fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let ppn = self.blocks.take_page(plane, stream, lpn, now);
         if let Some(disturb) = &mut self.disturb {
             disturb.programmed(ppn, self.blocks.reads_of(ppn));
@@ -72,15 +73,22 @@ impl Placement for Ftl {
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
         let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
+        let in_slc = self.blocks.page_in_slc(ppn);
         // The stress of blocks that are always in the SLC cache's mode is none of their cells'.
-        let Some(wear) = self.wear.as_ref().filter(|_| !self.blocks.page_in_slc(ppn)) else {
+        let Some(wear) = self.wear.as_ref().filter(|_| !in_slc || plan.space.fixed == 0) else {
             return PageConditions { conditions, programmed, added_errors: own };
         };
         let Address { block, page, .. } = plan.layout.unpack(ppn);
         let (plane, page) = (plan.layout.flash_plane_of(ppn), plan.layout.flash_page(page));
+        // The first page of the same wordline.
+        let page = match &plan.slc {
+            Some(slc) if in_slc => page / slc.layout.bits * plan.layout.bits,
+            _ => page,
+        };
         let (cycles, added) = wear.of_page(plane, block, page, conditions.pec.0);
         conditions.pec = PeCycles(cycles);
-        PageConditions { conditions, programmed, added_errors: added + own }
+        // What an erase of the cache leaves is not known pulse by pulse.
+        PageConditions { conditions, programmed, added_errors: if in_slc { own } else { added + own } }
     }
 
     #[inline]
@@ -107,9 +115,9 @@ impl Placement for Ftl {
         wear.erase(plane, block, pec)
     }
 
-    fn erase_suspended(&mut self, plane: FlashPlaneId, block: u32, cycles: f64) {
+    fn wears_by(&mut self, plane: FlashPlaneId, block: u32, cycles: f64) {
         if let Some(wear) = &mut self.wear {
-            wear.suspended(plane, block, cycles);
+            wear.wears_by(plane, block, cycles);
         }
     }
 

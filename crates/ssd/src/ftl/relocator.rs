@@ -42,6 +42,8 @@ pub(crate) struct PlaneRelocation {
     pub scanned: bool,
     /// Valid pages elsewhere whose stripes end with the block that is being emptied (`ftl.raid`).
     pub orphans: VecDeque<Ppn>,
+    /// It was taken by collection: it gives a free block.
+    pub collecting: bool,
     /// Pages being read, and pages waiting for their programs or in them.
     pub reading: u32,
     pub writing: u32,
@@ -107,7 +109,8 @@ impl PlaneRelocation {
 
     /// A block goes on being collected that had come so far when the run began.
     pub fn resume(&mut self, moving: Relocation, state: VictimState, plan: &Plan) {
-        (self.victim, self.pages, self.scanned) = (Some(moving), 0..plan.layout.pages, false);
+        (self.victim, self.collecting) = (Some(moving), true);
+        (self.pages, self.scanned) = (0..plan.layout.pages, false);
         (self.valid, self.moved) = (state.began, state.moved);
     }
 
@@ -115,7 +118,7 @@ impl PlaneRelocation {
     pub fn done(&self, pages: u32) -> u32 {
         if self.erasing {
             pages
-        } else if self.relocates_for(relocation_causes::COLLECTION) && self.valid > 0 {
+        } else if self.collects() && self.valid > 0 {
             (u64::from(pages) * u64::from(self.moved.min(self.valid)) / u64::from(self.valid)) as u32
         } else {
             0
@@ -139,6 +142,11 @@ impl PlaneRelocation {
     pub fn earn(&mut self, price: Price, pages: u32) {
         let earned = price.host * PAGE / price.relocated.max(1);
         self.credit = (self.credit + earned).min(u64::from(pages) * PAGE);
+    }
+
+    /// Whether it moves a block that collection has taken: of the chip's own cells, or of a dynamic SLC cache.
+    pub fn collects(&self) -> bool {
+        self.collecting && self.victim.is_some()
     }
 
     /// Whether it moves a block for that cause.
@@ -200,7 +208,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        broken, orphans, victim, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        broken, orphans, victim, collecting, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
         failed, from_start, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

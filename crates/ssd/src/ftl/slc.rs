@@ -125,6 +125,16 @@ impl SlcBlocks {
         }
     }
 
+    /// The power was cut: what holds data is not known.
+    pub(super) fn forget(&mut self, plane: PlaneId) {
+        self.folding = false;
+        let cache = self.plane_mut(plane);
+        cache.used = 0;
+        cache.released.clear();
+        cache.full.clear();
+        cache.kept.clear();
+    }
+
     /// A block is opened, in one mode or the other.
     pub(super) fn opened(&mut self, plane: PlaneId, block: u32, slc: bool) {
         self.modes[plane.0 as usize * self.blocks as usize + block as usize].slc = slc;

@@ -23,7 +23,7 @@ use units::Stream;
 
 use super::candidates::FullBlocks;
 use crate::config::{Placement, Plan, SlcCache};
-use crate::write_class::WriteClass;
+use crate::streams::{MOST, StreamId};
 
 /// Bundles of a block, at most (assumed): a block's valid share differs by chance by a percent.
 const BUNDLES: u32 = 2048;
@@ -51,7 +51,7 @@ pub(crate) struct PlaneState {
     /// The block that is being collected.
     pub victim: Option<VictimState>,
     /// Pages written in the open block of each stream, and those of them that are valid.
-    pub open: [Option<(u32, u32)>; WriteClass::COUNT],
+    pub open: [Option<(u32, u32)>; MOST],
     /// Collection goes on.
     pub running: bool,
 }
@@ -63,14 +63,14 @@ pub(crate) struct FullState {
     /// Pages programmed since it lost its last valid one.
     pub since: u32,
     /// The stream that filled it.
-    pub stream: u8,
+    pub stream: StreamId,
 }
 
 /// A block that is being collected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VictimState {
     /// The stream that filled it.
-    pub stream: u8,
+    pub stream: StreamId,
     /// Valid pages when it began, those that have moved since, and those that are left.
     pub began: u32,
     pub moved: u32,
@@ -192,11 +192,11 @@ struct Open {
 struct Plane {
     candidates: FullBlocks,
     valid: Vec<u32>,
-    stream: Vec<u8>,
+    stream: Vec<StreamId>,
     /// The order of filling: numbers of blocks that were filled.
     filled: Vec<u64>,
     free: Vec<u32>,
-    open: [Option<Open>; WriteClass::COUNT],
+    open: [Option<Open>; MOST],
     /// The block, its valid bundles when it began, and those that have moved.
     victim: Option<(u32, u32, u32)>,
     running: bool,
@@ -334,7 +334,7 @@ impl<'a> Life<'a> {
 
     /// How far the host's block is filled; as far as it goes where none is open.
     fn filled(&self) -> u32 {
-        self.plane.open[self.plan.space.stream_of(WriteClass::Host)].map_or(self.layout.pages, |open| open.next)
+        self.plane.open[0].map_or(self.layout.pages, |open| open.next)
     }
 
     /// The plane as it is.
@@ -400,14 +400,14 @@ impl<'a> Life<'a> {
     }
 
     /// What the host's next data is: young, or not, where that is told apart.
-    fn next_class(&mut self) -> WriteClass {
+    fn next_class(&mut self) -> StreamId {
         let ftl = &self.plan.config.ftl;
         if ftl.streams <= 2 || ftl.hints > 0 {
-            return WriteClass::Host;
+            return StreamId::new(0);
         }
         let block = self.valid_block();
-        let young = self.plane.stream[block as usize] < WriteClass::Relocated as u8;
-        if young { WriteClass::Host } else { WriteClass::HostCold }
+        let young = self.plane.stream[block as usize].is_of_host();
+        if young { StreamId::new(0) } else { StreamId::new(1) }
     }
 
     /// The block of a valid page, each with the same probability.
@@ -423,9 +423,9 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn host_program(&mut self, class: WriteClass) {
+    fn host_program(&mut self, class: StreamId) {
         self.programs += 1;
-        let stream = self.plan.space.stream_of(class);
+        let stream = self.plan.streams.opened_by(class);
         for _ in 0..self.unit {
             let block = self.valid_block();
             let entry = &mut self.plane;
@@ -441,9 +441,9 @@ impl<'a> Life<'a> {
     fn relocate(&mut self) {
         let Some((block, began, moved)) = self.plane.victim else { return };
         self.programs += 1;
-        let again = self.plane.stream[block as usize] >= WriteClass::Relocated as u8;
-        let class = if again { WriteClass::RelocatedAgain } else { WriteClass::Relocated };
-        let stream = self.plan.space.stream_of(class);
+        let again = !self.plane.stream[block as usize].is_of_host();
+        let class = if again { StreamId::AGAIN } else { StreamId::RELOCATED };
+        let stream = self.plan.streams.opened_by(class);
         let moves = self.unit.min(self.plane.valid[block as usize]);
         self.plane.valid[block as usize] -= moves;
         self.put(stream, self.unit, moves);
@@ -461,22 +461,22 @@ impl<'a> Life<'a> {
     }
 
     /// Programs `written` bundles of a stream, of which `valid` are.
-    fn put(&mut self, stream: usize, mut written: u32, mut valid: u32) {
+    fn put(&mut self, stream: StreamId, mut written: u32, mut valid: u32) {
         while written > 0 {
             let entry = &mut self.plane;
-            let already = entry.open[stream];
+            let already = entry.open[stream.index()];
             let Some(mut open) = already.or_else(|| entry.open_block(stream)) else { return };
-            self.opened += u64::from(already.is_none() && stream == self.plan.space.stream_of(WriteClass::Host));
+            self.opened += u64::from(already.is_none() && stream == StreamId::new(0));
             let here = written.min(self.layout.pages - open.next);
             let kept = here.min(valid);
             (open.next, written, valid) = (open.next + here, written - here, valid - kept);
             entry.valid[open.block as usize] += kept;
             entry.candidates.now = entry.candidates.now.wrapping_add(here);
             if open.next < self.layout.pages {
-                entry.open[stream] = Some(open);
+                entry.open[stream.index()] = Some(open);
                 continue;
             }
-            entry.open[stream] = None;
+            entry.open[stream.index()] = None;
             self.fills += 1;
             entry.filled[open.block as usize] = self.fills;
             entry.candidates.insert(open.block, entry.valid[open.block as usize]);
@@ -528,7 +528,7 @@ impl<'a> Life<'a> {
             None => (0, 0),
         };
         let left = |stream: usize| entry.open[stream].map_or(0, |open| i64::from(pages - open.next));
-        let left: i64 = (0..WriteClass::Map as usize).map(left).sum();
+        let left: i64 = (0..StreamId::MAP.index()).map(left).sum();
         let room = (entry.free.len() as i64 - i64::from(reserve)) * block + left + done;
         let least = block * i64::from(config.ftl.streams.max(2) - 1);
         let start = least + block * (i64::from(config.gc.start) - 1 - i64::from(reserve)).max(1);
@@ -552,10 +552,10 @@ impl Plane {
         let mut plane = Plane {
             candidates: FullBlocks::new(layout, by_valid, limit.max(1)),
             valid: vec![0; blocks],
-            stream: vec![WriteClass::HostCold as u8; blocks],
+            stream: vec![StreamId::new(1); blocks],
             filled: vec![0; blocks],
             free: (held..layout.blocks).rev().collect(),
-            open: [None; WriteClass::COUNT],
+            open: [None; MOST],
             victim: None,
             running: false,
             no_victim: false,
@@ -570,18 +570,18 @@ impl Plane {
     }
 
     /// Opens a block for a stream.
-    fn open_block(&mut self, stream: usize) -> Option<Open> {
+    fn open_block(&mut self, stream: StreamId) -> Option<Open> {
         let block = self.free.pop()?;
-        self.stream[block as usize] = stream as u8;
-        self.open[stream] = Some(Open { block, next: 0 });
-        self.open[stream]
+        self.stream[block as usize] = stream;
+        self.open[stream.index()] = Some(Open { block, next: 0 });
+        self.open[stream.index()]
     }
 
     /// Whether a program of host data can start, as `Blocks::room` and `Ftl::pays` have it.
-    fn takes(&self, class: WriteClass, unit: u32, plan: &Plan) -> bool {
-        let (stream, free, reserve) = (plan.space.stream_of(class), self.free.len() as u32, plan.space.reserve);
-        let room = match self.open[stream] {
-            Some(_) => !(plan.config.ftl.streams == 1 && stream == 0) || free >= reserve,
+    fn takes(&self, class: StreamId, unit: u32, plan: &Plan) -> bool {
+        let (stream, free, reserve) = (plan.streams.opened_by(class), self.free.len() as u32, plan.space.reserve);
+        let room = match self.open[stream.index()] {
+            Some(_) => !(plan.config.ftl.streams == 1 && stream == StreamId::new(0)) || free >= reserve,
             None => free > reserve,
         };
         room && (!self.paced || self.credit >= f64::from(unit))

@@ -7,9 +7,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use nand::{DieId, Layout};
+use nand::{DieId, Layout, PlaneId};
 use units::{Id as _, Lpn, Ppn};
 
+use super::aged::Aged;
 use crate::arena::{Arena, OpId, RebuildId, StripeId};
 use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
@@ -36,6 +37,8 @@ struct Stripe {
     parity: Parity,
     /// One of its blocks is to be erased: nothing joins it, and no parity of it is programmed any more.
     doomed: bool,
+    /// The page of the map that stands for its parity, where it is one of the initial state.
+    initial: Option<Lpn>,
 }
 
 /// Who waits for the data of a page that could not be read.
@@ -60,8 +63,12 @@ pub(crate) struct Stripes {
     layout: Layout,
     /// Pages of a stripe, its parity included.
     wide: u32,
-    /// The page of the map that stands for the parity of the first stripe.
+    /// The page of the map that stands for the parity of the first stripe, and that of the first one of the initial state.
     base: u64,
+    initial: u64,
+    /// Stripes of the initial state of which any page was touched, by the page of the map that stands for their parity: as long as there
+    /// is anything of them.
+    known: HashMap<Lpn, Option<StripeId>>,
     stripes: Arena<StripeId, Stripe>,
     open: VecDeque<StripeId>,
     waiting: VecDeque<StripeId>,
@@ -74,15 +81,21 @@ pub(crate) struct Stripes {
     pub rebuilding: u32,
     /// The plane that took parity last.
     pub plane: u32,
+    /// Pages of parity of each plane, and how many each may have where nothing else limits what it holds.
+    held: Vec<u32>,
+    most_held: u32,
 }
 
 impl Stripes {
-    pub fn new(plan: &Plan) -> Option<Stripes> {
+    pub fn new(plan: &Plan, aged: &Aged) -> Option<Stripes> {
         let wide = plan.config.ftl.raid.wide()?;
+        let base = plan.first_parity();
         Some(Stripes {
             layout: plan.layout,
             wide,
-            base: plan.logical_pages + u64::from(plan.space.map_pages) + u64::from(plan.space.journal_pages),
+            base,
+            initial: base + plan.layout.raw_pages(),
+            known: HashMap::new(),
             stripes: Arena::new(),
             open: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -91,7 +104,24 @@ impl Stripes {
             broken: VecDeque::new(),
             rebuilding: 0,
             plane: 0,
+            held: (0..plan.layout.planes).map(|plane| aged.parity_of(PlaneId(plane))).collect(),
+            most_held: plan.space.parity.saturating_sub(plan.unit_pages),
         })
+    }
+
+    /// A plane takes a page of parity.
+    pub fn holds(&mut self, plane: PlaneId) {
+        self.held[plane.0 as usize] += 1;
+    }
+
+    /// A page of parity of a plane is of no use any more, or was not programmed.
+    pub fn loses(&mut self, plane: PlaneId) {
+        self.held[plane.0 as usize] -= 1;
+    }
+
+    /// Whether a plane has not its part of all parity.
+    pub fn has_room(&self, plane: PlaneId) -> bool {
+        self.held[plane.0 as usize] <= self.most_held
     }
 
     fn die_of(&self, ppn: Ppn) -> DieId {
@@ -100,12 +130,39 @@ impl Stripes {
 
     /// The page of the map that stands for a stripe's parity.
     pub fn lpn(&self, stripe: StripeId) -> Lpn {
-        Lpn(self.base + stripe.index() as u64)
+        self.stripes[stripe].initial.unwrap_or(Lpn(self.base + stripe.index() as u64))
     }
 
     /// The stripe whose parity a page of the map is.
     pub fn of_parity(&self, lpn: Lpn) -> Option<StripeId> {
+        if lpn.0 >= self.initial {
+            return self.known.get(&lpn).copied().flatten();
+        }
         lpn.0.checked_sub(self.base).map(|stripe| StripeId::new(stripe as usize))
+    }
+
+    /// Whether a page of the map stands for parity.
+    pub fn is_parity(&self, lpn: Lpn) -> bool {
+        lpn.0 >= self.base
+    }
+
+    /// Whether the stripe of the initial state with that parity is kept like any other.
+    pub fn knows(&self, parity: Lpn) -> bool {
+        self.known.contains_key(&parity)
+    }
+
+    /// A page of a stripe of the initial state is touched for the first time: until now all of these were valid.
+    pub fn adopt(&mut self, parity: Lpn, pages: Vec<Ppn>) {
+        if pages.is_empty() {
+            // Where a single die was left over.
+            self.known.insert(parity, None);
+            return;
+        }
+        let (members, valid) = (pages.clone(), pages.len() as u32);
+        let stripe = Stripe { pages, valid, parity: Parity::Programmed, doomed: false, initial: Some(parity) };
+        let id = self.stripes.insert(stripe);
+        members.into_iter().for_each(|ppn| *self.slot(ppn) = Some(id));
+        self.known.insert(parity, Some(id));
     }
 
     fn slot(&mut self, ppn: Ppn) -> &mut Option<StripeId> {
@@ -140,7 +197,7 @@ impl Stripes {
     }
 
     fn open_one(&mut self) -> StripeId {
-        let stripe = Stripe { pages: Vec::new(), valid: 0, parity: Parity::Open, doomed: false };
+        let stripe = Stripe { pages: Vec::new(), valid: 0, parity: Parity::Open, doomed: false, initial: None };
         let id = self.stripes.insert(stripe);
         self.open.push_back(id);
         id
@@ -172,9 +229,12 @@ impl Stripes {
         self.waiting.retain(|other| *other != id);
         let stripe = &mut self.stripes[id];
         stripe.valid = 0;
-        let parity = stripe.parity;
+        let (parity, initial) = (stripe.parity, stripe.initial);
         if parity != Parity::Programming {
             self.stripes.release(id);
+            if let Some(lpn) = initial {
+                self.known.insert(lpn, None);
+            }
         }
         parity == Parity::Programmed
     }
@@ -278,13 +338,13 @@ impl Stripes {
 
 state! {
     Stripes {
-        stored { stripes, open, waiting, of_block, rebuilds, broken, rebuilding, plane }
-        rebuilt { layout, wide, base }
+        stored { stripes, known, open, waiting, of_block, rebuilds, broken, rebuilding, plane, held }
+        rebuilt { layout, wide, base, initial, most_held }
     }
 }
 
 stored! {
-    Stripe { pages, valid, parity, doomed }
+    Stripe { pages, valid, parity, doomed, initial }
     Rebuild { of, left, failed }
 }
 

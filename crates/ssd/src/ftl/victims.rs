@@ -191,9 +191,15 @@ impl Ftl {
     pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
-        if cause == relocation_causes::COLLECTION {
+        // Of a dynamic cache collection takes the blocks first.
+        let folds = cause == relocation_causes::FOLD && plan.space.fixed == 0 && self.relocator[plane].running;
+        let collecting = cause == relocation_causes::COLLECTION || folds;
+        self.relocator[plane].collecting = collecting;
+        if collecting {
             let valid = self.valid(plane, block);
-            self.relocator.victims.add(valid, pages);
+            if !folds {
+                self.relocator.victims.add(valid, pages);
+            }
             self.relocator[plane].begin_collection(valid);
             self.update_pacing(plane, plan);
         }
@@ -213,7 +219,7 @@ impl Ftl {
         let free = i64::from(self.blocks.free(plane)) - i64::from(plan.space.reserve);
         // What moving a page takes of the room comes back with the whole block, and more.
         let done = self.relocator[plane].done(pages);
-        let room = free * block + i64::from(self.blocks.left_open(plane, &plan.space)) + i64::from(done);
+        let room = free * block + i64::from(self.blocks.left_open(plane, &plan.streams)) + i64::from(done);
         // One open block may be relocated data's, and another the other host data's.
         let least = block * i64::from(streams.max(2) - 1);
         let start = least + block * (i64::from(plan.config.gc.start) - 1 - i64::from(plan.space.reserve)).max(1);
@@ -224,11 +230,11 @@ impl Ftl {
     /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
     /// another: each by itself would take as long as all of them.
     #[inline]
-    pub fn pays(&self, plane: PlaneId, plan: &Plan) -> bool {
+    pub fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
         if plan.config.gc.pacing == Pacing::None {
             return true;
         }
-        let pays = |plane: PlaneId| self.relocator[plane].pays_for(plan.unit_pages);
+        let pays = |plane: PlaneId| self.relocator[plane].pays_for(price);
         match plan.config.chip.plane_programs {
             PlanePrograms::Single => pays(plane),
             PlanePrograms::Lockstep => {
@@ -241,16 +247,18 @@ impl Ftl {
     /// A page has been relocated: whether that pays for a program of host data that was not paid for before.
     pub fn pay(&mut self, plane: PlaneId, plan: &Plan) -> bool {
         let relocation = &self.relocator[plane];
-        if !relocation.paced || !relocation.relocates_for(relocation_causes::COLLECTION) {
+        if !relocation.paced || !relocation.collects() {
             return false;
         }
-        let (before, price) = (self.pays(plane, plan), self.price(plane, relocation.valid(), plan));
+        let prices = plan.streams.prices();
+        let pays = |ftl: &Ftl| prices.iter().take_while(|price| ftl.pays(plane, **price, plan)).count();
+        let (before, price) = (pays(self), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
         match price {
-            Some(price) => relocation.earn(price, 2 * plan.unit_pages),
+            Some(price) => relocation.earn(price, 2 * prices.last().copied().unwrap_or(0)),
             None => relocation.set_paced(false),
         }
-        !before && self.pays(plane, plan)
+        pays(self) > before
     }
 
     /// Whether a die that is idle should collect.

@@ -13,10 +13,10 @@ use units::{Lpn, Ppn, Span};
 
 use super::relocator::Relocation;
 use super::{Ftl, Location};
-use crate::config::{EraseWhen, Full, Placement, Plan, SlcCache};
+use crate::config::{EraseWhen, Full, Placement, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 /// No plane takes what the host writes, and none collects: the drive cannot hold it.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ impl Warming {
             dirty: VecDeque::new(),
             kept: HashSet::new(),
             most_dirty: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as usize,
-            pools: vec![VecDeque::new(); planes * WriteClass::OF_HANDLES.len()],
+            pools: vec![VecDeque::new(); planes * plan.streams.hosts().count()],
             turn: 0,
             between: vec![0; dies.len()],
             relocated: vec![0; dies.len()],
@@ -122,32 +122,37 @@ impl Warming {
     /// A page leaves the buffer.
     fn send(&mut self, ftl: &mut Ftl, plan: &Plan, lpn: Lpn, hint: u16) -> Result<(), StandsStill> {
         let class = ftl.host_class(hint, on_flash(ftl, lpn), false, plan);
-        let pool = match plan.config.ftl.placement {
-            Placement::Static => class as usize * plan.layout.planes as usize + ftl.plane_of(lpn).0 as usize,
-            Placement::Dynamic => class as usize,
-        };
+        let pool = Warming::pool_for(plan, class, Some(ftl.plane_of(lpn)));
         self.pools[pool].push_back(lpn);
         self.dispatch(ftl, plan, pool, self.whole(plan, class))
     }
 
-    /// The class and, with static placement, the plane of a pool.
-    fn pool_of(plan: &Plan, pool: usize) -> (WriteClass, Option<PlaneId>) {
+    /// The pool of a stream and, with static placement, of a plane.
+    fn pool_for(plan: &Plan, stream: StreamId, plane: Option<PlaneId>) -> usize {
+        match (plan.config.ftl.placement, plane) {
+            (Placement::Static, Some(plane)) => stream.index() * plan.layout.planes as usize + plane.0 as usize,
+            _ => stream.index(),
+        }
+    }
+
+    /// The stream and, with static placement, the plane of a pool.
+    fn pool_of(plan: &Plan, pool: usize) -> (StreamId, Option<PlaneId>) {
         match plan.config.ftl.placement {
             Placement::Static => {
                 let planes = plan.layout.planes as usize;
-                (WriteClass::OF_HANDLES[pool / planes], Some(PlaneId((pool % planes) as u32)))
+                (StreamId::new(pool / planes), Some(PlaneId((pool % planes) as u32)))
             }
-            Placement::Dynamic => (WriteClass::OF_HANDLES[pool], None),
+            Placement::Dynamic => (StreamId::new(pool), None),
         }
     }
 
     /// Pages of a die's program.
-    fn whole(&self, plan: &Plan, class: WriteClass) -> usize {
+    fn whole(&self, plan: &Plan, class: StreamId) -> usize {
         let planes = match (plan.config.ftl.placement, plan.config.chip.plane_programs) {
             (Placement::Dynamic, PlanePrograms::Lockstep) => plan.layout.planes_per_die,
             _ => 1,
         };
-        (planes * plan.unit_of(class)) as usize
+        (planes * plan.streams.unit_of(class)) as usize
     }
 
     /// Programs what waits in a pool, as long as there is enough of it: dies take their turns.
@@ -155,7 +160,7 @@ impl Warming {
         let (class, plane) = Warming::pool_of(plan, pool);
         let mut idle = 0;
         while self.pools[pool].len() >= enough {
-            if plan.slc.is_some() && class == WriteClass::Host && !cache_takes(ftl, plan, plane) {
+            if plan.streams.past(class).is_some() && !cache_takes(ftl, plan, class, plane) {
                 return self.go_past(ftl, plan, pool, enough);
             }
             let die = match plane {
@@ -176,10 +181,12 @@ impl Warming {
 
     /// The SLC cache takes no more: what waits for it goes to blocks of the chip's own cells.
     fn go_past(&mut self, ftl: &mut Ftl, plan: &Plan, pool: usize, enough: usize) -> Result<(), StandsStill> {
-        let past = pool + self.pools.len() / WriteClass::OF_HANDLES.len();
+        let (class, plane) = Warming::pool_of(plan, pool);
+        let Some(past) = plan.streams.past(class) else { return Ok(()) };
+        let whole = self.whole(plan, past);
+        let past = Warming::pool_for(plan, past, plane);
         let mut pages = std::mem::take(&mut self.pools[pool]);
         self.pools[past].append(&mut pages);
-        let whole = self.whole(plan, WriteClass::HostCold);
         self.dispatch(ftl, plan, past, if enough == 1 { 1 } else { whole })
     }
 
@@ -193,11 +200,11 @@ impl Warming {
             && (plan.config.age.partial_load().is_some()
                 || !plan.config.gc.preemptible
                 || self.between[die.0 as usize] < plan.relocations_between());
-        let stream = plan.space.stream_of(class);
+        let stream = plan.streams.opened_by(class);
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)
                 && ftl.blocks.room(*plane, stream, false)
-                && ftl.pays(*plane, plan)
+                && ftl.pays(*plane, plan.streams.paced(class), plan)
                 && (only.is_some() || ftl.blocks.live(*plane) < plan.space.live_limit)
         };
         if !waits && planes().any(|plane| takes(&plane)) {
@@ -216,8 +223,8 @@ impl Warming {
     /// Programs host data on those of the open planes of a die that have been programmed least.
     fn program(&mut self, ftl: &mut Ftl, plan: &Plan, open: &[PlaneId], pool: usize) {
         let (class, _) = Warming::pool_of(plan, pool);
-        let stream = plan.space.stream_of(class);
-        let of_block = u64::from(plan.space.pages[stream]);
+        let stream = plan.streams.opened_by(class);
+        let of_block = u64::from(plan.streams.pages_of(stream));
         let most = open.iter().map(|plane| ftl.blocks.taken(*plane, stream)).max().unwrap_or(0);
         let behind = |ftl: &Ftl, plane: &PlaneId| (most - ftl.blocks.taken(*plane, stream)) % of_block;
         let furthest = open.iter().map(|plane| behind(ftl, plane)).max();
@@ -227,7 +234,7 @@ impl Warming {
             if self.pools[pool].is_empty() {
                 break;
             }
-            for _ in 0..plan.unit_of(class) {
+            for _ in 0..plan.streams.unit_of(class) {
                 let lpn = self.pools[pool].pop_front();
                 let ppn = take_page(ftl, plan, plane, class, lpn);
                 let Some(lpn) = lpn else { continue };
@@ -238,7 +245,7 @@ impl Warming {
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }
-            ftl.relocator[plane].spend(plan.unit_of(class));
+            ftl.relocator[plane].spend(plan.streams.paced(class));
         }
     }
 
@@ -268,8 +275,8 @@ fn on_flash(ftl: &Ftl, lpn: Lpn) -> Option<Ppn> {
 }
 
 /// Gives a page of a plane to a logical page, or to padding.
-fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: WriteClass, lpn: Option<Lpn>) -> Ppn {
-    let stream = plan.space.stream_of(class);
+fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: StreamId, lpn: Option<Lpn>) -> Ppn {
+    let stream = plan.streams.opened_by(class);
     if ftl.blocks.make_room(plane, stream) && plan.config.ftl.erase_when == EraseWhen::Opened {
         ftl.blocks.open_erased(plane, stream);
     }
@@ -277,11 +284,10 @@ fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: WriteClass, lpn:
 }
 
 /// Whether the SLC cache takes data, of a plane or of any: now, or when a block of it has been folded.
-fn cache_takes(ftl: &Ftl, plan: &Plan, only: Option<PlaneId>) -> bool {
-    let stream = plan.space.stream_of(WriteClass::Host);
+fn cache_takes(ftl: &Ftl, plan: &Plan, stream: StreamId, only: Option<PlaneId>) -> bool {
     let waits = plan.config.slc.full == Full::Wait;
     let takes = |plane: PlaneId| {
-        let folds = || ftl.blocks.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > 0);
+        let folds = || ftl.blocks.folds_for(plane, stream);
         ftl.blocks.room(plane, stream, false) || waits && folds()
     };
     only.map_or_else(|| (0..plan.layout.planes).map(PlaneId).any(takes), takes)
@@ -316,8 +322,8 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
         valid = ftl.next_valid(plane, moving.block, pages, plan, |lpn| on_flash(ftl, lpn));
         let Some((page, lpn, source)) = valid else { break };
         let class = *class.get_or_insert_with(|| {
-            let class = ftl.relocated_class(source, plan, converts(ftl, plan, plane, moving));
-            left = plan.unit_of(class);
+            let class = ftl.relocated_class(source, plan, converts(ftl, plane, moving));
+            left = plan.streams.unit_of(class);
             class
         });
         for (ahead, further) in [(AHEAD, false), (AHEAD / 2, true)] {
@@ -347,11 +353,8 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
 }
 
 /// Whether the data of a block goes into the SLC cache, which has room for more of it.
-fn converts(ftl: &Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) -> bool {
-    let stream = plan.space.stream_of(WriteClass::RelocatedAgain);
-    plan.config.ftl.slc_cache != SlcCache::None
-        && moving.cause == relocation_causes::CONVERSION
-        && ftl.blocks.room(plane, stream, true)
+fn converts(ftl: &Ftl, plane: PlaneId, moving: Relocation) -> bool {
+    moving.cause == relocation_causes::CONVERSION && ftl.blocks.room(plane, StreamId::CONVERTED, true)
 }
 
 /// Pages that have been programmed.

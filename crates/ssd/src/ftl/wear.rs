@@ -98,8 +98,9 @@ impl WearTable {
         erase
     }
 
-    /// A block's erase has been suspended within a pulse: it wears as by so many cycles more of the conventional scheme.
-    pub fn suspended(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
+    /// A block wears as by so many cycles more of the conventional scheme: its erase has been suspended within a pulse, or it was erased in
+    /// the SLC cache's mode.
+    pub fn wears_by(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
         let conventional = &self.conventional[self.archetypes.of(plane.0, block)];
         let worn = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
         let cycles = cycles(conventional, worn.state.wear) + more;

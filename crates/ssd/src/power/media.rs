@@ -11,6 +11,7 @@ use units::{Lpn, Ppn};
 
 use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
+use crate::streams::{MOST, StreamId};
 
 /// Data of the host, as a number that the host's side gave it; 0 is what was there before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(crate) struct Page {
 pub(crate) struct Block {
     /// The first program in it.
     pub opened: u64,
-    pub stream: u8,
+    pub stream: StreamId,
     /// Pages up to here have been programmed; those without data are padding, or cannot be read.
     pub programmed: u32,
     pub pages: Vec<Option<Page>>,
@@ -115,23 +116,48 @@ impl Anchor {
     }
 }
 
+/// How the blocks of streams are programmed.
+struct Modes {
+    /// Pages of a program on a plane, by stream.
+    units: [u32; MOST],
+    /// Streams whose blocks are in the SLC cache's mode, and what blocks are in it.
+    cached: [bool; MOST],
+    slc: Option<Layout>,
+}
+
+impl Modes {
+    fn new(plan: &Plan) -> Modes {
+        let mut modes = Modes { units: [plan.unit_pages; MOST], cached: [false; MOST], slc: None };
+        modes.slc = plan.slc.as_ref().map(|slc| slc.layout);
+        for stream in plan.streams.iter() {
+            (modes.units[stream.id.index()], modes.cached[stream.id.index()]) = (stream.unit, stream.slc);
+        }
+        modes
+    }
+
+    fn layout_of<'a>(&'a self, native: &'a Layout, stream: StreamId) -> &'a Layout {
+        self.slc.as_ref().filter(|_| self.cached[stream.index()]).unwrap_or(native)
+    }
+}
+
 /// All that survives a cut.
 pub(crate) struct OnFlash {
     layout: Layout,
-    unit_pages: u32,
+    modes: Modes,
     blocks: Vec<BlockState>,
     pub anchor: Anchor,
 }
 
 impl OnFlash {
-    pub fn new(layout: Layout, unit_pages: u32) -> OnFlash {
+    pub fn new(plan: &Plan) -> OnFlash {
+        let layout = plan.layout;
         let blocks = vec![BlockState::Initial; layout.planes as usize * layout.blocks as usize];
-        OnFlash { layout, unit_pages, blocks, anchor: Anchor::default() }
+        OnFlash { layout, modes: Modes::new(plan), blocks, anchor: Anchor::default() }
     }
 
-    /// Pages of a block.
-    pub fn pages(&self) -> u32 {
-        self.layout.pages
+    /// Pages of a block that a stream fills.
+    pub fn pages_of(&self, stream: StreamId) -> u32 {
+        self.modes.layout_of(&self.layout, stream).pages
     }
 
     pub fn block(&self, plane: PlaneId, block: u32) -> &BlockState {
@@ -162,14 +188,15 @@ impl OnFlash {
     }
 
     /// A program has ended in the unit that a page is in: so far the unit holds nothing.
-    pub fn program(&mut self, ppn: Ppn, stream: u8, number: u64) {
+    pub fn program(&mut self, ppn: Ppn, stream: StreamId, number: u64) {
         let Address { plane, block, page } = self.layout.unpack(ppn);
-        let end = page / self.unit_pages * self.unit_pages + self.unit_pages;
+        let unit = self.modes.units[stream.index()];
+        let end = page / unit * unit + unit;
         let written = self.written(plane, block, stream, number);
         written.programmed = written.programmed.max(end);
     }
 
-    fn written(&mut self, plane: PlaneId, block: u32, stream: u8, number: u64) -> &mut Block {
+    fn written(&mut self, plane: PlaneId, block: u32, stream: StreamId, number: u64) -> &mut Block {
         let state = &mut self.blocks[self.layout.block_index(plane, block)];
         if !matches!(state, BlockState::Written(_)) {
             *state = BlockState::Written(Block { opened: number, stream, programmed: 0, pages: Vec::new() });
@@ -190,10 +217,10 @@ impl OnFlash {
 
     /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were programmed
     /// before. Returns how many pages held data.
-    pub fn tear(&mut self, ppn: Ppn, stream: u8, number: u64) -> u64 {
+    pub fn tear(&mut self, ppn: Ppn, stream: StreamId, number: u64) -> u64 {
         self.program(ppn, stream, number);
         let Address { plane, block, page } = self.layout.unpack(ppn);
-        let wordline = self.layout.wordline(page);
+        let wordline = self.modes.layout_of(&self.layout, stream).wordline(page);
         let BlockState::Written(written) = &mut self.blocks[self.layout.block_index(plane, block)] else { return 0 };
         written.programmed = written.programmed.max(wordline.end);
         let pages = written.pages.iter_mut().take(wordline.end as usize).skip(wordline.start as usize);
@@ -201,7 +228,7 @@ impl OnFlash {
     }
 
     /// A block that was opened before the run, with nothing in it that matters.
-    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: u8, programmed: u32) {
+    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: StreamId, programmed: u32) {
         self.written(plane, block, stream, 0).programmed = programmed;
     }
 
@@ -214,11 +241,13 @@ impl OnFlash {
 /// Whether an interrupted program destroys nothing that was programmed before it: capacitors let it end, or it has wordlines to itself.
 pub(crate) fn keeps_what_is_programmed(plan: &Plan) -> bool {
     let layout = &plan.layout;
-    plan.config.power.plp || plan.unit_pages == layout.bits * layout.stripe * layout.shared()
+    let whole = |unit: u32, bits: u32| unit == bits * layout.stripe * layout.shared();
+    let of_cache = plan.slc.as_ref().is_none_or(|slc| whole(slc.unit_pages, slc.layout.bits));
+    plan.config.power.plp || whole(plan.unit_pages, layout.bits) && of_cache
 }
 
 state! {
-    OnFlash { stored { blocks, anchor } rebuilt { layout, unit_pages } }
+    OnFlash { stored { blocks, anchor } rebuilt { layout, modes } }
 }
 
 stored! {

@@ -21,10 +21,11 @@ use std::collections::{HashMap, VecDeque};
 use nand::{DieId, PlaneId};
 use units::{Id as _, Lpn, PerId, Span, Time};
 
-use crate::arena::SlotId;
+use crate::arena::{OpId, SlotId};
 use crate::config::Plan;
 use crate::ftl::Ftl;
 use crate::persist::{state, stored};
+use crate::streams::StreamId;
 use checkpoint::Checkpoints;
 use journal::Journal;
 use media::{Content, Data, OnFlash};
@@ -67,8 +68,8 @@ pub(crate) struct Power {
     pub own: HashMap<Lpn, (u64, Content)>,
     versions: u64,
     numbers: u64,
-    /// The numbers of the programs that a die has begun, the oldest first.
-    running: PerId<DieId, VecDeque<u64>>,
+    /// The programs that a die has begun, by their first operation, and their numbers, the oldest first.
+    running: PerId<DieId, VecDeque<(OpId, u64)>>,
     pub recovering: Option<Recovering>,
     /// How long recovery took after each cut.
     pub ready: Vec<Span>,
@@ -81,10 +82,11 @@ impl Power {
         if !cuts && plan.config.mapping.checkpoint.is_none() {
             return None;
         }
-        let mut flash = OnFlash::new(plan.layout, plan.unit_pages);
+        let mut flash = OnFlash::new(plan);
         if plan.config.age.is_staggered() {
-            for (plane, stream) in streams(plan) {
-                let (block, next_page) = ftl.blocks.open_place(plane, stream.into());
+            // The cache is empty at the start.
+            for (plane, stream) in streams(plan).filter(|(_, stream)| !plan.streams.in_slc(*stream)) {
+                let (block, next_page) = (ftl.blocks.open_block(plane, stream), ftl.blocks.next_place(plane, stream));
                 flash.staggered(plane, block, stream, next_page);
             }
         }
@@ -149,24 +151,27 @@ impl Power {
     }
 
     /// A die begins a program.
-    pub fn program_begins(&mut self, die: DieId) {
+    pub fn program_begins(&mut self, die: DieId, first: OpId) {
         self.numbers += 1;
-        self.running[die].push_back(self.numbers);
+        self.running[die].push_back((first, self.numbers));
     }
 
-    /// The number of the oldest program of a die that has not ended.
-    pub fn program_of(&self, die: DieId) -> u64 {
-        self.running[die].front().copied().unwrap_or(self.numbers)
+    /// The number of a program of a die that has not ended.
+    pub fn program_of(&self, die: DieId, first: OpId) -> u64 {
+        let running = self.running[die].iter().find(|(of, _)| *of == first);
+        running.map_or(self.numbers, |(_, number)| *number)
     }
 
-    /// The oldest program of a die has ended, and what it has changed has been entered.
-    pub fn program_ended(&mut self, die: DieId) {
-        self.running[die].pop_front();
+    /// A program of a die has ended, and what it has changed has been entered.
+    pub fn program_ended(&mut self, die: DieId, first: OpId) {
+        if let Some(place) = self.running[die].iter().position(|(of, _)| *of == first) {
+            self.running[die].remove(place);
+        }
     }
 
     /// Programs up to this number have ended, and what they have changed has been entered.
     pub fn horizon(&self) -> u64 {
-        let oldest = self.running.iter().filter_map(VecDeque::front).min();
+        let oldest = self.running.iter().filter_map(VecDeque::front).map(|(_, number)| number).min();
         oldest.map_or(self.numbers, |oldest| oldest - 1)
     }
 
@@ -177,8 +182,8 @@ impl Power {
 }
 
 /// The streams that have an open block, plane by plane.
-pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, u8)> {
-    (0..plan.layout.planes).flat_map(|plane| plan.space.open_streams().map(move |stream| (PlaneId(plane), stream)))
+pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, StreamId)> {
+    (0..plan.layout.planes).flat_map(|plane| plan.streams.open().map(move |stream| (PlaneId(plane), stream)))
 }
 
 impl Recovering {

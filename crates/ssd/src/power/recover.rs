@@ -19,6 +19,7 @@ use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFl
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
 use crate::persist::stored;
+use crate::streams::StreamId;
 
 /// What recovery reads pages for.
 pub(crate) const STEPS: usize = 4;
@@ -211,10 +212,10 @@ impl<'a> Recovery<'a> {
     /// Reads every page of the blocks that may have been written since the horizon.
     fn read_young_blocks(&mut self) {
         for plane in self.planes() {
-            let mut blocks: Vec<(u64, u8, u32)> =
+            let mut blocks: Vec<(u64, StreamId, u32)> =
                 self.written(plane).map(|(number, block)| (block.opened, block.stream, number)).collect();
             blocks.sort_unstable();
-            let youngest_before = |stream: u8| {
+            let youngest_before = |stream: StreamId| {
                 let mut before = blocks.iter().filter(|(opened, of, _)| *of == stream && *opened <= self.horizon);
                 before.next_back().map_or(0, |(opened, ..)| *opened)
             };
@@ -234,7 +235,8 @@ impl<'a> Recovery<'a> {
     fn read_block(&mut self, plane: PlaneId, number: u32) {
         let BlockState::Written(block) = self.flash.block(plane, number) else { return };
         let layout = &self.plan.layout;
-        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(layout.pages) / layout.shared();
+        let of_block = self.flash.pages_of(block.stream);
+        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(of_block) / layout.shared();
         self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
         for (place, page) in (0..).zip(&block.pages) {
             let Some(page) = page.as_ref().filter(|_| !(self.broken)(self.at(plane, number, place))) else {

@@ -223,7 +223,7 @@ fn impossible_devices_are_refused_with_their_key() {
         ("ftl.over_provisioning=0.0", "ftl.over_provisioning"),
         ("age.invalid=0.5", "age.fill"),
         ("ftl.streams=5", "ftl.streams"),
-        ("ftl.hints=3", "ftl.hints"),
+        ("ftl.hints=9", "ftl.hints"),
         ("gc.start=1", "gc.start"),
         ("gc.stop=3", "gc.stop"),
         ("gc.stop=60", "ftl.over_provisioning"),

@@ -160,6 +160,35 @@ fn a_small_drive_that_writes_through_keeps_its_promises() {
 }
 
 #[test]
+fn a_small_drive_with_an_slc_cache_keeps_its_promises() {
+    let room = ["geometry.blocks=40", "gc.start=6", "gc.stop=7", "ftl.over_provisioning=3.0", "slc.blocks=6"];
+    for cache in [
+        &["ftl.slc_cache=static", "slc.fold_start=1"][..],
+        &["ftl.slc_cache=dynamic", "slc.convert=hot:5", "ftl.erase_when=reclaimed"],
+        &["ftl.slc_cache=static", "chip.program_unit=wordline", "slc.full=wait", "slc.fold_start=1", "ftl.hints=2"],
+        &["ftl.slc_cache=dynamic", "power.plp=true", "ftl.streams=4", "slc.fold_idle=100us"],
+        &["ftl.slc_cache=dynamic", "slc.cell=MLC", "slc.t_read=[25us, 30us]", "chip.program_unit=wordline"],
+    ] {
+        keeps_its_promises(&[&room, cache].concat(), 12);
+    }
+}
+
+#[test]
+fn a_small_drive_of_interleaved_passes_keeps_its_promises() {
+    let passes = [
+        "chip.program_unit=wordline",
+        "chip.program_passes=2",
+        "chip.pass_order=interleaved",
+        "ftl.over_provisioning=2.5",
+        "geometry.blocks=40",
+    ];
+    for plp in ["power.plp=false", "power.plp=true"] {
+        keeps_its_promises(&[&passes[..], &[plp]].concat(), 20);
+        keeps_its_promises(&[&passes[..], &[plp, "gc.preemptible=false", "ftl.streams=1"]].concat(), 10);
+    }
+}
+
+#[test]
 fn what_recovery_has_found_is_not_looked_for_again() {
     // Nothing is flushed, the power is cut before a page of the journal is full, and no checkpoint begins.
     let config = small(&["mapping.checkpoint=64MiB", "mapping.journal=true", "power.cut_at=random:60ms"]);

@@ -79,6 +79,41 @@ fn a_block_holds_the_data_of_one_handle_whatever_the_placement_and_the_unit_of_t
 }
 
 #[test]
+fn each_of_eight_handles_has_blocks_of_its_own_in_the_chips_own_cells_and_each_of_four_in_a_cache() {
+    for (settings, handles) in [
+        (&["ftl.hints=8"][..], 8),
+        (&["ftl.hints=4", "ftl.slc_cache=static", "slc.blocks=8", "slc.fold_idle=none"], 4),
+        (&["ftl.hints=3", "ftl.slc_cache=dynamic", "slc.blocks=12", "ftl.streams=4", "slc.fold_idle=none"], 3),
+    ] {
+        for placement in PLACEMENTS {
+            let mut drive = device(&[settings, &[placement, "ftl.over_provisioning=1.5"]].concat());
+            for lpn in 0..640 {
+                write(&mut drive, [lpn], lpn as u16);
+            }
+            flush(&mut drive);
+            let of = |handle: u64| (0..640).filter(move |lpn| lpn % handles == handle);
+            let all: Vec<_> = (0..handles).map(|handle| blocks(&drive, of(handle))).collect();
+            for (handle, own) in all.iter().enumerate() {
+                assert!(own.len() > 1, "{settings:?} {placement}: planes have their own");
+                assert!(all[..handle].iter().all(|other| other.is_disjoint(own)), "{settings:?} {placement}");
+            }
+        }
+    }
+    let refused = |settings: &[&str]| {
+        let mut config = Config::default();
+        settings.iter().for_each(|word| config.set(word).unwrap());
+        config.plan().unwrap_err().to_string()
+    };
+    let text = refused(&["ftl.hints=9"]);
+    assert!(
+        text.contains("ftl.hints: is 9, and a plane has at most 8 open blocks") && text.contains("at most 8"),
+        "{text}"
+    );
+    let text = refused(&["ftl.hints=5", "ftl.slc_cache=static"]);
+    assert!(text.contains("what goes past the cache has a stream for each") && text.contains("at most 4"), "{text}");
+}
+
+#[test]
 fn static_placement_chooses_the_plane_whatever_the_hint() {
     let plane_of = |hints: &str| {
         let mut drive = device(&["ftl.placement=static", hints]);

@@ -111,7 +111,6 @@ fn what_cannot_be_interleaved_is_refused() {
     for (settings, key) in [
         (&["chip.program_passes=3", "chip.t_prog=1ms"][..], "chip.program_passes"),
         (&["geometry.planes=2"], "chip.pass_order"),
-        (&["power.cut_at=[1ms]"], "power.cut_at"),
     ] {
         let error = config(settings).plan().unwrap_err();
         assert_eq!(error.key.as_deref(), Some(key), "{settings:?}: {error}");

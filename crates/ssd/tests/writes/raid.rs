@@ -84,6 +84,69 @@ fn a_page_that_cannot_be_read_is_worked_out_of_the_n_minus_1_others() {
 }
 
 #[test]
+fn with_static_placement_a_lost_die_is_read_on_and_what_is_rebuilt_stays_on_its_plane() {
+    let settings = ["ftl.raid=parity:4", "ftl.placement=static", "ftl.over_provisioning=3"];
+    for part in ["blocks 3:12", "die 2"] {
+        let fault = format!("faults.at=0ms {part}");
+        let mut device = Device::new(&config(&[&settings[..], &[&fault]].concat()), 1).unwrap();
+        device.workload_is_to_come();
+        let pages = device.plan().logical_pages * 3 / 4;
+        play(&mut device, (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 6 * pages)));
+        device.flush().unwrap();
+        let before = device.counters();
+        assert!(before.pages_relocated[0] > 0 && before.parity_programs > 0);
+        device.workload_begins();
+        let done = play(&mut device, reads(pages));
+        let lost = done.iter().filter(|completion| completion.uncorrectable).count();
+        let after = device.counters();
+        assert_eq!((lost, after.media_errors), (0, 0), "{part}");
+        assert!(after.pages_rebuilt > 0, "{part}");
+        // A plane that is gone has no place for its addresses: the drive is read alone from then on.
+        assert_eq!(device.end_of_life().is_some(), part == "die 2", "{part}");
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
+fn what_was_there_before_the_run_has_parity_as_if_it_had_been_written_in_stripes() {
+    for (wide, part, settings) in [
+        (4, "die 3", &["age.fill=0.9"][..]),
+        (8, "die 0", &["age.fill=1.0", "age.precondition=closed-form"]),
+        (3, "die 6", &["age.fill=0.7", "age.invalid=0.2", "mapping.unit=4KiB"]),
+        (5, "blocks 2:40", &["age.fill=0.9", "mapping.table=cached", "mapping.cache=64KiB"]),
+        (4, "die 2", &["age.fill=0.9", "ftl.placement=static"]),
+        (2, "die 2", &["age.fill=0.9", "geometry.channels=5", "geometry.dies=1"]),
+    ] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        for overwritten in [0, 1] {
+            let fault = format!("faults.at=0ms {part}");
+            let spare = if wide == 2 { "ftl.over_provisioning=5" } else { "ftl.over_provisioning=3" };
+            let mut device = Device::new(&config(&[&[&raid, &fault, spare], settings].concat()), 1).unwrap();
+            device.workload_is_to_come();
+            let pages = device.capacity().0 / 16_384;
+            // What is written is spread over all stripes, of which it leaves parts.
+            play(&mut device, writes(pages, overwritten * pages / 2));
+            device.flush().unwrap();
+            device.workload_begins();
+            let done = play(&mut device, reads(pages));
+            let lost = done.iter().filter(|completion| completion.uncorrectable).count();
+            let counters = device.counters();
+            assert_eq!((lost, counters.media_errors), (0, 0), "{wide} {part} {settings:?} {overwritten}");
+            assert!(counters.pages_rebuilt > 0, "{wide} {part} {settings:?}");
+            device.check_mapping().unwrap();
+            if device.end_of_life().is_none() {
+                // What was rebuilt is there, and its stripes are collected like others.
+                play(&mut device, writes(pages, 3 * pages));
+                device.flush().unwrap();
+                let done = play(&mut device, reads(pages));
+                assert!(done.iter().all(|completion| !completion.uncorrectable), "{wide} {part} {settings:?}");
+                device.check_mapping().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn without_parity_it_is_lost() {
     let mut device = Device::new(&config(&["faults.at=1s die 3"]), 1).unwrap();
     let pages = device.plan().logical_pages / 2;
@@ -100,6 +163,13 @@ fn what_random_writes_leave_survives_the_loss_of_a_die_and_of_blocks() {
         ("die 2", &["ftl.raid=parity:8"][..]),
         ("die 2", &["ftl.raid=parity:4", "gc.pacing=token"]),
         ("plane 7", &["ftl.raid=parity:5", "ftl.streams=3", "ftl.erase_when=reclaimed"]),
+        ("die 3", &["ftl.raid=parity:4", "ftl.streams=4"]),
+        ("die 2", &["ftl.raid=parity:4", "mapping.unit=4KiB"]),
+        ("die 7", &["ftl.raid=parity:4", "ftl.slc_cache=dynamic", "slc.blocks=6", "ftl.over_provisioning=3"]),
+        (
+            "die 0",
+            &["ftl.raid=parity:4", "ftl.slc_cache=static", "slc.blocks=6", "ftl.over_provisioning=3", "ftl.hints=2"],
+        ),
         ("blocks 3:12", &["ftl.raid=parity:4"]),
         ("die 1", &["ftl.raid=parity:4", "chip.program_unit=wordline", "ftl.over_provisioning=3"]),
         ("die 5", &["ftl.raid=parity:4", "mapping.table=cached", "mapping.cache=64KiB", "ftl.over_provisioning=3"]),
@@ -118,7 +188,7 @@ fn what_random_writes_leave_survives_the_loss_of_a_die_and_of_blocks() {
         let mut device = Device::new(&config(&[settings, &[&fault]].concat()), 1).unwrap();
         // The fault comes with the workload: what is played before it is not.
         device.workload_is_to_come();
-        let pages = device.plan().logical_pages * 3 / 4;
+        let pages = device.capacity().0 / 16_384 * 3 / 4;
         play(&mut device, (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 8 * pages)));
         device.check_mapping().unwrap();
         let before = device.counters();

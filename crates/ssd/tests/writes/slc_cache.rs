@@ -357,9 +357,9 @@ fn impossible_caches_are_refused_with_their_key_and_a_remedy() {
     for (settings, key) in [
         (&["ftl.slc_cache=static", "slc.blocks=40"][..], "slc.blocks"),
         (&["ftl.slc_cache=static", "geometry.cell=SLC"], "geometry.cell"),
-        (&["ftl.slc_cache=dynamic", "ftl.streams=3"], "ftl.streams"),
-        (&["ftl.slc_cache=dynamic", "ftl.hints=2"], "ftl.hints"),
-        (&["ftl.slc_cache=dynamic", "gc.pacing=token"], "gc.pacing"),
+        (&["ftl.slc_cache=dynamic", "ftl.hints=3", "slc.blocks=2"], "slc.blocks"),
+        (&["ftl.slc_cache=dynamic", "ftl.hints=5", "slc.blocks=9"], "ftl.hints"),
+        (&["ftl.slc_cache=dynamic", "slc.fold=copyback", "ftl.raid=parity:4"], "slc.fold"),
         (&["ftl.slc_cache=dynamic", "slc.full=wait"], "slc.full"),
         (&["ftl.slc_cache=dynamic", "slc.fold_start=9"], "slc.fold_start"),
         (&["ftl.slc_cache=static", "slc.fold=copyback", "mapping.unit=4KiB"], "slc.fold"),

@@ -7,34 +7,47 @@ use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::{AgeClock, Blocks, EMPTY, HELD, Open, STALE, Written};
-use crate::config::{EraseWhen, FreeBlock, Space};
-use crate::write_class::WriteClass;
+use crate::config::{EraseWhen, FreeBlock};
+use crate::streams::{Stream, StreamId, Streams};
+
+/// What a block was that has broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breaks {
+    /// Free.
+    Free,
+    /// Filled by a stream.
+    Open,
+    /// Nothing more was written to it.
+    Closed,
+    /// Being erased, or out of service.
+    Erased,
+}
 
 impl Blocks {
     /// Whether the plane can take a page in a stream. Relocated data may use the last free block.
     #[inline]
-    pub fn room(&self, plane: PlaneId, stream: usize, moved: bool) -> bool {
-        let open = self.plane(plane).open[stream].next_page < self.pages[stream];
+    pub fn room(&self, plane: PlaneId, stream: StreamId, moved: bool) -> bool {
+        let open = self.plane(plane).open[stream.index()].next_page < self.pages[stream.index()];
         if let Some(slc) = self.slc_of(stream) {
             open || slc.openable(plane, self.free(plane)) > 0
         } else if moved {
             open || self.free(plane) > 0
         } else if open {
             // An open block that relocated data shares is kept for it when it has nothing else.
-            !(self.shared && stream == 0) || self.free(plane) >= self.reserve
+            self.shared != Some(stream) || self.free(plane) >= self.reserve
         } else {
             self.free(plane) > self.reserve
         }
     }
 
     /// Opens a block where the stream's present one is full; whether it did. Invariant: [`Blocks::room`] says yes.
-    pub fn make_room(&mut self, plane: PlaneId, stream: usize) -> bool {
-        let pages = self.pages[stream];
-        if self.planes[plane.0 as usize].open[stream].next_page < pages {
+    pub fn make_room(&mut self, plane: PlaneId, stream: StreamId) -> bool {
+        let pages = self.pages[stream.index()];
+        if self.planes[plane.0 as usize].open[stream.index()].next_page < pages {
             return false;
         }
         let (block, barrier) = self.take_free(plane, stream);
-        self.planes[plane.0 as usize].open[stream] =
+        self.planes[plane.0 as usize].open[stream.index()] =
             Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
         self.enter(plane, stream, block);
         let opens_slc = self.opens_slc(stream);
@@ -45,8 +58,8 @@ impl Blocks {
     }
 
     /// Keeps what a block holds from now on.
-    pub(super) fn enter(&mut self, plane: PlaneId, stream: usize, block: u32) {
-        let pages = self.pages[stream];
+    pub(super) fn enter(&mut self, plane: PlaneId, stream: StreamId, block: u32) {
+        let pages = self.pages[stream.index()];
         let record = self.spare.pop().unwrap_or_else(|| {
             self.written.push(Written::default());
             (self.written.len() - 1) as u32
@@ -54,13 +67,13 @@ impl Blocks {
         let written = &mut self.written[record as usize];
         written.held.reserve_exact(pages as usize);
         written.programmed.reserve_exact(self.layout.flash_pages() as usize);
-        (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream as u8, false);
+        (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream, false);
         let index = self.index(plane, block);
         self.blocks[index].written = record;
     }
 
     /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.
-    fn take_free(&mut self, plane: PlaneId, stream: usize) -> (u32, u64) {
+    fn take_free(&mut self, plane: PlaneId, stream: StreamId) -> (u32, u64) {
         let fixed = self.opens_slc(stream).then_some(self.slc.as_mut()).flatten();
         let fixed = fixed.map(|slc| slc.plane_mut(plane)).filter(|cache| cache.fixed > 0);
         let entry = &mut self.planes[plane.0 as usize];
@@ -87,17 +100,17 @@ impl Blocks {
 
     /// Whether the stream's next program must wait for an erase.
     #[inline]
-    pub fn needs_erase(&self, plane: PlaneId, stream: usize) -> bool {
-        let open = &self.plane(plane).open[stream];
-        if open.next_page == self.pages[stream] { self.erase_when == EraseWhen::Opened } else { !open.erased }
+    pub fn needs_erase(&self, plane: PlaneId, stream: StreamId) -> bool {
+        let open = &self.plane(plane).open[stream.index()];
+        if open.next_page == self.pages[stream.index()] { self.erase_when == EraseWhen::Opened } else { !open.erased }
     }
 
     /// The number of the youngest read that may still want what the next erase of the stream destroys.
-    pub fn erase_barrier(&self, plane: PlaneId, stream: usize) -> u64 {
+    pub fn erase_barrier(&self, plane: PlaneId, stream: StreamId) -> u64 {
         let fixed = self.slc_of(stream).map(|slc| slc.plane(plane)).filter(|cache| cache.fixed > 0);
         let plane = self.plane(plane);
-        if plane.open[stream].next_page < self.pages[stream] {
-            plane.open[stream].barrier
+        if plane.open[stream.index()].next_page < self.pages[stream.index()] {
+            plane.open[stream.index()].barrier
         } else if plane.fresh < plane.usable && fixed.is_none() {
             0
         } else {
@@ -110,36 +123,36 @@ impl Blocks {
 
     /// The place of the stream's next page in its block, without opening a block.
     #[inline]
-    pub fn next_place(&self, plane: PlaneId, stream: usize) -> u32 {
-        self.plane(plane).open[stream].next_page % self.pages[stream]
+    pub fn next_place(&self, plane: PlaneId, stream: StreamId) -> u32 {
+        self.plane(plane).open[stream.index()].next_page % self.pages[stream.index()]
     }
 
     /// The block that the stream fills.
-    pub fn open_block(&self, plane: PlaneId, stream: usize) -> u32 {
-        self.plane(plane).open[stream].block
+    pub fn open_block(&self, plane: PlaneId, stream: StreamId) -> u32 {
+        self.plane(plane).open[stream.index()].block
     }
 
     /// The stream's open block has been erased.
-    pub fn open_erased(&mut self, plane: PlaneId, stream: usize) {
-        self.planes[plane.0 as usize].open[stream].erased = true;
+    pub fn open_erased(&mut self, plane: PlaneId, stream: StreamId) {
+        self.planes[plane.0 as usize].open[stream.index()].erased = true;
     }
 
     /// Gives the stream's next page to `lpn`, or to padding. Invariant: [`Blocks::make_room`] was called.
-    pub fn take_page(&mut self, plane: PlaneId, stream: usize, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
+    pub fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let entry = &mut self.planes[plane.0 as usize];
-        let open = &mut entry.open[stream];
+        let open = &mut entry.open[stream.index()];
         debug_assert!(
-            open.erased && open.next_page < self.pages[stream],
+            open.erased && open.next_page < self.pages[stream.index()],
             "Invariant: programs go to erased open blocks"
         );
         let (block, page) = (open.block, open.next_page);
         open.next_page += 1;
-        entry.taken[stream] += 1;
+        entry.taken[stream.index()] += 1;
         entry.live += u32::from(lpn.is_some());
         if let Some(candidates) = &mut entry.candidates {
             candidates.now = candidates.now.wrapping_add(1);
         }
-        let full = open.next_page == self.pages[stream];
+        let full = open.next_page == self.pages[stream.index()];
         let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
         written.held.push(lpn.map_or(STALE, |lpn| (lpn.0 % HELD) as u32));
@@ -157,16 +170,18 @@ impl Blocks {
     }
 
     /// Pages that are left in the open blocks of a plane's data, the map's aside.
-    pub fn left_open(&self, plane: PlaneId, space: &Space) -> u32 {
-        let streams = &space.stream[..WriteClass::Map as usize];
-        let left = |stream: u8| self.pages[usize::from(stream)] - self.plane(plane).open[usize::from(stream)].next_page;
-        let first_of = |index: usize| !streams[..index].contains(&streams[index]);
-        (0..streams.len()).filter(|index| first_of(*index)).map(|index| left(streams[index])).sum()
+    pub fn left_open(&self, plane: PlaneId, streams: &Streams) -> u32 {
+        let open = &self.plane(plane).open;
+        let left = |stream: &Stream| {
+            let left = stream.pages - open[stream.id.index()].next_page;
+            if stream.slc { stream.native_pages(left, self.layout.pages) } else { left }
+        };
+        streams.common().iter().map(left).sum()
     }
 
     /// Pages given out in a stream of a plane.
-    pub fn taken(&self, plane: PlaneId, stream: usize) -> u64 {
-        self.plane(plane).taken[stream]
+    pub fn taken(&self, plane: PlaneId, stream: StreamId) -> u64 {
+        self.plane(plane).taken[stream.index()]
     }
 
     /// Pages given out in a plane.
@@ -187,9 +202,9 @@ impl Blocks {
     }
 
     /// No further page of the stream's open block is used.
-    pub fn abandon(&mut self, plane: PlaneId, stream: usize) {
-        let open = &mut self.planes[plane.0 as usize].open[stream];
-        open.next_page = self.pages[stream];
+    pub fn abandon(&mut self, plane: PlaneId, stream: StreamId) {
+        let open = &mut self.planes[plane.0 as usize].open[stream.index()];
+        open.next_page = self.pages[stream.index()];
         let block = open.block;
         let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
@@ -199,9 +214,9 @@ impl Blocks {
     }
 
     /// The stream's open block, in which nothing is programmed, cannot be used.
-    pub fn discard_open(&mut self, plane: PlaneId, stream: usize) {
-        let open = &mut self.planes[plane.0 as usize].open[stream];
-        open.next_page = self.pages[stream];
+    pub fn discard_open(&mut self, plane: PlaneId, stream: StreamId) {
+        let open = &mut self.planes[plane.0 as usize].open[stream.index()];
+        open.next_page = self.pages[stream.index()];
         let block = open.block;
         // It is a candidate where its plane has broken meanwhile.
         let candidates = &mut self.planes[plane.0 as usize].candidates;
@@ -216,7 +231,7 @@ impl Blocks {
         let record = self.block(plane, block).written;
         let valid = self.written[record as usize].live;
         if let Some(slc) = self.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
-            let converted = usize::from(self.written[record as usize].stream) == WriteClass::RelocatedAgain as usize;
+            let converted = self.written[record as usize].stream == StreamId::CONVERTED;
             let cache = slc.plane_mut(plane);
             return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
         }
@@ -252,8 +267,8 @@ impl Blocks {
     /// Every block of a plane goes out of service, with the data in it; returns how many were in service.
     pub fn retire_all(&mut self, plane: PlaneId) -> u32 {
         let mut in_service = self.in_service(plane).0;
-        for stream in 0..WriteClass::COUNT {
-            if self.plane(plane).open[stream].next_page < self.pages[stream] {
+        for stream in StreamId::all() {
+            if self.plane(plane).open[stream.index()].next_page < self.pages[stream.index()] {
                 self.abandon(plane, stream);
             }
         }
@@ -269,10 +284,24 @@ impl Blocks {
         in_service
     }
 
+    /// A block breaks: a free one may not be opened any more, and nothing more goes into one that is filled.
+    pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
+        if self.take_out(plane, block) {
+            Breaks::Free
+        } else if let Some(stream) = self.is_filled_by(plane, block) {
+            self.abandon(plane, stream);
+            Breaks::Open
+        } else if self.is_closed(plane, block) || self.is_full(plane, block) {
+            Breaks::Closed
+        } else {
+            Breaks::Erased
+        }
+    }
+
     /// The erased block that a stream of a plane fills, if that is it: which stream.
-    pub fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<usize> {
+    fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
         let fills = |(open, pages): (&Open, &u32)| open.block == block && open.erased && open.next_page < *pages;
-        self.plane(plane).open.iter().zip(&self.pages).position(fills)
+        self.plane(plane).open.iter().zip(&self.pages).position(fills).map(StreamId::new)
     }
 
     /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the factory found bad.
@@ -286,7 +315,7 @@ impl Blocks {
     }
 
     /// Takes a free block out of those that may be opened; whether it was one.
-    pub fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
+    fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
         if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)).filter(|cache| cache.owns(block)) {
             let before = cache.released.len();
             cache.released.retain(|Reverse((_, _, free, _))| *free != block);

@@ -107,7 +107,7 @@ impl Blocks {
             if live != written.live {
                 return Err((at(), format!("counts {} valid pages", written.live), format!("{live}")));
             }
-            let open = &entry.open[usize::from(written.stream)];
+            let open = &entry.open[written.stream.index()];
             if !written.closed && (open.block != block || open.next_page as usize != written.held.len()) {
                 let found = format!("it is open at page {}", written.held.len());
                 return Err((at(), found, format!("block {} at page {} for that data", open.block, open.next_page)));

@@ -4,6 +4,7 @@ use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::{Aged, Blocks, EMPTY, FROM_BEFORE, FullBlocks, HELD, INITIAL, STALE};
+use crate::streams::StreamId;
 
 /// What a page that was written in the run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Blocks {
     }
 
     /// Whether a block holds data of the run and no further page of it is given out.
-    pub fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
+    pub(super) fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
         let record = self.block(plane, block).written;
         record < EMPTY && self.written[record as usize].closed
     }
@@ -129,11 +130,11 @@ impl Blocks {
     }
 
     /// Where a page's data was written: the stream of its block, or none for data from before the run.
-    pub fn stream_of(&self, ppn: Ppn) -> Option<usize> {
+    pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         let address = self.layout.unpack(ppn);
         match self.block(address.plane, address.block).written {
             INITIAL | EMPTY => None,
-            record => Some(self.written[record as usize].stream.into()),
+            record => Some(self.written[record as usize].stream),
         }
     }
 

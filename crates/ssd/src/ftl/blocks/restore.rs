@@ -1,13 +1,13 @@
 //! The blocks as recovery has found them after a power cut.
 
-use std::cmp::Reverse;
+use std::ops::Range;
 
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::{Aged, Blocks, EMPTY, HELD, INITIAL, Open, STALE, Written};
-use crate::config::{EraseWhen, FreeBlock};
-use crate::write_class::WriteClass;
+use crate::config::EraseWhen;
+use crate::streams::{MOST, StreamId};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,10 @@ pub(crate) enum Holds {
     AtStart,
     /// Nothing since it was erased.
     Nothing,
+    /// Nothing that can be read, and it must be erased before it is programmed: as if it were full of what is out of date.
+    Rubbish,
     /// Pages up to that one have been programmed since it was opened for a stream by that program.
-    Pages { stream: u8, opened: u64, programmed: u32 },
+    Pages { stream: StreamId, opened: u64, programmed: u32 },
 }
 
 /// What recovery has found out of the blocks.
@@ -35,13 +37,16 @@ impl Blocks {
     /// Takes blocks as they were found, none of whose pages holds live data yet; [`Blocks::holds_live`] says which do.
     pub fn restore(&mut self, found: &FoundBlocks, aged: &Aged) {
         for plane in (0..self.layout.planes).map(PlaneId) {
-            let pages = self.layout.pages;
+            let pages = self.pages;
             let entry = &mut self.planes[plane.0 as usize];
-            entry.open = [Open { block: 0, next_page: pages, erased: true, barrier: 0 }; WriteClass::COUNT];
+            entry.open = pages.map(|next_page| Open { block: 0, next_page, erased: true, barrier: 0 });
             entry.released.clear();
             (entry.live, entry.candidates) = (0, None);
-            for block in 0..entry.fresh {
-                self.restore_block(plane, block, (found.holds)(plane, block), aged);
+            if let Some(slc) = &mut self.slc {
+                slc.forget(plane);
+            }
+            for block in self.ever_opened(plane) {
+                self.restore_block(plane, block, self.as_pages(plane, block, found), aged);
             }
             if !(found.is_broken)(plane) {
                 self.restore_open(plane, found);
@@ -73,9 +78,35 @@ impl Blocks {
                 (written.live, written.pending) = (0, 0);
                 (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream, true);
                 self.blocks[index].written = record;
+                let opens_slc = self.opens_slc(stream);
+                if let Some(slc) = &mut self.slc {
+                    slc.opened(plane, block, opens_slc);
+                }
             }
-            Holds::AtStart | Holds::Nothing => self.hold_nothing(index),
+            Holds::AtStart | Holds::Nothing | Holds::Rubbish => self.hold_nothing(index),
         }
+    }
+
+    /// The blocks of a plane that may have been opened: those that have been, and those that are the SLC cache's for good.
+    fn ever_opened(&self, plane: PlaneId) -> impl Iterator<Item = u32> + use<> {
+        (0..self.plane(plane).fresh).chain(self.fixed_blocks(plane))
+    }
+
+    /// What was found of a block; rubbish as pages of the host's: of the chip's own cells, if the block is not the SLC cache's for good.
+    fn as_pages(&self, plane: PlaneId, block: u32, found: &FoundBlocks) -> Holds {
+        match (found.holds)(plane, block) {
+            Holds::Rubbish => {
+                let fixed = self.fixed_blocks(plane).contains(&block);
+                let stream = StreamId::all().find(|stream| fixed || !self.opens_slc(*stream)).unwrap_or_default();
+                Holds::Pages { stream, opened: 0, programmed: self.pages[stream.index()] }
+            }
+            holds => holds,
+        }
+    }
+
+    /// The blocks of a plane that are the SLC cache's for good.
+    fn fixed_blocks(&self, plane: PlaneId) -> Range<u32> {
+        self.slc.as_ref().map(|slc| slc.plane(plane)).map_or(0..0, |of| of.first..of.first + of.fixed)
     }
 
     fn hold_nothing(&mut self, index: usize) {
@@ -92,18 +123,18 @@ impl Blocks {
 
     /// The youngest block of each stream goes on to be written, where it has room.
     fn restore_open(&mut self, plane: PlaneId, found: &FoundBlocks) {
-        let mut youngest: [Option<(u64, u32, u32)>; WriteClass::COUNT] = [None; WriteClass::COUNT];
-        for block in 0..self.plane(plane).fresh {
-            if let Holds::Pages { stream, opened, programmed } = (found.holds)(plane, block)
+        let mut youngest: [Option<(u64, u32, u32)>; MOST] = [None; MOST];
+        for block in self.ever_opened(plane) {
+            if let Holds::Pages { stream, opened, programmed } = self.as_pages(plane, block, found)
                 && !(found.is_bad)(plane, block)
                 && !(found.has_failed)(plane, block)
             {
-                let best = &mut youngest[usize::from(stream)];
+                let best = &mut youngest[stream.index()];
                 *best = (*best).max(Some((opened, block, programmed)));
             }
         }
-        let pages = u64::from(self.layout.pages);
         for (stream, youngest) in youngest.into_iter().enumerate() {
+            let pages = u64::from(self.pages[stream]);
             let Some((_, block, next_page)) = youngest.filter(|(.., programmed)| u64::from(*programmed) < pages) else {
                 continue;
             };
@@ -132,14 +163,14 @@ impl Blocks {
     /// whose pages are all out of date.
     pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged) {
         for plane in (0..self.layout.planes).map(PlaneId).filter(|plane| !(found.is_broken)(*plane)) {
-            for block in 0..self.plane(plane).fresh {
+            for block in self.ever_opened(plane) {
                 let index = self.index(plane, block);
-                let free = match (found.holds)(plane, block) {
+                let free = match self.as_pages(plane, block, found) {
                     _ if (found.is_bad)(plane, block) => {
                         self.hold_nothing(index);
                         false
                     }
-                    Holds::Nothing => true,
+                    Holds::Nothing | Holds::Rubbish => true,
                     Holds::AtStart if self.blocks[index].written == EMPTY => true,
                     Holds::AtStart => {
                         self.erase_when == EraseWhen::Opened && self.live_in_block(plane, block, aged) == 0
@@ -152,22 +183,32 @@ impl Blocks {
                 };
                 if free {
                     self.hold_nothing(index);
-                    let rank = match self.free_block {
-                        FreeBlock::LeastWorn => self.blocks[index].erases,
-                        FreeBlock::Oldest => 0,
-                    };
-                    self.releases += 1;
-                    self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, 0)));
+                    self.release(plane, block, 0);
                 }
             }
             let entry = self.plane(plane);
             self.free[plane.0 as usize] = entry.usable - entry.fresh + entry.released.len() as u32;
+            self.refill_cache(plane, found);
         }
     }
 
-    /// The block that a stream fills, and the next page in it.
-    pub fn open_place(&self, plane: PlaneId, stream: usize) -> (u32, u32) {
-        let open = &self.plane(plane).open[stream];
-        (open.block, open.next_page)
+    /// The blocks of the SLC cache: those that hold data, and the full ones of these in the order in which they were opened.
+    fn refill_cache(&mut self, plane: PlaneId, found: &FoundBlocks) {
+        let Some(slc) = &self.slc else { return };
+        let holds = |block: &u32| slc.holds(plane, *block) && self.block(plane, *block).written < EMPTY;
+        let held: Vec<u32> = (0..self.layout.blocks).filter(holds).collect();
+        let mut full: Vec<(u64, u32, bool)> = Vec::new();
+        for block in held.iter().filter(|block| self.is_full(plane, **block)) {
+            if let Holds::Pages { stream, opened, .. } = self.as_pages(plane, *block, found) {
+                full.push((opened, *block, stream == StreamId::CONVERTED));
+            }
+        }
+        full.sort_unstable();
+        let Some(slc) = &mut self.slc else { return };
+        let cache = slc.plane_mut(plane);
+        cache.used = held.len() as u32;
+        for (_, block, kept) in full {
+            if kept { &mut cache.kept } else { &mut cache.full }.push_back(block);
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOC
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
-use crate::write_class::WriteClass;
+use crate::streams::StreamId;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
@@ -26,7 +26,7 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
 
 /// The causes of relocation that a drive may have.
 fn causes(plan: &Plan) -> impl Iterator<Item = (usize, &'static (&'static str, &'static str))> {
-    let (slc, converts) = (plan.slc.is_some(), plan.in_slc(WriteClass::RelocatedAgain));
+    let (slc, converts) = (plan.slc.is_some(), plan.streams.has(StreamId::CONVERTED));
     relocation_causes::CAUSES.iter().enumerate().filter(move |(cause, _)| match *cause {
         relocation_causes::FOLD => slc,
         relocation_causes::CONVERSION => converts,

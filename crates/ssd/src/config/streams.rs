@@ -1,0 +1,82 @@
+//! The table of streams that follows from a configuration.
+
+use nand::Layout;
+use schemes::Convert;
+
+use super::modes::SlcPlan;
+use super::refusal::{Refusal, refuse};
+use super::{Config, SlcCache};
+use crate::streams::{HOSTS, Stream, StreamId, Streams};
+
+/// The table: host data by its handle, or by its age; relocated data by how often it has been; parity; the map.
+pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Option<&SlcPlan>) -> Streams {
+    let given = &config.ftl;
+    let hosts = config.host_streams() as usize;
+    let native = |id: StreamId, opens: StreamId| Stream {
+        id,
+        opens,
+        slc: false,
+        pages: layout.pages,
+        unit: unit_pages,
+        paced: unit_pages,
+    };
+    let own = |id: StreamId| native(id, id);
+    let cached = |id: StreamId| match slc {
+        Some(slc) => {
+            // Blocks that are the cache's for good are no common room.
+            let common = if slc.fixed > 0 { 0 } else { (slc.unit_pages * layout.pages).div_ceil(slc.layout.pages) };
+            Stream { slc: true, pages: slc.layout.pages, unit: slc.unit_pages, paced: common, ..own(id) }
+        }
+        None => own(id),
+    };
+    let mut rows: Vec<Stream> = (0..hosts).map(|number| cached(StreamId::new(number))).collect();
+    if slc.is_some() {
+        // What goes past the cache.
+        rows.extend((hosts..2 * hosts).map(|number| own(StreamId::new(number))));
+    }
+    // Everything in one stream: with a cache, in that of what goes past it.
+    let together = StreamId::new(if slc.is_some() { hosts } else { 0 });
+    let relocated = if given.streams == 1 { together } else { StreamId::RELOCATED };
+    rows.push(native(StreamId::RELOCATED, relocated));
+    if given.streams == 4 {
+        rows.push(own(StreamId::AGAIN));
+    } else if slc.is_none() && given.raid.wide().is_none() {
+        // It waits by itself and goes into the same block.
+        rows.push(native(StreamId::AGAIN, relocated));
+    }
+    if slc.is_some() && config.slc.convert != Convert::None {
+        rows.push(cached(StreamId::CONVERTED));
+    }
+    if given.raid.wide().is_some() {
+        rows.push(own(StreamId::PARITY));
+    }
+    if config.mapping.is_on_flash() {
+        rows.push(own(StreamId::MAP));
+    }
+    Streams::new(rows)
+}
+
+impl Config {
+    /// Streams of what the host writes: one a placement handle; otherwise one, or one for young data and one for the rest.
+    pub(super) fn host_streams(&self) -> u32 {
+        match self.ftl.hints {
+            0 if self.ftl.streams <= 2 => 1,
+            0 => 2,
+            handles => handles.into(),
+        }
+    }
+}
+
+/// Checks that the host's streams have numbers.
+pub(super) fn check(config: &Config) -> Result<(), Refusal> {
+    let cached = config.ftl.slc_cache != SlcCache::None;
+    let most = if cached { HOSTS / 2 } else { HOSTS } as u32;
+    if config.host_streams() > most {
+        let why =
+            if cached { ": with ftl.slc_cache what goes past the cache has a stream for each as well" } else { "" };
+        let problem =
+            format!("is {}, and a plane has at most {HOSTS} open blocks for host data{why}", config.ftl.hints);
+        return refuse("ftl.hints", problem, format!("write at most {most}, or 0 to ignore hints"));
+    }
+    Ok(())
+}
