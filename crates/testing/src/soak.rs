@@ -292,6 +292,8 @@ pub fn draw(seed: u64) -> Case {
     set("age.precondition", &precondition);
     set("age.worn_under", &if pulsed { d.one(&["scheme", "ispe"]) } else { "scheme" });
     set("age.staggered", &d.chance(50));
+    // By the seed alone: the other draws stay what they were.
+    set("age.load", &["auto", "full", "0.02", "0.3"][(seed / 3 % 4) as usize]);
     // From barely enough to plenty.
     let hints = hints(seed);
     let handles = u64::from(hints == 2 && streams <= 2);

@@ -197,6 +197,8 @@ proptest! {
     ) {
         let mut config = config(&settings);
         config.set(&format!("host.queue_depth={queue_depth}")).unwrap();
+        // A device by itself knows of no load; a run of paced requests starts as after a light one.
+        config.set("age.load=full").unwrap();
         let random = units::Stream::new(1, "run");
         let mut time = 0;
         let requests: Vec<Request> = gaps.iter().enumerate().map(|(index, gap)| {
