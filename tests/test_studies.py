@@ -177,7 +177,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
         "twins",
         "wordlines",
     ),
-    "eraseflow": ("cost", "flows"),
     "fast12": ("meetings", "queue", "real", "runs", "space", "tlc"),
 }
 """Tables that are not of the present results version: no other table may be. Empty is right."""

@@ -136,7 +136,7 @@ fn the_first_requests_of_a_skewed_load_meet_the_drive_of_a_long_run() {
 #[test]
 fn uniform_overwriting_comes_to_the_closed_form() {
     for victim in ["gc.victim=fifo", "gc.victim=greedy"] {
-        let config = config(&[victim, "geometry.blocks=300"]);
+        let config = config(&[victim, "geometry.blocks=300", "age.load=full"]);
         let load = load(&[]);
         let closed: f64 = (1..6).map(|seed| window(&config, &load, seed, false, 256..20_256).0 / 5.0).sum();
         let capacity = config.plan().unwrap().capacity();
