@@ -216,6 +216,9 @@ def test_settings_without_effect_are_told(cli: Cli) -> None:
         in cli(*bare, "--scheme", "pr2", "--age", "pec=1000").stderr
     )
     assert "no effect: erase.requirement without erase.pulse" in cli(*bare, "--set", "erase.requirement=40").stderr
+    load = ("run", "-q", "--requests", "100", "--set", "age.load=0.1")
+    assert "no effect: age.load without age.precondition" in cli(*load).stderr
+    assert "no effect" not in cli(*load, "--precondition", "closed-form").stderr
     ideal = cli("run", "-q", "--requests", "100", "--scheme", "ssd-zero", "--set", "chip.model=tlc48")
     assert "chip.model=tlc48 undoes chip.model=none of --scheme ssd-zero" in ideal.stderr
     assert "no effect" not in cli("run", "-q", "--requests", "100", "--scheme", "pnar2", "--age", "pec=1000").stderr

@@ -25,6 +25,15 @@ use crate::streams::{StreamId, Streams};
 /// twice as many always (assumed; measured on `tlc` with half as much spare capacity as data: at 2.7 it has not always, at 5.3 it has).
 const STORED: u64 = 2;
 
+impl Config {
+    /// Whether what the drive has been through before the run can be played: neither parity, nor a map that is kept for power cuts.
+    pub(crate) fn plays_past(&self) -> bool {
+        let Config { age, ftl: placing, mapping, power, .. } = self;
+        let kept_for_cuts = !power.cut_at.is_empty() || mapping.checkpoint.is_some();
+        age.is_stationary() && placing.raid.wide().is_none() && !kept_for_cuts
+    }
+}
+
 /// A checked configuration with what follows from it.
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -33,6 +33,11 @@ const RULES: &[Rule] = &[
         without: NO_MODEL,
     },
     Rule {
+        keys: &["age.load"],
+        idle: |config| !config.plays_past(),
+        without: "age.precondition = \"closed-form\" on a drive without parity, power cuts or a checkpointed map",
+    },
+    Rule {
         keys: &["age.retention", "age.schedule"],
         idle: |config| !config.is_modelled() && config.refresh.period.is_none(),
         without: NO_MODEL,

@@ -79,12 +79,7 @@ pub(crate) struct VictimState {
 
 /// Whether the drive's life can be played by counts: what is written uniformly, without a cache, parity or cuts.
 fn is_played(plan: &Plan) -> bool {
-    let config = &plan.config;
-    let kept_for_cuts = !config.power.cut_at.is_empty() || config.mapping.checkpoint.is_some();
-    config.age.is_stationary()
-        && config.ftl.slc_cache == SlcCache::None
-        && config.ftl.raid.wide().is_none()
-        && !kept_for_cuts
+    plan.config.plays_past() && plan.config.ftl.slc_cache == SlcCache::None
 }
 
 /// The states of all planes at the start, of which so many blocks are good and so many pages are valid; none where they all begin alike.

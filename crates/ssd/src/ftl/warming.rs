@@ -43,13 +43,6 @@ pub(crate) struct Warming {
     pub written: u64,
 }
 
-/// Whether the drive's life can be played so: neither parity, nor a map that is kept for power cuts.
-pub(crate) fn is_played(plan: &Plan) -> bool {
-    let config = &plan.config;
-    let kept_for_cuts = !config.power.cut_at.is_empty() || config.mapping.checkpoint.is_some();
-    config.age.is_stationary() && config.ftl.raid.wide().is_none() && !kept_for_cuts
-}
-
 impl Warming {
     pub fn new(plan: &Plan) -> Warming {
         let layout = &plan.layout;

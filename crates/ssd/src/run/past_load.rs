@@ -42,7 +42,7 @@ pub(super) fn decided<'a>(
     past: Option<&dyn Past>,
     paced: bool,
 ) -> Cow<'a, Config> {
-    if config.age.load != PastLoad::Auto || !config.age.is_stationary() || options.checkpoint.is_some() {
+    if config.age.load != PastLoad::Auto || !config.plays_past() || options.checkpoint.is_some() {
         return Cow::Borrowed(config);
     }
     let load = match past {
@@ -75,7 +75,7 @@ fn tried(config: &Config, options: &RunOptions, past: &dyn Past, paced: bool) ->
     let others = used.host + WAITED_FOR * used.relocation * (planes - 1.0) / planes;
     let slower = if paced { 1.0 / (1.0 - others.min(SLOWEST)) } else { 1.0 };
     // Relocation keeps up with it all the same.
-    let most = (FULL / (amplification - 1.0).max(FULL)).max(1e-6);
+    let most = FULL / (amplification - 1.0).max(FULL);
     let share = |programs: f64| PastLoad::Share(Fraction((programs * slower).clamp(1e-6, most)));
     let mut programs = used.programs / all.max(1.0);
     if !paced {

@@ -81,7 +81,7 @@ impl Warming {
         let has_closed_form = plan.config.ftl.slc_cache == SlcCache::None && is_uniform(past, plan);
         // How much of the cache is folded in that time the FTL alone does not tell.
         let rests = paced && plan.fold_idle().is_some();
-        if written == 0 || has_closed_form || rests || !warming::is_played(plan) {
+        if written == 0 || has_closed_form || rests || !plan.config.plays_past() {
             return Ok(Played::Nothing);
         }
         let (turnover, amplification) =
