@@ -896,7 +896,7 @@ fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, V
     };
     let mut run = Run::watched(config, source(case, config.plan()?.capacity())?, options, None, probe)?;
     while !run.step(1 + case.requests / 5)? && run.device().now() < LONG_ENOUGH {}
-    let outcome = run.finish()?;
+    let outcome = run.finish()?.unwatched();
     let statistics = outcome.report().0.into_iter().map(|found| format!("{}={}\n", found.name, found.value)).collect();
     if outcome.device.failure().is_some() {
         return Ok((statistics, Vec::new()));
