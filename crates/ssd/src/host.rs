@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use units::{Bytes, Lpn, Span, Time};
-use workload::{Op, Request};
+use workload::Request;
 
 use crate::agenda::FifoServer;
 use crate::arbitration::Arbiter;
