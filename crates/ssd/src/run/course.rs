@@ -3,6 +3,7 @@
 use units::Time;
 
 use super::drive::Drive;
+use crate::observe::stats::series::Sample;
 
 /// Every other point is dropped when there would be more.
 const MOST_POINTS: usize = 4096;
@@ -25,7 +26,12 @@ pub(super) struct Point {
 
 impl Point {
     pub fn of(drive: &impl Drive) -> Point {
-        let (counters, sample) = (drive.counters(), drive.sample());
+        Point::with(drive, &drive.sample())
+    }
+
+    /// The same of a drive that stands so.
+    pub fn with(drive: &impl Drive, sample: &Sample) -> Point {
+        let counters = drive.counters();
         Point {
             time: drive.now(),
             completed: counters.requests_completed,

@@ -332,8 +332,9 @@ impl<D: Drive> MeasuredDrive<D> {
 
     /// Ends the time series' present interval.
     pub fn close_interval(&mut self) {
-        self.series.close(self.drive.now(), self.drive.sample());
-        self.course.add(Point::of(&self.drive));
+        let sample = self.drive.sample();
+        self.series.close(self.drive.now(), sample);
+        self.course.add(Point::with(&self.drive, &sample));
     }
 
     /// Books what has completed, and gives `each`.
