@@ -97,7 +97,7 @@ impl<P: Probe> Device<P> {
         let known = self.core.probe.ledger().and_then(|ledger| ledger.page(lpn).copied());
         let mut page = known.unwrap_or(Page::OLD);
         if !page.known {
-            page.on_flash = self.ftl.initially(lpn);
+            page.on_flash = self.ftl.initial_place(lpn);
             if page.newest == Newest::Flash && page.on_flash.is_none() {
                 page.newest = Newest::Nowhere;
             }

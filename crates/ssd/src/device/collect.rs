@@ -18,6 +18,7 @@ use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
+use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
@@ -301,7 +302,7 @@ impl<P: Probe> Device<P> {
                 }
                 self.writes.buffer[slot].flash_copy = Some(to);
             }
-            Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
+            Location::Flash(_) | Location::Unmapped => self.ftl.relocate(lpn, from, to),
         }
     }
 
@@ -497,17 +498,10 @@ impl<P: Probe> Device<P> {
         self.collect(plane);
     }
 
-    /// Visits the next block, plane by plane: data that is too old is to move.
+    /// Visits the next block: data that is too old is to move.
     pub(super) fn on_patrol(&mut self) {
-        let Some(period) = self.core.plan.config.refresh.period else { return };
-        let layout = self.core.plan.layout;
-        let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
-        let visit = self.ftl.relocator.visited % (planes * blocks);
-        self.ftl.relocator.visited += 1;
-        self.ftl.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
-        let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
-        let now = self.flash.age_clock(self.core.now);
-        if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, now, &self.core.plan) > period {
+        let clock = self.flash.age_clock(self.core.now);
+        if let Some(Overdue { plane, block, .. }) = self.ftl.visit(self.core.now, clock, &self.core.plan) {
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
     }

@@ -53,7 +53,7 @@ impl<P: Probe> Device<P> {
                 }
             }
         }
-        self.ftl.set(lpn, Location::Unmapped);
+        self.ftl.trim(lpn);
         self.restore_page(lpn);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);

@@ -177,7 +177,7 @@ impl<P: Probe> Device<P> {
             Location::Flash(_) => {
                 let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
                 self.writes.buffer[slot].rescued = true;
-                self.ftl.set(lpn, Location::Buffer(slot));
+                self.ftl.buffer(lpn, slot);
                 self.stamp_rescued(slot, source);
                 self.core.probe.rescued(self.core.now, lpn, slot, source);
                 self.send_slot(slot);

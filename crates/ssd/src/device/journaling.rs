@@ -167,7 +167,7 @@ impl<P: Probe> Device<P> {
         self.flash.ops.release(id);
         self.core.counters.journal_programs += 1;
         self.core.probe.mapped(self.core.now, lpn, ppn);
-        self.ftl.set(lpn, Location::Flash(ppn));
+        self.ftl.place(lpn, ppn);
         self.join_stripe(ppn);
         self.ftl.blocks.completed(ppn);
         let Some(power) = &mut self.power else { return };
@@ -294,7 +294,7 @@ impl<P: Probe> Device<P> {
                 self.mark_stale(ppn);
                 self.core.probe.dropped(self.core.now, lpn);
             }
-            self.ftl.set(lpn, Location::Unmapped);
+            self.ftl.trim(lpn);
         }
         self.map_survives();
     }

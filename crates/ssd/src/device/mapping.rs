@@ -312,7 +312,7 @@ impl<P: Probe> Device<P> {
             self.mark_stale(old);
         }
         self.join_stripe(ppn);
-        self.ftl.set(lpn, Location::Flash(ppn));
+        self.ftl.place(lpn, ppn);
         self.ftl.blocks.completed(ppn);
         if self.map_page_survives(page, lpn, ppn) {
             self.core.counters.checkpoint_programs += 1;

@@ -461,7 +461,7 @@ impl<P: Probe> Device<P> {
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
-        let standing = self.ftl.relocator.patrol.min(self.core.cuts.next);
+        let standing = self.ftl.next_visit().min(self.core.cuts.next);
         if standing == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }

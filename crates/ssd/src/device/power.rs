@@ -247,7 +247,7 @@ impl<P: Probe> Device<P> {
             self.writes.buffer.reserve(1);
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             self.writes.buffer[slot].hint = hint;
-            self.ftl.set(lpn, Location::Buffer(slot));
+            self.ftl.buffer(lpn, slot);
             let Some(power) = &mut self.power else { return };
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });

@@ -80,7 +80,7 @@ impl<P: Probe> Device<P> {
     fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
         let plane = self.core.plan.layout.plane_of(ppn);
         self.stripes().loses(plane);
-        self.ftl.set(lpn, Location::Unmapped);
+        self.ftl.trim(lpn);
         self.core.probe.dropped(self.core.now, lpn);
         self.mark_stale(ppn);
     }
@@ -129,7 +129,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.parity_programs += 1;
         self.core.probe.mapped(self.core.now, lpn, ppn);
         if self.stripes().programmed(stripe) {
-            self.ftl.set(lpn, Location::Flash(ppn));
+            self.ftl.place(lpn, ppn);
         } else {
             let plane = self.core.plan.layout.plane_of(ppn);
             self.stripes().loses(plane);

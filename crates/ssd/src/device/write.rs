@@ -142,7 +142,7 @@ impl<P: Probe> Device<P> {
         };
         let entry = &mut self.writes.buffer[slot];
         (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
-        self.ftl.set(lpn, Location::Buffer(slot));
+        self.ftl.buffer(lpn, slot);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }
@@ -240,7 +240,7 @@ impl<P: Probe> Device<P> {
             Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
         };
         self.writes.buffer[slot].hint = hint;
-        self.ftl.set(lpn, Location::Buffer(slot));
+        self.ftl.buffer(lpn, slot);
         if self.power.is_some() {
             self.stamp_joined(slot, from);
         }
@@ -476,7 +476,7 @@ impl<P: Probe> Device<P> {
                 (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
             } else {
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
-                self.ftl.set(lpn, Location::Flash(ppn));
+                self.ftl.place(lpn, ppn);
             }
             self.map_changed(lpn);
             self.map_names(lpn, None, ppn);

@@ -4,27 +4,17 @@ use nand::PlaneId;
 use units::{Lpn, Ppn};
 
 use super::Ftl;
-use super::map::Entry;
+use super::mapping::Mapping as _;
 use crate::config::Plan;
 use crate::violation::{Invariant, Violation};
 
 impl Ftl {
-    /// Whether a page is as the initial state has it.
-    pub fn is_initial(&self, lpn: Lpn) -> bool {
-        self.map.get(lpn) == Entry::Initial
-    }
-
-    /// Where the initial state has a page.
-    pub fn initially(&self, lpn: Lpn) -> Option<Ppn> {
-        self.aged.physical(lpn)
-    }
-
     /// Whether a page of the flash holds that logical page, as far as the blocks know.
     pub fn holds(&self, ppn: Ppn, lpn: Lpn, plan: &Plan) -> bool {
         let address = plan.layout.unpack(ppn);
         match self.blocks.holder(address) {
             Ok(held) => held.is_some_and(|held| held.may_be(lpn)),
-            Err(()) => self.aged.logical(address) == Some(lpn),
+            Err(()) => self.mapping.held_initially(address) == Some(lpn),
         }
     }
 
@@ -43,7 +33,7 @@ impl Ftl {
 
     /// Pages of which the map says something else than the initial state.
     pub fn changed(&self) -> impl Iterator<Item = Lpn> {
-        self.map.known().filter(|lpn| !self.is_initial(*lpn))
+        self.mapping.changed()
     }
 
     /// Checks that logical and physical pages agree in both directions, as [`Ftl::check`] does, by the pages that were changed: the
@@ -58,7 +48,7 @@ impl Ftl {
         let (mut mapped, mut left, mut pages) = (vec![0; blocks], vec![0; blocks], 0);
         for lpn in self.changed() {
             pages += 1;
-            let (before, now) = (self.initially(lpn), flash_version(lpn));
+            let (before, now) = (self.initial_place(lpn), flash_version(lpn));
             // A page may come back to its first place, in a block that was erased since.
             let stays = before == now && now.is_none_or(|ppn| self.blocks.holder(layout.unpack(ppn)).is_err());
             if let Some(before) = before.filter(|_| !stays) {
@@ -87,7 +77,11 @@ impl Ftl {
         let valid = self.valid(plane, block);
         let (held, pending) = match self.blocks.counts(plane, block) {
             Some((_, pending, before)) => (before, pending),
-            None => (self.aged.live_in_block(plane, block) - left.min(self.aged.live_in_block(plane, block)), 0),
+            None => (
+                self.mapping.start().live_in_block(plane, block)
+                    - left.min(self.mapping.start().live_in_block(plane, block)),
+                0,
+            ),
         };
         if valid == held + mapped + pending {
             return Ok(());
@@ -101,7 +95,7 @@ impl Ftl {
     pub fn check_blocks(&self, plan: &Plan) -> Result<(), Violation> {
         for plane in (0..plan.layout.planes).map(PlaneId) {
             let relocation = &self.relocator[plane];
-            self.blocks.check(plane, relocation.erasing, relocation.broken, &self.aged).map_err(
+            self.blocks.check(plane, relocation.erasing, relocation.broken, self.mapping.start()).map_err(
                 |(place, found, expected)| {
                     Violation::new(Invariant::Counts, format!("{place}, plane {}", plane.0), found, expected)
                 },

@@ -5,6 +5,7 @@ use nand::{DieId, PlaneId, PlanePrograms};
 use schemes::{Collection, Pacing, Price};
 
 use super::Ftl;
+use super::mapping::Mapping as _;
 use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
@@ -169,13 +170,13 @@ impl Ftl {
 
     /// Whether planes started at places of their own in their cycle.
     pub fn starts_in_mid_life(&self) -> bool {
-        self.aged.start(PlaneId(0)).is_some()
+        self.mapping.start().start(PlaneId(0)).is_some()
     }
 
     /// The blocks that were being collected when the run began go on being so.
     pub fn resume_collection(&mut self, plan: &Plan) {
         for plane in (0..plan.layout.planes).map(PlaneId) {
-            let Some(start) = self.aged.start(plane) else { continue };
+            let Some(start) = self.mapping.start().start(plane) else { continue };
             let (running, victim) = (start.running, start.victim);
             self.relocator[plane].running = running;
             if let Some((block, state)) = victim {

@@ -89,7 +89,7 @@ impl Warming {
         if let Some(ppn) = on_flash(ftl, lpn) {
             ftl.blocks.invalidate(ppn);
         }
-        ftl.set(lpn, Location::Unmapped);
+        ftl.trim(lpn);
     }
 
     /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was written before it, and
@@ -234,7 +234,7 @@ impl Warming {
                 if let Some(older) = on_flash(ftl, lpn) {
                     ftl.blocks.invalidate(older);
                 }
-                ftl.set(lpn, Location::Flash(ppn));
+                ftl.place(lpn, ppn);
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }
@@ -326,7 +326,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
             }
         }
         let ppn = take_page(ftl, plan, plane, class, Some(lpn));
-        ftl.set(lpn, Location::Flash(ppn));
+        ftl.place(lpn, ppn);
         ftl.blocks.invalidate(source);
         ftl.blocks.completed(ppn);
         let relocation = &mut ftl.relocator[plane];
