@@ -157,6 +157,7 @@ const CIRCLES: [(&str, &[&str], &[&str]); 1] = [(
         "faults",
         "journaling",
         "mapping",
+        "placed",
         "power",
         "raid",
         "read",

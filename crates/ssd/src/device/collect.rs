@@ -12,11 +12,11 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
-use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
 use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
@@ -272,38 +272,13 @@ impl<P: Probe> Device<P> {
                 self.ftl.copied(source, ppn, errors);
             }
         }
-        self.core.probe.moved(self.core.now, lpn, source, ppn);
-        if self.flash_version(lpn) == Some(source) {
-            self.update_location(lpn, source, ppn);
-            self.map_names(lpn, Some(source), ppn);
-            self.join_moved(lpn, ppn);
-            self.mark_stale(source);
-            self.map_moved(lpn);
-        } else {
-            self.mark_stale(ppn);
-        }
-        self.ftl.blocks.completed(ppn);
+        self.is_placed(lpn, ppn, Because::Relocated(source));
         self.ftl.relocator[plane].writing -= 1;
         self.ftl.relocator[plane].moved += 1;
         if self.ftl.pay(plane, &self.core.plan) {
             self.host_pays(plane);
         }
         self.continue_relocation(plane);
-    }
-
-    /// The newest flash version of a page stands elsewhere now.
-    fn update_location(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        match self.ftl.locate(lpn) {
-            Location::Buffer(mut slot) => {
-                while self.writes.buffer[slot].flash_copy != Some(from) {
-                    slot = self.writes.buffer[slot]
-                        .prev_version
-                        .expect("Invariant: a version of the page has it under itself");
-                }
-                self.writes.buffer[slot].flash_copy = Some(to);
-            }
-            Location::Flash(_) | Location::Unmapped => self.ftl.relocate(lpn, from, to),
-        }
     }
 
     /// Everything that was to move has moved: of a whole block nothing is left. Whether its move ends with that.
@@ -413,17 +388,6 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.core.plan.layout.die_of(plane);
         self.flash().update_plane_eligibility(die, place);
         self.divert(plane);
-    }
-
-    /// A page of a plane has become stale: collection that found nothing to gain looks again.
-    #[inline]
-    pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.no_background_victim = false;
-        if relocation.no_victim {
-            relocation.no_victim = false;
-            self.collect(plane);
-        }
     }
 
     /// The die has been idle: every plane of it that wants to reclaims one block.

@@ -4,6 +4,7 @@ use nand::DieId;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::{CommandId, OpId};
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
@@ -14,18 +15,27 @@ use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
-    /// A page is on a flash page now.
-    #[inline]
-    pub(super) fn map_names(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
-        if self.power.is_some() {
-            self.enter_change(lpn, before, ppn);
-        }
-    }
-
-    fn enter_change(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
-        let journal = self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages);
+    /// The data of a page is on a page of the flash now: what is to be known of that after a power cut.
+    pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {
         let Some(power) = &mut self.power else { return };
-        if lpn.0 >= journal {
+        let before = match because {
+            Because::Written(_) => None,
+            Because::Relocated(source) => Some(source),
+            Because::Rewritten => {
+                power.own.remove(&lpn);
+                None
+            }
+            Because::Journaled(place) => {
+                power.own.remove(&lpn);
+                if let Some(index) = power.journal.programmed(place) {
+                    power.flash.anchor.journal.push((index, ppn));
+                }
+                return;
+            }
+            // It is refused with power cuts.
+            Because::Parity(_) => return,
+        };
+        if lpn.0 >= self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) {
             return power.flash.anchor.moved(before, ppn);
         }
         let version = power.flash.page(ppn).map_or(0, |page| page.version);
@@ -93,12 +103,9 @@ impl<P: Probe> Device<P> {
         self.map_survives();
     }
 
-    /// A translation page is on flash; whether a checkpoint wanted that.
-    pub(super) fn map_page_survives(&mut self, page: u32, lpn: Lpn, ppn: Ppn) -> bool {
-        let Some(power) = &mut self.power else { return false };
-        power.own.remove(&lpn);
-        self.enter_change(lpn, None, ppn);
-        let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
+    /// Whether the checkpoint that is being taken waits for a translation page.
+    pub(super) fn is_checkpointed(&self, page: u32) -> bool {
+        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
         running.is_some_and(|running| running.waiting.contains(&page))
     }
 
@@ -166,15 +173,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.journal_programs += 1;
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        self.ftl.place(lpn, ppn);
-        self.join_stripe(ppn);
-        self.ftl.blocks.completed(ppn);
-        let Some(power) = &mut self.power else { return };
-        power.own.remove(&lpn);
-        if let Some(index) = power.journal.programmed(place) {
-            power.flash.anchor.journal.push((index, ppn));
-        }
+        self.is_placed(lpn, ppn, Because::Journaled(place));
         while let Some(command) = self.power.as_mut().and_then(|power| power.journal.flushed()) {
             self.host.acknowledge_now(&mut self.core, command);
         }
@@ -289,12 +288,10 @@ impl<P: Probe> Device<P> {
         }
         for place in needless {
             let lpn = self.journal_lpn(place);
-            if let Location::Flash(ppn) = self.ftl.locate(lpn) {
-                self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
-                self.mark_stale(ppn);
-                self.core.probe.dropped(self.core.now, lpn);
+            match self.leaves_plane(lpn) {
+                Some(ppn) => self.is_dropped(lpn, ppn),
+                None => self.ftl.trim(lpn),
             }
-            self.ftl.trim(lpn);
         }
         self.map_survives();
     }

@@ -14,6 +14,7 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::{AwaitedId, FetchId, List, OpId};
 use crate::config::Placement;
 use crate::flash::op::{Owner, PageOp};
@@ -306,15 +307,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        if let Location::Flash(old) = self.ftl.locate(lpn) {
-            self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
-            self.mark_stale(old);
-        }
-        self.join_stripe(ppn);
-        self.ftl.place(lpn, ppn);
-        self.ftl.blocks.completed(ppn);
-        if self.map_page_survives(page, lpn, ppn) {
+        self.is_placed(lpn, ppn, Because::Rewritten);
+        if self.is_checkpointed(page) {
             self.core.counters.checkpoint_programs += 1;
         } else {
             self.core.counters.map_programs += 1;
@@ -328,6 +322,13 @@ impl<P: Probe> Device<P> {
         self.map_page_rests(page);
         self.resume_stalled();
         self.rewrite_touched(0);
+    }
+
+    /// A page of the drive's own does not stand any more where it does, if it is on flash: returns where.
+    pub(super) fn leaves_plane(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let Location::Flash(ppn) = self.ftl.locate(lpn) else { return None };
+        self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
+        Some(ppn)
     }
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.

@@ -8,6 +8,7 @@
 //! | `events.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
@@ -31,6 +32,7 @@ mod faults;
 mod health;
 mod journaling;
 mod mapping;
+mod placed;
 mod power;
 mod raid;
 mod read;
@@ -724,7 +726,7 @@ impl<P: Probe> Device<P> {
         match self.ftl.locate(lpn) {
             Location::Unmapped => None,
             Location::Flash(ppn) => Some(ppn),
-            Location::Buffer(slot) => self.newest_flash_copy(slot),
+            Location::Buffer(slot) => self.writes.buffer.newest_flash_copy(slot),
         }
     }
 

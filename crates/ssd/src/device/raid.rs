@@ -6,6 +6,7 @@ use schemes::Class;
 use units::{Id as _, Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::{OpId, RebuildId, StripeId};
 use crate::config::Placement;
 use crate::core::Marks;
@@ -35,20 +36,23 @@ impl<P: Probe> Device<P> {
         (0..layout.dies).filter(|die| works(*die)).count() as u32
     }
 
-    /// A page has been programmed and is valid: it joins a stripe.
-    #[inline]
-    pub(super) fn join_stripe(&mut self, ppn: Ppn) {
-        if self.ftl.stripes.is_some() {
-            let dies = self.working_dies();
-            self.stripes().join(ppn, dies);
+    /// The parity of a stripe has been programmed: whether it is of use.
+    pub(super) fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
+        let of_use = self.stripes().programmed(stripe);
+        if !of_use {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            self.stripes().loses(plane);
+            self.core.probe.dropped(self.core.now, lpn);
         }
+        of_use
     }
 
-    /// The same of a page that was relocated; parity is in no stripe.
+    /// A page has been programmed and is valid: it joins a stripe. Parity is in none.
     #[inline]
-    pub(super) fn join_moved(&mut self, lpn: Lpn, ppn: Ppn) {
+    pub(super) fn join_stripe(&mut self, lpn: Lpn, ppn: Ppn) {
         if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
-            self.join_stripe(ppn);
+            let dies = self.working_dies();
+            self.stripes().join(ppn, dies);
         }
     }
 
@@ -80,9 +84,7 @@ impl<P: Probe> Device<P> {
     fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
         let plane = self.core.plan.layout.plane_of(ppn);
         self.stripes().loses(plane);
-        self.ftl.trim(lpn);
-        self.core.probe.dropped(self.core.now, lpn);
-        self.mark_stale(ppn);
+        self.is_dropped(lpn, ppn);
     }
 
     /// Gives parity that waits in the controller to planes that can take a program of it.
@@ -127,16 +129,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.parity_programs += 1;
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        if self.stripes().programmed(stripe) {
-            self.ftl.place(lpn, ppn);
-        } else {
-            let plane = self.core.plan.layout.plane_of(ppn);
-            self.stripes().loses(plane);
-            self.core.probe.dropped(self.core.now, lpn);
-            self.mark_stale(ppn);
-        }
-        self.ftl.blocks.completed(ppn);
+        self.is_placed(lpn, ppn, Because::Parity(stripe));
     }
 
     /// The parity of a stripe was not programmed on a plane.
@@ -321,11 +314,11 @@ impl<P: Probe> Device<P> {
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if self.valid_page(ppn).is_some() {
+        if let Some(lpn) = self.valid_page(ppn) {
             if data == PageData::Lost {
                 self.stripes().give_up(ppn);
             } else {
-                self.join_stripe(ppn);
+                self.join_stripe(lpn, ppn);
             }
         }
         let relocation = &mut self.ftl.relocator[plane];

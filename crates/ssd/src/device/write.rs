@@ -14,7 +14,7 @@ use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
 use super::Device;
-
+use super::placed::Because;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
@@ -284,7 +284,7 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let (entry, on_flash) = (&self.writes.buffer[slot], self.newest_flash_copy(slot));
+        let (entry, on_flash) = (&self.writes.buffer[slot], self.writes.buffer.newest_flash_copy(slot));
         let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
         let mut op = self.program_op(slot, class);
         op.seq = self.flash.number();
@@ -455,7 +455,6 @@ impl<P: Probe> Device<P> {
     pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        self.core.probe.programmed(self.core.now, lpn, slot, ppn);
         let rescued = self.writes.buffer[slot].rescued;
         self.core.counters.user_pages_programmed += u64::from(!rescued);
         self.core.counters.pages_rescued += u64::from(rescued);
@@ -467,21 +466,7 @@ impl<P: Probe> Device<P> {
             self.core.counters.slc_pages += u64::from(in_slc);
             self.core.counters.native_pages += u64::from(!in_slc);
         }
-        if self.writes.buffer[slot].outdated {
-            self.mark_stale(ppn);
-        } else {
-            self.join_stripe(ppn);
-            self.invalidate_older(slot);
-            if let Some(newer) = self.writes.buffer[slot].next_version {
-                (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
-            } else {
-                debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
-                self.ftl.place(lpn, ppn);
-            }
-            self.map_changed(lpn);
-            self.map_names(lpn, None, ppn);
-        }
-        self.ftl.blocks.completed(ppn);
+        self.is_placed(lpn, ppn, Because::Written(slot));
         self.release_slot(slot);
     }
 
@@ -551,38 +536,5 @@ impl<P: Probe> Device<P> {
         flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
         self.resume_stalled();
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
-    }
-
-    /// A flash page's data is out of date.
-    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stir();
-        self.ftl.blocks.invalidate(ppn);
-        self.leave_stripe(ppn);
-        let plane = self.core.plan.layout.plane_of(ppn);
-        self.page_lost(plane);
-    }
-
-    /// A slot's data is on flash: every older version of the page is stale, on flash and on its way there.
-    pub(super) fn invalidate_older(&mut self, slot: SlotId) {
-        let mut versions = Some(slot);
-        while let Some(version) = versions {
-            if let Some(old) = self.writes.buffer[version].flash_copy.take() {
-                self.mark_stale(old);
-            }
-            self.writes.buffer[version].outdated = version != slot;
-            versions = self.writes.buffer[version].prev_version;
-        }
-    }
-
-    /// The flash page with the newest programmed data of the page that a slot buffers.
-    pub(super) fn newest_flash_copy(&self, slot: SlotId) -> Option<Ppn> {
-        let mut versions = Some(slot);
-        while let Some(version) = versions {
-            if self.writes.buffer[version].flash_copy.is_some() {
-                return self.writes.buffer[version].flash_copy;
-            }
-            versions = self.writes.buffer[version].prev_version;
-        }
-        None
     }
 }
