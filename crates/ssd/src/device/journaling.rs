@@ -88,8 +88,7 @@ impl<P: Probe> Device<P> {
     /// A part of the flash has broken: translation pages that it held are programmed anew, with a checkpoint that begins as soon as it can,
     /// after which no page of the journal matters that it held.
     pub(super) fn map_is_damaged(&mut self) {
-        let first = self.core.plan.logical_pages;
-        let is_broken = |page: &u32| match self.ftl.locate(Lpn(first + u64::from(*page))) {
+        let is_broken = |page: &u32| match self.ftl.locate(self.core.plan.map_page(*page)) {
             Location::Flash(ppn) => self.flash.is_broken(ppn),
             _ => false,
         };
@@ -120,7 +119,7 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let most = self.most_rewrites();
+        let most = self.map.most_for_checkpoint(&self.core.plan);
         let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
         running.is_some_and(|running| running.list.is_none() && all(running))
     }
@@ -128,12 +127,6 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
     pub(super) fn journal_is_awaited(&self) -> bool {
         self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.is_ending())
-    }
-
-    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
-    /// those may have.
-    fn most_rewrites(&self) -> usize {
-        if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes as usize / 2).max(1) } else { usize::MAX }
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -152,12 +145,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn journal_lpn(&self, place: u32) -> Lpn {
-        Lpn(self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) + u64::from(place))
-    }
-
     fn program_journal(&mut self, place: u32, page: JournalPage) {
-        let lpn = self.journal_lpn(place);
+        let lpn = self.core.plan.journal_page(place);
         let Some(power) = &mut self.power else { return };
         let version = power.next_version();
         power.own.insert(lpn, (version, Content::Journal(page)));
@@ -216,7 +205,7 @@ impl<P: Probe> Device<P> {
         if power.checkpoints.is_due(long) {
             power.checkpoints.begin(power.journal.next(), power.horizon());
         }
-        let most = self.most_rewrites();
+        let most = self.map.most_for_checkpoint(&self.core.plan);
         while let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
             && running.waiting.len() < most
             && let Some(page) = running.todo.pop()
@@ -254,7 +243,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn places_of_map_pages(&self) -> Vec<Change> {
-        let pages = (0..u64::from(self.core.plan.space.map_pages)).map(|page| Lpn(self.core.plan.logical_pages + page));
+        let pages = (0..self.core.plan.space.map_pages).map(|page| self.core.plan.map_page(page));
         let place = |lpn: Lpn| {
             let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
             let version = self.power.as_ref()?.flash.page(place)?.version;
@@ -278,7 +267,7 @@ impl<P: Probe> Device<P> {
         power.flash.anchor.first = first;
         power.flash.anchor.journal.retain(|(index, _)| *index >= first);
         let list: Vec<u32> = power.journal.list().collect();
-        let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.journal_lpn(place)) {
+        let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.core.plan.journal_page(place)) {
             Location::Flash(ppn) => Some(Some(ppn)),
             _ => None,
         });
@@ -287,7 +276,7 @@ impl<P: Probe> Device<P> {
             power.flash.anchor.list = places;
         }
         for place in needless {
-            let lpn = self.journal_lpn(place);
+            let lpn = self.core.plan.journal_page(place);
             match self.leaves_plane(lpn) {
                 Some(ppn) => self.is_dropped(lpn, ppn),
                 None => self.ftl.trim(lpn),

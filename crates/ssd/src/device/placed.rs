@@ -63,7 +63,7 @@ impl<P: Probe> Device<P> {
             }
             match because {
                 Because::Written(_) => self.map_changed(lpn),
-                Because::Relocated(_) => self.map_moved(lpn),
+                Because::Relocated(_) => self.map.moved(lpn),
                 Because::Rewritten | Because::Journaled(_) | Because::Parity(_) => {}
             }
             self.map_names(lpn, ppn, because);
@@ -151,14 +151,10 @@ impl<P: Probe> Device<P> {
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.flash.stir();
-        self.ftl.blocks.invalidate(ppn);
+        let looks_again = self.ftl.goes_stale(ppn, &self.core.plan);
         self.leave_stripe(ppn);
-        let plane = self.core.plan.layout.plane_of(ppn);
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.no_background_victim = false;
-        // Collection that found nothing to gain looks again.
-        if std::mem::take(&mut relocation.no_victim) {
-            self.collect(plane);
+        if looks_again {
+            self.collect(self.core.plan.layout.plane_of(ppn));
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
 //! to be erased. See `ftl/stripes.rs`.
 
-use nand::{Address, DieId, PlaneId};
+use nand::{Address, PlaneId};
 use schemes::Class;
-use units::{Id as _, Lpn, Ppn};
+use units::{Lpn, Ppn};
 
 use super::Device;
 use super::placed::Because;
 use crate::arena::{OpId, RebuildId, StripeId};
-use crate::config::Placement;
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
+use crate::ftl::moves::most_on_the_move;
 use crate::ftl::stripes::{Rebuilt, Stripes};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
@@ -20,20 +20,6 @@ use crate::streams::StreamId;
 impl<P: Probe> Device<P> {
     fn stripes(&mut self) -> &mut Stripes {
         self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
-    }
-
-    /// Dies that work.
-    fn working_dies(&self) -> u32 {
-        let layout = &self.core.plan.layout;
-        if self.core.counters.planes_broken == 0 {
-            return layout.dies;
-        }
-        let works = |die: u32| {
-            let mut planes =
-                (0..layout.planes_per_die as u8).map(|place| layout.plane(DieId::new(die as usize), place));
-            planes.any(|plane| !self.ftl.relocator[plane].broken)
-        };
-        (0..layout.dies).filter(|die| works(*die)).count() as u32
     }
 
     /// The parity of a stripe has been programmed: whether it is of use.
@@ -51,7 +37,7 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(super) fn join_stripe(&mut self, lpn: Lpn, ppn: Ppn) {
         if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
-            let dies = self.working_dies();
+            let dies = self.ftl.working_dies(&self.core.plan);
             self.stripes().join(ppn, dies);
         }
     }
@@ -97,17 +83,12 @@ impl<P: Probe> Device<P> {
     /// Programs the parity of so many stripes on the next plane that can take it; whether one can.
     #[cold]
     fn program_parity(&mut self, unit: usize) -> bool {
-        let (layout, dies) = (self.core.plan.layout, self.working_dies());
-        let stream = self.core.plan.streams.opened_by(StreamId::PARITY);
+        let (layout, dies) = (self.core.plan.layout, self.ftl.working_dies(&self.core.plan));
         let last = self.stripes().plane;
-        // With static placement nothing limits what a plane takes from the host: it takes no more than its part of all parity.
-        let is_static = self.core.plan.config.ftl.placement == Placement::Static;
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
             let queue = QueueId::of_programs(StreamId::PARITY, place.into());
-            let takes = !self.flash.waits_in(die, queue)
-                && self.ftl.blocks.room(plane, stream, false)
-                && if is_static { self.stripes().has_room(plane) } else { self.stays_collectable(plane) };
+            let takes = !self.flash.waits_in(die, queue) && self.ftl.takes_parity(plane, &self.core.plan);
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
             self.stripes().plane = plane.0;
             for stripe in taken {
@@ -243,7 +224,7 @@ impl<P: Probe> Device<P> {
     fn rebuild_planes(&mut self) {
         let layout = self.core.plan.layout;
         while self.core.life.read_only.is_none()
-            && self.stripes().rebuilding < self.most_on_the_move()
+            && self.stripes().rebuilding < most_on_the_move(&self.core.plan)
             && let Some(&(plane, block, page)) = self.stripes().broken.front()
         {
             let found = self.next_valid(PlaneId(plane), block, page..layout.pages);
@@ -275,7 +256,7 @@ impl<P: Probe> Device<P> {
         self.ftl.knows_stripes(layout.pack(Address { plane, block, page: 0 }), layout.pages);
         let number = u64::from(self.core.plan.layout.block(plane, block).0);
         loop {
-            while self.ftl.relocator[plane].reading < self.most_on_the_move()
+            while self.ftl.relocator[plane].reading < most_on_the_move(&self.core.plan)
                 && let Some(ppn) = self.ftl.relocator[plane].orphans.pop_front()
             {
                 self.read_orphan(plane, ppn);

@@ -2,7 +2,7 @@
 //!
 //! A file of `mapping/` each: `page.rs` maps page by page. Another one (a mapping by zones, or one that maps blocks and a log of pages) is a second file
 //! with its own state and its own `impl Mapping`; what an FTL is built with is the one name [`Chosen`], so that calls are direct. Whether the
-//! entries of a mapping are all in memory, or most of them on flash behind a cache, is not its concern (`cmt.rs`).
+//! entries of a mapping are all in memory, or most of them on flash behind a cache, is not its concern (`translation.rs`).
 //!
 //! A mapping knows logical pages, pages of the flash and which of these its blocks were opened for in the run ([`Blocks`]). Of the time, of dies, of
 //! queues and of programs under way it is told nothing: it starts nothing, and answers the same whenever it is asked. What follows from a page that

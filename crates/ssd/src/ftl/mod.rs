@@ -11,17 +11,19 @@ pub(crate) mod ageing;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
-pub(crate) mod cmt;
 mod copies;
 mod damage;
 mod disturb;
-mod group_table;
+pub(crate) mod failures;
 pub(crate) mod mapping;
+pub(crate) mod moves;
 mod placement;
 mod profile;
 pub(crate) mod relocator;
 mod restore;
+mod room;
 mod rows;
+pub(crate) mod seen;
 pub(crate) mod slc;
 pub(crate) mod stationary;
 pub(crate) mod stripes;
@@ -38,23 +40,23 @@ use schemes::Candidates as _;
 use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
+use crate::buffer::Buffer;
 use crate::config::Plan;
 use crate::persist::state;
 use crate::streams::StreamId;
 use aged::Aged;
 use blocks::Blocks;
-use cmt::CachedMap;
 use copies::Copies;
 use damage::Damage;
 use disturb::Disturb;
 pub(crate) use mapping::Location;
 use mapping::{Chosen, Mapping as _};
-use relocator::Relocator;
+use relocator::{Relocator, Visits};
 use stripes::Stripes;
 use suspended::Suspended;
 use wear::WearTable;
 
-/// The FTL's state: map, its cache, initial state, blocks.
+/// The FTL's state: the mapping, blocks, and what is kept of their data.
 pub(crate) struct Ftl {
     mapping: Chosen,
     pub blocks: Blocks,
@@ -70,9 +72,9 @@ pub(crate) struct Ftl {
     pub damage: Option<Damage>,
     /// Stripes of parity, where there are any.
     pub stripes: Option<Stripes>,
-    /// The cached mapping table, where the map is on flash.
-    pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
+    /// Visits for refresh.
+    pub visits: Visits,
     draws: Stream,
     drawn: u64,
 }
@@ -90,9 +92,9 @@ impl Ftl {
             copies: Copies::new(plan),
             damage: Damage::new(plan),
             stripes: Stripes::new(plan, &aged),
-            cmt: CachedMap::new(plan),
             mapping: Chosen::new(all_pages(plan), aged),
             relocator: Relocator::new(plan),
+            visits: Visits::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
         };
@@ -104,6 +106,22 @@ impl Ftl {
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
         self.mapping.locate(lpn, &self.blocks)
+    }
+
+    /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
+    #[inline]
+    pub fn flash_version(&self, lpn: Lpn, buffer: &Buffer) -> Option<Ppn> {
+        match self.locate(lpn) {
+            Location::Unmapped => None,
+            Location::Flash(ppn) => Some(ppn),
+            Location::Buffer(slot) => buffer.newest_flash_copy(slot),
+        }
+    }
+
+    /// Whether a plane has broken: nothing is written to it or relocated in it any more.
+    #[inline]
+    pub fn is_broken(&self, plane: PlaneId) -> bool {
+        self.relocator[plane].broken
     }
 
     /// Pages of the map that each plane holds.
@@ -121,18 +139,12 @@ impl Ftl {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         self.mapping.prefetch(lpn);
-        if let Some(cache) = &self.cmt {
-            cache.prefetch(lpn);
-        }
     }
 
     /// The same for what the fetched parts lead to, when they have come: some requests later.
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
         self.mapping.prefetch_further(lpn);
-        if let Some(cache) = &self.cmt {
-            cache.prefetch_further(lpn);
-        }
     }
 
     /// The same of the page that a page of the flash may hold, in two steps.
@@ -193,7 +205,7 @@ impl Ftl {
     }
 
     /// What relocated data is written as: the data of that page, which is `converted` into the SLC cache or not.
-    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
+    fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
         let again = || self.stream_of(source).is_some_and(|stream| !stream.is_of_host());
         if converted {
             StreamId::CONVERTED
@@ -248,7 +260,7 @@ impl Ftl {
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
     /// In the background a block that gains nothing is left alone, whatever the policy says.
-    pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
+    fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
         let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
         let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = |block| candidates.contains(block);
@@ -268,7 +280,7 @@ impl Ftl {
     }
 
     /// A block has been erased; returns its P/E cycles in the run.
-    pub fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
+    fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
         if self.disturb.is_some() || self.suspended.is_some() {
             for plane in plan.layout.flash_planes_of(plane) {
                 let block = plan.layout.flash_block_index(plane, block);
@@ -303,7 +315,7 @@ impl Ftl {
     }
 
     /// A full block of which a part has moved is a candidate again.
-    pub fn stays_full(&mut self, plane: PlaneId, block: u32) {
+    fn stays_full(&mut self, plane: PlaneId, block: u32) {
         let valid = self.valid(plane, block);
         self.blocks.candidates(plane, self.mapping.start()).insert(block, valid);
     }
@@ -324,7 +336,7 @@ impl Ftl {
     }
 
     /// The full block of a plane with the fewest erases, and that number.
-    pub fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
+    fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
         self.blocks.least_worn(plane, self.mapping.start())
     }
 
@@ -357,51 +369,6 @@ impl Ftl {
             from = page + 1;
         }
         None
-    }
-
-    /// Checks that logical and physical pages agree in both directions: `flash_version` names the flash page
-    /// of every logical page, buffered or not. Visits every page: for tests, at any moment between events.
-    pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
-        let layout = plan.layout;
-        let mut mapped = 0u64;
-        let mut of_blocks = vec![0; layout.planes as usize * layout.blocks as usize];
-        for lpn in (0..all_pages(plan)).map(Lpn) {
-            let Some(ppn) = flash_version(lpn) else { continue };
-            mapped += 1;
-            let address = layout.unpack(ppn);
-            of_blocks[layout.block_index(address.plane, address.block)] += 1;
-            if !self.holds(ppn, lpn, plan) {
-                let Address { plane, block, page } = address;
-                let place = format!("page {page} of block {block}, plane {}", plane.0);
-                return Err(format!("page {} is mapped to {place}, which holds another page or none", lpn.0));
-            }
-        }
-        let mut live = 0u64;
-        for plane in (0..layout.planes).map(PlaneId) {
-            let mut here = 0;
-            for block in 0..layout.blocks {
-                let (valid, mapped) = (self.valid(plane, block), of_blocks[layout.block_index(plane, block)]);
-                let pending = self.blocks.counts(plane, block).map_or(0, |(_, pending, _)| pending);
-                if valid != mapped + pending {
-                    let block = format!("block {block}, plane {}", plane.0);
-                    return Err(format!(
-                        "{block} counts {valid} valid pages, {mapped} are mapped to it and {pending} under way"
-                    ));
-                }
-                here += valid;
-            }
-            if here != self.blocks.live(plane) {
-                let counted = self.blocks.live(plane);
-                return Err(format!("plane {} counts {counted} valid pages, its blocks {here}", plane.0));
-            }
-            live += u64::from(here);
-        }
-        let pending = self.blocks.pending();
-        if live == mapped + pending {
-            Ok(())
-        } else {
-            Err(format!("{mapped} pages are mapped and {pending} under way, {live} physical pages are live"))
-        }
     }
 }
 
@@ -443,5 +410,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, cmt, relocator } rebuilt { draws } }
+    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
 }

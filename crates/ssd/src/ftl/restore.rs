@@ -5,10 +5,8 @@ use units::{Lpn, Ppn};
 
 use super::Ftl;
 use super::blocks::FoundBlocks;
-use super::cmt::CachedMap;
 use super::mapping::Mapping as _;
 use super::relocator::Relocation;
-use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 
 impl Ftl {
@@ -34,10 +32,8 @@ impl Ftl {
         places: impl Iterator<Item = (Lpn, Option<Ppn>)>,
         found: &FoundBlocks,
         at_start: impl Fn(Ppn) -> bool,
-        plan: &Plan,
     ) {
         self.mapping.forget();
-        self.cmt = CachedMap::new(plan);
         self.blocks.restore(found, self.mapping.start());
         for (lpn, place) in places {
             let initial = self.mapping.initially(lpn);

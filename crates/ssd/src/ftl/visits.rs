@@ -18,16 +18,10 @@ pub(crate) struct Overdue {
 }
 
 impl Ftl {
-    /// When the next block is visited: never where nothing is refreshed.
-    #[inline]
-    pub fn next_visit(&self) -> Time {
-        self.relocator.patrol
-    }
-
     /// Visits the next block; returns it if its data is too old. The one after it is visited a step later.
     pub fn visit(&mut self, now: Time, clock: AgeClock, plan: &Plan) -> Option<Overdue> {
         let period = plan.config.refresh.period?;
-        self.relocator.patrol = now + step(period, plan);
+        self.visits.next = now + step(period, plan);
         let (plane, block) = self.next_visited(plan);
         self.is_older(plane, block, period, Span::ZERO, clock, plan).then_some(Overdue {
             plane,
@@ -48,25 +42,25 @@ impl Ftl {
     ) -> Option<Overdue> {
         let period = plan.config.refresh.period?;
         let step = step(period, plan);
-        let mut at = self.relocator.patrol.0.saturating_sub(now.0);
+        let mut at = self.visits.next.0.saturating_sub(now.0);
         while at <= span.0 {
             let (plane, block) = self.next_visited(plan);
             let older = Span((at as f64 * faster) as u64);
             if self.is_older(plane, block, period, older, clock, plan) {
-                self.relocator.patrol = now + step;
+                self.visits.next = now + step;
                 return Some(Overdue { plane, block, after: Span(at) });
             }
             at += step.0.max(1);
         }
-        self.relocator.patrol = now + Span(at - span.0);
+        self.visits.next = now + Span(at - span.0);
         None
     }
 
     /// The block that is visited now.
     fn next_visited(&mut self, plan: &Plan) -> (PlaneId, u32) {
         let (planes, blocks) = (u64::from(plan.layout.planes), u64::from(plan.layout.blocks));
-        let visit = self.relocator.visited % (planes * blocks);
-        self.relocator.visited += 1;
+        let visit = self.visits.done % (planes * blocks);
+        self.visits.done += 1;
         (PlaneId((visit % planes) as u32), (visit / planes) as u32)
     }
 
@@ -105,13 +99,13 @@ mod tests {
         for (days, too_old) in [(29, false), (31, true)] {
             let (mut ftl, plan) = aged(days);
             let planes = u64::from(plan.layout.planes);
-            let mut now = ftl.next_visit();
+            let mut now = ftl.visits.next;
             for visit in 0..planes * u64::from(plan.layout.blocks) {
                 let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
                 let found = ftl.visit(now, CLOCK(), &plan);
                 let wanted = Some(Overdue { plane, block, after: Span::ZERO });
                 assert_eq!(found, wanted.filter(|_| too_old && ftl.blocks.is_full(plane, block)));
-                now = ftl.next_visit();
+                now = ftl.visits.next;
             }
             assert!((29 * DAY..=30 * DAY).contains(&now.0), "{now:?}");
         }
@@ -128,6 +122,6 @@ mod tests {
         let (mut ftl, plan) = aged(29);
         let warm = ftl.overdue_within(Span(2 * DAY), 2.0, Time::ZERO, CLOCK(), &plan).unwrap();
         assert!(warm.after.0 < found.after.0 * 51 / 100 + DAY / 100, "{warm:?}");
-        assert_eq!(ftl.next_visit(), Time::ZERO + step(Span(30 * DAY), &plan));
+        assert_eq!(ftl.visits.next, Time::ZERO + step(Span(30 * DAY), &plan));
     }
 }

@@ -65,7 +65,7 @@ fn found(mut drive: Drive, plant: impl FnOnce(&mut Drive)) -> Invariant {
 
 /// Pages that were written and are on flash, and where.
 fn all_on_flash(drive: &Drive) -> impl Iterator<Item = (Lpn, Ppn)> {
-    drive.ftl.changed().filter_map(|lpn| match drive.ftl.locate(lpn) {
+    drive.seen().changed().filter_map(|lpn| match drive.ftl.locate(lpn) {
         Location::Flash(ppn) if lpn.0 < PAGES => Some((lpn, ppn)),
         _ => None,
     })
