@@ -155,6 +155,48 @@ impl Buffer {
         self.slots[frozen].next_version = Some(newer);
     }
 
+    /// The flash page with the newest programmed data of the page that a slot buffers.
+    pub fn newest_flash_copy(&self, slot: SlotId) -> Option<Ppn> {
+        self.versions(slot).find_map(|version| self.slots[version].flash_copy)
+    }
+
+    /// A slot and those with older data of its page that are still on their way to flash, the newest first.
+    fn versions(&self, slot: SlotId) -> impl Iterator<Item = SlotId> {
+        std::iter::successors(Some(slot), |version| self.slots[*version].prev_version)
+    }
+
+    /// A slot's data is on flash, or is not wanted any more: older data of its page is out of date, on its way to flash, and on a page of the
+    /// flash, which is returned.
+    pub fn overtake(&mut self, slot: SlotId) -> Option<Ppn> {
+        let (mut stale, mut versions) = (None, Some(slot));
+        while let Some(version) = versions {
+            let entry = &mut self.slots[version];
+            debug_assert!(
+                stale.is_none() || entry.flash_copy.is_none(),
+                "Invariant: one page of the flash has newest data"
+            );
+            stale = stale.or(entry.flash_copy.take());
+            entry.outdated = version != slot;
+            versions = entry.prev_version;
+        }
+        stale
+    }
+
+    /// A slot's data is on a page of the flash: whether a slot with newer data of its page knows it now.
+    pub fn is_under(&mut self, slot: SlotId, ppn: Ppn) -> bool {
+        let Some(newer) = self.slots[slot].next_version else { return false };
+        let entry = &mut self.slots[newer];
+        (entry.flash_copy, entry.prev_version) = (Some(ppn), None);
+        true
+    }
+
+    /// The newest data on flash of a page that a slot buffers has moved.
+    pub fn moves_under(&mut self, slot: SlotId, from: Ppn, to: Ppn) {
+        let under = self.versions(slot).find(|version| self.slots[*version].flash_copy == Some(from));
+        let under = under.expect("Invariant: a version of the page has it under itself");
+        self.slots[under].flash_copy = Some(to);
+    }
+
     /// Merges further sectors into a slot that is not frozen, and makes it the newest.
     pub fn merge(&mut self, id: SlotId, sectors: u64) {
         let slot = &mut self.slots[id];

@@ -1,14 +1,26 @@
-//! The map's pages on flash: lines on their way into the cached table, pages on their way to flash, and what waits for them.
+//! The map's pages on flash, and the cached table of their entries: groups on their way into it, translation pages on their way to flash, and what
+//! waits for them.
+
+mod cmt;
+mod group_table;
 
 use std::collections::VecDeque;
 
 use units::Lpn;
 
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
+use crate::config::Plan;
+use crate::core::Core;
+use crate::observe::probe::Probe;
 use crate::persist::{state, stored, stored_enum};
+pub(crate) use cmt::{CachedMap, GroupState};
 
-/// What the device keeps beside the cache.
+/// What of the map is on flash, in memory and between them.
 pub(crate) struct TranslationPages {
+    /// The cached table, where not all of the map is in memory.
+    pub cache: Option<CachedMap>,
+    /// Pages from here on are the drive's own: nothing caches their entries.
+    logical_pages: u64,
     /// Groups being read, with what waits for them.
     pub fetches: Arena<FetchId, Fetch>,
     /// For each translation page the group that a read of it was begun for: further groups of it come with that read.
@@ -48,6 +60,17 @@ pub(crate) struct Fetch {
     pub last: Option<FetchId>,
 }
 
+/// What becomes of something that waits for a map entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The entry is at hand.
+    Over,
+    /// It comes with a read that is under way.
+    Joins,
+    /// Its group is to be read, by this fetch.
+    Reads(FetchId),
+}
+
 /// What goes on when a map entry is at hand.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting {
@@ -70,16 +93,19 @@ impl Linked<AwaitedId> for Awaited {
 
 impl TranslationPages {
     /// `held`: the translation pages that each plane holds.
-    pub fn new(map_pages: u32, held: Vec<u32>) -> TranslationPages {
+    pub fn new(plan: &Plan, held: Vec<u32>) -> TranslationPages {
+        let pages = plan.space.map_pages as usize;
         TranslationPages {
+            cache: CachedMap::new(plan),
+            logical_pages: plan.logical_pages,
             fetches: Arena::new(),
-            reading: vec![None; map_pages as usize],
+            reading: vec![None; pages],
             waiting: Arena::new(),
             stalled: List::EMPTY,
-            rewriting: vec![0; map_pages as usize],
+            rewriting: vec![0; pages],
             rewrites: 0,
             dirty: VecDeque::new(),
-            is_touched: vec![false; map_pages as usize],
+            is_touched: vec![false; pages],
             earned: 0,
             spent: 0,
             unawaited: 0,
@@ -87,6 +113,137 @@ impl TranslationPages {
             filled: 0,
             held,
         }
+    }
+
+    /// The cache. Invariant: there is one, where entries are waited for.
+    fn cached(&mut self) -> &mut CachedMap {
+        self.cache.as_mut().expect("Invariant: only a cached map is waited for")
+    }
+
+    /// Whether a page's map entry is at hand; counts the lookup.
+    #[inline]
+    pub fn looks_up<P: Probe>(&mut self, lpn: Lpn, core: &mut Core<P>) -> bool {
+        let Some(cache) = &mut self.cache else { return true };
+        core.counters.map_lookups += 1;
+        let group = cache.group_of(lpn);
+        let hit = cache.look_up(group, false);
+        core.counters.map_hits += u64::from(hit);
+        hit
+    }
+
+    /// The translation page that holds a group.
+    pub fn page_of(&mut self, group: u32) -> u32 {
+        self.cached().page_of(group)
+    }
+
+    /// Something waits for the entry of a page, brought in for `owner`, a submission queue, if it has to be.
+    pub fn wait(&mut self, id: AwaitedId, lpn: Lpn, owner: Option<u16>) -> Wait {
+        let group = self.cached().group_of(lpn);
+        match self.cached().state(group) {
+            GroupState::Here => return Wait::Over,
+            GroupState::Fetching(fetch) => self.fetches[fetch].waiting.push(&mut self.waiting, id),
+            GroupState::Absent => {
+                let mut waiting = List::EMPTY;
+                waiting.push(&mut self.waiting, id);
+                let fetch = self.fetches.insert(Fetch { group, dirty: false, owner, waiting, next: None, last: None });
+                self.cached().set_fetching(group, fetch);
+                let page = self.page_of(group) as usize;
+                let Some(first) = self.reading[page] else { return Wait::Reads(fetch) };
+                let before = self.fetches[first].last.replace(fetch);
+                self.fetches[before.unwrap_or(first)].next = Some(fetch);
+            }
+        }
+        Wait::Joins
+    }
+
+    /// Whether a page's entry is one that is cached or not.
+    #[inline]
+    fn caches(&self, lpn: Lpn) -> bool {
+        self.cache.is_some() && lpn.0 < self.logical_pages
+    }
+
+    /// The drive has changed a page's entry. Returns its group where that is neither in the cache nor on its way: it is to be entered.
+    #[inline]
+    pub fn changed(&mut self, lpn: Lpn) -> Option<u32> {
+        if self.caches(lpn) { self.change(lpn) } else { None }
+    }
+
+    fn change(&mut self, lpn: Lpn) -> Option<u32> {
+        let group = self.cached().group_of(lpn);
+        match self.cached().state(group) {
+            GroupState::Here => {
+                self.cached().look_up(group, true);
+            }
+            GroupState::Fetching(fetch) => self.fetches[fetch].dirty = true,
+            GroupState::Absent => return Some(group),
+        }
+        None
+    }
+
+    /// A page has moved: where its group is neither in the cache nor on its way, its translation page is behind until it is rewritten.
+    #[inline]
+    pub fn moved(&mut self, lpn: Lpn) {
+        if self.caches(lpn)
+            && let Some(group) = self.change(lpn)
+        {
+            let page = self.page_of(group);
+            if !std::mem::replace(&mut self.is_touched[page as usize], true) {
+                self.dirty.push_back(page);
+            }
+        }
+    }
+
+    /// A collection has gained so many pages, of which the map may have half: what it may spend.
+    pub fn earn(&mut self, gained: u32) {
+        self.earned += gained / 2;
+    }
+
+    /// The next translation page that is behind and may be rewritten now: what host requests wait for goes first, to which these leave the last
+    /// of the translation pages that may be on their way to flash. They spend no more pages than the host has written, `written`: they
+    /// would else make the next collection necessary, which would move the next pages, without end.
+    pub fn next_behind(&mut self, written: u64, plan: &Plan) -> Option<u32> {
+        // The fewer translation pages go to flash at once, the more of each program is padding.
+        let (unit, most) = (plan.unit_pages, plan.config.mapping.writes);
+        let cost = unit.div_ceil(unit.min(most));
+        let limit = written + u64::from(plan.layout.pages);
+        while self.earned >= cost && self.rewrites + 1 < most.max(2) && self.spent < limit {
+            let Some(page) = self.dirty.pop_front() else {
+                self.earned = 0;
+                return None;
+            };
+            // It may have been rewritten for another reason since.
+            if self.is_touched[page as usize] {
+                self.earned -= cost;
+                self.spent += u64::from(cost);
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// A translation page with changed entries is to go to flash: whether its rewrite begins. Where one is under way, another follows.
+    pub fn rewrite(&mut self, page: u32) -> bool {
+        self.is_touched[page as usize] = false;
+        let state = &mut self.rewriting[page as usize];
+        *state = (*state + 1).min(2);
+        let begins = *state == 1;
+        self.rewrites += u32::from(begins);
+        begins
+    }
+
+    /// A rewrite of a translation page has ended: whether the next one begins.
+    pub fn rewritten(&mut self, page: u32) -> bool {
+        let state = &mut self.rewriting[page as usize];
+        *state -= 1;
+        let again = *state > 0;
+        self.rewrites -= u32::from(!again);
+        again
+    }
+
+    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
+    /// those may have.
+    pub fn most_for_checkpoint(&self, plan: &Plan) -> usize {
+        if self.cache.is_some() { (plan.config.mapping.writes as usize / 2).max(1) } else { usize::MAX }
     }
 
     /// Whether nothing is under way.
@@ -101,6 +258,8 @@ state! {
             fetches, reading, waiting, stalled, rewriting, rewrites, dirty, is_touched, earned, spent, unawaited, plane, filled,
             held,
         }
+        parts { cache }
+        rebuilt { logical_pages }
     }
 }
 

@@ -157,6 +157,7 @@ const CIRCLES: [(&str, &[&str], &[&str]); 1] = [(
         "faults",
         "journaling",
         "mapping",
+        "placed",
         "power",
         "raid",
         "read",
@@ -211,8 +212,8 @@ fn no_further_file_joins_the_circles_by_calls() {
 }
 
 /// What is to become small: today's number, which may only fall, and the aim.
-const DEVICE_METHODS: (usize, usize) = (310, 40);
-const FTL_PATHS: (usize, usize) = (98, 25);
+const DEVICE_METHODS: (usize, usize) = (285, 40);
+const FTL_PATHS: (usize, usize) = (86, 25);
 
 fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
     assert!(now <= kept, "{what}: {now}, and there were {kept}; the aim is {aim}");
@@ -230,7 +231,9 @@ fn the_device_has_no_further_method() {
 
 #[test]
 fn no_further_part_of_the_ftl_is_reached_from_outside() {
-    let outside = drive().into_iter().filter(|(path, _)| path.split("::").next() != Some("ftl"));
+    // In `config/` it is the section of that name.
+    let is_outside = |path: &str| !["ftl", "config"].contains(&path.split("::").next().unwrap());
+    let outside = drive().into_iter().filter(|(path, _)| is_outside(path));
     let paths: BTreeSet<String> = outside.flat_map(|(_, text)| tidy::members_of(&text, "ftl")).collect();
     only_falls("paths `ftl.…` outside ftl/", paths.len(), FTL_PATHS);
 }
@@ -309,19 +312,18 @@ fn ids_are_types() {
 
 /// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is none: what
 /// becomes a struct leaves this list, and nothing joins.
-const TUPLES: [(&str, &[&str]); 14] = [
+const TUPLES: [(&str, &[&str]); 13] = [
     ("ssd::host", &["part"]),
     ("ssd::phases", &["phase"]),
     ("ssd::ftl", &["next_valid"]),
     ("ssd::ftl::blocks::check", &["Found", "counts"]),
-    ("ssd::ftl::map", &["places"]),
+    ("ssd::ftl::mapping::table", &["places"]),
     ("ssd::ftl::slc", &["Free"]),
     ("ssd::ftl::stationary", &["Plane"]),
     ("ssd::ftl::stripes", &["Stripes"]),
     ("ssd::device::check", &["versions"]),
     ("ssd::device::collect", &["next_valid"]),
     ("ssd::device::read", &["keep_part", "read_part"]),
-    ("ssd::device::rest", &["refreshed_within"]),
     ("ssd::flash::program", &["gather"]),
     ("ssd::flash::retry", &["decoding_of"]),
 ];

@@ -7,7 +7,7 @@ use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
-use units::{Bytes, ConfigError, Fraction, Ppn, Rate, Retention, Span, Temperature};
+use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
 use super::Config;
 use super::bus::PageTime;
@@ -159,6 +159,16 @@ impl Plan {
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
     pub fn needed_blocks(&self) -> u32 {
         self.space.needed
+    }
+
+    /// The page that stands for a translation page.
+    pub(crate) fn map_page(&self, page: u32) -> Lpn {
+        Lpn(self.logical_pages + u64::from(page))
+    }
+
+    /// The page that stands for a place of the journal.
+    pub(crate) fn journal_page(&self, place: u32) -> Lpn {
+        Lpn(self.logical_pages + u64::from(self.space.map_pages) + u64::from(place))
     }
 
     /// The number of the first page of the map that stands for parity.

@@ -83,7 +83,7 @@ impl<P: Probe> Device<P> {
         }
         for ppn in places {
             let expected = self.core.probe.ledger().map_or(0, |ledger| ledger.valid_in(*ppn));
-            self.ftl.check_valid(*ppn, expected, &self.core.plan)?;
+            self.seen().check_valid(*ppn, expected)?;
         }
         for die in dies {
             self.view().check_die(*die, self.core.now)?;
@@ -97,7 +97,7 @@ impl<P: Probe> Device<P> {
         let known = self.core.probe.ledger().and_then(|ledger| ledger.page(lpn).copied());
         let mut page = known.unwrap_or(Page::OLD);
         if !page.known {
-            page.on_flash = self.ftl.initially(lpn);
+            page.on_flash = self.ftl.initial_place(lpn);
             if page.newest == Newest::Flash && page.on_flash.is_none() {
                 page.newest = Newest::Nowhere;
             }
@@ -114,7 +114,7 @@ impl<P: Probe> Device<P> {
             return Err(Violation::new(Invariant::Mapping, place(), format!("mapped to {found}"), expected));
         }
         if let Some(ppn) = on_flash
-            && !self.ftl.holds(ppn, lpn, &self.core.plan)
+            && !self.seen().holds(ppn, lpn)
         {
             let place = self.core.probe.ledger().map_or_else(String::new, |ledger| ledger.place(ppn));
             let expected = format!("page {}, which is mapped there", lpn.0);
@@ -165,8 +165,8 @@ impl<P: Probe> Device<P> {
 
     /// Checks every page of the map that was changed, and every block; returns how many things were looked at.
     fn check_tables(&self) -> Result<u64, Violation> {
-        self.ftl.check_blocks(&self.core.plan)?;
-        self.ftl.check_changed(&self.core.plan, |lpn| self.flash_version(lpn))
+        self.seen().check_blocks()?;
+        self.seen().check_changed()
     }
 
     /// Begins the ledger of a probe that keeps one with the state as it is.
@@ -176,7 +176,7 @@ impl<P: Probe> Device<P> {
         }
         self.flash.tell_arrays(self.core.now, &mut self.core.probe);
         let pages: Vec<_> =
-            self.ftl.changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
+            self.seen().changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
         let slots = self.versions();
         let of_host = |op| match self.flash.ops[op].owner {
             Owner::Host(command) => Some((self.flash.ops[op].seq, self.host.commands[command].id)),

@@ -12,12 +12,15 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::OpId;
-use crate::config::{EraseWhen, Reclaim};
+use crate::config::Reclaim;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
-use crate::ftl::Location;
+use crate::ftl::failures::Erased;
+use crate::ftl::moves::{Emptied, Next, Resumes};
 use crate::ftl::relocator::Relocation;
+use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
@@ -26,12 +29,12 @@ impl<P: Probe> Device<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
-        let paced = self.ftl.relocator[plane].paced;
+        let paced = self.ftl.is_paced(plane);
         let mut price_changed = false;
         if self.ftl.may_relocate(plane, &self.core.plan) {
             price_changed = self.collect_next(plane, paced);
         }
-        if price_changed || self.ftl.relocator[plane].paced != paced {
+        if price_changed || self.ftl.is_paced(plane) != paced {
             self.host_pays(plane);
         }
     }
@@ -47,16 +50,17 @@ impl<P: Probe> Device<P> {
     #[cold]
     fn resume_collection(&mut self) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
-            if self.ftl.relocator[plane].victim.is_some() {
-                self.ftl.relocator[plane].from_start = true;
-                let die = self.core.plan.layout.die_of(plane).0;
-                if !self.core.plan.config.gc.preemptible {
-                    self.flash.begin_exclusive(die);
+            match self.ftl.resumes(plane) {
+                Resumes::Move => {
+                    let die = self.core.plan.layout.die_of(plane).0;
+                    if !self.core.plan.config.gc.preemptible {
+                        self.flash.begin_exclusive(die);
+                    }
+                    self.continue_relocation(plane);
+                    self.flash().mark_dirty(die);
                 }
-                self.continue_relocation(plane);
-                self.flash().mark_dirty(die);
-            } else if self.ftl.relocator[plane].running {
-                self.collect(plane);
+                Resumes::Collection => self.collect(plane),
+                Resumes::Nothing => {}
             }
         }
         self.settle();
@@ -74,7 +78,7 @@ impl<P: Probe> Device<P> {
                 requested = Some(next.cause);
             }
             let ends = self.begin(plane, next);
-            let before = std::mem::replace(&mut paced, self.ftl.relocator[plane].paced);
+            let before = std::mem::replace(&mut paced, self.ftl.is_paced(plane));
             price_changed |= paced != before;
             if !ends {
                 break;
@@ -86,7 +90,7 @@ impl<P: Probe> Device<P> {
         }
         // Empty blocks take no turn: collection's is next once a block has begun that is not.
         if let Some(cause) = requested {
-            self.ftl.relocator.has_begun(plane, cause);
+            self.ftl.has_begun(plane, cause);
         }
         price_changed
     }
@@ -107,7 +111,7 @@ impl<P: Probe> Device<P> {
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: DieId) {
-        if std::mem::take(&mut self.ftl.relocator.host_is_next[die]) {
+        if self.ftl.host_was_next(die) {
             for place in 0..self.core.plan.layout.planes_per_die as u8 {
                 self.collect(self.core.plan.layout.plane(die, place));
             }
@@ -137,56 +141,31 @@ impl<P: Probe> Device<P> {
 
     /// Starts to move as many pages as may be on the move; ends the move of a block that is empty. Whether it has ended.
     fn move_pages(&mut self, plane: PlaneId) -> bool {
-        let Some(moving) = self.ftl.relocator[plane].victim else { return false };
-        if self.ftl.relocator[plane].broken {
-            self.give_up_relocation(plane);
-            return false;
-        }
+        let (die, place) = self.core.plan.layout.die_of(plane);
         loop {
-            let relocation = &self.ftl.relocator[plane];
-            if relocation.scanned || relocation.reading + relocation.writing >= self.most_on_the_move() {
-                break;
-            }
-            match self.next_valid(plane, moving.block, relocation.pages.clone()) {
-                Some((page, lpn, ppn)) => {
-                    self.ftl.relocator[plane].pages.start = self.core.plan.layout.after_flash_page(page);
-                    self.relocate_page(plane, lpn, ppn);
+            match self.ftl.next_of_move(plane, &self.writes.buffer, &self.core.plan) {
+                Next::Copies { lpn, source } => self.program_moved(lpn, source),
+                Next::Reads { lpn, source, pages } => {
+                    let page_size = self.core.plan.layout.page_size.0 as u32;
+                    let bytes = self.read_transfer(pages.start * page_size, pages.end * page_size);
+                    let owner = Owner::Relocation(source.into());
+                    self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
                 }
-                None => self.ftl.relocator[plane].scanned = true,
+                Next::Programs => {
+                    self.flash().force_plane(die, place, QueueSet::RELOCATED);
+                    return false;
+                }
+                Next::Ends(moving) => return self.emptied(plane, moving),
+                Next::GivesUp => {
+                    if !self.core.plan.config.gc.preemptible {
+                        self.flash.end_exclusive(die);
+                        self.flash().mark_dirty(die);
+                    }
+                    return false;
+                }
+                Next::Waits => return false,
             }
         }
-        let relocation = &self.ftl.relocator[plane];
-        if relocation.scanned && relocation.reading == 0 {
-            if relocation.writing == 0 {
-                return self.emptied(plane, moving);
-            }
-            // No further page comes that could fill the last unit.
-            let (die, place) = self.core.plan.layout.die_of(plane);
-            self.flash().force_plane(die, place, QueueSet::RELOCATED);
-        }
-        false
-    }
-
-    /// The relocation of a block whose plane has broken ends when nothing of it is under way any more.
-    #[cold]
-    fn give_up_relocation(&mut self, plane: PlaneId) {
-        let relocation = &mut self.ftl.relocator[plane];
-        if relocation.reading + relocation.writing == 0 {
-            relocation.orphans.clear();
-            relocation.victim = None;
-            relocation.from_start = false;
-            if !self.core.plan.config.gc.preemptible {
-                let die = self.core.plan.layout.die_of(plane).0;
-                self.flash.end_exclusive(die);
-                self.flash().mark_dirty(die);
-            }
-        }
-    }
-
-    /// Logical pages of a plane that may be on the move; one flash page more may have begun.
-    pub(super) fn most_on_the_move(&self) -> u32 {
-        let layout = &self.core.plan.layout;
-        self.core.plan.config.gc.relocations.saturating_mul(layout.stripe * layout.shared())
     }
 
     /// The first valid page of a full block in a range of its pages.
@@ -194,51 +173,27 @@ impl<P: Probe> Device<P> {
         self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
     }
 
-    /// Starts to move the data of a flash page, of which `ppn` is the first valid page.
-    fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
-        if self.ftl.copies_back(ppn, &self.core.plan) {
-            let op = self.relocation_op(plane, lpn, ppn);
-            self.ftl.relocator[plane].writing += 1;
-            let op = self.flash.ops.insert(op);
-            self.flash().queue_program(op);
-        } else {
-            self.ftl.relocator[plane].reading += self.core.plan.layout.shared();
-            let bytes = self.bytes_that_move(ppn);
-            self.queue_read(Class::InternalRead, Owner::Relocation(ppn.into()), lpn, ppn, (bytes, 0));
-        }
-    }
-
-    /// Bytes that cross the bus where a flash page moves: from its first valid page, which is given, to its last.
-    fn bytes_that_move(&self, first: Ppn) -> u32 {
-        let layout = self.core.plan.layout;
-        let Address { plane, block, page } = layout.unpack(first);
-        let (mut end, after) = (page + 1, layout.after_flash_page(page));
-        while let Some((page, ..)) = self.next_valid(plane, block, end..after) {
-            end = page + 1;
-        }
-        let (page_size, start) = (layout.page_size.0 as u32, after - layout.shared());
-        self.read_transfer((page - start) * page_size, (end - start) * page_size)
-    }
-
-    /// The program of a page that moves.
-    fn relocation_op(&mut self, plane: PlaneId, lpn: Lpn, source: Ppn) -> PageOp {
-        let (die, place) = self.core.plan.layout.die_of(plane);
-        let writes = self.ftl.relocated_class(source, &self.core.plan, self.is_converted(plane));
+    /// Queues the program of a page that moves.
+    fn program_moved(&mut self, lpn: Lpn, source: Ppn) {
+        let (die, place) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(source));
+        let writes = self.ftl.moves_in(source, &self.core.plan);
         let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
-        PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) }
+        let op = PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) };
+        let op = self.flash.ops.insert(op);
+        self.flash().queue_program(op);
     }
 
     /// A flash page that moves has been read: what is still valid of it is programmed.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
-        self.ftl.relocator[plane].reading -= layout.shared();
+        let works = self.ftl.has_read(plane, &self.core.plan);
         self.flash.ops.release(id);
         let mut pages = page..layout.after_flash_page(page);
         while let Some((page, lpn, ppn)) = self.next_valid(plane, block, pages.clone()) {
             pages.start = page + 1;
-            if self.ftl.relocator[plane].broken {
+            if !works {
                 if data == PageData::Right {
                     self.rescue(lpn, ppn);
                 }
@@ -247,10 +202,7 @@ impl<P: Probe> Device<P> {
             if data != PageData::Right {
                 self.damage(lpn, data);
             }
-            self.ftl.relocator[plane].writing += 1;
-            let op = self.relocation_op(plane, lpn, ppn);
-            let op = self.flash.ops.insert(op);
-            self.flash().queue_program(op);
+            self.program_moved(lpn, ppn);
         }
         self.continue_relocation(plane);
     }
@@ -260,8 +212,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
-        let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
-        self.core.counters.pages_relocated[cause] += 1;
+        self.core.counters.pages_relocated[self.ftl.cause_of_move(source, &self.core.plan)] += 1;
         if self.ftl.copies_back(source, &self.core.plan) {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
@@ -271,70 +222,35 @@ impl<P: Probe> Device<P> {
                 self.ftl.copied(source, ppn, errors);
             }
         }
-        self.core.probe.moved(self.core.now, lpn, source, ppn);
-        if self.flash_version(lpn) == Some(source) {
-            self.update_location(lpn, source, ppn);
-            self.map_names(lpn, Some(source), ppn);
-            self.join_moved(lpn, ppn);
-            self.mark_stale(source);
-            self.map_moved(lpn);
-        } else {
-            self.mark_stale(ppn);
-        }
-        self.ftl.blocks.completed(ppn);
-        self.ftl.relocator[plane].writing -= 1;
-        self.ftl.relocator[plane].moved += 1;
-        if self.ftl.pay(plane, &self.core.plan) {
+        self.is_placed(lpn, ppn, Because::Relocated(source));
+        if self.ftl.has_moved(plane, &self.core.plan) {
             self.host_pays(plane);
         }
         self.continue_relocation(plane);
     }
 
-    /// The newest flash version of a page stands elsewhere now.
-    fn update_location(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        match self.ftl.locate(lpn) {
-            Location::Buffer(mut slot) => {
-                while self.writes.buffer[slot].flash_copy != Some(from) {
-                    slot = self.writes.buffer[slot]
-                        .prev_version
-                        .expect("Invariant: a version of the page has it under itself");
-                }
-                self.writes.buffer[slot].flash_copy = Some(to);
-            }
-            Location::Flash(_) | Location::Unmapped => self.ftl.set(lpn, Location::Flash(to)),
-        }
-    }
-
     /// Everything that was to move has moved: of a whole block nothing is left. Whether its move ends with that.
-    fn emptied(&mut self, plane: PlaneId, Relocation { block, cause, wordline }: Relocation) -> bool {
+    fn emptied(&mut self, plane: PlaneId, moving: Relocation) -> bool {
+        let Relocation { block, cause, wordline } = moving;
         if wordline.is_none() && self.protects_rest(plane, block) {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
-        self.ftl.relocator[plane].victim = None;
-        self.ftl.relocator[plane].from_start = false;
+        let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             self.flash.end_exclusive(die);
         }
-        if wordline.is_some() {
-            self.ftl.stays_full(plane, block);
-            return true;
-        }
-        self.ftl.blocks.empty(plane, block);
-        self.rewrite_touched(self.core.plan.space.victim_valid_limit.saturating_sub(self.ftl.relocator[plane].moved));
+        let Emptied::Gained(pages) = emptied else { return true };
+        self.rewrite_touched(pages);
         if cause == relocation_causes::BAD_BLOCK || self.is_broken_block(plane, block) {
             self.retire(plane, block);
-        } else if self.core.plan.config.ftl.erase_when == EraseWhen::Reclaimed {
-            self.ftl.relocator[plane].erasing = true;
+        } else if self.ftl.reclaim(plane, block, || self.flash.number(), &self.core.plan) {
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
             let seq = self.flash.number();
             let queue = QueueId::of_erases(place.into());
             let op = PageOp { seq, ..PageOp::new(Owner::Erase, Lpn(0), ppn, (die, queue), 0) };
             let op = self.flash.ops.insert(op);
             self.flash().queue_erase(op);
-        } else {
-            let barrier = self.flash.number();
-            self.ftl.blocks.release(plane, block, barrier);
         }
         true
     }
@@ -342,21 +258,19 @@ impl<P: Probe> Device<P> {
     /// A block that was reclaimed has been erased.
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-        self.ftl.relocator[plane].erasing = false;
-        if self.erase_fails(plane, block) {
+        let failed = self.erase_fails(plane, block);
+        self.ftl.reclaimed(plane, block, failed);
+        if failed {
             self.retire(plane, block);
-        } else {
-            self.ftl.blocks.release(plane, block, 0);
         }
         self.freed(plane);
     }
 
     /// A block that a stream has just opened has been erased.
     pub(super) fn open_block_erased(&mut self, plane: PlaneId, stream: StreamId) {
-        self.ftl.blocks.open_erased(plane, stream);
-        let block = self.ftl.blocks.open_block(plane, stream);
+        let block = self.ftl.open_erased(plane, stream);
         if self.erase_fails(plane, block) {
-            self.ftl.blocks.discard_open(plane, stream);
+            self.ftl.discard_open(plane, stream);
             self.retire(plane, block);
             self.freed(plane);
         }
@@ -367,38 +281,15 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
-        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.blocks.in_slc(plane, block));
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.in_slc(plane, block));
         self.core.probe.erased(self.core.now, plane, block);
         if let Some(power) = &mut self.power {
             power.flash.erase(plane, block, true);
         }
-        let erases = self.ftl.count_erase(plane, block, &self.core.plan);
-        let wear = &self.core.plan.config.wear;
-        if let Some(spread) = wear.static_spread
-            && erases > self.ftl.relocator[plane].least_erases.saturating_add(spread)
-        {
-            self.level(plane, erases, spread);
-        }
-        let wear = &self.core.plan.config.wear;
-        let exhausted = self.core.plan.config.erase.retire
-            && self.ftl.wear.as_ref().is_some_and(|wear| {
-                self.core.plan.layout.flash_planes_of(plane).any(|plane| wear.exhausted(plane, block))
-            });
-        let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
-        let worn = exhausted || wear.endurance.is_some_and(|limit| pec >= limit.0);
-        let share = self.core.plan.config.faults.grown(wear.erase_fail, pec);
-        broken || worn || wear.erase_fail.0 > 0.0 && (0..of_flash).any(|_| self.flash.erase_fails(share))
-    }
-
-    /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
-    fn level(&mut self, plane: PlaneId, erases: u32, spread: u32) {
-        let Some((least, block)) = self.ftl.least_worn(plane) else { return };
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.least_erases = least;
-        let asked = relocation.requests.iter().any(|next| next.cause == relocation_causes::WEAR_LEVELLING);
-        if erases > least.saturating_add(spread) && !asked {
-            relocation.requests.push_back(Relocation::block(block, relocation_causes::WEAR_LEVELLING));
-        }
+        let Erased { pec, worn } = self.ftl.erased(plane, block, &self.core.plan);
+        let erase_fail = self.core.plan.config.wear.erase_fail;
+        let share = self.core.plan.config.faults.grown(erase_fail, pec);
+        broken || worn || erase_fail.0 > 0.0 && (0..of_flash).any(|_| self.flash.erase_fails(share))
     }
 
     /// A plane has a free block more, or one less in service.
@@ -414,34 +305,14 @@ impl<P: Probe> Device<P> {
         self.divert(plane);
     }
 
-    /// A page of a plane has become stale: collection that found nothing to gain looks again.
-    #[inline]
-    pub(super) fn page_lost(&mut self, plane: PlaneId) {
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.no_background_victim = false;
-        if relocation.no_victim {
-            relocation.no_victim = false;
-            self.collect(plane);
-        }
-    }
-
     /// The die has been idle: every plane of it that wants to reclaims one block.
     pub(super) fn collect_in_background(&mut self, die: DieId) {
         for place in 0..self.core.plan.layout.planes_per_die as u8 {
             let plane = self.core.plan.layout.plane(die, place);
-            let free = self.ftl.blocks.free(plane);
-            let relocation = &mut self.ftl.relocator[plane];
-            if !relocation.rests() || free >= self.core.plan.config.gc.idle_stop {
-                continue;
-            }
-            match self.ftl.pick_victim(plane, &self.core.plan, true) {
-                Some(block) => {
-                    self.core.counters.background_runs += 1;
-                    if self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION)) {
-                        self.freed(plane);
-                    }
-                }
-                None => self.ftl.relocator[plane].no_background_victim = true,
+            let Some(block) = self.ftl.background_victim(plane, &self.core.plan) else { continue };
+            self.core.counters.background_runs += 1;
+            if self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION)) {
+                self.freed(plane);
             }
         }
     }
@@ -488,26 +359,14 @@ impl<P: Probe> Device<P> {
     }
 
     pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
-        let requests = &mut self.ftl.relocator[plane].requests;
-        let covers =
-            |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
-        if !requests.iter().any(covers) {
-            requests.push_back(wanted);
-        }
+        self.ftl.request_move(plane, wanted);
         self.collect(plane);
     }
 
-    /// Visits the next block, plane by plane: data that is too old is to move.
+    /// Visits the next block: data that is too old is to move.
     pub(super) fn on_patrol(&mut self) {
-        let Some(period) = self.core.plan.config.refresh.period else { return };
-        let layout = self.core.plan.layout;
-        let (planes, blocks) = (u64::from(layout.planes), u64::from(layout.blocks));
-        let visit = self.ftl.relocator.visited % (planes * blocks);
-        self.ftl.relocator.visited += 1;
-        self.ftl.relocator.patrol = self.core.now + units::Span(period.0 / (planes * blocks));
-        let (plane, block) = (PlaneId((visit % planes) as u32), (visit / planes) as u32);
-        let now = self.flash.age_clock(self.core.now);
-        if self.ftl.blocks.is_full(plane, block) && self.ftl.blocks.age(plane, block, now, &self.core.plan) > period {
+        let clock = self.flash.age_clock(self.core.now);
+        if let Some(Overdue { plane, block, .. }) = self.ftl.visit(self.core.now, clock, &self.core.plan) {
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
     }
@@ -523,13 +382,7 @@ impl<P: Probe> Device<P> {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let stream = self.core.plan.streams.opened_by(writes);
         self.core.counters.pages_failed += 1;
-        let broken = self.ftl.relocator[plane].broken;
-        if !broken && !self.ftl.relocator[plane].failed.contains(&block) {
-            self.ftl.relocator[plane].failed.push(block);
-            if self.ftl.blocks.open_block(plane, stream) == block {
-                self.ftl.blocks.abandon(plane, stream);
-            }
-        }
+        self.ftl.program_failed(plane, block, stream);
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
         if queue.class() == Class::UserProgram {
@@ -539,7 +392,7 @@ impl<P: Probe> Device<P> {
             self.flash().update_plane_eligibility(die, queue.plane() as u8);
             return self.flash.ops.release(id);
         }
-        if broken {
+        if self.ftl.is_broken(plane) {
             return self.redirect(id);
         }
         self.flash().queue_program(id);
@@ -555,10 +408,9 @@ impl<P: Probe> Device<P> {
 
     /// A block goes out of service.
     pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
-        if self.ftl.relocator[plane].broken {
+        if !self.ftl.retire(plane, block) {
             return;
         }
-        self.ftl.blocks.retire(plane, block);
         if let Some(power) = &mut self.power {
             // Whatever it still holds has moved.
             power.flash.erase(plane, block, true);
@@ -566,18 +418,5 @@ impl<P: Probe> Device<P> {
         }
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
         self.check_spares(plane);
-    }
-
-    /// Checks that nothing is left over of what has moved, when everything is quiet.
-    pub(super) fn check_relocations(&self) -> Result<(), String> {
-        for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
-            let on_the_move = relocation.reading + relocation.writing;
-            if on_the_move >= self.most_on_the_move().saturating_add(self.core.plan.layout.shared())
-                || (relocation.victim.is_none() && on_the_move > 0)
-            {
-                return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));
-            }
-        }
-        Ok(())
     }
 }

@@ -8,9 +8,7 @@ use units::Lpn;
 
 use super::Device;
 use crate::arena::{CommandId, SlotId};
-use crate::buffer::SlotState;
 use crate::core::Marks;
-use crate::ftl::Location;
 use crate::observe::probe::Probe;
 
 impl<P: Probe> Device<P> {
@@ -22,43 +20,10 @@ impl<P: Probe> Device<P> {
         let first = request.offset.0.div_ceil(page * unit) * unit;
         let end = (request.offset.0 + request.bytes.0) / (page * unit) * unit;
         for lpn in (first..end).map(Lpn) {
-            if self.trim(id, lpn) {
-                self.core.counters.pages_trimmed += 1;
-                self.map_changed(lpn);
-                self.core.probe.trimmed(self.core.now, id, lpn);
-            }
+            self.trim(id, lpn);
         }
         self.host.acknowledge_now(&mut self.core, command);
         self.core.marks.set |= Marks::POOLS | Marks::WRITES;
-    }
-
-    /// Unmaps a page; whether it was mapped.
-    fn trim(&mut self, request: u64, lpn: Lpn) -> bool {
-        let location = self.ftl.locate(lpn);
-        if location == Location::Unmapped {
-            return false;
-        }
-        self.map_forgets(request, lpn);
-        match location {
-            Location::Unmapped => {}
-            Location::Flash(ppn) => self.mark_stale(ppn),
-            Location::Buffer(slot) => {
-                // Every version, also those that are programs under way.
-                self.invalidate_older(slot);
-                self.writes.buffer[slot].outdated = true;
-                match self.writes.buffer[slot].state {
-                    SlotState::Dirty => self.discard_slot(slot),
-                    // Its read is under way; the slot goes when it has come.
-                    SlotState::ReadModifyWrite | SlotState::Flushing => {}
-                }
-            }
-        }
-        self.ftl.set(lpn, Location::Unmapped);
-        self.restore_page(lpn);
-        if let Some(cache) = &mut self.read_cache {
-            cache.invalidate(lpn);
-        }
-        true
     }
 
     /// Frees a slot whose data nobody wants any more and that is not on its way to flash.

@@ -51,12 +51,17 @@ impl<P: Probe> Device<P> {
 
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
-        self.host_is_back();
+        if self.core.slots.host_idle.is_some() {
+            self.host_is_back();
+        }
         if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
             let first = self.lpn_of(ahead.offset.0);
-            self.ftl.prefetch_further(first);
-            if ahead.bytes > self.core.plan.layout.page_size {
-                self.ftl.prefetch_further(Lpn(first.0 + 1));
+            let pages = if ahead.bytes > self.core.plan.layout.page_size { 2 } else { 1 };
+            for lpn in (first.0..first.0 + pages).map(Lpn) {
+                self.ftl.prefetch_further(lpn);
+                if let Some(cache) = &self.map.cache {
+                    cache.prefetch_further(lpn);
+                }
             }
         }
         if let Some(command) = self.host.arrive(&mut self.core) {
@@ -77,7 +82,9 @@ impl<P: Probe> Device<P> {
     /// A read's completion reaches the host.
     pub(super) fn on_read_completion(&mut self) {
         let next = self.host.read_completed(&mut self.core);
-        self.seen_complete();
+        if self.power.is_some() {
+            self.seen_complete();
+        }
         if let Some(next) = next {
             self.take_up(next);
         }
@@ -86,7 +93,9 @@ impl<P: Probe> Device<P> {
     /// A completion without data reaches the host.
     pub(super) fn on_write_completion(&mut self) {
         let next = self.host.write_completed(&mut self.core);
-        self.seen_complete();
+        if self.power.is_some() {
+            self.seen_complete();
+        }
         if let Some(next) = next {
             self.take_up(next);
         }

@@ -79,8 +79,7 @@ impl<P: Probe> Device<P> {
             self.core.counters.planes_broken += u64::from(faults.break_plane(FlashPlaneId(plane)));
             // Superblocks have a block on every plane of their die.
             let plane = PlaneId(plane / stripe);
-            if !std::mem::replace(&mut self.ftl.relocator[plane].broken, true) {
-                self.ftl.relocator[plane].break_down();
+            if self.ftl.relocator.breaks(plane) {
                 broken.push(plane);
             }
         }
@@ -126,7 +125,7 @@ impl<P: Probe> Device<P> {
                 let source = source.get();
                 let plane = self.core.plan.layout.plane_of(source);
                 self.flash.ops.release(id);
-                self.ftl.relocator[plane].writing -= 1;
+                self.ftl.moves_no_more(plane);
                 // A page that is copied back has not been read.
                 if !self.ftl.copies_back(source, &self.core.plan) {
                     self.rescue(lpn.get(), source);
@@ -177,7 +176,7 @@ impl<P: Probe> Device<P> {
             Location::Flash(_) => {
                 let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
                 self.writes.buffer[slot].rescued = true;
-                self.ftl.set(lpn, Location::Buffer(slot));
+                self.ftl.buffer(lpn, slot);
                 self.stamp_rescued(slot, source);
                 self.core.probe.rescued(self.core.now, lpn, slot, source);
                 self.send_slot(slot);
@@ -191,7 +190,7 @@ impl<P: Probe> Device<P> {
         let (Some(faults), Some(block)) = (&mut self.flash.faults, self.ftl.blocks.stands_for(plane, block)) else {
             return;
         };
-        if self.ftl.relocator[plane].broken || !faults.break_block(flash_plane, block) {
+        if self.ftl.is_broken(plane) || !faults.break_block(flash_plane, block) {
             return;
         }
         self.core.counters.blocks_broken += 1;
@@ -213,11 +212,7 @@ impl<P: Probe> Device<P> {
 
     /// A block that holds data has failed: its data is relocated. One that is being relocated goes out of service after that anyway.
     pub(super) fn block_failed(&mut self, plane: PlaneId, block: u32) {
-        let relocation = &mut self.ftl.relocator[plane];
-        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
-        if !moves && !relocation.failed.contains(&block) {
-            relocation.failed.push(block);
-        }
+        self.ftl.block_failed(plane, block);
         self.collect(plane);
     }
 
@@ -226,7 +221,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn is_written_in_vain(&self, op: OpId) -> bool {
         self.flash.faults.is_some() && {
             let ppn = self.flash.ops[op].ppn.get();
-            self.flash.is_broken(ppn) || self.ftl.relocator[self.core.plan.layout.plane_of(ppn)].broken
+            self.flash.is_broken(ppn) || self.ftl.is_broken(self.core.plan.layout.plane_of(ppn))
         }
     }
 
@@ -240,8 +235,8 @@ impl<P: Probe> Device<P> {
     #[cold]
     pub(super) fn breaks_with_erase(&mut self, plane: PlaneId, block: u32) -> bool {
         let layout = self.core.plan.layout;
-        let broken = self.ftl.relocator[plane].broken || self.is_broken_block(plane, block);
-        let pec = self.ftl.blocks.cycles(plane, block, &self.core.plan);
+        let broken = self.ftl.is_broken(plane) || self.is_broken_block(plane, block);
+        let pec = self.ftl.cycles(plane, block, &self.core.plan);
         let Some(faults) = &mut self.flash.faults else { return false };
         for flash_plane in layout.flash_planes_of(plane) {
             faults.erased(&self.core.plan.config.faults, flash_plane, pec);
@@ -299,12 +294,5 @@ impl<P: Probe> Device<P> {
                 self.core.counters.host_pages_lost += 1;
             }
         }
-    }
-
-    /// Dynamic placement: valid pages below which a plane takes more. Planes that are left take all that can still be collected.
-    #[inline]
-    pub(super) fn live_limit(&self) -> u32 {
-        let space = &self.core.plan.space;
-        if self.core.counters.planes_broken == 0 { space.live_limit } else { space.live_limit_of_rest }
     }
 }

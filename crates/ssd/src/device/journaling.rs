@@ -4,6 +4,7 @@ use nand::DieId;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::{CommandId, OpId};
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
@@ -14,18 +15,27 @@ use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
-    /// A page is on a flash page now.
-    #[inline]
-    pub(super) fn map_names(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
-        if self.power.is_some() {
-            self.enter_change(lpn, before, ppn);
-        }
-    }
-
-    fn enter_change(&mut self, lpn: Lpn, before: Option<Ppn>, ppn: Ppn) {
-        let journal = self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages);
+    /// The data of a page is on a page of the flash now: what is to be known of that after a power cut.
+    pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {
         let Some(power) = &mut self.power else { return };
-        if lpn.0 >= journal {
+        let before = match because {
+            Because::Written(_) => None,
+            Because::Relocated(source) => Some(source),
+            Because::Rewritten => {
+                power.own.remove(&lpn);
+                None
+            }
+            Because::Journaled(place) => {
+                power.own.remove(&lpn);
+                if let Some(index) = power.journal.programmed(place) {
+                    power.flash.anchor.journal.push((index, ppn));
+                }
+                return;
+            }
+            // It is refused with power cuts.
+            Because::Parity(_) => return,
+        };
+        if lpn.0 >= self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) {
             return power.flash.anchor.moved(before, ppn);
         }
         let version = power.flash.page(ppn).map_or(0, |page| page.version);
@@ -78,8 +88,7 @@ impl<P: Probe> Device<P> {
     /// A part of the flash has broken: translation pages that it held are programmed anew, with a checkpoint that begins as soon as it can,
     /// after which no page of the journal matters that it held.
     pub(super) fn map_is_damaged(&mut self) {
-        let first = self.core.plan.logical_pages;
-        let is_broken = |page: &u32| match self.ftl.locate(Lpn(first + u64::from(*page))) {
+        let is_broken = |page: &u32| match self.ftl.locate(self.core.plan.map_page(*page)) {
             Location::Flash(ppn) => self.flash.is_broken(ppn),
             _ => false,
         };
@@ -93,12 +102,9 @@ impl<P: Probe> Device<P> {
         self.map_survives();
     }
 
-    /// A translation page is on flash; whether a checkpoint wanted that.
-    pub(super) fn map_page_survives(&mut self, page: u32, lpn: Lpn, ppn: Ppn) -> bool {
-        let Some(power) = &mut self.power else { return false };
-        power.own.remove(&lpn);
-        self.enter_change(lpn, None, ppn);
-        let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
+    /// Whether the checkpoint that is being taken waits for a translation page.
+    pub(super) fn is_checkpointed(&self, page: u32) -> bool {
+        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
         running.is_some_and(|running| running.waiting.contains(&page))
     }
 
@@ -113,7 +119,7 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the map are waited for, so that partly filled units go.
     pub(super) fn map_is_awaited(&self) -> bool {
         let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let most = self.most_rewrites();
+        let most = self.map.most_for_checkpoint(&self.core.plan);
         let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
         running.is_some_and(|running| running.list.is_none() && all(running))
     }
@@ -121,12 +127,6 @@ impl<P: Probe> Device<P> {
     /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
     pub(super) fn journal_is_awaited(&self) -> bool {
         self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.is_ending())
-    }
-
-    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
-    /// those may have.
-    fn most_rewrites(&self) -> usize {
-        if self.ftl.cmt.is_some() { (self.core.plan.config.mapping.writes as usize / 2).max(1) } else { usize::MAX }
     }
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
@@ -145,12 +145,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn journal_lpn(&self, place: u32) -> Lpn {
-        Lpn(self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) + u64::from(place))
-    }
-
     fn program_journal(&mut self, place: u32, page: JournalPage) {
-        let lpn = self.journal_lpn(place);
+        let lpn = self.core.plan.journal_page(place);
         let Some(power) = &mut self.power else { return };
         let version = power.next_version();
         power.own.insert(lpn, (version, Content::Journal(page)));
@@ -166,15 +162,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.journal_programs += 1;
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        self.ftl.set(lpn, Location::Flash(ppn));
-        self.join_stripe(ppn);
-        self.ftl.blocks.completed(ppn);
-        let Some(power) = &mut self.power else { return };
-        power.own.remove(&lpn);
-        if let Some(index) = power.journal.programmed(place) {
-            power.flash.anchor.journal.push((index, ppn));
-        }
+        self.is_placed(lpn, ppn, Because::Journaled(place));
         while let Some(command) = self.power.as_mut().and_then(|power| power.journal.flushed()) {
             self.host.acknowledge_now(&mut self.core, command);
         }
@@ -217,7 +205,7 @@ impl<P: Probe> Device<P> {
         if power.checkpoints.is_due(long) {
             power.checkpoints.begin(power.journal.next(), power.horizon());
         }
-        let most = self.most_rewrites();
+        let most = self.map.most_for_checkpoint(&self.core.plan);
         while let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
             && running.waiting.len() < most
             && let Some(page) = running.todo.pop()
@@ -255,7 +243,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn places_of_map_pages(&self) -> Vec<Change> {
-        let pages = (0..u64::from(self.core.plan.space.map_pages)).map(|page| Lpn(self.core.plan.logical_pages + page));
+        let pages = (0..self.core.plan.space.map_pages).map(|page| self.core.plan.map_page(page));
         let place = |lpn: Lpn| {
             let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
             let version = self.power.as_ref()?.flash.page(place)?.version;
@@ -279,7 +267,7 @@ impl<P: Probe> Device<P> {
         power.flash.anchor.first = first;
         power.flash.anchor.journal.retain(|(index, _)| *index >= first);
         let list: Vec<u32> = power.journal.list().collect();
-        let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.journal_lpn(place)) {
+        let places = list.into_iter().filter_map(|place| match self.ftl.locate(self.core.plan.journal_page(place)) {
             Location::Flash(ppn) => Some(Some(ppn)),
             _ => None,
         });
@@ -288,13 +276,11 @@ impl<P: Probe> Device<P> {
             power.flash.anchor.list = places;
         }
         for place in needless {
-            let lpn = self.journal_lpn(place);
-            if let Location::Flash(ppn) = self.ftl.locate(lpn) {
-                self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
-                self.mark_stale(ppn);
-                self.core.probe.dropped(self.core.now, lpn);
+            let lpn = self.core.plan.journal_page(place);
+            match self.leaves_plane(lpn) {
+                Some(ppn) => self.is_dropped(lpn, ppn),
+                None => self.ftl.trim(lpn),
             }
-            self.ftl.set(lpn, Location::Unmapped);
         }
         self.map_survives();
     }

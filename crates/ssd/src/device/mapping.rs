@@ -14,33 +14,16 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
-use crate::arena::{AwaitedId, FetchId, List, OpId};
-use crate::config::Placement;
+use super::placed::Because;
+use crate::arena::{AwaitedId, FetchId, OpId};
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
-use crate::ftl::cmt::GroupState;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
-use crate::translation::{Awaited, Fetch, Waiting};
+use crate::translation::{Awaited, Fetch, Wait, Waiting};
 
 impl<P: Probe> Device<P> {
-    /// The page that holds a translation page.
-    fn map_lpn(&self, page: u32) -> Lpn {
-        Lpn(self.core.plan.logical_pages + u64::from(page))
-    }
-
-    /// Whether a page's map entry is at hand; counts the lookup.
-    #[inline]
-    pub(super) fn map_ready(&mut self, lpn: Lpn) -> bool {
-        let Some(cache) = &mut self.ftl.cmt else { return true };
-        self.core.counters.map_lookups += 1;
-        let group = cache.group_of(lpn);
-        let hit = cache.look_up(group, false);
-        self.core.counters.map_hits += u64::from(hit);
-        hit
-    }
-
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
@@ -63,21 +46,13 @@ impl<P: Probe> Device<P> {
 
     fn fetch_for(&mut self, id: AwaitedId) {
         let (lpn, owner) = self.awaited(id);
-        let group = self.cache().group_of(lpn);
-        match self.cache().state(group) {
-            GroupState::Here => self.resume(id, &mut None),
-            GroupState::Fetching(fetch) => self.map.fetches[fetch].waiting.push(&mut self.map.waiting, id),
-            GroupState::Absent => {
-                let mut waiting = List::EMPTY;
-                waiting.push(&mut self.map.waiting, id);
-                let fetch =
-                    self.map.fetches.insert(Fetch { group, dirty: false, owner, waiting, next: None, last: None });
-                self.cache().set_fetching(group, fetch);
-                let page = self.cache().page_of(group) as usize;
-                if let Some(first) = self.map.reading[page] {
-                    let before = self.map.fetches[first].last.replace(fetch);
-                    self.map.fetches[before.unwrap_or(first)].next = Some(fetch);
-                } else if self.read_line(group, Some(fetch)) {
+        match self.map.wait(id, lpn, owner) {
+            Wait::Over => self.resume(id, &mut None),
+            Wait::Joins => {}
+            Wait::Reads(fetch) => {
+                let group = self.map.fetches[fetch].group;
+                if self.read_line(group, Some(fetch)) {
+                    let page = self.map.page_of(group) as usize;
                     self.map.reading[page] = Some(fetch);
                 } else {
                     self.line_fetched(fetch);
@@ -86,14 +61,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    fn cache(&mut self) -> &mut crate::ftl::cmt::CachedMap {
-        self.ftl.cmt.as_mut().expect("Invariant: only a cached map is waited for")
-    }
-
     /// Reads a group from its translation page; whether there is one to read.
     fn read_line(&mut self, group: u32, fetch: Option<FetchId>) -> bool {
-        let page = self.cache().page_of(group);
-        let lpn = self.map_lpn(page);
+        let lpn = self.core.plan.map_page(self.map.page_of(group));
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
         let bytes = self.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
         self.core.counters.map_reads += 1;
@@ -109,7 +79,7 @@ impl<P: Probe> Device<P> {
             return;
         };
         let group = self.map.fetches[first].group;
-        let page = self.cache().page_of(group) as usize;
+        let page = self.map.page_of(group) as usize;
         self.map.reading[page] = None;
         let mut fetches = Some(first);
         while let Some(fetch) = fetches {
@@ -130,7 +100,8 @@ impl<P: Probe> Device<P> {
 
     /// Puts a group into the cache; what has to go for it is written back.
     fn enter_line(&mut self, group: u32, owner: Option<u16>, dirty: bool) {
-        if let Some(page) = self.cache().insert(group, owner, dirty) {
+        let cache = self.map.cache.as_mut().expect("Invariant: only groups of a cached map are entered");
+        if let Some(page) = cache.insert(group, owner, dirty) {
             self.rewrite(page);
         }
     }
@@ -155,89 +126,37 @@ impl<P: Probe> Device<P> {
     /// The drive has changed a page's entry.
     #[inline]
     pub(super) fn map_changed(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_some() && lpn.0 < self.core.plan.logical_pages {
-            self.change_entry(lpn);
+        if let Some(group) = self.map.changed(lpn) {
+            self.map.unawaited += u32::from(self.read_line(group, None));
+            self.enter_line(group, None, true);
         }
     }
 
-    fn change_entry(&mut self, lpn: Lpn) {
-        let group = self.cache().group_of(lpn);
-        match self.cache().state(group) {
-            GroupState::Here => {
-                self.cache().look_up(group, true);
-            }
-            GroupState::Fetching(fetch) => self.map.fetches[fetch].dirty = true,
-            GroupState::Absent => {
-                self.map.unawaited += u32::from(self.read_line(group, None));
-                self.enter_line(group, None, true);
-            }
-        }
-    }
-
-    /// A page has moved.
-    #[inline]
-    pub(super) fn map_moved(&mut self, lpn: Lpn) {
-        if self.ftl.cmt.is_none() || lpn.0 >= self.core.plan.logical_pages {
-            return;
-        }
-        let group = self.cache().group_of(lpn);
-        if self.cache().state(group) != GroupState::Absent {
-            return self.change_entry(lpn);
-        }
-        let page = self.cache().page_of(group);
-        if !std::mem::replace(&mut self.map.is_touched[page as usize], true) {
-            self.map.dirty.push_back(page);
-        }
-    }
-
-    /// A collection has gained so many pages: the map may have half of them. What host requests wait for goes first: of the
-    /// translation pages that may be on their way to flash, these rewrites leave the last to them.
+    /// A collection has gained so many pages: the map may have half of them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
         // Of a map that is all in memory no page is behind, whatever `mapping.writes` would be.
-        if self.ftl.cmt.is_none() {
+        if self.map.cache.is_none() {
             return;
         }
-        // The fewer translation pages go to flash at once, the more of each program is padding.
-        let unit = self.core.plan.unit_pages;
-        let cost = unit.div_ceil(unit.min(self.core.plan.config.mapping.writes));
-        self.map.earned += gained / 2;
-        let most = self.core.plan.config.mapping.writes.max(2);
-        // No more than the host writes: these rewrites would else make the next collection necessary, which would move the
-        // next pages, without end.
-        let limit = self.core.counters.user_pages_programmed + u64::from(self.core.plan.layout.pages);
-        while self.map.earned >= cost && self.map.rewrites + 1 < most && self.map.spent < limit {
-            let Some(page) = self.map.dirty.pop_front() else {
-                self.map.earned = 0;
-                return;
-            };
-            // It may have been rewritten for another reason since.
-            if self.map.is_touched[page as usize] {
-                self.rewrite(page);
-                self.map.earned -= cost;
-                self.map.spent += u64::from(cost);
-            }
+        self.map.earn(gained);
+        while let Some(page) = self.map.next_behind(self.core.counters.user_pages_programmed, &self.core.plan) {
+            self.rewrite(page);
         }
     }
 
     /// A translation page with changed entries goes to flash.
     pub(super) fn rewrite(&mut self, page: u32) {
-        self.map.is_touched[page as usize] = false;
-        let state = &mut self.map.rewriting[page as usize];
-        *state += 1;
-        if *state > 1 {
-            *state = 2;
-            return;
+        if self.map.rewrite(page) {
+            self.start_rewrite(page);
         }
-        self.map.rewrites += 1;
-        self.start_rewrite(page);
     }
 
     fn start_rewrite(&mut self, page: u32) {
-        let lpn = self.map_lpn(page);
+        let lpn = self.core.plan.map_page(page);
         let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         // A map that is all in memory needs nothing of its old page.
         if let Location::Flash(ppn) = self.ftl.locate(lpn)
-            && self.ftl.cmt.is_some()
+            && self.map.cache.is_some()
         {
             self.core.counters.map_reads += 1;
             self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
@@ -262,7 +181,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn program_own(&mut self, id: OpId) {
         let unit = self.core.plan.unit_pages;
         if self.map.filled == 0 {
-            self.map.plane = self.next_map_plane();
+            self.map.plane = self.ftl.next_map_plane(self.map.plane, &self.map.held, &self.core.plan).0;
         }
         self.map.filled = (self.map.filled + 1) % unit;
         self.map.held[self.map.plane as usize] += 1;
@@ -285,49 +204,29 @@ impl<P: Probe> Device<P> {
         self.map.filled = 0;
     }
 
-    /// Round robin over the planes that can take data and stay collectable (see `config::space`), those with room first.
-    fn next_map_plane(&self) -> u32 {
-        let planes = self.core.plan.layout.planes;
-        let next = |step: u32| (self.map.plane + step) % planes;
-        let stream = self.core.plan.streams.opened_by(StreamId::MAP);
-        let works = |plane: &u32| !self.ftl.relocator[nand::PlaneId(*plane)].broken;
-        let collectable = |plane: &u32| match self.core.plan.config.ftl.placement {
-            Placement::Static => self.map.held[*plane as usize] < self.core.plan.space.map_limit,
-            Placement::Dynamic => self.stays_collectable(nand::PlaneId(*plane)),
-        };
-        let room = |plane: &u32| self.ftl.blocks.room(nand::PlaneId(*plane), stream, false);
-        let working = (1..=planes).map(next).filter(works);
-        let mut planes = working.clone().filter(collectable);
-        let first = planes.clone().next();
-        planes.find(room).or(first).or(working.clone().next()).unwrap_or_else(|| next(1))
-    }
-
     /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        if let Location::Flash(old) = self.ftl.locate(lpn) {
-            self.map.held[self.core.plan.layout.plane_of(old).0 as usize] -= 1;
-            self.mark_stale(old);
-        }
-        self.join_stripe(ppn);
-        self.ftl.set(lpn, Location::Flash(ppn));
-        self.ftl.blocks.completed(ppn);
-        if self.map_page_survives(page, lpn, ppn) {
+        self.is_placed(lpn, ppn, Because::Rewritten);
+        if self.is_checkpointed(page) {
             self.core.counters.checkpoint_programs += 1;
         } else {
             self.core.counters.map_programs += 1;
         }
-        let state = &mut self.map.rewriting[page as usize];
-        *state -= 1;
-        if *state > 0 {
+        if self.map.rewritten(page) {
             return self.start_rewrite(page);
         }
-        self.map.rewrites -= 1;
         self.map_page_rests(page);
         self.resume_stalled();
         self.rewrite_touched(0);
+    }
+
+    /// A page of the drive's own does not stand any more where it does, if it is on flash: returns where.
+    pub(super) fn leaves_plane(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let Location::Flash(ppn) = self.ftl.locate(lpn) else { return None };
+        self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
+        Some(ppn)
     }
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.

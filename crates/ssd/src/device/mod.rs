@@ -8,6 +8,7 @@
 //! | `events.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
@@ -31,6 +32,7 @@ mod faults;
 mod health;
 mod journaling;
 mod mapping;
+mod placed;
 mod power;
 mod raid;
 mod read;
@@ -38,7 +40,6 @@ mod rest;
 mod slc;
 mod write;
 
-use nand::PlaneId;
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::Request;
 
@@ -47,8 +48,7 @@ use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
 use crate::flash::op::PageOp;
 use crate::flash::{Flash, Placement as _};
-use crate::ftl::relocator::PlaneRelocation;
-use crate::ftl::{Ftl, Location};
+use crate::ftl::Ftl;
 pub use crate::host::Completion;
 use crate::host::{Command, HostSide, parts};
 use crate::observe::probe::{Event, Probe, Unwatched};
@@ -108,7 +108,7 @@ impl<P: Probe> Device<P> {
             host: HostSide::new(&config.host),
             writes: Writes::new(&plan),
             read_cache: ReadCache::new(&plan),
-            map: TranslationPages::new(plan.space.map_pages, ftl.map_pages_of_planes(&plan)),
+            map: TranslationPages::new(&plan, ftl.map_pages_of_planes(&plan)),
             power: Power::new(&plan, &ftl),
             ftl,
             flash: Flash::new(&plan, seed),
@@ -134,7 +134,7 @@ impl<P: Probe> Device<P> {
     /// Where in its life it was at the start.
     pub fn start_of_life(&self) -> Start {
         match self.core.plan.config.age.precondition {
-            Precondition::ClosedForm if self.ftl.starts_in_mid_life() => Start::MidLife,
+            Precondition::ClosedForm if self.seen().starts_in_mid_life() => Start::MidLife,
             Precondition::ClosedForm => Start::BetweenCollections,
             Precondition::None | Precondition::Write(_) => Start::AsWritten,
         }
@@ -147,7 +147,7 @@ impl<P: Probe> Device<P> {
 
     /// Whether collections go on that were under way at the start.
     pub(crate) fn still_collects_from_start(&self) -> bool {
-        self.ftl.relocator.planes.iter().any(|relocation| relocation.from_start)
+        self.seen().still_collects_from_start()
     }
 
     /// Whether hardly a page of the write buffer is free.
@@ -266,7 +266,11 @@ impl<P: Probe> Device<P> {
         self.begin_life();
         self.next_id += 1;
         self.host.last_arrival = request.time;
-        self.ftl.prefetch(self.lpn_of(request.offset.0));
+        let first = self.lpn_of(request.offset.0);
+        self.ftl.prefetch(first);
+        if let Some(cache) = &self.map.cache {
+            cache.prefetch(first);
+        }
         if self.host.arrivals.is_empty() && self.host.stalled.is_none() {
             self.core.agenda.set(self.core.slots.arrival, request.time + self.core.plan.config.host.t_submit);
         }
@@ -445,7 +449,7 @@ impl<P: Probe> Device<P> {
     fn busy_with(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
-            let planes = self.ftl.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count();
+            let planes = self.seen().planes_that_relocate(cause);
             let blocks = self.core.counters.blocks_relocated[cause];
             if blocks > 0 {
                 parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
@@ -461,7 +465,7 @@ impl<P: Probe> Device<P> {
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
-        let standing = self.ftl.relocator.patrol.min(self.core.cuts.next);
+        let standing = self.ftl.visits.next.min(self.core.cuts.next);
         if standing == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
@@ -546,7 +550,7 @@ impl<P: Probe> Device<P> {
     /// Counts of what has happened since the start.
     pub fn counters(&self) -> Counters {
         let mut counters = self.core.counters;
-        counters.pages_programmed = self.ftl.blocks.pages_programmed;
+        counters.pages_programmed = self.seen().pages_programmed();
         counters
     }
 
@@ -562,18 +566,17 @@ impl<P: Probe> Device<P> {
 
     /// Valid pages of the blocks that were collected.
     pub fn victims(&self) -> &Victims {
-        &self.ftl.relocator.victims
+        self.seen().victims()
     }
 
     /// Erases in the run of every block that the factory found good.
     pub fn erases(&self) -> impl Iterator<Item = u32> {
-        self.ftl.blocks.erases()
+        self.seen().erases()
     }
 
     /// Free blocks: of all planes, and of the plane that has the fewest.
     pub fn free_blocks(&self) -> (u64, u32) {
-        let free = self.ftl.blocks.free_of_planes();
-        (free.iter().map(|free| u64::from(*free)).sum(), free.iter().copied().min().unwrap_or(u32::MAX))
+        self.seen().free_blocks()
     }
 
     /// Time that dies and channels had nothing to do since the start, summed over them.
@@ -583,8 +586,7 @@ impl<P: Probe> Device<P> {
 
     /// Of each plane, the pages programmed since the start, and those of host data among them.
     pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        let planes = self.ftl.relocator.planes.iter().zip((0..).map(PlaneId));
-        planes.map(|(relocation, plane)| (self.ftl.blocks.all_taken(plane), relocation.host_pages)).collect()
+        self.seen().pages_of_planes()
     }
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
@@ -612,14 +614,7 @@ impl<P: Probe> Device<P> {
     /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
     /// pulse.
     pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64>> {
-        let usable = |plane| {
-            let (in_service, retired) = self.ftl.blocks.in_service(plane);
-            (in_service + retired) as usize
-        };
-        let planes = (0..self.core.plan.layout.planes).map(PlaneId);
-        let wear = self.ftl.wear.as_ref()?;
-        let of_flash = |plane| self.core.plan.layout.flash_planes_of(plane).map(move |of_flash| (of_flash, plane));
-        Some(planes.flat_map(of_flash).flat_map(move |(of_flash, plane)| wear.cycles(of_flash).take(usable(plane))))
+        self.seen().effective_pec()
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.
@@ -679,13 +674,13 @@ impl<P: Probe> Device<P> {
             + counters.pages_rescued
             + counters.parity_programs
             + counters.pages_failed;
-        let under_way = self.ftl.blocks.pending();
+        let under_way = self.seen().pages_under_way();
         if done + under_way != programmed {
             return Err(format!(
                 "{programmed} pages were programmed, {done} have a purpose and {under_way} are under way"
             ));
         }
-        self.check_relocations()?;
+        self.seen().check_moves()?;
         if self.core.life.failure.is_none() {
             self.view().check_schedule(pooled, self.idle())?;
         }
@@ -707,22 +702,18 @@ impl<P: Probe> Device<P> {
             && self.idle()
             && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
             && self.progress() == 0
-            && self.ftl.relocator.planes.iter().all(PlaneRelocation::rests)
+            && self.seen().rests()
             && self.map.quiet()
             && self.power.as_ref().is_none_or(|power| power.quiet())
     }
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
-        self.ftl.check(&self.core.plan, |lpn| self.flash_version(lpn))
+        self.seen().check()
     }
 
     fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
-        match self.ftl.locate(lpn) {
-            Location::Unmapped => None,
-            Location::Flash(ppn) => Some(ppn),
-            Location::Buffer(slot) => self.newest_flash_copy(slot),
-        }
+        self.ftl.flash_version(lpn, &self.writes.buffer)
     }
 
     /// What brings pages of the buffer to flash without further ado.

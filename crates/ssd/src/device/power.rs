@@ -175,7 +175,7 @@ impl<P: Probe> Device<P> {
         for die in self.flash.die_ids() {
             self.interrupt(die);
         }
-        self.core.counters.pages_cut += self.ftl.blocks.pending();
+        self.core.counters.pages_cut += self.seen().pages_under_way();
         let kept = self.keep_buffer();
         if P::EXPLAINS {
             let (requests, buffered) = (0, kept.len() as u32);
@@ -191,7 +191,7 @@ impl<P: Probe> Device<P> {
         let recovered = self.recover();
         self.recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
-        self.map = TranslationPages::new(plan.space.map_pages, self.ftl.map_pages_of_planes(plan));
+        self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
         self.restore_buffer(kept);
         self.core.probe.cut(self.core.now);
         self.begin_ledger();
@@ -247,7 +247,7 @@ impl<P: Probe> Device<P> {
             self.writes.buffer.reserve(1);
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             self.writes.buffer[slot].hint = hint;
-            self.ftl.set(lpn, Location::Buffer(slot));
+            self.ftl.buffer(lpn, slot);
             let Some(power) = &mut self.power else { return };
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
@@ -281,7 +281,7 @@ impl<P: Probe> Device<P> {
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
         let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
-        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), plan);
+        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn));
         recovered
     }
 

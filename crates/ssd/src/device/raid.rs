@@ -1,17 +1,18 @@
 //! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
 //! to be erased. See `ftl/stripes.rs`.
 
-use nand::{Address, DieId, PlaneId};
+use nand::{Address, PlaneId};
 use schemes::Class;
-use units::{Id as _, Lpn, Ppn};
+use units::{Lpn, Ppn};
 
 use super::Device;
+use super::placed::Because;
 use crate::arena::{OpId, RebuildId, StripeId};
-use crate::config::Placement;
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
+use crate::ftl::moves::most_on_the_move;
 use crate::ftl::stripes::{Rebuilt, Stripes};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
@@ -21,34 +22,23 @@ impl<P: Probe> Device<P> {
         self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
     }
 
-    /// Dies that work.
-    fn working_dies(&self) -> u32 {
-        let layout = &self.core.plan.layout;
-        if self.core.counters.planes_broken == 0 {
-            return layout.dies;
+    /// The parity of a stripe has been programmed: whether it is of use.
+    pub(super) fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
+        let of_use = self.stripes().programmed(stripe);
+        if !of_use {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            self.stripes().loses(plane);
+            self.core.probe.dropped(self.core.now, lpn);
         }
-        let works = |die: u32| {
-            let mut planes =
-                (0..layout.planes_per_die as u8).map(|place| layout.plane(DieId::new(die as usize), place));
-            planes.any(|plane| !self.ftl.relocator[plane].broken)
-        };
-        (0..layout.dies).filter(|die| works(*die)).count() as u32
+        of_use
     }
 
-    /// A page has been programmed and is valid: it joins a stripe.
+    /// A page has been programmed and is valid: it joins a stripe. Parity is in none.
     #[inline]
-    pub(super) fn join_stripe(&mut self, ppn: Ppn) {
-        if self.ftl.stripes.is_some() {
-            let dies = self.working_dies();
-            self.stripes().join(ppn, dies);
-        }
-    }
-
-    /// The same of a page that was relocated; parity is in no stripe.
-    #[inline]
-    pub(super) fn join_moved(&mut self, lpn: Lpn, ppn: Ppn) {
+    pub(super) fn join_stripe(&mut self, lpn: Lpn, ppn: Ppn) {
         if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
-            self.join_stripe(ppn);
+            let dies = self.ftl.working_dies(&self.core.plan);
+            self.stripes().join(ppn, dies);
         }
     }
 
@@ -80,9 +70,7 @@ impl<P: Probe> Device<P> {
     fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
         let plane = self.core.plan.layout.plane_of(ppn);
         self.stripes().loses(plane);
-        self.ftl.set(lpn, Location::Unmapped);
-        self.core.probe.dropped(self.core.now, lpn);
-        self.mark_stale(ppn);
+        self.is_dropped(lpn, ppn);
     }
 
     /// Gives parity that waits in the controller to planes that can take a program of it.
@@ -95,17 +83,12 @@ impl<P: Probe> Device<P> {
     /// Programs the parity of so many stripes on the next plane that can take it; whether one can.
     #[cold]
     fn program_parity(&mut self, unit: usize) -> bool {
-        let (layout, dies) = (self.core.plan.layout, self.working_dies());
-        let stream = self.core.plan.streams.opened_by(StreamId::PARITY);
+        let (layout, dies) = (self.core.plan.layout, self.ftl.working_dies(&self.core.plan));
         let last = self.stripes().plane;
-        // With static placement nothing limits what a plane takes from the host: it takes no more than its part of all parity.
-        let is_static = self.core.plan.config.ftl.placement == Placement::Static;
         for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
             let (die, place) = layout.die_of(plane);
             let queue = QueueId::of_programs(StreamId::PARITY, place.into());
-            let takes = !self.flash.waits_in(die, queue)
-                && self.ftl.blocks.room(plane, stream, false)
-                && if is_static { self.stripes().has_room(plane) } else { self.stays_collectable(plane) };
+            let takes = !self.flash.waits_in(die, queue) && self.ftl.takes_parity(plane, &self.core.plan);
             let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
             self.stripes().plane = plane.0;
             for stripe in taken {
@@ -127,16 +110,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.core.counters.parity_programs += 1;
-        self.core.probe.mapped(self.core.now, lpn, ppn);
-        if self.stripes().programmed(stripe) {
-            self.ftl.set(lpn, Location::Flash(ppn));
-        } else {
-            let plane = self.core.plan.layout.plane_of(ppn);
-            self.stripes().loses(plane);
-            self.core.probe.dropped(self.core.now, lpn);
-            self.mark_stale(ppn);
-        }
-        self.ftl.blocks.completed(ppn);
+        self.is_placed(lpn, ppn, Because::Parity(stripe));
     }
 
     /// The parity of a stripe was not programmed on a plane.
@@ -250,7 +224,7 @@ impl<P: Probe> Device<P> {
     fn rebuild_planes(&mut self) {
         let layout = self.core.plan.layout;
         while self.core.life.read_only.is_none()
-            && self.stripes().rebuilding < self.most_on_the_move()
+            && self.stripes().rebuilding < most_on_the_move(&self.core.plan)
             && let Some(&(plane, block, page)) = self.stripes().broken.front()
         {
             let found = self.next_valid(PlaneId(plane), block, page..layout.pages);
@@ -282,7 +256,7 @@ impl<P: Probe> Device<P> {
         self.ftl.knows_stripes(layout.pack(Address { plane, block, page: 0 }), layout.pages);
         let number = u64::from(self.core.plan.layout.block(plane, block).0);
         loop {
-            while self.ftl.relocator[plane].reading < self.most_on_the_move()
+            while self.ftl.relocator[plane].reading < most_on_the_move(&self.core.plan)
                 && let Some(ppn) = self.ftl.relocator[plane].orphans.pop_front()
             {
                 self.read_orphan(plane, ppn);
@@ -321,11 +295,11 @@ impl<P: Probe> Device<P> {
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if self.valid_page(ppn).is_some() {
+        if let Some(lpn) = self.valid_page(ppn) {
             if data == PageData::Lost {
                 self.stripes().give_up(ppn);
             } else {
-                self.join_stripe(ppn);
+                self.join_stripe(lpn, ppn);
             }
         }
         let relocation = &mut self.ftl.relocator[plane];

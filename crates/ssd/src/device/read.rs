@@ -49,10 +49,10 @@ impl<P: Probe> Device<P> {
         let mut sensed = None;
         for index in 0..parts(&request, page_size) {
             let (lpn, from, to) = part(&request, page_size, index);
-            let at_hand = self.ftl.cmt.is_none()
+            let at_hand = self.map.cache.is_none()
                 || matches!(self.ftl.locate(lpn), Location::Buffer(_))
                 || self.is_cached(lpn, from, to);
-            if at_hand || self.map_ready(lpn) {
+            if at_hand || self.map.looks_up(lpn, &mut self.core) {
                 self.read_part(command, id, (lpn, from, to), &mut sensed);
             } else {
                 self.flash.number();
@@ -159,7 +159,9 @@ impl<P: Probe> Device<P> {
             let part = Some((seq, read.retries));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
-        self.count_mode(command, ppn.get(), sent);
+        if self.core.plan.slc.is_some() {
+            self.count_mode(command, ppn.get(), sent);
+        }
         self.host.part_sent(&mut self.core, command, sent);
         if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);

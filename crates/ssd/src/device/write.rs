@@ -14,13 +14,13 @@ use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
 use super::Device;
-
+use super::placed::Because;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::{BufferMode, Placement};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{QueueId, QueueSet};
+use crate::flash::{Placement as _, QueueId, QueueSet, planes};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
@@ -142,7 +142,7 @@ impl<P: Probe> Device<P> {
         };
         let entry = &mut self.writes.buffer[slot];
         (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
-        self.ftl.set(lpn, Location::Buffer(slot));
+        self.ftl.buffer(lpn, slot);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }
@@ -240,7 +240,7 @@ impl<P: Probe> Device<P> {
             Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
         };
         self.writes.buffer[slot].hint = hint;
-        self.ftl.set(lpn, Location::Buffer(slot));
+        self.ftl.buffer(lpn, slot);
         if self.power.is_some() {
             self.stamp_joined(slot, from);
         }
@@ -284,12 +284,12 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let (entry, on_flash) = (&self.writes.buffer[slot], self.newest_flash_copy(slot));
+        let (entry, on_flash) = (&self.writes.buffer[slot], self.writes.buffer.newest_flash_copy(slot));
         let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
         let mut op = self.program_op(slot, class);
         op.seq = self.flash.number();
         let id = self.flash.ops.insert(op);
-        if self.map_ready(op.lpn.get()) {
+        if self.map.looks_up(op.lpn.get(), &mut self.core) {
             self.place_program(id);
         } else {
             self.writes.progress += 1;
@@ -351,7 +351,7 @@ impl<P: Probe> Device<P> {
         let count = self.writes.die_order.len();
         let takes = |step: &usize| {
             let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
-            self.view().takes_programs(die) && self.open_planes(die, writes).next().is_some()
+            self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
         };
         if self.writes.no_die[writes.index()] == self.flash.stirred() {
             debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
@@ -366,53 +366,22 @@ impl<P: Probe> Device<P> {
         Some(self.writes.die_order[position])
     }
 
-    /// The planes of a die that can take host data: they have a free block for it, and few enough valid pages that
-    /// they can still be collected.
-    fn open_planes(&self, die: DieId, writes: StreamId) -> impl Iterator<Item = u8> {
-        let layout = self.core.plan.layout;
-        let streams = &self.core.plan.streams;
-        let (stream, price) = (streams.opened_by(writes), streams.paced(writes));
-        (0..layout.planes_per_die as u8).filter(move |plane| {
-            let plane = layout.plane(die, *plane);
-            self.ftl.blocks.room(plane, stream, false)
-                && self.ftl.pays(plane, price, &self.core.plan)
-                && self.stays_collectable(plane)
-        })
-    }
-
-    /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected.
-    pub(super) fn stays_collectable(&self, plane: nand::PlaneId) -> bool {
-        let retired = self.ftl.blocks.in_service(plane).1;
-        self.ftl.blocks.live(plane) + retired * self.core.plan.layout.pages < self.live_limit()
-    }
-
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
     /// that lag behind catch up alone, so that afterwards all of them go together again.
     fn give_pages(&mut self, die: DieId, writes: StreamId, pages: u32) {
-        let layout = self.core.plan.layout;
-        let stream = self.core.plan.streams.opened_by(writes);
-        let taken = |plane: u8| self.ftl.blocks.taken(layout.plane(die, plane), stream);
-        let most = self.open_planes(die, writes).map(taken).max().unwrap_or(0);
-        // Only the place in the block matters.
-        let of_block = u64::from(self.core.plan.streams.pages_of(stream));
-        let behind = |plane: u8| (most - taken(plane)) % of_block;
-        let furthest = self.open_planes(die, writes).map(behind).max();
-        let mut lagging = [0u8; nand::geometry::MAX_PLANES as usize];
-        let mut count = 0;
-        for plane in self.open_planes(die, writes).filter(|plane| Some(behind(*plane)) == furthest) {
-            lagging[count] = plane;
-            count += 1;
-        }
+        let lagging = self.ftl.lagging(die, writes, &self.core.plan);
         let unit = self.core.plan.streams.unit_of(writes);
-        let pages = pages.min(count as u32 * unit);
-        for index in 0..pages {
-            let op = self.writes.pools[writes.index()]
-                .pop(&mut self.flash.ops)
-                .expect("Invariant: no more is taken than the pool has");
-            let plane = lagging[(index / unit) as usize];
-            let queue = QueueId::of_programs(writes, plane.into());
-            (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
-            self.flash().queue_program(op);
+        let mut left = pages;
+        for plane in planes(lagging) {
+            let queue = QueueId::of_programs(writes, plane);
+            for _ in 0..unit.min(left) {
+                let op = self.writes.pools[writes.index()]
+                    .pop(&mut self.flash.ops)
+                    .expect("Invariant: no more is taken than the pool has");
+                (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
+                self.flash().queue_program(op);
+            }
+            left -= unit.min(left);
         }
     }
 
@@ -440,7 +409,11 @@ impl<P: Probe> Device<P> {
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
     pub(super) fn prefetch_program_end(&self, op: OpId) {
-        self.ftl.prefetch(self.flash.ops[op].lpn.get());
+        let lpn = self.flash.ops[op].lpn.get();
+        self.ftl.prefetch(lpn);
+        if let Some(cache) = &self.map.cache {
+            cache.prefetch(lpn);
+        }
         let older = match self.flash.ops[op].owner {
             Owner::Slot(slot) => self.writes.buffer[slot].flash_copy,
             Owner::Relocation(source) => Some(source.get()),
@@ -455,7 +428,6 @@ impl<P: Probe> Device<P> {
     pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        self.core.probe.programmed(self.core.now, lpn, slot, ppn);
         let rescued = self.writes.buffer[slot].rescued;
         self.core.counters.user_pages_programmed += u64::from(!rescued);
         self.core.counters.pages_rescued += u64::from(rescued);
@@ -463,25 +435,11 @@ impl<P: Probe> Device<P> {
             power.checkpoints.written();
         }
         if self.core.plan.slc.is_some() && !rescued {
-            let in_slc = self.ftl.blocks.page_in_slc(ppn);
+            let in_slc = self.ftl.page_in_slc(ppn);
             self.core.counters.slc_pages += u64::from(in_slc);
             self.core.counters.native_pages += u64::from(!in_slc);
         }
-        if self.writes.buffer[slot].outdated {
-            self.mark_stale(ppn);
-        } else {
-            self.join_stripe(ppn);
-            self.invalidate_older(slot);
-            if let Some(newer) = self.writes.buffer[slot].next_version {
-                (self.writes.buffer[newer].flash_copy, self.writes.buffer[newer].prev_version) = (Some(ppn), None);
-            } else {
-                debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
-                self.ftl.set(lpn, Location::Flash(ppn));
-            }
-            self.map_changed(lpn);
-            self.map_names(lpn, None, ppn);
-        }
-        self.ftl.blocks.completed(ppn);
+        self.is_placed(lpn, ppn, Because::Written(slot));
         self.release_slot(slot);
     }
 
@@ -551,38 +509,5 @@ impl<P: Probe> Device<P> {
         flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
         self.resume_stalled();
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
-    }
-
-    /// A flash page's data is out of date.
-    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stir();
-        self.ftl.blocks.invalidate(ppn);
-        self.leave_stripe(ppn);
-        let plane = self.core.plan.layout.plane_of(ppn);
-        self.page_lost(plane);
-    }
-
-    /// A slot's data is on flash: every older version of the page is stale, on flash and on its way there.
-    pub(super) fn invalidate_older(&mut self, slot: SlotId) {
-        let mut versions = Some(slot);
-        while let Some(version) = versions {
-            if let Some(old) = self.writes.buffer[version].flash_copy.take() {
-                self.mark_stale(old);
-            }
-            self.writes.buffer[version].outdated = version != slot;
-            versions = self.writes.buffer[version].prev_version;
-        }
-    }
-
-    /// The flash page with the newest programmed data of the page that a slot buffers.
-    pub(super) fn newest_flash_copy(&self, slot: SlotId) -> Option<Ppn> {
-        let mut versions = Some(slot);
-        while let Some(version) = versions {
-            if self.writes.buffer[version].flash_copy.is_some() {
-                return self.writes.buffer[version].flash_copy;
-            }
-            versions = self.writes.buffer[version].prev_version;
-        }
-        None
     }
 }

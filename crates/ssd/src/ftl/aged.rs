@@ -386,6 +386,11 @@ impl Aged {
         self.number_at(address).map(|number| self.with_number(number))
     }
 
+    /// Whether a physical page holds data.
+    pub fn is_filled(&self, address: Address) -> bool {
+        self.number_at(address).is_some()
+    }
+
     /// The number of the page that stands there.
     #[inline]
     fn number_at(&self, address: Address) -> Option<u64> {

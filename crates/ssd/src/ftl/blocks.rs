@@ -234,10 +234,7 @@ impl Blocks {
     fn go_on_with(&mut self, plane: PlaneId, stream: StreamId, (block, used): (u32, u32), aged: &Aged) {
         self.enter(plane, stream, block);
         self.planes[plane.0 as usize].open[stream.index()] = Open { block, next_page: used, erased: true, barrier: 0 };
-        let held = |page| match aged.logical(Address { plane, block, page }) {
-            Some(_) => FROM_BEFORE,
-            None => STALE,
-        };
+        let held = |page| if aged.is_filled(Address { plane, block, page }) { FROM_BEFORE } else { STALE };
         let record = self.block(plane, block).written;
         let written = &mut self.written[record as usize];
         written.held.extend((0..used).map(held));

@@ -1,37 +1,28 @@
 //! The map and the blocks held to their invariants, for drives that are checked.
 
-use nand::PlaneId;
+use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::Ftl;
-use super::map::Entry;
-use crate::config::Plan;
+use super::all_pages;
+use super::mapping::Mapping as _;
+use super::moves::most_on_the_move;
+use super::seen::Seen;
 use crate::violation::{Invariant, Violation};
 
-impl Ftl {
-    /// Whether a page is as the initial state has it.
-    pub fn is_initial(&self, lpn: Lpn) -> bool {
-        self.map.get(lpn) == Entry::Initial
-    }
-
-    /// Where the initial state has a page.
-    pub fn initially(&self, lpn: Lpn) -> Option<Ppn> {
-        self.aged.physical(lpn)
-    }
-
+impl<'a> Seen<'a> {
     /// Whether a page of the flash holds that logical page, as far as the blocks know.
-    pub fn holds(&self, ppn: Ppn, lpn: Lpn, plan: &Plan) -> bool {
-        let address = plan.layout.unpack(ppn);
-        match self.blocks.holder(address) {
+    pub fn holds(&self, ppn: Ppn, lpn: Lpn) -> bool {
+        let address = self.plan.layout.unpack(ppn);
+        match self.ftl.blocks.holder(address) {
             Ok(held) => held.is_some_and(|held| held.may_be(lpn)),
-            Err(()) => self.aged.logical(address) == Some(lpn),
+            Err(()) => self.ftl.mapping.held_initially(address) == Some(lpn),
         }
     }
 
     /// The valid pages of a block that was written in the run are those that are mapped to it and those under way.
-    pub fn check_valid(&self, ppn: Ppn, mapped: u32, plan: &Plan) -> Result<(), Violation> {
-        let at = plan.layout.unpack(ppn);
-        let Some((valid, pending, before)) = self.blocks.counts(at.plane, at.block) else { return Ok(()) };
+    pub fn check_valid(&self, ppn: Ppn, mapped: u32) -> Result<(), Violation> {
+        let at = self.plan.layout.unpack(ppn);
+        let Some((valid, pending, before)) = self.ftl.blocks.counts(at.plane, at.block) else { return Ok(()) };
         // Of what is left from before the run a ledger knows only what was touched: all pages are looked at later.
         if before > 0 || valid == mapped + pending {
             return Ok(());
@@ -42,14 +33,14 @@ impl Ftl {
     }
 
     /// Pages of which the map says something else than the initial state.
-    pub fn changed(&self) -> impl Iterator<Item = Lpn> {
-        self.map.known().filter(|lpn| !self.is_initial(*lpn))
+    pub fn changed(&self) -> impl Iterator<Item = Lpn> + use<'a> {
+        self.ftl.mapping.changed()
     }
 
-    /// Checks that logical and physical pages agree in both directions, as [`Ftl::check`] does, by the pages that were changed: the
+    /// Checks that logical and physical pages agree in both directions, as [`Seen::check`] does, by the pages that were changed: the
     /// others are where the formula of the initial state has them. Returns how many things were looked at.
-    pub fn check_changed(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<u64, Violation> {
-        let layout = plan.layout;
+    pub fn check_changed(&self) -> Result<u64, Violation> {
+        let layout = self.plan.layout;
         let block_of = |ppn: Ppn| {
             let at = layout.unpack(ppn);
             layout.block_index(at.plane, at.block)
@@ -58,15 +49,15 @@ impl Ftl {
         let (mut mapped, mut left, mut pages) = (vec![0; blocks], vec![0; blocks], 0);
         for lpn in self.changed() {
             pages += 1;
-            let (before, now) = (self.initially(lpn), flash_version(lpn));
+            let (before, now) = (self.ftl.initial_place(lpn), self.flash_version(lpn));
             // A page may come back to its first place, in a block that was erased since.
-            let stays = before == now && now.is_none_or(|ppn| self.blocks.holder(layout.unpack(ppn)).is_err());
+            let stays = before == now && now.is_none_or(|ppn| self.ftl.blocks.holder(layout.unpack(ppn)).is_err());
             if let Some(before) = before.filter(|_| !stays) {
                 left[block_of(before)] += 1;
             }
             let Some(now) = now.filter(|_| !stays) else { continue };
             mapped[block_of(now)] += 1;
-            if !self.holds(now, lpn, plan) {
+            if !self.holds(now, lpn) {
                 let (at, place) = (layout.unpack(now), format!("page {}", lpn.0));
                 let found = format!("mapped to page {} of block {}, plane {}", at.page, at.block, at.plane.0);
                 return Err(Violation::new(Invariant::Mapping, place, found, "a page of the flash that holds it"));
@@ -84,10 +75,14 @@ impl Ftl {
     /// Checks the valid pages of a block to which so many changed pages are mapped, and which so many have left that it held at the
     /// start.
     fn check_count(&self, plane: PlaneId, block: u32, mapped: u32, left: u32) -> Result<(), Violation> {
-        let valid = self.valid(plane, block);
-        let (held, pending) = match self.blocks.counts(plane, block) {
+        let valid = self.ftl.valid(plane, block);
+        let (held, pending) = match self.ftl.blocks.counts(plane, block) {
             Some((_, pending, before)) => (before, pending),
-            None => (self.aged.live_in_block(plane, block) - left.min(self.aged.live_in_block(plane, block)), 0),
+            None => (
+                self.ftl.mapping.start().live_in_block(plane, block)
+                    - left.min(self.ftl.mapping.start().live_in_block(plane, block)),
+                0,
+            ),
         };
         if valid == held + mapped + pending {
             return Ok(());
@@ -98,21 +93,78 @@ impl Ftl {
     }
 
     /// Every plane's blocks are free, open, full or out of service, as they are counted, and count their valid pages right.
-    pub fn check_blocks(&self, plan: &Plan) -> Result<(), Violation> {
-        for plane in (0..plan.layout.planes).map(PlaneId) {
-            let relocation = &self.relocator[plane];
-            self.blocks.check(plane, relocation.erasing, relocation.broken, &self.aged).map_err(
+    pub fn check_blocks(&self) -> Result<(), Violation> {
+        for plane in self.planes() {
+            let relocation = &self.ftl.relocator[plane];
+            self.ftl.blocks.check(plane, relocation.erasing, relocation.broken, self.ftl.mapping.start()).map_err(
                 |(place, found, expected)| {
                     Violation::new(Invariant::Counts, format!("{place}, plane {}", plane.0), found, expected)
                 },
             )?;
         }
-        match self.copies.as_ref().and_then(|copies| copies.beyond_limit()) {
+        match self.ftl.copies.as_ref().and_then(|copies| copies.beyond_limit()) {
             Some(times) => {
                 let found = format!("copied back {times} times in a row");
                 Err(Violation::new(Invariant::Counts, "a block's data", found, "at most gc.copyback_limit times"))
             }
             None => Ok(()),
         }
+    }
+
+    /// Checks that logical and physical pages agree in both directions. Visits every page: for tests, at any moment between events.
+    pub fn check(&self) -> Result<(), String> {
+        let layout = self.plan.layout;
+        let mut mapped = 0u64;
+        let mut of_blocks = vec![0; layout.planes as usize * layout.blocks as usize];
+        for lpn in (0..all_pages(self.plan)).map(Lpn) {
+            let Some(ppn) = self.flash_version(lpn) else { continue };
+            mapped += 1;
+            let address = layout.unpack(ppn);
+            of_blocks[layout.block_index(address.plane, address.block)] += 1;
+            if !self.holds(ppn, lpn) {
+                let Address { plane, block, page } = address;
+                let place = format!("page {page} of block {block}, plane {}", plane.0);
+                return Err(format!("page {} is mapped to {place}, which holds another page or none", lpn.0));
+            }
+        }
+        let mut live = 0u64;
+        for plane in (0..layout.planes).map(PlaneId) {
+            let mut here = 0;
+            for block in 0..layout.blocks {
+                let (valid, mapped) = (self.ftl.valid(plane, block), of_blocks[layout.block_index(plane, block)]);
+                let pending = self.ftl.blocks.counts(plane, block).map_or(0, |(_, pending, _)| pending);
+                if valid != mapped + pending {
+                    let block = format!("block {block}, plane {}", plane.0);
+                    return Err(format!(
+                        "{block} counts {valid} valid pages, {mapped} are mapped to it and {pending} under way"
+                    ));
+                }
+                here += valid;
+            }
+            if here != self.ftl.blocks.live(plane) {
+                let counted = self.ftl.blocks.live(plane);
+                return Err(format!("plane {} counts {counted} valid pages, its blocks {here}", plane.0));
+            }
+            live += u64::from(here);
+        }
+        let pending = self.ftl.blocks.pending();
+        if live == mapped + pending {
+            Ok(())
+        } else {
+            Err(format!("{mapped} pages are mapped and {pending} under way, {live} physical pages are live"))
+        }
+    }
+
+    /// Checks that nothing is left over of what has moved.
+    pub fn check_moves(&self) -> Result<(), String> {
+        for (plane, relocation) in self.ftl.relocator.planes.iter().enumerate() {
+            let on_the_move = relocation.reading + relocation.writing;
+            if on_the_move >= most_on_the_move(self.plan).saturating_add(self.plan.layout.shared())
+                || (relocation.victim.is_none() && on_the_move > 0)
+            {
+                return Err(format!("{on_the_move} pages of plane {plane} are in relocation"));
+            }
+        }
+        Ok(())
     }
 }

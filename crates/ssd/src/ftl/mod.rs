@@ -11,22 +11,25 @@ pub(crate) mod ageing;
 pub(crate) mod blocks;
 pub(crate) mod candidates;
 mod check;
-pub(crate) mod cmt;
 mod copies;
 mod damage;
 mod disturb;
-mod group_table;
-pub(crate) mod map;
+pub(crate) mod failures;
+pub(crate) mod mapping;
+pub(crate) mod moves;
 mod placement;
 mod profile;
 pub(crate) mod relocator;
 mod restore;
+mod room;
 mod rows;
+pub(crate) mod seen;
 pub(crate) mod slc;
 pub(crate) mod stationary;
 pub(crate) mod stripes;
 mod suspended;
 mod victims;
+pub(crate) mod visits;
 pub(crate) mod warming;
 pub(crate) mod wear;
 
@@ -37,36 +40,25 @@ use schemes::Candidates as _;
 use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
+use crate::buffer::Buffer;
 use crate::config::Plan;
 use crate::persist::state;
 use crate::streams::StreamId;
 use aged::Aged;
 use blocks::Blocks;
-use cmt::CachedMap;
 use copies::Copies;
 use damage::Damage;
 use disturb::Disturb;
-use map::{Entry, Map};
-use relocator::Relocator;
+pub(crate) use mapping::Location;
+use mapping::{Chosen, Mapping as _};
+use relocator::{Relocator, Visits};
 use stripes::Stripes;
 use suspended::Suspended;
 use wear::WearTable;
 
-/// Where a logical page's newest data is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Location {
-    /// Nowhere: it was never written, or was deallocated.
-    Unmapped,
-    /// On flash.
-    Flash(Ppn),
-    /// In the write buffer, at this slot.
-    Buffer(SlotId),
-}
-
-/// The FTL's state: map, its cache, initial state, blocks.
+/// The FTL's state: the mapping, blocks, and what is kept of their data.
 pub(crate) struct Ftl {
-    map: Map,
-    aged: Aged,
+    mapping: Chosen,
     pub blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
     pub wear: Option<WearTable>,
@@ -80,9 +72,9 @@ pub(crate) struct Ftl {
     pub damage: Option<Damage>,
     /// Stripes of parity, where there are any.
     pub stripes: Option<Stripes>,
-    /// The cached mapping table, where the map is on flash.
-    pub cmt: Option<CachedMap>,
     pub relocator: Relocator,
+    /// Visits for refresh.
+    pub visits: Visits,
     draws: Stream,
     drawn: u64,
 }
@@ -93,7 +85,6 @@ impl Ftl {
         let for_data: Vec<u32> = usable.iter().map(|blocks| blocks - plan.space.fixed).collect();
         let aged = Aged::new(plan, &for_data, seed);
         let mut ftl = Ftl {
-            map: Map::new(all_pages(plan)),
             blocks: Blocks::new(plan, &aged, &usable, seed),
             wear: WearTable::new(plan, seed),
             disturb: Disturb::new(plan),
@@ -101,9 +92,9 @@ impl Ftl {
             copies: Copies::new(plan),
             damage: Damage::new(plan),
             stripes: Stripes::new(plan, &aged),
-            cmt: CachedMap::new(plan),
-            aged,
+            mapping: Chosen::new(all_pages(plan), aged),
             relocator: Relocator::new(plan),
+            visits: Visits::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
         };
@@ -114,12 +105,23 @@ impl Ftl {
     /// Where a page's newest data is.
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
-        match self.map.get(lpn) {
-            Entry::Initial => self.aged.physical(lpn).map_or(Location::Unmapped, Location::Flash),
-            Entry::Unmapped => Location::Unmapped,
-            Entry::Written(page) => Location::Flash(self.blocks.page(page)),
-            Entry::Buffer(slot) => Location::Buffer(slot),
+        self.mapping.locate(lpn, &self.blocks)
+    }
+
+    /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
+    #[inline]
+    pub fn flash_version(&self, lpn: Lpn, buffer: &Buffer) -> Option<Ppn> {
+        match self.locate(lpn) {
+            Location::Unmapped => None,
+            Location::Flash(ppn) => Some(ppn),
+            Location::Buffer(slot) => buffer.newest_flash_copy(slot),
         }
+    }
+
+    /// Whether a plane has broken: nothing is written to it or relocated in it any more.
+    #[inline]
+    pub fn is_broken(&self, plane: PlaneId) -> bool {
+        self.relocator[plane].broken
     }
 
     /// Pages of the map that each plane holds.
@@ -136,19 +138,13 @@ impl Ftl {
     /// Gets ready to locate a page soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        self.map.prefetch(lpn);
-        if let Some(cache) = &self.cmt {
-            cache.prefetch(lpn);
-        }
+        self.mapping.prefetch(lpn);
     }
 
     /// The same for what the fetched parts lead to, when they have come: some requests later.
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
-        self.map.prefetch_further(lpn);
-        if let Some(cache) = &self.cmt {
-            cache.prefetch_further(lpn);
-        }
+        self.mapping.prefetch_further(lpn);
     }
 
     /// The same of the page that a page of the flash may hold, in two steps.
@@ -157,31 +153,41 @@ impl Ftl {
         let lpn = match self.blocks.holder(address) {
             // Of pages that share a number the first stands for all.
             Ok(held) => held.map(|held| held.lpn(0, |_| false)),
-            Err(()) => self.aged.logical(address),
+            Err(()) => self.mapping.held_initially(address),
         };
         if let Some(lpn) = lpn {
-            if further { self.map.prefetch_further(lpn) } else { self.map.prefetch(lpn) }
+            if further { self.mapping.prefetch_further(lpn) } else { self.mapping.prefetch(lpn) }
         }
     }
 
-    /// The newest data of a page is there; on flash it was written in the run.
-    pub fn set(&mut self, lpn: Lpn, location: Location) {
-        let entry = match location {
-            Location::Unmapped => Entry::Unmapped,
-            Location::Flash(ppn) => Entry::Written(self.blocks.written_page(ppn)),
-            Location::Buffer(slot) => Entry::Buffer(slot),
-        };
-        self.map.set(lpn, entry);
+    /// The newest data of a page is in the write buffer.
+    pub fn buffer(&mut self, lpn: Lpn, slot: SlotId) {
+        self.mapping.buffer(lpn, slot);
+    }
+
+    /// The newest data of a page is on a page of the flash, which was programmed in the run.
+    pub fn place(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.mapping.place(lpn, ppn, &self.blocks);
+    }
+
+    /// The newest data of a page, which is on flash, has moved from one page of it to another one.
+    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        self.mapping.relocate(lpn, from, to, &self.blocks);
+    }
+
+    /// A page has no data any more.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.mapping.trim(lpn);
     }
 
     /// The plane that an address is dealt to under static placement.
     pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
-        self.aged.plane_of(lpn)
+        self.mapping.plane_of(lpn)
     }
 
     /// The stream that a page's data was written in, where that is known.
     pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
-        self.blocks.stream_of(ppn).or_else(|| self.aged.stream_of(ppn))
+        self.blocks.stream_of(ppn).or_else(|| self.mapping.start().stream_of(ppn))
     }
 
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
@@ -199,7 +205,7 @@ impl Ftl {
     }
 
     /// What relocated data is written as: the data of that page, which is `converted` into the SLC cache or not.
-    pub fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
+    fn relocated_class(&self, source: Ppn, plan: &Plan, converted: bool) -> StreamId {
         let again = || self.stream_of(source).is_some_and(|stream| !stream.is_of_host());
         if converted {
             StreamId::CONVERTED
@@ -217,16 +223,16 @@ impl Ftl {
 
     fn knows_stripe(&mut self, ppn: Ppn) {
         if let Some(stripes) = self.stripes.as_mut().filter(|stripes| stripes.of(ppn).is_none())
-            && let Some(parity) = self.aged.parity_with(ppn)
+            && let Some(parity) = self.mapping.start().parity_with(ppn)
             && !stripes.knows(parity)
         {
-            stripes.adopt(parity, self.aged.stripe_with(parity));
+            stripes.adopt(parity, self.mapping.start().stripe_with(parity));
         }
     }
 
     /// The stripe whose parity a page of the map is.
     fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
-        if let Some(before) = self.aged.physical(lpn) {
+        if let Some(before) = self.mapping.initially(lpn) {
             self.knows_stripe(before);
         }
         self.stripes.as_ref()?.of_parity(lpn)
@@ -254,9 +260,9 @@ impl Ftl {
 
     /// The block of a plane that collection should reclaim, if any is worth it; it is no candidate any more.
     /// In the background a block that gains nothing is left alone, whatever the policy says.
-    pub fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
+    fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
         let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
-        let candidates = self.blocks.candidates(plane, &self.aged);
+        let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = |block| candidates.contains(block);
         let block = policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?;
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
@@ -274,7 +280,7 @@ impl Ftl {
     }
 
     /// A block has been erased; returns its P/E cycles in the run.
-    pub fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
+    fn count_erase(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
         if self.disturb.is_some() || self.suspended.is_some() {
             for plane in plan.layout.flash_planes_of(plane) {
                 let block = plan.layout.flash_block_index(plane, block);
@@ -309,9 +315,9 @@ impl Ftl {
     }
 
     /// A full block of which a part has moved is a candidate again.
-    pub fn stays_full(&mut self, plane: PlaneId, block: u32) {
+    fn stays_full(&mut self, plane: PlaneId, block: u32) {
         let valid = self.valid(plane, block);
-        self.blocks.candidates(plane, &self.aged).insert(block, valid);
+        self.blocks.candidates(plane, self.mapping.start()).insert(block, valid);
     }
 
     /// Takes a block out of the candidates or of the full ones of the SLC cache, if it is one.
@@ -321,7 +327,7 @@ impl Ftl {
         {
             return true;
         }
-        let candidates = self.blocks.candidates(plane, &self.aged);
+        let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = candidates.contains(block);
         if is_one {
             candidates.remove(block);
@@ -330,13 +336,13 @@ impl Ftl {
     }
 
     /// The full block of a plane with the fewest erases, and that number.
-    pub fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
-        self.blocks.least_worn(plane, &self.aged)
+    fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
+        self.blocks.least_worn(plane, self.mapping.start())
     }
 
     /// Valid pages of a block.
     pub fn valid(&self, plane: PlaneId, block: u32) -> u32 {
-        self.blocks.live_in_block(plane, block, &self.aged)
+        self.blocks.live_in_block(plane, block, self.mapping.start())
     }
 
     /// The first valid page of a full block in a range of its pages. `flash_version` names the place of a logical page.
@@ -355,7 +361,7 @@ impl Ftl {
             let is_here = |lpn: Lpn| flash_version(lpn) == Some(ppn);
             let lpn = match held {
                 Some(held) => Some(held.lpn(all_pages(plan), is_here)),
-                None => self.aged.logical(address).filter(|lpn| is_here(*lpn)),
+                None => self.mapping.held_initially(address).filter(|lpn| is_here(*lpn)),
             };
             if let Some(lpn) = lpn {
                 return Some((page, lpn, ppn));
@@ -363,51 +369,6 @@ impl Ftl {
             from = page + 1;
         }
         None
-    }
-
-    /// Checks that logical and physical pages agree in both directions: `flash_version` names the flash page
-    /// of every logical page, buffered or not. Visits every page: for tests, at any moment between events.
-    pub fn check(&self, plan: &Plan, flash_version: impl Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
-        let layout = plan.layout;
-        let mut mapped = 0u64;
-        let mut of_blocks = vec![0; layout.planes as usize * layout.blocks as usize];
-        for lpn in (0..all_pages(plan)).map(Lpn) {
-            let Some(ppn) = flash_version(lpn) else { continue };
-            mapped += 1;
-            let address = layout.unpack(ppn);
-            of_blocks[layout.block_index(address.plane, address.block)] += 1;
-            if !self.holds(ppn, lpn, plan) {
-                let Address { plane, block, page } = address;
-                let place = format!("page {page} of block {block}, plane {}", plane.0);
-                return Err(format!("page {} is mapped to {place}, which holds another page or none", lpn.0));
-            }
-        }
-        let mut live = 0u64;
-        for plane in (0..layout.planes).map(PlaneId) {
-            let mut here = 0;
-            for block in 0..layout.blocks {
-                let (valid, mapped) = (self.valid(plane, block), of_blocks[layout.block_index(plane, block)]);
-                let pending = self.blocks.counts(plane, block).map_or(0, |(_, pending, _)| pending);
-                if valid != mapped + pending {
-                    let block = format!("block {block}, plane {}", plane.0);
-                    return Err(format!(
-                        "{block} counts {valid} valid pages, {mapped} are mapped to it and {pending} under way"
-                    ));
-                }
-                here += valid;
-            }
-            if here != self.blocks.live(plane) {
-                let counted = self.blocks.live(plane);
-                return Err(format!("plane {} counts {counted} valid pages, its blocks {here}", plane.0));
-            }
-            live += u64::from(here);
-        }
-        let pending = self.blocks.pending();
-        if live == mapped + pending {
-            Ok(())
-        } else {
-            Err(format!("{mapped} pages are mapped and {pending} under way, {live} physical pages are live"))
-        }
     }
 }
 
@@ -449,5 +410,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { map, blocks, wear, disturb, suspended, copies, damage, stripes, cmt, relocator } rebuilt { aged, draws } }
+    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
 }

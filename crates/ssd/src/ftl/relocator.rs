@@ -9,7 +9,7 @@ use units::{PerId, Ppn, Time};
 
 use super::stationary::VictimState;
 use crate::config::Plan;
-use crate::observe::stats::{Victims, relocation_causes};
+use crate::observe::stats::Victims;
 use crate::persist::{state, stored};
 
 /// Data that is to move, and why.
@@ -83,7 +83,7 @@ impl PlaneRelocation {
     }
 
     /// Nothing is relocated any more.
-    pub fn break_down(&mut self) {
+    fn break_down(&mut self) {
         (self.broken, self.running) = (true, false);
         self.requests.clear();
         self.failed.clear();
@@ -158,11 +158,10 @@ impl PlaneRelocation {
 /// What relocates data, plane by plane.
 pub(crate) struct Relocator {
     pub planes: Vec<PlaneRelocation>,
+    /// Planes that have broken.
+    pub broken_planes: u32,
     /// Valid pages of the blocks that were collected.
     pub victims: Victims,
-    /// When the next block is visited for refresh, and how many have been.
-    pub patrol: Time,
-    pub visited: u64,
     /// By die: a block has begun to move for refresh or read reclaim, and nothing of the host's since then.
     pub host_is_next: PerId<DieId, bool>,
 }
@@ -171,18 +170,37 @@ impl Relocator {
     pub fn new(plan: &Plan) -> Relocator {
         Relocator {
             planes: (0..plan.layout.planes).map(|_| PlaneRelocation::default()).collect(),
+            broken_planes: 0,
             victims: Victims::default(),
-            patrol: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO),
-            visited: 0,
             host_is_next: (0..plan.layout.dies).map(|_| false).collect(),
         }
     }
 }
 
 impl Relocator {
-    /// A block of a plane has begun to be relocated: if it was requested, collection is next to take its turn.
-    pub fn has_begun(&mut self, plane: PlaneId, cause: usize) {
-        self[plane].served |= cause != relocation_causes::COLLECTION;
+    /// A plane has broken: whether it had not before.
+    pub fn breaks(&mut self, plane: PlaneId) -> bool {
+        if self[plane].broken {
+            return false;
+        }
+        self[plane].break_down();
+        self.broken_planes += 1;
+        true
+    }
+}
+
+/// Visits for refresh: which is next.
+pub(crate) struct Visits {
+    /// When: never where nothing is refreshed.
+    pub next: Time,
+    /// Visits before it.
+    pub done: u64,
+}
+
+impl Visits {
+    /// Where anything is refreshed they begin with time.
+    pub fn new(plan: &Plan) -> Visits {
+        Visits { next: plan.config.refresh.period.map_or(Time::NEVER, |_| Time::ZERO), done: 0 }
     }
 }
 
@@ -202,7 +220,8 @@ impl IndexMut<PlaneId> for Relocator {
 }
 
 state! {
-    Relocator { stored { planes, victims, patrol, visited, host_is_next } }
+    Visits { stored { next, done } }
+    Relocator { stored { planes, broken_planes, victims, host_is_next } }
 }
 
 stored! {

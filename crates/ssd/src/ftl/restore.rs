@@ -3,29 +3,27 @@
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
+use super::Ftl;
 use super::blocks::FoundBlocks;
-use super::cmt::CachedMap;
-use super::map::{Entry, Map};
+use super::mapping::Mapping as _;
 use super::relocator::Relocation;
-use super::{Ftl, all_pages};
-use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 
 impl Ftl {
     /// Where a page's data stood at the start, if it had any.
     pub fn initial_place(&self, lpn: Lpn) -> Option<Ppn> {
-        self.aged.physical(lpn)
+        self.mapping.initially(lpn)
     }
 
     /// The pages whose data a block held at the start.
     pub fn initial_data(&self, plane: PlaneId, block: u32, pages: u32) -> impl Iterator<Item = Lpn> {
         let pages = if self.initial_pages(plane, block) == 0 { 0 } else { pages };
-        (0..pages).filter_map(move |page| self.aged.logical(Address { plane, block, page }))
+        (0..pages).filter_map(move |page| self.mapping.held_initially(Address { plane, block, page }))
     }
 
     /// How many there were.
     pub fn initial_pages(&self, plane: PlaneId, block: u32) -> u32 {
-        self.aged.live_in_block(plane, block)
+        self.mapping.start().live_in_block(plane, block)
     }
 
     /// Takes what was found: where each page is that is not as at the start, and the blocks.
@@ -34,36 +32,33 @@ impl Ftl {
         places: impl Iterator<Item = (Lpn, Option<Ppn>)>,
         found: &FoundBlocks,
         at_start: impl Fn(Ppn) -> bool,
-        plan: &Plan,
     ) {
-        self.map = Map::new(all_pages(plan));
-        self.cmt = CachedMap::new(plan);
-        self.blocks.restore(found, &self.aged);
+        self.mapping.forget();
+        self.blocks.restore(found, self.mapping.start());
         for (lpn, place) in places {
-            let initial = self.aged.physical(lpn);
+            let initial = self.mapping.initially(lpn);
             if place.is_some() && place == initial && place.is_some_and(&at_start) {
                 continue;
             }
             if let Some(before) = initial.filter(|before| at_start(*before)) {
                 self.blocks.invalidate(before);
             }
-            let entry = match place {
-                None => Entry::Unmapped,
+            match place {
+                None => self.mapping.trim(lpn),
                 Some(ppn) => {
                     self.blocks.holds_live(ppn, lpn);
-                    Entry::Written(self.blocks.written_page(ppn))
+                    self.mapping.place(lpn, ppn, &self.blocks);
                 }
-            };
-            self.map.set(lpn, entry);
+            }
         }
-        self.blocks.release_empty(found, &self.aged);
+        self.blocks.release_empty(found, self.mapping.start());
     }
 
     /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave many, and have taken
     /// the pages that collecting others would need.
     pub fn request_needless(&mut self, plane: PlaneId, blocks: u32) {
         for block in 0..blocks {
-            if self.blocks.is_full(plane, block) && self.blocks.live_in_block(plane, block, &self.aged) == 0 {
+            if self.blocks.is_full(plane, block) && self.blocks.live_in_block(plane, block, self.mapping.start()) == 0 {
                 let request = Relocation::block(block, relocation_causes::COLLECTION);
                 self.relocator[plane].requests.push_back(request);
             }

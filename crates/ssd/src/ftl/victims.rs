@@ -1,10 +1,12 @@
 //! Which block's data is relocated next, and why: garbage collection, static wear levelling, refresh, read reclaim, blocks that
 //! failed. One block of a plane at a time.
 
-use nand::{DieId, PlaneId, PlanePrograms};
-use schemes::{Collection, Pacing, Price};
+use nand::{Address, DieId, PlaneId, PlanePrograms};
+use schemes::{BlockReads, Collection, Pacing, Price};
+use units::Ppn;
 
 use super::Ftl;
+use super::mapping::Mapping as _;
 use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
@@ -35,7 +37,7 @@ impl Ftl {
         self.relocator[plane].set_paced(paced);
     }
 
-    /// The next block of a plane to relocate, and why; once it has begun, the caller tells `Relocator::has_begun`.
+    /// The next block of a plane to relocate, and why; once it has begun, the caller tells [`Ftl::has_begun`].
     /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
     pub fn next_relocation(
         &mut self,
@@ -160,22 +162,34 @@ impl Ftl {
         }
     }
 
+    /// A page of a block of the host's data has been read: the block, if its data is to move into the SLC cache, after so many reads of it.
+    pub fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> Option<(PlaneId, u32)> {
+        let Address { plane, block, .. } = plan.layout.unpack(ppn);
+        let retries = self.blocks.slc.as_mut()?.retried(plane, block, retries);
+        let wanted = plan.config.slc.convert.converts(BlockReads { reads, retries });
+        let moves = self.relocator[plane].victim.is_some_and(|moving| moving.block == block);
+        let may = wanted && !moves && self.blocks.is_full(plane, block) && self.may_convert(plane, block, plan);
+        may.then_some((plane, block))
+    }
+
+    /// The host has been idle for long, so that blocks of the SLC cache are folded; or it is back.
+    pub fn host_rests(&mut self, rests: bool) {
+        if let Some(slc) = &mut self.blocks.slc {
+            slc.folding = rests;
+        }
+    }
+
     /// Whether a block's data has room in the SLC cache, of which it takes as many blocks as a cell has bits.
-    pub fn may_convert(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
+    fn may_convert(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
         let (Some(slc), Some(of_mode)) = (&self.blocks.slc, &plan.slc) else { return false };
         let needed = self.valid(plane, block).div_ceil(of_mode.layout.pages).max(1);
         !slc.holds(plane, block) && slc.openable(plane, self.blocks.free(plane)) >= needed
     }
 
-    /// Whether planes started at places of their own in their cycle.
-    pub fn starts_in_mid_life(&self) -> bool {
-        self.aged.start(PlaneId(0)).is_some()
-    }
-
     /// The blocks that were being collected when the run began go on being so.
     pub fn resume_collection(&mut self, plan: &Plan) {
         for plane in (0..plan.layout.planes).map(PlaneId) {
-            let Some(start) = self.aged.start(plane) else { continue };
+            let Some(start) = self.mapping.start().start(plane) else { continue };
             let (running, victim) = (start.running, start.victim);
             self.relocator[plane].running = running;
             if let Some((block, state)) = victim {

@@ -13,7 +13,7 @@ use units::{Lpn, Ppn, Span};
 
 use super::relocator::Relocation;
 use super::{Ftl, Location};
-use crate::config::{EraseWhen, Full, Placement, Plan};
+use crate::config::{EraseWhen, Placement, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
 use crate::streams::StreamId;
@@ -89,7 +89,7 @@ impl Warming {
         if let Some(ppn) = on_flash(ftl, lpn) {
             ftl.blocks.invalidate(ppn);
         }
-        ftl.set(lpn, Location::Unmapped);
+        ftl.trim(lpn);
     }
 
     /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was written before it, and
@@ -234,7 +234,7 @@ impl Warming {
                 if let Some(older) = on_flash(ftl, lpn) {
                     ftl.blocks.invalidate(older);
                 }
-                ftl.set(lpn, Location::Flash(ppn));
+                ftl.place(lpn, ppn);
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }
@@ -278,11 +278,7 @@ fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: StreamId, lpn: O
 
 /// Whether the SLC cache takes data, of a plane or of any: now, or when a block of it has been folded.
 fn cache_takes(ftl: &Ftl, plan: &Plan, stream: StreamId, only: Option<PlaneId>) -> bool {
-    let waits = plan.config.slc.full == Full::Wait;
-    let takes = |plane: PlaneId| {
-        let folds = || ftl.blocks.folds_for(plane, stream);
-        ftl.blocks.room(plane, stream, false) || waits && folds()
-    };
+    let takes = |plane: PlaneId| ftl.cache_takes(plane, stream, plan);
     only.map_or_else(|| (0..plan.layout.planes).map(PlaneId).any(takes), takes)
 }
 
@@ -292,7 +288,7 @@ fn collect(ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
         let now = AgeClock::warmer_by(Span::ZERO, 0.0);
         let Some(next) = ftl.next_relocation(plane, now, plan, false) else { return };
         ftl.begin_relocation(plane, next, plan);
-        ftl.relocator.has_begun(plane, next.cause);
+        ftl.has_begun(plane, next.cause);
         if ftl.valid(plane, next.block) > 0 {
             return;
         }
@@ -326,7 +322,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
             }
         }
         let ppn = take_page(ftl, plan, plane, class, Some(lpn));
-        ftl.set(lpn, Location::Flash(ppn));
+        ftl.place(lpn, ppn);
         ftl.blocks.invalidate(source);
         ftl.blocks.completed(ppn);
         let relocation = &mut ftl.relocator[plane];
@@ -347,7 +343,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
 
 /// Whether the data of a block goes into the SLC cache, which has room for more of it.
 fn converts(ftl: &Ftl, plane: PlaneId, moving: Relocation) -> bool {
-    moving.cause == relocation_causes::CONVERSION && ftl.blocks.room(plane, StreamId::CONVERTED, true)
+    moving.cause == relocation_causes::CONVERSION && ftl.converts_more(plane)
 }
 
 /// Pages that have been programmed.

@@ -65,8 +65,8 @@ fn found(mut drive: Drive, plant: impl FnOnce(&mut Drive)) -> Invariant {
 
 /// Pages that were written and are on flash, and where.
 fn all_on_flash(drive: &Drive) -> impl Iterator<Item = (Lpn, Ppn)> {
-    (0..PAGES).map(Lpn).filter_map(|lpn| match drive.ftl.locate(lpn) {
-        Location::Flash(ppn) if !drive.ftl.is_initial(lpn) => Some((lpn, ppn)),
+    drive.seen().changed().filter_map(|lpn| match drive.ftl.locate(lpn) {
+        Location::Flash(ppn) if lpn.0 < PAGES => Some((lpn, ppn)),
         _ => None,
     })
 }
@@ -79,8 +79,8 @@ fn on_flash(drive: &Drive) -> (Lpn, Ppn) {
 /// Two pages change places in the map.
 fn exchange_entries(drive: &mut Drive) {
     let pages: Vec<(Lpn, Ppn)> = all_on_flash(drive).take(2).collect();
-    drive.ftl.set(pages[0].0, Location::Flash(pages[1].1));
-    drive.ftl.set(pages[1].0, Location::Flash(pages[0].1));
+    drive.ftl.place(pages[0].0, pages[1].1);
+    drive.ftl.place(pages[1].0, pages[0].1);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_wrong_entry_of_the_map_is_caught() {
     assert_eq!(found(at_work(500, &[]), exchange_entries), Invariant::Mapping);
     let lose = |drive: &mut Drive| {
         let (lpn, _) = on_flash(drive);
-        drive.ftl.set(lpn, Location::Unmapped);
+        drive.ftl.trim(lpn);
     };
     assert_eq!(found(at_work(500, &[]), lose), Invariant::Counts);
 }

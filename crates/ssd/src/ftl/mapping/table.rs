@@ -1,4 +1,4 @@
-//! The page-level map: where the newest data of each logical page is.
+//! The table of the page mapping: an entry for each logical page.
 //!
 //! Only what was written in the run is stored, sixteen neighbouring pages a cache line; everything else is
 //! the initial state's formula. Memory grows with what the workload touches: one line of 64 bytes for each
@@ -7,9 +7,9 @@
 
 use units::{Id, Lpn};
 
-use super::blocks::WrittenPage;
 use crate::arena::SlotId;
 use crate::config::WRITTEN_PAGES;
+use crate::ftl::blocks::WrittenPage;
 use crate::persist::state;
 
 /// What the map says of a logical page.
@@ -54,6 +54,11 @@ impl Map {
     pub fn new(pages: u64) -> Map {
         let directory = vec![0; pages.div_ceil((GROUP * LEAF) as u64) as usize];
         Map { directory, leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 }
+    }
+
+    /// All pages are as in the initial state again.
+    pub fn clear(&mut self) {
+        *self = Map { directory: vec![0; self.directory.len()], leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 };
     }
 
     #[inline]

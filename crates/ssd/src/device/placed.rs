@@ -1,0 +1,160 @@
+//! Data changes its place: a program has ended that had the newest data of a page, or nobody needs the data of a page any more. Who is told,
+//! in one order, whatever the cause.
+//!
+//! | | is told | what follows |
+//! |---|---|---|
+//! | 1 | the probe | |
+//! | 2 | the map; of a page with newer data in the write buffer, the slot above | reads find it there |
+//! | 3 | the stripes of parity | it joins one; parity itself is in none |
+//! | 4 | the block and the stripe of the page that had it before, and collection | that page is stale |
+//! | 5 | the cached map | its entry is changed, or is to be |
+//! | 6 | the journal and the checkpoints | the change survives a power cut |
+//! | 7 | the block | one page less of it is on its way |
+//!
+//! The map comes before what is stale (2, 4): a collection that begins with that must not find the page where it was. The cached map comes
+//! behind (5): what it reads from flash queues behind what the collection reads. Data that is not the newest any more when its program has ended is
+//! stale there: of the table only 1, 4 and 7 are told.
+
+use units::{Lpn, Ppn};
+
+use super::Device;
+use crate::arena::{SlotId, StripeId};
+use crate::buffer::SlotState;
+use crate::core::Core;
+use crate::ftl::Location;
+use crate::observe::probe::Probe;
+
+/// Why data is on a page of the flash now.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Because {
+    /// It was in a slot of the write buffer: the host has written it, or it was saved or worked out there.
+    Written(SlotId),
+    /// It was moved from that page.
+    Relocated(Ppn),
+    /// It is a translation page with its changes.
+    Rewritten,
+    /// It is a page of the journal, at that place of it.
+    Journaled(u32),
+    /// It is the parity of a stripe.
+    Parity(StripeId),
+}
+
+impl Because {
+    /// Tells the probe.
+    fn tell<P: Probe>(self, core: &mut Core<P>, lpn: Lpn, ppn: Ppn) {
+        match self {
+            Because::Written(slot) => core.probe.programmed(core.now, lpn, slot, ppn),
+            Because::Relocated(source) => core.probe.moved(core.now, lpn, source, ppn),
+            Because::Rewritten | Because::Journaled(_) | Because::Parity(_) => core.probe.mapped(core.now, lpn, ppn),
+        }
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// A page's data is on a page of the flash, whose program has ended. See the [table](self).
+    #[inline]
+    pub(super) fn is_placed(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {
+        because.tell(&mut self.core, lpn, ppn);
+        if self.is_newest(lpn, ppn, because) {
+            let stale = self.enter_place(lpn, ppn, because);
+            self.join_stripe(lpn, ppn);
+            if let Some(stale) = stale {
+                self.mark_stale(stale);
+            }
+            match because {
+                Because::Written(_) => self.map_changed(lpn),
+                Because::Relocated(_) => self.map.moved(lpn),
+                Because::Rewritten | Because::Journaled(_) | Because::Parity(_) => {}
+            }
+            self.map_names(lpn, ppn, because);
+        } else {
+            self.mark_stale(ppn);
+        }
+        self.ftl.blocks.completed(ppn);
+    }
+
+    /// Whether what has been programmed is the newest data of its page.
+    fn is_newest(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> bool {
+        match because {
+            Because::Written(slot) => !self.writes.buffer[slot].outdated,
+            Because::Relocated(source) => self.flash_version(lpn) == Some(source),
+            Because::Rewritten | Because::Journaled(_) => true,
+            Because::Parity(stripe) => self.is_of_use(stripe, lpn, ppn),
+        }
+    }
+
+    /// The map, or the slot with newer data, leads to the page of the flash now; returns the one where the data was before.
+    fn enter_place(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> Option<Ppn> {
+        let before = match because {
+            Because::Written(slot) => {
+                let before = self.writes.buffer.overtake(slot);
+                if self.writes.buffer.is_under(slot, ppn) {
+                    return before;
+                }
+                debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
+                before
+            }
+            Because::Relocated(source) => {
+                match self.ftl.locate(lpn) {
+                    Location::Buffer(slot) => self.writes.buffer.moves_under(slot, source, ppn),
+                    Location::Flash(_) | Location::Unmapped => self.ftl.relocate(lpn, source, ppn),
+                }
+                return Some(source);
+            }
+            Because::Rewritten => self.leaves_plane(lpn),
+            Because::Journaled(_) | Because::Parity(_) => None,
+        };
+        self.ftl.place(lpn, ppn);
+        before
+    }
+
+    /// A request trims a page: it has no data any more, if it had any. The table's order, but that nothing is newest.
+    pub(super) fn trim(&mut self, request: u64, lpn: Lpn) {
+        let location = self.ftl.locate(lpn);
+        let stale = match location {
+            Location::Unmapped => return,
+            Location::Flash(ppn) => Some(ppn),
+            Location::Buffer(slot) => {
+                // Every version, also those that are programs under way.
+                let stale = self.writes.buffer.overtake(slot);
+                self.writes.buffer[slot].outdated = true;
+                stale
+            }
+        };
+        self.core.counters.pages_trimmed += 1;
+        self.core.probe.trimmed(self.core.now, request, lpn);
+        self.ftl.trim(lpn);
+        if let Some(stale) = stale {
+            self.mark_stale(stale);
+        }
+        if let Location::Buffer(slot) = location
+            && self.writes.buffer[slot].state == SlotState::Dirty
+        {
+            // A slot whose read is under way goes when that has come.
+            self.discard_slot(slot);
+        }
+        self.restore_page(lpn);
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
+        self.map_changed(lpn);
+        self.map_forgets(request, lpn);
+    }
+
+    /// Nobody needs a page of the drive's own any more, which is on flash.
+    pub(super) fn is_dropped(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.core.probe.dropped(self.core.now, lpn);
+        self.ftl.trim(lpn);
+        self.mark_stale(ppn);
+    }
+
+    /// A flash page's data is out of date.
+    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
+        self.flash.stir();
+        let looks_again = self.ftl.goes_stale(ppn, &self.core.plan);
+        self.leave_stripe(ppn);
+        if looks_again {
+            self.collect(self.core.plan.layout.plane_of(ppn));
+        }
+    }
+}

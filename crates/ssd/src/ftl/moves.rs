@@ -1,0 +1,221 @@
+//! The move of a plane's block: which of its pages is next, how many are on the move, and what becomes of the block.
+//!
+//! What is read and programmed for it is the caller's; it tells when that has ended.
+
+use std::ops::Range;
+
+use nand::{Address, DieId, PlaneId};
+use units::{Lpn, Ppn};
+
+use super::Ftl;
+use super::relocator::{PlaneRelocation, Relocation};
+use crate::buffer::Buffer;
+use crate::config::{EraseWhen, Plan};
+use crate::observe::stats::relocation_causes;
+use crate::streams::StreamId;
+
+/// What a plane that relocates a block does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Its die copies a page.
+    Copies { lpn: Lpn, source: Ppn },
+    /// A flash page is read: from its first valid page, which is given, to its last, by their places in it.
+    Reads { lpn: Lpn, source: Ppn, pages: Range<u32> },
+    /// Programs of what has been read, in partly filled units where need be: no further page comes that could fill them.
+    Programs,
+    /// All that was to move has moved.
+    Ends(Relocation),
+    /// The plane has broken, and nothing is under way any more.
+    GivesUp,
+    /// Nothing until something that is on the move has come further; or no block moves.
+    Waits,
+}
+
+/// What becomes of a block from which everything has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Emptied {
+    /// A part of it was to move: it is full of the rest.
+    Stays,
+    /// It is empty, by so many pages that are gained.
+    Gained(u32),
+}
+
+/// What of collection goes on when the run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resumes {
+    /// The move of a block.
+    Move,
+    /// A block is to be looked for.
+    Collection,
+    /// Nothing.
+    Nothing,
+}
+
+/// Logical pages of a plane that may be on the move; one flash page more may have begun.
+pub(crate) fn most_on_the_move(plan: &Plan) -> u32 {
+    plan.config.gc.relocations.saturating_mul(plan.layout.stripe * plan.layout.shared())
+}
+
+impl Ftl {
+    /// What of a plane's collection was under way before the run, and goes on.
+    pub fn resumes(&mut self, plane: PlaneId) -> Resumes {
+        let relocation = &mut self.relocator[plane];
+        relocation.from_start = relocation.victim.is_some();
+        match relocation {
+            PlaneRelocation { victim: Some(_), .. } => Resumes::Move,
+            PlaneRelocation { running: true, .. } => Resumes::Collection,
+            _ => Resumes::Nothing,
+        }
+    }
+
+    /// A block of a plane has begun to move: if it was asked for, collection is next to take its turn.
+    pub fn has_begun(&mut self, plane: PlaneId, cause: usize) {
+        self.relocator[plane].served |= cause != relocation_causes::COLLECTION;
+    }
+
+    /// Whether host data on a plane is paid for by relocated pages.
+    #[inline]
+    pub fn is_paced(&self, plane: PlaneId) -> bool {
+        self.relocator[plane].paced
+    }
+
+    /// The next step of the move of a plane's block. A page that is read counts as being so from now on.
+    pub fn next_of_move(&mut self, plane: PlaneId, buffer: &Buffer, plan: &Plan) -> Next {
+        let relocation = &mut self.relocator[plane];
+        let Some(moving) = relocation.victim else { return Next::Waits };
+        if relocation.broken {
+            let quiet = relocation.reading + relocation.writing == 0;
+            if quiet {
+                relocation.orphans.clear();
+                (relocation.victim, relocation.from_start) = (None, false);
+            }
+            return if quiet { Next::GivesUp } else { Next::Waits };
+        }
+        if !relocation.scanned && relocation.reading + relocation.writing < most_on_the_move(plan) {
+            let pages = relocation.pages.clone();
+            match self.next_valid(plane, moving.block, pages, plan, |lpn| self.flash_version(lpn, buffer)) {
+                Some((page, lpn, source)) => {
+                    self.relocator[plane].pages.start = plan.layout.after_flash_page(page);
+                    return self.begin_page(lpn, source, buffer, plan);
+                }
+                None => self.relocator[plane].scanned = true,
+            }
+        }
+        match &self.relocator[plane] {
+            PlaneRelocation { scanned: true, reading: 0, writing: 0, .. } => Next::Ends(moving),
+            PlaneRelocation { scanned: true, reading: 0, .. } => Next::Programs,
+            _ => Next::Waits,
+        }
+    }
+
+    /// A flash page of which that is the first valid page begins to move.
+    fn begin_page(&mut self, lpn: Lpn, source: Ppn, buffer: &Buffer, plan: &Plan) -> Next {
+        use crate::flash::Placement as _;
+        if self.copies_back(source, plan) {
+            return Next::Copies { lpn, source };
+        }
+        let layout = &plan.layout;
+        let Address { plane, block, page } = layout.unpack(source);
+        self.relocator[plane].reading += layout.shared();
+        let (mut end, after) = (page + 1, layout.after_flash_page(page));
+        let is_here = |lpn| self.flash_version(lpn, buffer);
+        while let Some((page, ..)) = self.next_valid(plane, block, end..after, plan, is_here) {
+            end = page + 1;
+        }
+        let start = after - layout.shared();
+        Next::Reads { lpn, source, pages: page - start..end - start }
+    }
+
+    /// A flash page that moves has been read. Whether its plane still works.
+    pub fn has_read(&mut self, plane: PlaneId, plan: &Plan) -> bool {
+        let relocation = &mut self.relocator[plane];
+        relocation.reading -= plan.layout.shared();
+        !relocation.broken
+    }
+
+    /// The data of a page waits for its program elsewhere in its plane: in which stream.
+    pub fn moves_in(&mut self, source: Ppn, plan: &Plan) -> StreamId {
+        let plane = plan.layout.plane_of(source);
+        self.relocator[plane].writing += 1;
+        let converted = self.relocator[plane].relocates_for(relocation_causes::CONVERSION) && self.converts_more(plane);
+        self.relocated_class(source, plan, converted)
+    }
+
+    /// The cause for which a page moves that is programmed.
+    pub fn cause_of_move(&self, source: Ppn, plan: &Plan) -> usize {
+        let victim = self.relocator[plan.layout.plane_of(source)].victim;
+        victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause)
+    }
+
+    /// A page of a plane has been programmed elsewhere: whether that pays for a program of host data that was not paid for before.
+    pub fn has_moved(&mut self, plane: PlaneId, plan: &Plan) -> bool {
+        let relocation = &mut self.relocator[plane];
+        relocation.writing -= 1;
+        relocation.moved += 1;
+        self.pay(plane, plan)
+    }
+
+    /// A page of a plane is not programmed where it was to be.
+    pub fn moves_no_more(&mut self, plane: PlaneId) {
+        self.relocator[plane].writing -= 1;
+    }
+
+    /// Everything of a plane's block that was to move has moved.
+    pub fn end_move(&mut self, plane: PlaneId, Relocation { block, wordline, .. }: Relocation, plan: &Plan) -> Emptied {
+        let relocation = &mut self.relocator[plane];
+        (relocation.victim, relocation.from_start) = (None, false);
+        if wordline.is_some() {
+            self.stays_full(plane, block);
+            return Emptied::Stays;
+        }
+        let gained = plan.space.victim_valid_limit.saturating_sub(relocation.moved);
+        self.blocks.empty(plane, block);
+        Emptied::Gained(gained)
+    }
+
+    /// An empty block is free: once it has been erased, if that is to be now, which is returned; otherwise for programs that start after the reads
+    /// older than `barrier`.
+    pub fn reclaim(&mut self, plane: PlaneId, block: u32, barrier: impl FnOnce() -> u64, plan: &Plan) -> bool {
+        let erases = plan.config.ftl.erase_when == EraseWhen::Reclaimed;
+        if erases {
+            self.relocator[plane].erasing = true;
+        } else {
+            self.blocks.release(plane, block, barrier());
+        }
+        erases
+    }
+
+    /// A full block that collection takes in the background, where a plane has work for it and it gains something.
+    pub fn background_victim(&mut self, plane: PlaneId, plan: &Plan) -> Option<u32> {
+        if !self.relocator[plane].rests() || self.blocks.free(plane) >= plan.config.gc.idle_stop {
+            return None;
+        }
+        let victim = self.pick_victim(plane, plan, true);
+        self.relocator[plane].no_background_victim |= victim.is_none();
+        victim
+    }
+
+    /// Whether blocks of a die have waited for a read or a program of the host's, which has begun.
+    pub fn host_was_next(&mut self, die: DieId) -> bool {
+        std::mem::take(&mut self.relocator.host_is_next[die])
+    }
+
+    /// Data of a block is to move, unless that is asked for already.
+    pub fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
+        let requests = &mut self.relocator[plane].requests;
+        let covers =
+            |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
+        if !requests.iter().any(covers) {
+            requests.push_back(wanted);
+        }
+    }
+
+    /// A page of the flash is out of date: whether collection, which had found nothing to gain on its plane, looks again.
+    #[inline]
+    pub fn goes_stale(&mut self, ppn: Ppn, plan: &Plan) -> bool {
+        self.blocks.invalidate(ppn);
+        let relocation = &mut self.relocator[plan.layout.plane_of(ppn)];
+        relocation.no_background_victim = false;
+        std::mem::take(&mut relocation.no_victim)
+    }
+}

@@ -1,0 +1,100 @@
+//! Which planes take what: host data, pages of the map, parity. A plane takes what it has room for and can still be collected with.
+
+use nand::{DieId, PlaneId};
+use units::Id as _;
+
+use super::Ftl;
+use crate::config::{Full, Placement, Plan};
+use crate::streams::StreamId;
+
+impl Ftl {
+    /// The planes of a die that take programs of host data now, as a set: they have a free block for it, which is paid for, and few enough valid pages
+    /// that they can still be collected.
+    pub fn planes_for_host(&self, die: DieId, writes: StreamId, plan: &Plan) -> u8 {
+        let (stream, price) = (plan.streams.opened_by(writes), plan.streams.paced(writes));
+        let takes = |place: &u8| {
+            let plane = plan.layout.plane(die, *place);
+            self.blocks.room(plane, stream, false)
+                && self.pays(plane, price, plan)
+                && self.stays_collectable(plane, plan)
+        };
+        (0..plan.layout.planes_per_die as u8).filter(takes).fold(0, |set, place| set | 1 << place)
+    }
+
+    /// Of these planes those that have been programmed least in a stream, by the place in its block: they catch up alone, so that afterwards all of them
+    /// go together again.
+    pub fn lagging(&self, die: DieId, writes: StreamId, plan: &Plan) -> u8 {
+        let stream = plan.streams.opened_by(writes);
+        let of_block = u64::from(plan.streams.pages_of(stream));
+        let open = self.planes_for_host(die, writes, plan);
+        let places = || (0..plan.layout.planes_per_die as u8).filter(|place| open >> place & 1 != 0);
+        let taken = |place: u8| self.blocks.taken(plan.layout.plane(die, place), stream);
+        let most = places().map(taken).max().unwrap_or(0);
+        let behind = |place: u8| (most - taken(place)) % of_block;
+        let furthest = places().map(behind).max();
+        places().filter(|place| Some(behind(*place)) == furthest).fold(0, |set, place| set | 1 << place)
+    }
+
+    /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when
+    /// others have broken take all that can still be collected.
+    pub fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {
+        let space = &plan.space;
+        let limit = if self.relocator.broken_planes == 0 { space.live_limit } else { space.live_limit_of_rest };
+        let retired = self.blocks.in_service(plane).1;
+        self.blocks.live(plane) + retired * plan.layout.pages < limit
+    }
+
+    /// The plane that takes pages of the map after the plane `last`, where planes hold so many of them: round robin over the planes that can
+    /// take data and stay collectable (see `config::space`), those with room first.
+    pub fn next_map_plane(&self, last: u32, held: &[u32], plan: &Plan) -> PlaneId {
+        let planes = plan.layout.planes;
+        let next = |step: u32| PlaneId((last + step) % planes);
+        let stream = plan.streams.opened_by(StreamId::MAP);
+        let works = |plane: &PlaneId| !self.is_broken(*plane);
+        let collectable = |plane: &PlaneId| match plan.config.ftl.placement {
+            Placement::Static => held[plane.0 as usize] < plan.space.map_limit,
+            Placement::Dynamic => self.stays_collectable(*plane, plan),
+        };
+        let room = |plane: &PlaneId| self.blocks.room(*plane, stream, false);
+        let working = (1..=planes).map(next).filter(works);
+        let mut planes = working.clone().filter(collectable);
+        let first = planes.clone().next();
+        planes.find(room).or(first).or(working.clone().next()).unwrap_or_else(|| next(1))
+    }
+
+    /// Whether a plane takes a program of parity. With static placement nothing limits what a plane takes from the host: it takes no more
+    /// than its part of all parity.
+    pub fn takes_parity(&self, plane: PlaneId, plan: &Plan) -> bool {
+        let stream = plan.streams.opened_by(StreamId::PARITY);
+        self.blocks.room(plane, stream, false)
+            && match plan.config.ftl.placement {
+                Placement::Static => self.stripes.as_ref().is_some_and(|stripes| stripes.has_room(plane)),
+                Placement::Dynamic => self.stays_collectable(plane, plan),
+            }
+    }
+
+    /// Dies of which a plane works.
+    pub fn working_dies(&self, plan: &Plan) -> u32 {
+        let layout = &plan.layout;
+        if self.relocator.broken_planes == 0 {
+            return layout.dies;
+        }
+        let works = |die: &u32| {
+            let places = 0..layout.planes_per_die as u8;
+            places.map(|place| layout.plane(DieId::new(*die as usize), place)).any(|plane| !self.is_broken(plane))
+        };
+        (0..layout.dies).filter(works).count() as u32
+    }
+
+    /// Whether a plane's part of the SLC cache takes data of a stream, now or when a block of it has been folded.
+    pub fn cache_takes(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> bool {
+        let waits = plan.config.slc.full == Full::Wait;
+        let folds = || self.blocks.folds_for(plane, stream);
+        !self.is_broken(plane) && (self.blocks.room(plane, stream, false) || waits && folds())
+    }
+
+    /// Whether the SLC cache has room for more data of a plane that is converted into it.
+    pub fn converts_more(&self, plane: PlaneId) -> bool {
+        self.blocks.room(plane, StreamId::CONVERTED, true)
+    }
+}

@@ -1,0 +1,148 @@
+//! What is seen of the FTL: by statistics, by the drive's health, and by checks (`check.rs`). Nothing of it changes anything.
+
+use nand::PlaneId;
+use units::{Lpn, Ppn};
+
+use super::Ftl;
+use super::mapping::Mapping as _;
+use super::relocator::PlaneRelocation;
+use crate::buffer::Buffer;
+use crate::config::{Placement, Plan};
+use crate::observe::stats::Victims;
+
+/// The FTL, with the write buffer, which has the newest data of some pages.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub ftl: &'a Ftl,
+    pub buffer: &'a Buffer,
+    pub plan: &'a Plan,
+}
+
+impl<'a> Seen<'a> {
+    /// The planes.
+    pub(super) fn planes(&self) -> impl Iterator<Item = PlaneId> + use<> {
+        (0..self.plan.layout.planes).map(PlaneId)
+    }
+
+    /// The page of the flash with the newest programmed data of a page.
+    pub(super) fn flash_version(&self, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.flash_version(lpn, self.buffer)
+    }
+
+    /// Whether planes started at places of their own in their cycle.
+    pub fn starts_in_mid_life(&self) -> bool {
+        self.ftl.mapping.start().start(PlaneId(0)).is_some()
+    }
+
+    /// Whether collections go on that were under way at the start.
+    pub fn still_collects_from_start(&self) -> bool {
+        self.ftl.relocator.planes.iter().any(|relocation| relocation.from_start)
+    }
+
+    /// Whether nothing is relocated, and no reclaimed block erased.
+    pub fn rests(&self) -> bool {
+        self.ftl.relocator.planes.iter().all(PlaneRelocation::rests)
+    }
+
+    /// Planes that relocate a block for a cause.
+    pub fn planes_that_relocate(&self, cause: usize) -> usize {
+        self.ftl.relocator.planes.iter().filter(|relocation| relocation.relocates_for(cause)).count()
+    }
+
+    /// Valid pages of the blocks that were collected.
+    pub fn victims(&self) -> &'a Victims {
+        &self.ftl.relocator.victims
+    }
+
+    /// Erases in the run of every block that the factory found good.
+    pub fn erases(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.ftl.blocks.erases()
+    }
+
+    /// Free blocks: of all planes, and of the plane that has the fewest.
+    pub fn free_blocks(&self) -> (u64, u32) {
+        let free = self.ftl.blocks.free_of_planes();
+        (free.iter().map(|free| u64::from(*free)).sum(), free.iter().copied().min().unwrap_or(u32::MAX))
+    }
+
+    /// Blocks that hold data of the SLC cache or are open for it, where there is one.
+    pub fn cache_blocks(&self) -> Option<u64> {
+        self.ftl.blocks.slc.as_ref().map(|slc| slc.in_use())
+    }
+
+    /// Pages that were given to programs since the start.
+    pub fn pages_programmed(&self) -> u64 {
+        self.ftl.blocks.pages_programmed
+    }
+
+    /// Those of them whose programs have not ended.
+    pub fn pages_under_way(&self) -> u64 {
+        self.ftl.blocks.pending()
+    }
+
+    /// Of each plane, the pages programmed since the start, and those of host data among them.
+    pub fn pages_of_planes(&self) -> Vec<(u64, u64)> {
+        let of = |plane| (self.ftl.blocks.all_taken(plane), self.ftl.relocator[plane].host_pages);
+        self.planes().map(of).collect()
+    }
+
+    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
+    /// pulse.
+    pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64> + use<'a>> {
+        let wear = self.ftl.wear.as_ref()?;
+        let Seen { ftl, plan, .. } = *self;
+        let of_plane = move |plane| {
+            let of_flash = plan.layout.flash_planes_of(plane);
+            of_flash.flat_map(move |of_flash| wear.cycles(of_flash).take(usable_blocks(ftl, plane) as usize))
+        };
+        Some(self.planes().flat_map(of_plane))
+    }
+
+    /// Blocks of all planes that the factory found good.
+    pub fn usable_blocks(&self) -> u64 {
+        self.planes().map(|plane| u64::from(usable_blocks(self.ftl, plane))).sum()
+    }
+
+    /// Spare blocks over those of the new drive \[%]; under static placement of the plane that has lost most.
+    pub fn available_spare(&self) -> f64 {
+        let share = |left: i64, new: i64| if new > 0 { 100.0 * left.max(0) as f64 / new as f64 } else { 0.0 };
+        let new_spare_of = |plane| i64::from(usable_blocks(self.ftl, plane)) - i64::from(self.plan.space.needed);
+        if self.planes().all(|plane| self.ftl.blocks.in_service(plane).1 == 0) {
+            return 100.0;
+        }
+        match self.plan.config.ftl.placement {
+            Placement::Dynamic => share(self.spare_blocks(), self.planes().map(new_spare_of).sum()),
+            Placement::Static => {
+                let shares = self.planes().map(|plane| share(self.spare_blocks_of(plane), new_spare_of(plane)));
+                shares.fold(100.0, f64::min)
+            }
+        }
+    }
+
+    /// Whether too few blocks are left for the data of a plane (static placement) or of the drive (dynamic).
+    pub fn is_worn_out(&self, plane: PlaneId) -> bool {
+        let spares = match self.plan.config.ftl.placement {
+            Placement::Static => self.spare_blocks_of(plane),
+            Placement::Dynamic => self.spare_blocks(),
+        };
+        spares < 0
+    }
+
+    /// Blocks of a plane beyond those that it needs for its data, and to be collected as long as it works.
+    fn spare_blocks_of(&self, plane: PlaneId) -> i64 {
+        let space = &self.plan.space;
+        let needed = if self.ftl.is_broken(plane) { space.needed_for_data } else { space.needed };
+        i64::from(self.ftl.blocks.in_service(plane).0) - i64::from(needed)
+    }
+
+    /// The same of all planes, which hold each other's data.
+    fn spare_blocks(&self) -> i64 {
+        self.planes().map(|plane| self.spare_blocks_of(plane)).sum()
+    }
+}
+
+/// Blocks of a plane that the factory found good.
+fn usable_blocks(ftl: &Ftl, plane: PlaneId) -> u32 {
+    let (in_service, retired) = ftl.blocks.in_service(plane);
+    in_service + retired
+}
