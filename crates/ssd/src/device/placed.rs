@@ -150,7 +150,7 @@ impl<P: Probe> Device<P> {
 
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stir();
+        self.flash.stir(self.core.plan.layout.place_of(ppn).0);
         let looks_again = self.ftl.goes_stale(ppn, &self.core.plan);
         self.leave_stripe(ppn);
         if looks_again {

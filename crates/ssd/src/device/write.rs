@@ -348,22 +348,31 @@ impl<P: Probe> Device<P> {
     }
 
     fn next_pool_die(&mut self, writes: StreamId) -> Option<DieId> {
-        let count = self.writes.die_order.len();
-        let takes = |step: &usize| {
-            let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
-            self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
-        };
         if self.writes.no_die[writes.index()] == self.flash.stirred() {
-            debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
+            debug_assert!(
+                !self.writes.die_order.iter().any(|die| self.takes_host_data(*die, writes)),
+                "Invariant: what lets a die take programs is counted"
+            );
             return None;
         }
-        let Some(step) = (0..count).find(takes) else {
-            self.writes.no_die[writes.index()] = self.flash.stirred();
-            return None;
-        };
-        let position = (self.writes.pool_cursor + step) % count;
-        self.writes.pool_cursor = (position + 1) % count;
-        Some(self.writes.die_order[position])
+        let (from, count) = (self.writes.pool_cursor, self.writes.die_order.len());
+        for position in (from..count).chain(0..from) {
+            let die = self.writes.die_order[position];
+            if self.flash.refuses(die, writes) {
+                debug_assert!(!self.takes_host_data(die, writes), "Invariant: what lets a die take programs stirs it");
+            } else if self.takes_host_data(die, writes) {
+                self.writes.pool_cursor = (position + 1) % count;
+                return Some(die);
+            } else {
+                self.flash.note_refusal(die, writes);
+            }
+        }
+        self.writes.no_die[writes.index()] = self.flash.stirred();
+        None
+    }
+
+    fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
+        self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes

@@ -70,6 +70,8 @@ pub(crate) struct Flash {
     pub(super) host_units: u32,
     /// Counts whatever may let a die take programs that it did not take before.
     pub(super) stirred: u64,
+    /// The streams of host data, as a set, of which a die has been found to take no programs since it was stirred.
+    pub(super) refusals: PerId<DieId, u8>,
 }
 
 impl Flash {
@@ -103,6 +105,7 @@ impl Flash {
             granting: false,
             programs_waiting: 0,
             stirred: 1,
+            refusals: (0..layout.dies).map(|_| 0).collect(),
             write_queue_full,
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
@@ -131,7 +134,7 @@ impl Flash {
         self.write_queue_full = plan.config.schedule.write_queue == Some(0);
         self.references = References::new(&plan.config.read);
         self.flush_units = plan.config.buffer.mode == BufferMode::WriteThrough;
-        self.stirred += 1;
+        self.stir_all();
         self.rank(plan);
     }
 
@@ -252,8 +255,8 @@ state! {
             flush_units, host_units, stirred, fault_due,
         }
         parts { references, failures, faults, budget }
-        // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
+        // What dies refuse is found out again. Ranks follow from whether the write queue is full; outcomes are kept as they are met.
+        rebuilt { dies_per_chip, granting, refusals, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

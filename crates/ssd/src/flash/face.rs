@@ -8,6 +8,7 @@ use super::queues::QueueId;
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
 use crate::observe::stats::{Steps, channel, die};
+use crate::streams::StreamId;
 
 impl Flash {
     /// All dies.
@@ -51,8 +52,26 @@ impl Flash {
     }
 
     /// Something above may let a die take such programs.
-    pub fn stir(&mut self) {
+    pub fn stir(&mut self, die: DieId) {
         self.stirred += 1;
+        self.refusals[die] = 0;
+    }
+
+    /// The same of all dies.
+    pub fn stir_all(&mut self) {
+        self.stirred += 1;
+        self.refusals.iter_mut().for_each(|streams| *streams = 0);
+    }
+
+    /// Whether a die is known to take no programs of a stream of host data: it was found not to, and nothing has happened to it since.
+    #[inline]
+    pub fn refuses(&self, die: DieId, stream: StreamId) -> bool {
+        self.refusals[die] >> stream.index() & 1 != 0
+    }
+
+    /// A die was found to take no programs of a stream of host data.
+    pub fn note_refusal(&mut self, die: DieId, stream: StreamId) {
+        self.refusals[die] |= 1 << stream.index();
     }
 
     /// Whether partly filled units of host data go as they are.
