@@ -77,7 +77,7 @@ impl<P: Probe> Device<P> {
     fn is_newest(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> bool {
         match because {
             Because::Written(slot) => !self.writes.buffer[slot].outdated,
-            Because::Relocated(source) => self.flash_version(lpn) == Some(source),
+            Because::Relocated(source) => self.ftl.is_at(lpn, source, &self.writes.buffer),
             Because::Rewritten | Because::Journaled(_) => true,
             Because::Parity(stripe) => self.is_of_use(stripe, lpn, ppn),
         }
@@ -95,9 +95,9 @@ impl<P: Probe> Device<P> {
                 before
             }
             Because::Relocated(source) => {
-                match self.ftl.locate(lpn) {
-                    Location::Buffer(slot) => self.writes.buffer.moves_under(slot, source, ppn),
-                    Location::Flash(_) | Location::Unmapped => self.ftl.relocate(lpn, source, ppn),
+                match self.ftl.slot(lpn) {
+                    Some(slot) => self.writes.buffer.moves_under(slot, source, ppn),
+                    None => self.ftl.relocate(lpn, source, ppn),
                 }
                 return Some(source);
             }

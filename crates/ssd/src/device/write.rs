@@ -348,27 +348,22 @@ impl<P: Probe> Device<P> {
     }
 
     fn next_pool_die(&mut self, writes: StreamId) -> Option<DieId> {
-        if self.writes.no_die[writes.index()] == self.flash.stirred() {
-            debug_assert!(
-                !self.writes.die_order.iter().any(|die| self.takes_host_data(*die, writes)),
-                "Invariant: what lets a die take programs is counted"
-            );
-            return None;
-        }
-        let (from, count) = (self.writes.pool_cursor, self.writes.die_order.len());
-        for position in (from..count).chain(0..from) {
-            let die = self.writes.die_order[position];
-            if self.flash.refuses(die, writes) {
-                debug_assert!(!self.takes_host_data(die, writes), "Invariant: what lets a die take programs stirs it");
-            } else if self.takes_host_data(die, writes) {
-                self.writes.pool_cursor = (position + 1) % count;
+        self.flash.take_stirred(|die| self.writes.takers.stir(die));
+        debug_assert!(self.refuse_rightly(writes), "Invariant: what lets a die take programs stirs it");
+        while let Some(place) = self.writes.takers.next(writes, self.writes.pool_cursor) {
+            let die = self.writes.die_order[place];
+            if self.takes_host_data(die, writes) {
+                self.writes.pool_cursor = (place + 1) % self.writes.die_order.len();
                 return Some(die);
-            } else {
-                self.flash.note_refusal(die, writes);
             }
+            self.writes.takers.refuses(writes, place);
         }
-        self.writes.no_die[writes.index()] = self.flash.stirred();
         None
+    }
+
+    fn refuse_rightly(&self, writes: StreamId) -> bool {
+        let mut dies = self.writes.die_order.iter().enumerate();
+        dies.all(|(place, die)| self.writes.takers.may(writes, place) || !self.takes_host_data(*die, writes))
     }
 
     fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {

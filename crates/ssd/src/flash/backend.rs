@@ -68,10 +68,8 @@ pub(crate) struct Flash {
     pub(super) flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
     pub(super) host_units: u32,
-    /// Counts whatever may let a die take programs that it did not take before.
-    pub(super) stirred: u64,
-    /// The streams of host data, as a set, of which a die has been found to take no programs since it was stirred.
-    pub(super) refusals: PerId<DieId, u8>,
+    /// Dies that may take programs that they did not take before, as a set.
+    pub(super) stirred: Vec<u64>,
 }
 
 impl Flash {
@@ -104,8 +102,7 @@ impl Flash {
             granted: 0,
             granting: false,
             programs_waiting: 0,
-            stirred: 1,
-            refusals: (0..layout.dies).map(|_| 0).collect(),
+            stirred: vec![0; layout.dies.div_ceil(64) as usize],
             write_queue_full,
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
@@ -252,11 +249,11 @@ state! {
     Flash {
         stored {
             ops, attempts, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
-            flush_units, host_units, stirred, fault_due,
+            flush_units, host_units, fault_due,
         }
         parts { references, failures, faults, budget }
-        // What dies refuse is found out again. Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, refusals, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
+        // What dies take is found out again. Ranks follow from whether the write queue is full; outcomes are kept as they are met.
+        rebuilt { dies_per_chip, granting, stirred, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

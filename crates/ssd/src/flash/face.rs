@@ -1,14 +1,13 @@
 //! What the layers above see of the flash, and what they set in it, besides page operations and parts that break.
 
 use nand::{ChannelId, DieId};
-use units::{Span, Time};
+use units::{Id as _, Span, Time};
 
 use super::backend::Flash;
 use super::queues::QueueId;
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
 use crate::observe::stats::{Steps, channel, die};
-use crate::streams::StreamId;
 
 impl Flash {
     /// All dies.
@@ -46,32 +45,26 @@ impl Flash {
         self.dies[die].exclusive -= 1;
     }
 
-    /// What counts whatever may let a die take programs that it did not take before.
-    pub fn stirred(&self) -> u64 {
-        self.stirred
-    }
-
-    /// Something above may let a die take such programs.
+    /// Something above may let a die take programs that it did not take before.
+    #[inline]
     pub fn stir(&mut self, die: DieId) {
-        self.stirred += 1;
-        self.refusals[die] = 0;
+        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
     }
 
     /// The same of all dies.
     pub fn stir_all(&mut self) {
-        self.stirred += 1;
-        self.refusals.iter_mut().for_each(|streams| *streams = 0);
+        self.die_ids().for_each(|die| self.stir(die));
     }
 
-    /// Whether a die is known to take no programs of a stream of host data: it was found not to, and nothing has happened to it since.
+    /// Dies that may take programs that they did not take when this was asked last.
     #[inline]
-    pub fn refuses(&self, die: DieId, stream: StreamId) -> bool {
-        self.refusals[die] >> stream.index() & 1 != 0
-    }
-
-    /// A die was found to take no programs of a stream of host data.
-    pub fn note_refusal(&mut self, die: DieId, stream: StreamId) {
-        self.refusals[die] |= 1 << stream.index();
+    pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
+        for (index, word) in self.stirred.iter_mut().enumerate() {
+            while *word != 0 {
+                each(DieId::new(64 * index + word.trailing_zeros() as usize));
+                *word &= *word - 1;
+            }
+        }
     }
 
     /// Whether partly filled units of host data go as they are.

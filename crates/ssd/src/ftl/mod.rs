@@ -108,6 +108,21 @@ impl Ftl {
         self.mapping.locate(lpn, &self.blocks)
     }
 
+    /// Whether a page of the flash that has held the data of a page still has the newest that is programmed.
+    #[inline]
+    pub fn is_at(&self, lpn: Lpn, ppn: Ppn, buffer: &Buffer) -> bool {
+        let is_at = || self.flash_version(lpn, buffer) == Some(ppn);
+        // What has not changed since the start has been nowhere else.
+        debug_assert!(!self.mapping.is_initial(lpn) || is_at());
+        self.mapping.is_initial(lpn) || is_at()
+    }
+
+    /// The slot of the write buffer that has a page's newest data, if it is there.
+    #[inline]
+    pub fn slot(&self, lpn: Lpn) -> Option<SlotId> {
+        self.mapping.slot(lpn)
+    }
+
     /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
     #[inline]
     pub fn flash_version(&self, lpn: Lpn, buffer: &Buffer) -> Option<Ppn> {
@@ -361,7 +376,11 @@ impl Ftl {
             let is_here = |lpn: Lpn| flash_version(lpn) == Some(ppn);
             let lpn = match held {
                 Some(held) => Some(held.lpn(all_pages(plan), is_here)),
-                None => self.mapping.held_initially(address).filter(|lpn| is_here(*lpn)),
+                // Nothing has become of most pages of the initial state: where they were they are.
+                None => {
+                    let before = self.mapping.held_initially(address);
+                    before.filter(|lpn| self.mapping.is_initial(*lpn) || is_here(*lpn))
+                }
             };
             if let Some(lpn) = lpn {
                 return Some((page, lpn, ppn));
