@@ -14,11 +14,11 @@ use units::{Lpn, Ppn};
 use super::Device;
 use super::placed::Because;
 use crate::arena::OpId;
-use crate::config::Reclaim;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::failures::Erased;
 use crate::ftl::moves::{Emptied, Next, Resumes};
+use crate::ftl::reads::Reads;
 use crate::ftl::relocator::Relocation;
 use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
@@ -72,7 +72,8 @@ impl<P: Probe> Device<P> {
     fn collect_next(&mut self, plane: PlaneId, mut paced: bool) -> bool {
         let (mut price_changed, mut requested) = (false, None);
         loop {
-            let (now, host_waits) = (self.flash.age_clock(self.core.now), self.host_waits_for(plane));
+            let now = self.flash.age_clock(self.core.now);
+            let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
             let Some(next) = self.ftl.next_relocation(plane, now, &self.core.plan, host_waits) else { break };
             if next.cause != relocation_causes::COLLECTION {
                 requested = Some(next.cause);
@@ -93,11 +94,6 @@ impl<P: Probe> Device<P> {
             self.ftl.has_begun(plane, cause);
         }
         price_changed
-    }
-
-    /// Whether a read or a program of the host's waits for nothing but its turn on the die of a plane.
-    fn host_waits_for(&self, plane: PlaneId) -> bool {
-        self.flash.host_waits(self.core.plan.layout.die_of(plane).0)
     }
 
     /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
@@ -147,7 +143,7 @@ impl<P: Probe> Device<P> {
                 Next::Copies { lpn, source } => self.program_moved(lpn, source),
                 Next::Reads { lpn, source, pages } => {
                     let page_size = self.core.plan.layout.page_size.0 as u32;
-                    let bytes = self.read_transfer(pages.start * page_size, pages.end * page_size);
+                    let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
                     let owner = Owner::Relocation(source.into());
                     self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
                 }
@@ -317,47 +313,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Counts a read of a page and, where reads disturb, its `retries`: for read reclaim. A block that is being moved is reclaimed
-    /// anyway.
-    #[inline]
-    pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
-        let senses = if self.core.plan.config.chip.read_disturb { 1 + retries } else { 1 };
-        let (before, after) = self.ftl.count_read(ppn, senses);
-        if self.core.plan.streams.has(StreamId::CONVERTED) && matches!(owner, Owner::Host(_)) {
-            self.consider_conversion(ppn, after, retries);
-        }
-        let config = &self.core.plan.config;
-        if let Some(limit) = config.refresh.reads
-            && !matches!(owner, Owner::Relocation(_))
-        {
-            let reclaim = config.refresh.reclaim;
-            if before < limit && limit <= after {
-                let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-                self.request_move(plane, Relocation::block(block, relocation_causes::READ_RECLAIM));
-            } else if reclaim == Reclaim::Wordline && after < limit {
-                self.reclaim_neighbours(ppn, limit);
-            }
-        }
-    }
-
-    /// A page has been read: the wordlines beside it whose count has come to the limit are to move.
+    /// A page has been read so often that data may have to move.
     #[cold]
-    fn reclaim_neighbours(&mut self, ppn: Ppn, limit: u32) {
-        let layout = self.core.plan.layout;
-        let Address { plane, block, page } = layout.unpack(ppn);
-        let own = layout.wordline(page);
-        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages)
-        {
-            let wordline = layout.wordline(page);
-            if self.ftl.reads_of_wordline(plane, block, page, &self.core.plan) >= limit
-                && self.next_valid(plane, block, wordline.clone()).is_some()
-            {
-                let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
-                self.request_move(plane, Relocation { block, cause, wordline });
-            }
+    pub(super) fn move_for(&mut self, ppn: Ppn, reads: Reads) {
+        let plane = self.core.plan.layout.plane_of(ppn);
+        for wanted in self.ftl.moved_for(ppn, reads, &self.writes.buffer, &self.core.plan) {
+            self.request_move(plane, wanted);
         }
     }
 
+    /// Data of a plane is to move, as soon as it is its turn.
     pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         self.ftl.request_move(plane, wanted);
         self.collect(plane);

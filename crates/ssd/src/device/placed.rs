@@ -133,12 +133,14 @@ impl<P: Probe> Device<P> {
             // A slot whose read is under way goes when that has come.
             self.discard_slot(slot);
         }
-        self.restore_page(lpn);
+        self.ftl.repair(lpn);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }
         self.map_changed(lpn);
-        self.map_forgets(request, lpn);
+        if let Some(power) = &mut self.power {
+            power.forgets(request, lpn);
+        }
     }
 
     /// Nobody needs a page of the drive's own any more, which is on flash.

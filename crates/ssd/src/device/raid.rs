@@ -155,7 +155,7 @@ impl<P: Probe> Device<P> {
             return true;
         }
         let rebuild = self.stripes().begin(of, rest.len() as u32);
-        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         for page in rest {
             self.core.counters.parity_reads += 1;
             self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
@@ -287,7 +287,7 @@ impl<P: Probe> Device<P> {
         let Some(lpn) = self.valid_page(ppn) else { return };
         self.ftl.relocator[plane].reading += 1;
         self.core.counters.parity_reads += 1;
-        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, ppn, (bytes, 0));
     }
 

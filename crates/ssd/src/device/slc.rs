@@ -3,15 +3,13 @@
 //! chip's own cells like any other block (`collect.rs`).
 
 use nand::PlaneId;
-use units::{Ppn, Time};
+use units::Time;
 
 use super::Device;
-use crate::arena::{CommandId, OpId};
+use crate::arena::OpId;
 use crate::config::Placement;
-use crate::flash::{Placement as _, QueueId};
-use crate::ftl::relocator::Relocation;
+use crate::flash::QueueId;
 use crate::observe::probe::Probe;
-use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
@@ -24,20 +22,6 @@ impl<P: Probe> Device<P> {
         for plane in 0..self.core.plan.layout.planes {
             self.collect(PlaneId(plane));
         }
-    }
-
-    /// A request has come: only what has begun to be folded is folded to its end.
-    pub(super) fn host_is_back(&mut self) {
-        let Some(slot) = self.core.slots.host_idle else { return };
-        self.core.agenda.set(slot, Time::NEVER);
-        self.ftl.host_rests(false);
-    }
-
-    /// With an SLC cache: a part of a host read is sent, whose data came from a page of the flash.
-    pub(super) fn count_mode(&mut self, command: CommandId, ppn: Ppn, sent: Time) {
-        let mode = usize::from(!self.ftl.page_in_slc(ppn));
-        self.core.counters.parts_by_mode[mode] += 1;
-        self.core.counters.part_ns_by_mode[mode] += sent.since(self.host.commands[command].request.time).0;
     }
 
     /// Blocks that hold data of the cache or are open for it, where there is one.
@@ -70,15 +54,6 @@ impl<P: Probe> Device<P> {
                 self.flash.ops[op].queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
                 self.flash().queue_program(op);
             }
-        }
-    }
-
-    /// A page of a block of the host's data has been read: whether the block's data is to be moved into the cache, after so many reads
-    /// of it.
-    #[cold]
-    pub(super) fn consider_conversion(&mut self, ppn: Ppn, reads: u32, retries: u32) {
-        if let Some((plane, block)) = self.ftl.converts(ppn, reads, retries, &self.core.plan) {
-            self.request_move(plane, Relocation::block(block, relocation_causes::CONVERSION));
         }
     }
 

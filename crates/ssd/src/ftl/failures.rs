@@ -3,6 +3,7 @@
 use nand::PlaneId;
 
 use super::Ftl;
+use super::blocks::Breaks;
 use super::relocator::Relocation;
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
@@ -66,15 +67,6 @@ impl Ftl {
         }
     }
 
-    /// A block holds data and has failed: it is to be emptied. One that is being relocated goes out of service after that anyway.
-    pub fn block_failed(&mut self, plane: PlaneId, block: u32) {
-        let relocation = &mut self.relocator[plane];
-        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
-        if !moves && !relocation.failed.contains(&block) {
-            relocation.failed.push(block);
-        }
-    }
-
     /// A program has failed in a block that a stream has opened: nothing more goes into it, and it is to be emptied.
     pub fn program_failed(&mut self, plane: PlaneId, block: u32, stream: StreamId) {
         if !self.relocator[plane].broken && !self.relocator[plane].failed.contains(&block) {
@@ -83,6 +75,25 @@ impl Ftl {
                 self.blocks.abandon(plane, stream);
             }
         }
+    }
+
+    /// The block that breaks where one is drawn: blocks that were never opened are alike, and the next of them does. None that the factory
+    /// found bad, and none of a plane that has broken.
+    pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        self.blocks.stands_for(plane, block).filter(|_| !self.relocator[plane].broken)
+    }
+
+    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being relocated goes out of
+    /// service after that anyway.
+    pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
+        let was = self.blocks.breaks(plane, block);
+        let relocation = &mut self.relocator[plane];
+        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
+        let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
+        if holds_data && !moves && !relocation.failed.contains(&block) {
+            relocation.failed.push(block);
+        }
+        was
     }
 
     /// An empty block goes out of service; whether its plane still works, which would else be out of service as a whole.

@@ -162,14 +162,14 @@ impl Ftl {
         }
     }
 
-    /// A page of a block of the host's data has been read: the block, if its data is to move into the SLC cache, after so many reads of it.
-    pub fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> Option<(PlaneId, u32)> {
+    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache, after so many reads of it.
+    pub(super) fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> bool {
         let Address { plane, block, .. } = plan.layout.unpack(ppn);
-        let retries = self.blocks.slc.as_mut()?.retried(plane, block, retries);
+        let Some(slc) = &mut self.blocks.slc else { return false };
+        let retries = slc.retried(plane, block, retries);
         let wanted = plan.config.slc.convert.converts(BlockReads { reads, retries });
         let moves = self.relocator[plane].victim.is_some_and(|moving| moving.block == block);
-        let may = wanted && !moves && self.blocks.is_full(plane, block) && self.may_convert(plane, block, plan);
-        may.then_some((plane, block))
+        wanted && !moves && self.blocks.is_full(plane, block) && self.may_convert(plane, block, plan)
     }
 
     /// The host has been idle for long, so that blocks of the SLC cache are folded; or it is back.
