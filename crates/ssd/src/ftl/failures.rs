@@ -105,3 +105,55 @@ impl Ftl {
         works
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn drive(settings: &[&str]) -> (Ftl, Plan) {
+        let mut config = Config::default();
+        let small = ["geometry.channels=1", "geometry.dies=1", "age.fill=0.5", "age.pec=100"];
+        small.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
+        let plan = config.plan().unwrap();
+        (Ftl::new(&plan, 1).unwrap(), plan)
+    }
+
+    const PLANE: PlaneId = PlaneId(0);
+
+    #[test]
+    fn a_block_is_worn_at_its_endurance() {
+        let (mut ftl, plan) = drive(&["wear.endurance=102"]);
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 101, worn: false });
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 102, worn: true });
+        assert_eq!(ftl.erased(PLANE, 6, &plan), Erased { pec: 101, worn: false });
+    }
+
+    #[test]
+    fn the_least_worn_block_moves_once_when_another_is_ahead_by_more_than_the_spread() {
+        let (mut ftl, plan) = drive(&["wear.static_spread=2"]);
+        for (erases, asked) in [(1, 0), (2, 0), (3, 1), (4, 1)] {
+            ftl.erased(PLANE, 5, &plan);
+            assert_eq!(ftl.relocator[PLANE].requests.len(), asked, "after {erases}");
+        }
+        let Relocation { block, cause, .. } = ftl.relocator[PLANE].requests[0];
+        assert_eq!(cause, relocation_causes::WEAR_LEVELLING);
+        assert!(block != 5 && ftl.valid(PLANE, block) > 0);
+    }
+
+    #[test]
+    fn a_full_block_that_breaks_is_to_be_emptied_and_a_free_one_is_not() {
+        let (mut ftl, plan) = drive(&[]);
+        let full = (0..plan.layout.blocks).find(|block| ftl.blocks.is_full(PLANE, *block)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(ftl.breaks(PLANE, full), Breaks::Closed);
+            assert_eq!(ftl.relocator[PLANE].failed, [full]);
+        }
+        let free = ftl.stands_for(PLANE, plan.layout.blocks - 1).unwrap();
+        assert_eq!(ftl.breaks(PLANE, free), Breaks::Free);
+        assert_eq!(ftl.relocator[PLANE].failed, [full]);
+        assert!(ftl.retire(PLANE, free));
+        ftl.relocator.breaks(PLANE);
+        assert!(!ftl.retire(PLANE, full) && ftl.stands_for(PLANE, full).is_none());
+    }
+}

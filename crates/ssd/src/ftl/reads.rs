@@ -86,3 +86,39 @@ impl Ftl {
         flash_pages.map(reads).max().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::CommandId;
+    use crate::config::Config;
+    use units::Id as _;
+
+    #[test]
+    fn a_block_is_reclaimed_by_the_read_that_comes_to_the_limit_and_by_no_relocation() {
+        let mut config = Config::default();
+        for setting in ["geometry.channels=1", "geometry.dies=1", "age.fill=0.5", "refresh.reads=5000"] {
+            config.set(setting).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        let (mut ftl, buffer) = (Ftl::new(&plan, 1).unwrap(), Buffer::new(&plan));
+        let ppn = ftl.initial_place(units::Lpn(0)).unwrap();
+        let block = plan.layout.unpack(ppn).block;
+        let reclaimed = vec![Relocation::block(block, relocation_causes::READ_RECLAIM)];
+        let host = Owner::Host(CommandId::new(0));
+        let mut read = |owner| {
+            let reads = ftl.count_read(ppn, 0, owner, &plan).unwrap();
+            ftl.moved_for(ppn, reads, &buffer, &plan)
+        };
+        assert!((1..5000).all(|_| read(host).is_empty()));
+        assert_eq!(read(host), reclaimed);
+        assert!(read(host).is_empty());
+        ftl.count_erase(plan.layout.plane_of(ppn), block, &plan);
+        let mut read = |owner| {
+            let reads = ftl.count_read(ppn, 0, owner, &plan).unwrap();
+            ftl.moved_for(ppn, reads, &buffer, &plan)
+        };
+        assert!((1..5000).all(|_| read(host).is_empty()));
+        assert!(read(Owner::Relocation(ppn.into())).is_empty() && read(host).is_empty());
+    }
+}

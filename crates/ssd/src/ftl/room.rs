@@ -98,3 +98,62 @@ impl Ftl {
         self.blocks.room(plane, StreamId::CONVERTED, true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::{Lpn, Span};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::flash::{AgeClock, Placement as _};
+
+    fn drive() -> (Ftl, Plan) {
+        let mut config = Config::default();
+        for setting in [
+            "mapping.table=cached",
+            "geometry.channels=1",
+            "geometry.chips=1",
+            "geometry.dies=2",
+            "geometry.planes=4",
+            "geometry.blocks=200",
+        ] {
+            config.set(setting).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        (Ftl::new(&plan, 1).unwrap(), plan)
+    }
+
+    #[test]
+    fn planes_that_have_been_programmed_least_in_a_stream_catch_up() {
+        let (mut ftl, plan) = drive();
+        let (die, stream) = (DieId(1), StreamId::new(0));
+        let all = ftl.planes_for_host(die, stream, &plan);
+        assert_eq!(all, 0b1111);
+        let mut level = || ftl.lagging(die, stream, &plan);
+        // The drive may start in mid-life: planes of a die are level then.
+        assert_eq!(level(), all);
+        for (place, left) in [(2, 0b1011), (0, 0b1010), (1, 0b1000), (3, 0b1111)] {
+            let plane = plan.layout.plane(die, place);
+            if ftl.blocks.make_room(plane, stream) {
+                ftl.blocks.open_erased(plane, stream);
+            }
+            ftl.take_page(plane, stream, Some(Lpn(0)), AgeClock::warmer_by(Span::ZERO, 0.0));
+            assert_eq!(ftl.lagging(die, stream, &plan), left);
+        }
+    }
+
+    #[test]
+    fn a_plane_that_has_broken_takes_nothing_and_its_die_works_with_the_rest() {
+        let (mut ftl, plan) = drive();
+        let held = vec![0; plan.layout.planes as usize];
+        assert_eq!((ftl.working_dies(&plan), ftl.next_map_plane(3, &held, &plan)), (2, PlaneId(4)));
+        for place in 0..4 {
+            assert_eq!(ftl.working_dies(&plan), 2);
+            let plane = plan.layout.plane(DieId(1), place);
+            ftl.relocator.breaks(plane);
+            ftl.blocks.retire_all(plane);
+        }
+        assert_eq!((ftl.working_dies(&plan), ftl.planes_for_host(DieId(1), StreamId::new(0), &plan)), (1, 0));
+        assert_eq!(ftl.next_map_plane(3, &held, &plan), PlaneId(0));
+    }
+}
