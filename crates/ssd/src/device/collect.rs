@@ -17,7 +17,7 @@ use crate::arena::OpId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::failures::Erased;
-use crate::ftl::moves::{Emptied, Next, Resumes};
+use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
 use crate::ftl::reads::Reads;
 use crate::ftl::relocator::Relocation;
 use crate::ftl::visits::Overdue;
@@ -114,10 +114,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Begins to move a block's data; whether there was none, so that it has ended.
+    /// A block of a plane begins to move; whether there was nothing in it, so that it has ended.
     fn begin(&mut self, plane: PlaneId, begun: Relocation) -> bool {
         self.core.counters.blocks_relocated[begun.cause] += u64::from(begun.wordline.is_none());
-        self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.begin_exclusive(die);
@@ -208,7 +207,6 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
-        self.core.counters.pages_relocated[self.ftl.cause_of_move(source, &self.core.plan)] += 1;
         if self.ftl.copies_back(source, &self.core.plan) {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
@@ -219,7 +217,9 @@ impl<P: Probe> Device<P> {
             }
         }
         self.is_placed(lpn, ppn, Because::Relocated(source));
-        if self.ftl.has_moved(plane, &self.core.plan) {
+        let Moved { cause, pays } = self.ftl.has_moved(source, &self.core.plan);
+        self.core.counters.pages_relocated[cause] += 1;
+        if pays {
             self.host_pays(plane);
         }
         self.continue_relocation(plane);
@@ -277,12 +277,12 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
-        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.in_slc(plane, block));
         self.core.probe.erased(self.core.now, plane, block);
         if let Some(power) = &mut self.power {
             power.flash.erase(plane, block, true);
         }
-        let Erased { pec, worn } = self.ftl.erased(plane, block, &self.core.plan);
+        let Erased { pec, worn, in_slc } = self.ftl.erased(plane, block, &self.core.plan);
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(in_slc);
         let erase_fail = self.core.plan.config.wear.erase_fail;
         let share = self.core.plan.config.faults.grown(erase_fail, pec);
         broken || worn || erase_fail.0 > 0.0 && (0..of_flash).any(|_| self.flash.erase_fails(share))
@@ -305,9 +305,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn collect_in_background(&mut self, die: DieId) {
         for place in 0..self.core.plan.layout.planes_per_die as u8 {
             let plane = self.core.plan.layout.plane(die, place);
-            let Some(block) = self.ftl.background_victim(plane, &self.core.plan) else { continue };
+            let Some(next) = self.ftl.next_in_background(plane, &self.core.plan) else { continue };
             self.core.counters.background_runs += 1;
-            if self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION)) {
+            if self.begin(plane, next) {
                 self.freed(plane);
             }
         }

@@ -39,20 +39,19 @@ impl<P: Probe> Device<P> {
 
     fn divert_queue(&mut self, plane: PlaneId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        for stream in self.core.plan.streams.hosts() {
-            let Some(past) = self.core.plan.streams.past(stream) else { break };
+        for stream in self.core.plan.streams.hosts().chain([StreamId::CONVERTED]) {
             let queue = QueueId::of_programs(stream, place.into());
-            if self.flash.waits_in(die, queue) && !self.ftl.cache_takes(plane, stream, &self.core.plan) {
+            if self.flash.waits_in(die, queue)
+                && let Some(past) = self.ftl.diverts(plane, stream, &self.core.plan)
+            {
                 for op in self.flash().empty_queue(die, queue) {
-                    self.go_past(op, past);
+                    self.flash.ops[op].queue = QueueId::of_programs(past, place.into());
+                    if past.is_of_host() {
+                        self.wait_for_die(op);
+                    } else {
+                        self.flash().queue_program(op);
+                    }
                 }
-            }
-        }
-        let queue = QueueId::of_programs(StreamId::CONVERTED, place.into());
-        if self.flash.waits_in(die, queue) && !self.ftl.converts_more(plane) {
-            for op in self.flash().empty_queue(die, queue) {
-                self.flash.ops[op].queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
-                self.flash().queue_program(op);
             }
         }
     }
@@ -69,21 +68,18 @@ impl<P: Probe> Device<P> {
     /// The same of what waits for any die, where no plane's part of the cache takes anything.
     #[inline]
     pub(super) fn divert_pool(&mut self, writes: StreamId) {
-        let Some(past) = self.core.plan.streams.past(writes) else { return };
-        if self.writes.pools[writes.index()].len > 0 {
-            let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
-            if !planes.any(|plane| self.ftl.cache_takes(plane, writes, &self.core.plan)) {
-                while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
-                    self.go_past(op, past);
-                }
+        if self.writes.pools[writes.index()].len == 0 {
+            return;
+        }
+        let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
+        let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
+        let Some(Some(past)) = planes.next().map(diverts) else { return };
+        if planes.all(|plane| diverts(plane).is_some()) {
+            while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
+                let place = self.flash.ops[op].queue.plane();
+                self.flash.ops[op].queue = QueueId::of_programs(past, place);
+                self.wait_for_die(op);
             }
         }
-    }
-
-    /// A page of host data goes to a block of the chip's own cells.
-    fn go_past(&mut self, op: OpId, past: StreamId) {
-        let place = self.flash.ops[op].queue.plane();
-        self.flash.ops[op].queue = QueueId::of_programs(past, place);
-        self.wait_for_die(op);
     }
 }

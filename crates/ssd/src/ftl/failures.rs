@@ -16,11 +16,14 @@ pub(crate) struct Erased {
     pub pec: u32,
     /// It has come to the end of its life.
     pub worn: bool,
+    /// It was in the SLC cache's mode.
+    pub in_slc: bool,
 }
 
 impl Ftl {
     /// A block has been erased: it is counted, and where planes wear unevenly the data of the one that has worn least is to move.
     pub fn erased(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Erased {
+        let in_slc = self.blocks.in_slc(plane, block);
         let erases = self.count_erase(plane, block, plan);
         let config = &plan.config.wear;
         if let Some(spread) = config.static_spread
@@ -34,7 +37,7 @@ impl Ftl {
                 .as_ref()
                 .is_some_and(|wear| plan.layout.flash_planes_of(plane).any(|plane| wear.exhausted(plane, block)));
         let pec = self.blocks.cycles(plane, block, plan);
-        Erased { pec, worn: exhausted || config.endurance.is_some_and(|limit| pec >= limit.0) }
+        Erased { pec, worn: exhausted || config.endurance.is_some_and(|limit| pec >= limit.0), in_slc }
     }
 
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
@@ -124,9 +127,9 @@ mod tests {
     #[test]
     fn a_block_is_worn_at_its_endurance() {
         let (mut ftl, plan) = drive(&["wear.endurance=102"]);
-        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 101, worn: false });
-        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 102, worn: true });
-        assert_eq!(ftl.erased(PLANE, 6, &plan), Erased { pec: 101, worn: false });
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 101, worn: false, in_slc: false });
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 102, worn: true, in_slc: false });
+        assert_eq!(ftl.erased(PLANE, 6, &plan), Erased { pec: 101, worn: false, in_slc: false });
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod disturb;
 pub(crate) mod failures;
 pub(crate) mod mapping;
 pub(crate) mod moves;
+pub(crate) mod parity;
 mod placement;
 mod profile;
 pub(crate) mod reads;

@@ -9,6 +9,7 @@ use units::{Lpn, Ppn};
 
 use super::Ftl;
 use super::relocator::{PlaneRelocation, Relocation};
+use crate::arena::StripeId;
 use crate::buffer::Buffer;
 use crate::config::{EraseWhen, Plan};
 use crate::observe::stats::relocation_causes;
@@ -29,6 +30,24 @@ pub(crate) enum Next {
     GivesUp,
     /// Nothing until something that is on the move has come further; or no block moves.
     Waits,
+}
+
+/// A page has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Why its block moves.
+    pub cause: usize,
+    /// It pays for a program of host data that was not paid for before.
+    pub pays: bool,
+}
+
+/// A page of the flash is out of date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stale {
+    /// Collection, which had found nothing to gain on its plane, looks again.
+    pub looks_again: bool,
+    /// The stripe that has ended with it.
+    pub ended: Option<StripeId>,
 }
 
 /// What becomes of a block from which everything has moved.
@@ -141,18 +160,14 @@ impl Ftl {
         self.relocated_class(source, plan, converted)
     }
 
-    /// The cause for which a page moves that is programmed.
-    pub fn cause_of_move(&self, source: Ppn, plan: &Plan) -> usize {
-        let victim = self.relocator[plan.layout.plane_of(source)].victim;
-        victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause)
-    }
-
-    /// A page of a plane has been programmed elsewhere: whether that pays for a program of host data that was not paid for before.
-    pub fn has_moved(&mut self, plane: PlaneId, plan: &Plan) -> bool {
+    /// A page has been programmed elsewhere in its plane.
+    pub fn has_moved(&mut self, source: Ppn, plan: &Plan) -> Moved {
+        let plane = plan.layout.plane_of(source);
         let relocation = &mut self.relocator[plane];
         relocation.writing -= 1;
         relocation.moved += 1;
-        self.pay(plane, plan)
+        let cause = relocation.victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
+        Moved { cause, pays: self.pay(plane, plan) }
     }
 
     /// A page of a plane is not programmed where it was to be.
@@ -185,14 +200,16 @@ impl Ftl {
         erases
     }
 
-    /// A full block that collection takes in the background, where a plane has work for it and it gains something.
-    pub fn background_victim(&mut self, plane: PlaneId, plan: &Plan) -> Option<u32> {
+    /// The next block that is relocated in the background, where a plane has work for it and a block gains something: it begins to be so.
+    pub fn next_in_background(&mut self, plane: PlaneId, plan: &Plan) -> Option<Relocation> {
         if !self.relocator[plane].rests() || self.blocks.free(plane) >= plan.config.gc.idle_stop {
             return None;
         }
         let victim = self.pick_victim(plane, plan, true);
         self.relocator[plane].no_background_victim |= victim.is_none();
-        victim
+        let next = Relocation::block(victim?, relocation_causes::COLLECTION);
+        self.begin_relocation(plane, next, plan);
+        Some(next)
     }
 
     /// Whether blocks of a die have waited for a read or a program of the host's, which has begun.
@@ -210,13 +227,14 @@ impl Ftl {
         }
     }
 
-    /// A page of the flash is out of date: whether collection, which had found nothing to gain on its plane, looks again.
+    /// A page of the flash is out of date.
     #[inline]
-    pub fn goes_stale(&mut self, ppn: Ppn, plan: &Plan) -> bool {
+    pub fn goes_stale(&mut self, ppn: Ppn, plan: &Plan) -> Stale {
         self.blocks.invalidate(ppn);
         let relocation = &mut self.relocator[plan.layout.plane_of(ppn)];
         relocation.no_background_victim = false;
-        std::mem::take(&mut relocation.no_victim)
+        let looks_again = std::mem::take(&mut relocation.no_victim);
+        Stale { looks_again, ended: self.leaves_stripe(ppn) }
     }
 }
 
@@ -260,7 +278,7 @@ mod tests {
         ftl.relocate(lpn, source, ppn);
         ftl.goes_stale(source, plan);
         ftl.blocks.completed(ppn);
-        ftl.has_moved(PLANE, plan);
+        ftl.has_moved(source, plan);
     }
 
     #[test]

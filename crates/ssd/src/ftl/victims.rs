@@ -37,8 +37,8 @@ impl Ftl {
         self.relocator[plane].set_paced(paced);
     }
 
-    /// The next block of a plane to relocate, and why; once it has begun, the caller tells [`Ftl::has_begun`].
-    /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
+    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty, the caller tells
+    /// [`Ftl::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
     pub fn next_relocation(
         &mut self,
         plane: PlaneId,
@@ -46,6 +46,12 @@ impl Ftl {
         plan: &Plan,
         host_waits: bool,
     ) -> Option<Relocation> {
+        let next = self.choose(plane, now, plan, host_waits)?;
+        self.begin_relocation(plane, next, plan);
+        Some(next)
+    }
+
+    fn choose(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
@@ -202,7 +208,7 @@ impl Ftl {
     }
 
     /// Data of a plane begins to be relocated.
-    pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
+    pub(super) fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
         // Of a dynamic cache collection takes the blocks first.
