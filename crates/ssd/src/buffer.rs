@@ -112,6 +112,43 @@ impl Buffer {
         self.in_use() - self.dirty_pages
     }
 
+    /// How many of `left` pages of a write, from `first` on, have room, where that is for whole units of the map; and the other pages of these
+    /// units, which have to have room as well.
+    #[inline]
+    pub fn pages_with_room(&self, first: Lpn, left: u32) -> (u32, u32) {
+        let (unit, room) = (self.unit_of_map, self.available());
+        if unit == 1 {
+            return (left.min(room), 0);
+        }
+        let before = (first.0 % u64::from(unit)) as u32;
+        let count = left.min(room * unit - before);
+        (count, (before + count).next_multiple_of(unit) - count)
+    }
+
+    /// A command waits until a slot is on flash.
+    pub fn await_slot(&mut self, slot: SlotId, command: CommandId) {
+        let next = self.slots[slot].waiters;
+        self.slots[slot].waiters = Some(self.waiters.insert(Waiter { command, next }));
+    }
+
+    /// What the host wrote into a slot has left the buffer [bytes], which is said once.
+    #[inline]
+    pub fn settles(&mut self, slot: SlotId) -> u64 {
+        std::mem::take(&mut self.slots[slot].host_bytes)
+    }
+
+    /// The slots in use, those of a page in the order in which they were filled.
+    pub fn slots_by_age(&self) -> Vec<SlotId> {
+        let mut slots: Vec<SlotId> = self.slots_in_use().collect();
+        slots.sort_by_key(|slot| self.versions(*slot).count());
+        slots
+    }
+
+    /// Whether a slot is a version of its page of which the newest is at `newest`.
+    pub fn is_version(&self, slot: SlotId, newest: SlotId) -> bool {
+        self.versions(newest).any(|version| version == slot)
+    }
+
     pub fn reserve(&mut self, pages: u32) {
         self.reserved += pages;
     }

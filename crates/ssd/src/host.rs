@@ -217,6 +217,12 @@ impl HostSide {
         self.complete(core, command)
     }
 
+    /// A command is refused.
+    pub fn refuse<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
+        self.commands[command].refused = true;
+        self.acknowledge_now(core, command);
+    }
+
     /// What a command asked for is done.
     pub fn acknowledge_now<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
         self.acknowledge(core, command, core.now);

@@ -271,3 +271,73 @@ stored! {
 stored_enum! {
     Waiting { 0 = Part { command, lpn, from, to }, 1 = Program(op), }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Id as _;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn pages(settings: &[&str]) -> (TranslationPages, Plan) {
+        let mut config = Config::default();
+        let base = ["mapping.table=cached", "mapping.entry_group=1KiB", "mapping.cache=16KiB"];
+        base.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
+        let plan = config.plan().unwrap();
+        (TranslationPages::new(&plan, vec![0; plan.layout.planes as usize]), plan)
+    }
+
+    fn waits(pages: &mut TranslationPages) -> AwaitedId {
+        pages.waiting.insert(Awaited { what: Waiting::Program(OpId::new(0)), next: None })
+    }
+
+    #[test]
+    fn what_waits_for_a_group_that_is_being_read_joins_it_and_what_changes_meanwhile_is_dirty() {
+        let (mut pages, _) = pages(&[]);
+        let (first, second, third) = (waits(&mut pages), waits(&mut pages), waits(&mut pages));
+        let Wait::Reads(fetch) = pages.wait(first, Lpn(0), None) else { panic!("nothing was in the cache") };
+        assert_eq!(pages.wait(second, Lpn(1), None), Wait::Joins);
+        assert_eq!(pages.changed(Lpn(2)), None);
+        assert!(pages.fetches[fetch].dirty);
+        let group = pages.fetches[fetch].group;
+        pages.reading[0] = Some(fetch);
+        // Another group of the same page comes with that read.
+        let far = Lpn(1024);
+        assert_eq!(pages.wait(third, far, None), Wait::Joins);
+        assert!(pages.fetches[fetch].next.is_some());
+        pages.fetches.release(fetch);
+        assert_eq!(pages.cache.as_mut().unwrap().insert(group, None, true), None);
+        assert_eq!(pages.wait(first, Lpn(3), None), Wait::Over);
+        assert_eq!(pages.changed(Lpn(1 << 20)), Some(pages.cache.as_ref().unwrap().group_of(Lpn(1 << 20))));
+    }
+
+    #[test]
+    fn a_page_that_is_being_rewritten_is_so_once_more_however_often_it_changes() {
+        let (mut pages, _) = pages(&[]);
+        assert_eq!([1, 2, 3].map(|_| pages.rewrite(4)), [true, false, false]);
+        assert_eq!((pages.rewrites, pages.rewritten(4)), (1, true));
+        assert_eq!((pages.rewrites, pages.rewritten(4)), (1, false));
+        assert_eq!(pages.rewrites, 0);
+    }
+
+    #[test]
+    fn pages_that_are_behind_are_rewritten_for_half_of_what_collections_gain_and_of_what_the_host_writes() {
+        let (mut pages, plan) = pages(&["mapping.writes=8"]);
+        let cost = plan.unit_pages.div_ceil(plan.unit_pages.min(8));
+        let entries = u64::from(plan.space.map_entries);
+        (0..4).for_each(|page| pages.moved(Lpn(page * entries)));
+        assert_eq!(pages.next_behind(0, &plan), None);
+        pages.earn(4 * cost);
+        assert_eq!(pages.next_behind(0, &plan), Some(0));
+        // One that was rewritten for another reason is not any more.
+        assert!(pages.rewrite(0) && pages.rewrite(1));
+        assert_eq!(pages.next_behind(0, &plan), Some(2));
+        assert_eq!(pages.next_behind(0, &plan), None);
+        pages.earn(u32::MAX);
+        pages.spent = u64::from(plan.layout.pages);
+        assert_eq!((pages.next_behind(0, &plan), pages.next_behind(1, &plan)), (None, Some(3)));
+        pages.rewrites = 7;
+        pages.moved(Lpn(0));
+        assert_eq!(pages.next_behind(u64::MAX / 2, &plan), None);
+    }
+}

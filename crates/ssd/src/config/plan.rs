@@ -1,5 +1,6 @@
 //! What follows from a configuration that has been checked.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
@@ -10,7 +11,7 @@ use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
 use super::Config;
-use super::bus::PageTime;
+use super::bus::{PageTime, Transfer};
 use super::chip_model::Decoding;
 use super::combinations;
 use super::modes::SlcPlan;
@@ -159,6 +160,31 @@ impl Plan {
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
     pub fn needed_blocks(&self) -> u32 {
         self.space.needed
+    }
+
+    /// The page at a byte of the drive.
+    #[inline]
+    pub(crate) fn page_at(&self, offset: u64) -> Lpn {
+        Lpn(offset >> self.layout.page_size.0.trailing_zeros())
+    }
+
+    /// The bytes of a page that cross the bus where bytes `from..to` are read.
+    #[inline]
+    pub(crate) fn transferred(&self, from: u32, to: u32) -> Range<u32> {
+        match self.config.bus.transfer {
+            Transfer::Page => 0..self.layout.flash_page_size.0 as u32,
+            Transfer::Codeword => {
+                let codeword = self.config.ecc.codeword.0 as u32;
+                from / codeword * codeword..to.next_multiple_of(codeword)
+            }
+        }
+    }
+
+    /// How many these are.
+    #[inline]
+    pub(crate) fn read_transfer(&self, from: u32, to: u32) -> u32 {
+        let moved = self.transferred(from, to);
+        moved.end - moved.start
     }
 
     /// The page that stands for a translation page.

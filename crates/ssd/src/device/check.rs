@@ -145,15 +145,11 @@ impl<P: Probe> Device<P> {
             if entry.outdated {
                 continue;
             }
-            let newest = match self.ftl.locate(entry.lpn) {
-                Location::Buffer(newest) => Some(newest),
-                _ => None,
+            let leads_to_it = match self.ftl.locate(entry.lpn) {
+                Location::Buffer(newest) => self.writes.buffer.is_version(slot, newest),
+                _ => false,
             };
-            let mut version = newest;
-            while let Some(at) = version.filter(|at| *at != slot) {
-                version = self.writes.buffer[at].prev_version;
-            }
-            if version.is_none() {
+            if !leads_to_it {
                 let place = format!("slot {} of the buffer", slot.index());
                 let (found, expected) =
                     (format!("data of page {}", entry.lpn.0), "that the map of that page leads to it");
@@ -177,7 +173,8 @@ impl<P: Probe> Device<P> {
         self.flash.tell_arrays(self.core.now, &mut self.core.probe);
         let pages: Vec<_> =
             self.seen().changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
-        let slots = self.versions();
+        let entry = |slot: SlotId| (slot, self.writes.buffer[slot].lpn, self.writes.buffer[slot].outdated);
+        let slots: Vec<_> = self.writes.buffer.slots_by_age().into_iter().map(entry).collect();
         let of_host = |op| match self.flash.ops[op].owner {
             Owner::Host(command) => Some((self.flash.ops[op].seq, self.host.commands[command].id)),
             _ => None,
@@ -193,16 +190,6 @@ impl<P: Probe> Device<P> {
         cached.into_iter().for_each(|lpn| ledger.begin_with_cached(lpn));
         requests.into_iter().for_each(|request| ledger.begin_with_request(request));
         parts.into_iter().for_each(|(part, request)| ledger.begin_with_part(part, request));
-    }
-
-    /// The slots in use, those of a page in the order in which they were filled: their pages, and whether they are outdated.
-    fn versions(&self) -> Vec<(SlotId, Lpn, bool)> {
-        let age =
-            |slot: SlotId| std::iter::successors(Some(slot), |slot| self.writes.buffer[*slot].prev_version).count();
-        let entry = |slot: SlotId| (slot, self.writes.buffer[slot].lpn, self.writes.buffer[slot].outdated);
-        let mut slots: Vec<SlotId> = self.writes.buffer.slots_in_use().collect();
-        slots.sort_by_key(|slot| age(*slot));
-        slots.into_iter().map(entry).collect()
     }
 }
 

@@ -14,11 +14,11 @@ use units::{Lpn, Ppn};
 use super::Device;
 use super::placed::Because;
 use crate::arena::OpId;
-use crate::config::Reclaim;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::failures::Erased;
-use crate::ftl::moves::{Emptied, Next, Resumes};
+use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
+use crate::ftl::reads::Reads;
 use crate::ftl::relocator::Relocation;
 use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
@@ -72,7 +72,8 @@ impl<P: Probe> Device<P> {
     fn collect_next(&mut self, plane: PlaneId, mut paced: bool) -> bool {
         let (mut price_changed, mut requested) = (false, None);
         loop {
-            let (now, host_waits) = (self.flash.age_clock(self.core.now), self.host_waits_for(plane));
+            let now = self.flash.age_clock(self.core.now);
+            let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
             let Some(next) = self.ftl.next_relocation(plane, now, &self.core.plan, host_waits) else { break };
             if next.cause != relocation_causes::COLLECTION {
                 requested = Some(next.cause);
@@ -95,11 +96,6 @@ impl<P: Probe> Device<P> {
         price_changed
     }
 
-    /// Whether a read or a program of the host's waits for nothing but its turn on the die of a plane.
-    fn host_waits_for(&self, plane: PlaneId) -> bool {
-        self.flash.host_waits(self.core.plan.layout.die_of(plane).0)
-    }
-
     /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
     #[cold]
     fn host_pays(&mut self, plane: PlaneId) {
@@ -118,10 +114,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Begins to move a block's data; whether there was none, so that it has ended.
+    /// A block of a plane begins to move; whether there was nothing in it, so that it has ended.
     fn begin(&mut self, plane: PlaneId, begun: Relocation) -> bool {
         self.core.counters.blocks_relocated[begun.cause] += u64::from(begun.wordline.is_none());
-        self.ftl.begin_relocation(plane, begun, &self.core.plan);
         if !self.core.plan.config.gc.preemptible {
             let die = self.core.plan.layout.die_of(plane).0;
             self.flash.begin_exclusive(die);
@@ -147,7 +142,7 @@ impl<P: Probe> Device<P> {
                 Next::Copies { lpn, source } => self.program_moved(lpn, source),
                 Next::Reads { lpn, source, pages } => {
                     let page_size = self.core.plan.layout.page_size.0 as u32;
-                    let bytes = self.read_transfer(pages.start * page_size, pages.end * page_size);
+                    let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
                     let owner = Owner::Relocation(source.into());
                     self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
                 }
@@ -212,7 +207,6 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let plane = self.core.plan.layout.plane_of(source);
-        self.core.counters.pages_relocated[self.ftl.cause_of_move(source, &self.core.plan)] += 1;
         if self.ftl.copies_back(source, &self.core.plan) {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
@@ -223,7 +217,9 @@ impl<P: Probe> Device<P> {
             }
         }
         self.is_placed(lpn, ppn, Because::Relocated(source));
-        if self.ftl.has_moved(plane, &self.core.plan) {
+        let Moved { cause, pays } = self.ftl.has_moved(source, &self.core.plan);
+        self.core.counters.pages_relocated[cause] += 1;
+        if pays {
             self.host_pays(plane);
         }
         self.continue_relocation(plane);
@@ -281,12 +277,12 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
-        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.in_slc(plane, block));
         self.core.probe.erased(self.core.now, plane, block);
         if let Some(power) = &mut self.power {
             power.flash.erase(plane, block, true);
         }
-        let Erased { pec, worn } = self.ftl.erased(plane, block, &self.core.plan);
+        let Erased { pec, worn, in_slc } = self.ftl.erased(plane, block, &self.core.plan);
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(in_slc);
         let erase_fail = self.core.plan.config.wear.erase_fail;
         let share = self.core.plan.config.faults.grown(erase_fail, pec);
         broken || worn || erase_fail.0 > 0.0 && (0..of_flash).any(|_| self.flash.erase_fails(share))
@@ -309,55 +305,24 @@ impl<P: Probe> Device<P> {
     pub(super) fn collect_in_background(&mut self, die: DieId) {
         for place in 0..self.core.plan.layout.planes_per_die as u8 {
             let plane = self.core.plan.layout.plane(die, place);
-            let Some(block) = self.ftl.background_victim(plane, &self.core.plan) else { continue };
+            let Some(next) = self.ftl.next_in_background(plane, &self.core.plan) else { continue };
             self.core.counters.background_runs += 1;
-            if self.begin(plane, Relocation::block(block, relocation_causes::COLLECTION)) {
+            if self.begin(plane, next) {
                 self.freed(plane);
             }
         }
     }
 
-    /// Counts a read of a page and, where reads disturb, its `retries`: for read reclaim. A block that is being moved is reclaimed
-    /// anyway.
-    #[inline]
-    pub(super) fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner) {
-        let senses = if self.core.plan.config.chip.read_disturb { 1 + retries } else { 1 };
-        let (before, after) = self.ftl.count_read(ppn, senses);
-        if self.core.plan.streams.has(StreamId::CONVERTED) && matches!(owner, Owner::Host(_)) {
-            self.consider_conversion(ppn, after, retries);
-        }
-        let config = &self.core.plan.config;
-        if let Some(limit) = config.refresh.reads
-            && !matches!(owner, Owner::Relocation(_))
-        {
-            let reclaim = config.refresh.reclaim;
-            if before < limit && limit <= after {
-                let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-                self.request_move(plane, Relocation::block(block, relocation_causes::READ_RECLAIM));
-            } else if reclaim == Reclaim::Wordline && after < limit {
-                self.reclaim_neighbours(ppn, limit);
-            }
-        }
-    }
-
-    /// A page has been read: the wordlines beside it whose count has come to the limit are to move.
+    /// A page has been read so often that data may have to move.
     #[cold]
-    fn reclaim_neighbours(&mut self, ppn: Ppn, limit: u32) {
-        let layout = self.core.plan.layout;
-        let Address { plane, block, page } = layout.unpack(ppn);
-        let own = layout.wordline(page);
-        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages)
-        {
-            let wordline = layout.wordline(page);
-            if self.ftl.reads_of_wordline(plane, block, page, &self.core.plan) >= limit
-                && self.next_valid(plane, block, wordline.clone()).is_some()
-            {
-                let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
-                self.request_move(plane, Relocation { block, cause, wordline });
-            }
+    pub(super) fn move_for(&mut self, ppn: Ppn, reads: Reads) {
+        let plane = self.core.plan.layout.plane_of(ppn);
+        for wanted in self.ftl.moved_for(ppn, reads, &self.writes.buffer, &self.core.plan) {
+            self.request_move(plane, wanted);
         }
     }
 
+    /// Data of a plane is to move, as soon as it is its turn.
     pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         self.ftl.request_move(plane, wanted);
         self.collect(plane);

@@ -34,7 +34,9 @@ impl<P: Probe> Device<P> {
 
     pub(super) fn start_flush(&mut self, command: CommandId) {
         self.core.counters.flush_requests += 1;
-        self.flush_begins(command);
+        if let Some(power) = &mut self.power {
+            power.flush_begins(self.host.commands[command].id);
+        }
         let pending = self.writes.buffer.pending();
         if pending.is_empty() {
             return self.end_flush(command);
@@ -42,7 +44,7 @@ impl<P: Probe> Device<P> {
         self.host.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;
         self.flash.flush_units(true);
-        pending.into_iter().for_each(|slot| self.wait_for(slot, command));
+        pending.into_iter().for_each(|slot| self.writes.buffer.await_slot(slot, command));
         self.destage_all();
     }
 }

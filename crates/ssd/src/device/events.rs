@@ -5,7 +5,7 @@
 
 use nand::{ChannelId, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn};
+use units::{Lpn, Ppn, Time};
 
 use super::Device;
 use super::power::ProgramEnd;
@@ -51,11 +51,13 @@ impl<P: Probe> Device<P> {
 
     /// A request reaches the drive.
     pub(super) fn on_arrival(&mut self) {
-        if self.core.slots.host_idle.is_some() {
-            self.host_is_back();
+        if let Some(slot) = self.core.slots.host_idle {
+            // Only what has begun to be folded is folded to its end.
+            self.core.agenda.set(slot, Time::NEVER);
+            self.ftl.host_rests(false);
         }
         if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
-            let first = self.lpn_of(ahead.offset.0);
+            let first = self.core.plan.page_at(ahead.offset.0);
             let pages = if ahead.bytes > self.core.plan.layout.page_size { 2 } else { 1 };
             for lpn in (first.0..first.0 + pages).map(Lpn) {
                 self.ftl.prefetch_further(lpn);
@@ -82,8 +84,8 @@ impl<P: Probe> Device<P> {
     /// A read's completion reaches the host.
     pub(super) fn on_read_completion(&mut self) {
         let next = self.host.read_completed(&mut self.core);
-        if self.power.is_some() {
-            self.seen_complete();
+        if let (Some(power), Some(completion)) = (&mut self.power, self.host.completions.last()) {
+            power.host_saw(completion);
         }
         if let Some(next) = next {
             self.take_up(next);
@@ -93,8 +95,8 @@ impl<P: Probe> Device<P> {
     /// A completion without data reaches the host.
     pub(super) fn on_write_completion(&mut self) {
         let next = self.host.write_completed(&mut self.core);
-        if self.power.is_some() {
-            self.seen_complete();
+        if let (Some(power), Some(completion)) = (&mut self.power, self.host.completions.last()) {
+            power.host_saw(completion);
         }
         if let Some(next) = next {
             self.take_up(next);
@@ -118,7 +120,7 @@ impl<P: Probe> Device<P> {
             }
             ended = self.flash().after_array_event(die);
         }
-        if self.writes.wait() || self.ftl.stripes.is_some() {
+        if self.writes.wait() || self.ftl.has_parity() {
             self.core.marks.set |= Marks::WAITING;
         }
     }
@@ -180,7 +182,7 @@ impl<P: Probe> Device<P> {
                 self.flash().update_plane_eligibility(die, place);
                 self.divert(plane);
                 self.collect(plane);
-                if let Some(pages) = self.ftl.blocks.too_much_written() {
+                if let Some(pages) = self.seen().too_much_written() {
                     self.core.life.failure.get_or_insert(RunError::TooMuchWritten { pages });
                 }
             }
@@ -197,7 +199,7 @@ impl<P: Probe> Device<P> {
             if let Owner::Slot(slot) = owner {
                 let plane = self.core.plan.layout.plane_of(ppn.get());
                 self.ftl.relocator[plane].host_pages += 1;
-                self.count_settled(slot);
+                self.core.counters.bytes_settled += self.writes.buffer.settles(slot);
             }
         }
     }
@@ -267,12 +269,14 @@ impl<P: Probe> Device<P> {
         self.core.counters.cold_reads += u64::from(programmed.is_none());
         self.core.counters.read_retention_s += conditions.retention.0 / 1_000_000_000;
         self.core.counters.read_pec += u64::from(conditions.pec.0);
-        self.count_read(ppn, read.retries.into(), owner);
+        if let Some(reads) = self.ftl.count_read(ppn, read.retries.into(), owner, &self.core.plan) {
+            self.move_for(ppn, reads);
+        }
         if data == PageData::Lost && self.is_rebuilt(id) {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed = || self.ftl.stripes.is_none() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        let needed = || !self.ftl.has_parity() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         self.deliver(id, data);
     }

@@ -9,7 +9,7 @@ use nand::{DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use crate::arena::{CommandId, OpId};
+use crate::arena::OpId;
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
@@ -155,10 +155,7 @@ impl<P: Probe> Device<P> {
         if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
         }
-        if let Some(before) = self.ftl.initial_place(lpn).filter(|_| self.ftl.stripes.is_some()) {
-            self.ftl.knows_stripes(before, 1);
-        }
-        if let Some(stripe) = self.ftl.stripes.as_ref().and_then(|stripes| stripes.of_parity(lpn)) {
+        if let Some(stripe) = self.ftl.stripe_of_parity(lpn) {
             return self.parity_is_back(stripe, lpn, source);
         }
         if let Some(page) = lpn.0.checked_sub(self.core.plan.logical_pages) {
@@ -179,7 +176,9 @@ impl<P: Probe> Device<P> {
                 let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
                 self.writes.buffer[slot].rescued = true;
                 self.ftl.buffer(lpn, slot);
-                self.stamp_rescued(slot, source);
+                if let Some(power) = &mut self.power {
+                    power.stamp_rescued(slot, source);
+                }
                 self.core.probe.rescued(self.core.now, lpn, slot, source);
                 self.send_slot(slot);
             }
@@ -189,14 +188,12 @@ impl<P: Probe> Device<P> {
     /// A block of the flash breaks, with its data.
     fn break_block(&mut self, flash_plane: FlashPlaneId, block: u32) {
         let plane = PlaneId(flash_plane.0 / self.core.plan.layout.stripe);
-        let (Some(faults), Some(block)) = (&mut self.flash.faults, self.ftl.blocks.stands_for(plane, block)) else {
-            return;
-        };
-        if self.ftl.is_broken(plane) || !faults.break_block(flash_plane, block) {
+        let (Some(faults), Some(block)) = (&mut self.flash.faults, self.ftl.stands_for(plane, block)) else { return };
+        if !faults.break_block(flash_plane, block) {
             return;
         }
         self.core.counters.blocks_broken += 1;
-        match self.ftl.blocks.breaks(plane, block) {
+        match self.ftl.breaks(plane, block) {
             Breaks::Free => {
                 self.retire(plane, block);
                 self.freed(plane);
@@ -205,17 +202,11 @@ impl<P: Probe> Device<P> {
                 // What waits for the stream may have no room now.
                 let (die, place) = self.core.plan.layout.die_of(plane);
                 self.flash().update_plane_eligibility(die, place);
-                self.block_failed(plane, block);
+                self.collect(plane);
             }
-            Breaks::Closed => self.block_failed(plane, block),
+            Breaks::Closed => self.collect(plane),
             Breaks::Erased => {}
         }
-    }
-
-    /// A block that holds data has failed: its data is relocated. One that is being relocated goes out of service after that anyway.
-    pub(super) fn block_failed(&mut self, plane: PlaneId, block: u32) {
-        self.ftl.block_failed(plane, block);
-        self.collect(plane);
     }
 
     /// Whether a program that has ended wrote into a part that has broken.
@@ -247,54 +238,10 @@ impl<P: Probe> Device<P> {
         faults.fails(layout.die_of(plane).0, false) || broken
     }
 
-    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays, unless the buffer
-    /// has all of it.
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data.
     #[cold]
     pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
-        let whole = match self.ftl.locate(lpn) {
-            Location::Buffer(slot) => self.writes.buffer[slot].valid == self.writes.buffer.full,
-            _ => false,
-        };
-        if let Some(damage) = self.ftl.damage.as_mut().filter(|_| !whole) {
-            if data == PageData::Wrong {
-                damage.falsify(lpn);
-            } else {
-                damage.lose(lpn);
-                self.core.counters.pages_lost += 1;
-            }
-        }
-    }
-
-    /// The host has written or trimmed all of a page.
-    #[inline]
-    pub(super) fn restore_page(&mut self, lpn: Lpn) {
-        if let Some(damage) = &mut self.ftl.damage {
-            damage.forget(lpn);
-        }
-    }
-
-    /// What has become of the data of a page before, of which some sectors are read.
-    #[inline]
-    pub(super) fn condition_of(&self, lpn: Lpn, sectors: u64) -> PageData {
-        let Some(damage) = &self.ftl.damage else { return PageData::Right };
-        let written = |slot| sectors & !self.writes.buffer[slot].dirty == 0;
-        match self.ftl.locate(lpn) {
-            Location::Buffer(slot) if written(slot) => PageData::Right,
-            _ if damage.is_lost(lpn) => PageData::Lost,
-            _ if damage.is_wrong(lpn) => PageData::Wrong,
-            _ => PageData::Right,
-        }
-    }
-
-    /// A page of a host's read is lost or wrong.
-    pub(super) fn host_reads(&mut self, command: CommandId, data: PageData) {
-        match data {
-            PageData::Right => {}
-            PageData::Wrong => self.core.counters.host_pages_wrong += 1,
-            PageData::Lost => {
-                self.host.commands[command].uncorrectable = true;
-                self.core.counters.host_pages_lost += 1;
-            }
-        }
+        let kept = self.ftl.damages(lpn, data, &self.writes.buffer);
+        self.core.counters.pages_lost += u64::from(kept && data == PageData::Lost);
     }
 }

@@ -10,7 +10,6 @@ use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::power::checkpoint::Running;
 use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::streams::StreamId;
 
@@ -43,19 +42,6 @@ impl<P: Probe> Device<P> {
         power.flash.anchor.lost.remove(&lpn);
         power.checkpoints.changes(lpn);
         power.journal.add(Change { lpn, to: Mapped { place: Some(ppn), version } });
-    }
-
-    /// A request has unmapped a page.
-    pub(super) fn map_forgets(&mut self, request: u64, lpn: Lpn) {
-        let Some(power) = &mut self.power else { return };
-        power.flash.anchor.lost.remove(&lpn);
-        if let Some(oracle) = &mut power.oracle {
-            oracle.trims(request, lpn);
-        }
-        let version = power.next_version();
-        power.trims.insert(lpn, version);
-        power.checkpoints.changes(lpn);
-        power.journal.add(Change { lpn, to: Mapped { place: None, version } });
     }
 
     /// What a translation page holds that is programmed now: entries that are not as at the start.
@@ -102,33 +88,6 @@ impl<P: Probe> Device<P> {
         self.map_survives();
     }
 
-    /// Whether the checkpoint that is being taken waits for a translation page.
-    pub(super) fn is_checkpointed(&self, page: u32) -> bool {
-        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        running.is_some_and(|running| running.waiting.contains(&page))
-    }
-
-    /// No further rewrite of a translation page is under way.
-    pub(super) fn map_page_rests(&mut self, page: u32) {
-        let running = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut());
-        if let Some(running) = running {
-            running.waiting.retain(|waiting| *waiting != page);
-        }
-    }
-
-    /// Whether pages of the map are waited for, so that partly filled units go.
-    pub(super) fn map_is_awaited(&self) -> bool {
-        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let most = self.map.most_for_checkpoint(&self.core.plan);
-        let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
-        running.is_some_and(|running| running.list.is_none() && all(running))
-    }
-
-    /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
-    pub(super) fn journal_is_awaited(&self) -> bool {
-        self.power.as_ref().is_some_and(|power| power.journal.is_awaited() || power.checkpoints.is_ending())
-    }
-
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
     pub(super) fn map_survives(&mut self) {
         while let Some(power) = &mut self.power
@@ -140,7 +99,7 @@ impl<P: Probe> Device<P> {
             self.program_journal(place, page);
         }
         self.checkpoint_goes_on();
-        if self.map.filled > 0 && self.journal_is_awaited() {
+        if self.map.filled > 0 && self.power.as_ref().is_some_and(|power| power.awaits_journal()) {
             self.force_map_unit();
         }
     }
@@ -168,14 +127,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A flush is begun.
-    pub(super) fn flush_begins(&mut self, command: CommandId) {
-        let request = self.host.commands[command].id;
-        if let Some(oracle) = self.power.as_mut().and_then(|power| power.oracle.as_mut()) {
-            oracle.flush_begins(request);
-        }
-    }
-
     /// A flush's data is on flash: it ends when the map's changes are as well.
     pub(super) fn end_flush(&mut self, command: CommandId) {
         let waits = self.power.as_ref().is_some_and(|power| !power.journal.is_durable());
@@ -186,13 +137,6 @@ impl<P: Probe> Device<P> {
             power.journal.await_changes(command);
         }
         self.map_survives();
-    }
-
-    /// Partly filled units of the map's pages go.
-    fn force_map(&mut self) {
-        for die in self.flash.die_ids() {
-            self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP));
-        }
     }
 
     /// Begins a checkpoint that is due, and goes on with the one that is being taken.
@@ -213,8 +157,9 @@ impl<P: Probe> Device<P> {
             running.waiting.push(page);
             self.rewrite(page);
         }
-        if self.map_is_awaited() {
-            self.force_map();
+        if self.power.as_ref().is_some_and(|power| power.awaits_map(most)) {
+            // Partly filled units of the map's pages go.
+            self.flash.die_ids().for_each(|die| self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP)));
         }
         self.list_map_pages();
         self.end_checkpoint();

@@ -20,6 +20,7 @@ use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
+use crate::power::Power;
 use crate::streams::StreamId;
 use crate::translation::{Awaited, Fetch, Wait, Waiting};
 
@@ -65,7 +66,7 @@ impl<P: Probe> Device<P> {
     fn read_line(&mut self, group: u32, fetch: Option<FetchId>) -> bool {
         let lpn = self.core.plan.map_page(self.map.page_of(group));
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
-        let bytes = self.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
         self.core.counters.map_reads += 1;
         self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
@@ -153,7 +154,7 @@ impl<P: Probe> Device<P> {
 
     fn start_rewrite(&mut self, page: u32) {
         let lpn = self.core.plan.map_page(page);
-        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         // A map that is all in memory needs nothing of its old page.
         if let Location::Flash(ppn) = self.ftl.locate(lpn)
             && self.map.cache.is_some()
@@ -191,7 +192,9 @@ impl<P: Probe> Device<P> {
         (op.die, op.queue, op.seq) = (die, QueueId::of_programs(StreamId::MAP, plane.into()), seq);
         self.flash().queue_program(id);
         let many = self.map.rewrites >= self.core.plan.config.mapping.writes;
-        if many || self.map_is_awaited() || self.journal_is_awaited() {
+        let most = self.map.most_for_checkpoint(&self.core.plan);
+        let awaited = |power: &Power| power.awaits_map(most) || power.awaits_journal();
+        if many || self.power.as_deref().is_some_and(awaited) {
             // Something waits for these: partly filled units go.
             self.force_map_unit();
         }
@@ -209,7 +212,7 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         self.is_placed(lpn, ppn, Because::Rewritten);
-        if self.is_checkpointed(page) {
+        if self.power.as_ref().is_some_and(|power| power.checkpoints.waits_for(page)) {
             self.core.counters.checkpoint_programs += 1;
         } else {
             self.core.counters.map_programs += 1;
@@ -217,7 +220,9 @@ impl<P: Probe> Device<P> {
         if self.map.rewritten(page) {
             return self.start_rewrite(page);
         }
-        self.map_page_rests(page);
+        if let Some(power) = &mut self.power {
+            power.checkpoints.page_rests(page);
+        }
         self.resume_stalled();
         self.rewrite_touched(0);
     }

@@ -266,7 +266,7 @@ impl<P: Probe> Device<P> {
         self.begin_life();
         self.next_id += 1;
         self.host.last_arrival = request.time;
-        let first = self.lpn_of(request.offset.0);
+        let first = self.core.plan.page_at(request.offset.0);
         self.ftl.prefetch(first);
         if let Some(cache) = &self.map.cache {
             cache.prefetch(first);
@@ -719,11 +719,6 @@ impl<P: Probe> Device<P> {
     /// What brings pages of the buffer to flash without further ado.
     fn progress(&self) -> u32 {
         self.writes.progress + self.flash.host_units()
-    }
-
-    #[inline]
-    fn lpn_of(&self, offset: u64) -> Lpn {
-        Lpn(offset >> self.core.plan.layout.page_size.0.trailing_zeros())
     }
 }
 

@@ -22,6 +22,7 @@ use crate::arena::{SlotId, StripeId};
 use crate::buffer::SlotState;
 use crate::core::Core;
 use crate::ftl::Location;
+use crate::ftl::moves::Stale;
 use crate::observe::probe::Probe;
 
 /// Why data is on a page of the flash now.
@@ -57,7 +58,7 @@ impl<P: Probe> Device<P> {
         because.tell(&mut self.core, lpn, ppn);
         if self.is_newest(lpn, ppn, because) {
             let stale = self.enter_place(lpn, ppn, because);
-            self.join_stripe(lpn, ppn);
+            self.ftl.joins_stripe(lpn, ppn, &self.core.plan);
             if let Some(stale) = stale {
                 self.mark_stale(stale);
             }
@@ -133,12 +134,14 @@ impl<P: Probe> Device<P> {
             // A slot whose read is under way goes when that has come.
             self.discard_slot(slot);
         }
-        self.restore_page(lpn);
+        self.ftl.repair(lpn);
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }
         self.map_changed(lpn);
-        self.map_forgets(request, lpn);
+        if let Some(power) = &mut self.power {
+            power.forgets(request, lpn);
+        }
     }
 
     /// Nobody needs a page of the drive's own any more, which is on flash.
@@ -151,8 +154,10 @@ impl<P: Probe> Device<P> {
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
         self.flash.stir(self.core.plan.layout.place_of(ppn).0);
-        let looks_again = self.ftl.goes_stale(ppn, &self.core.plan);
-        self.leave_stripe(ppn);
+        let Stale { looks_again, ended } = self.ftl.goes_stale(ppn, &self.core.plan);
+        if let Some(stripe) = ended {
+            self.end_stripe(stripe);
+        }
         if looks_again {
             self.collect(self.core.plan.layout.plane_of(ppn));
         }

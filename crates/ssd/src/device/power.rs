@@ -15,12 +15,14 @@ use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::{Cut, Plan};
 use crate::error::RunError;
-use crate::flash::op::Owner;
+use crate::flash::op::{Owner, PageData};
 use crate::flash::{Interrupted, Placement as _};
 use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
+use crate::host::Completion;
 use crate::observe::probe::{DataFrom, Event, Probe};
-use crate::power::media::{BlockState, Content, Data, OnFlash, Page, keeps_what_is_programmed};
+use crate::power::checkpoint::Running;
+use crate::power::media::{BlockState, Change, Content, Data, Mapped, OnFlash, Page, keeps_what_is_programmed};
 use crate::power::oracle::{Reads, Verdict};
 use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
@@ -82,44 +84,6 @@ impl<P: Probe> Device<P> {
         self.power.as_ref().map_or(&[], |power| &power.ready)
     }
 
-    /// The host has seen the last of the completions.
-    #[inline]
-    pub(super) fn seen_complete(&mut self) {
-        if let Some(power) = &mut self.power
-            && let Some(oracle) = &mut power.oracle
-            && let Some(completion) = self.host.completions.last()
-            && !completion.refused
-        {
-            oracle.completed(completion.id);
-        }
-    }
-
-    /// A page of a request's data is in a slot.
-    pub(super) fn stamp_write(&mut self, request: u64, lpn: Lpn, slot: SlotId) {
-        let Some(power) = &mut self.power else { return };
-        let data = power.oracle.as_mut().map_or(Data::default(), |oracle| oracle.writes(request, lpn));
-        power.stamp(slot, data);
-    }
-
-    /// A slot holds what a page held before.
-    pub(super) fn stamp_joined(&mut self, slot: SlotId, from: DataFrom) {
-        let Some(power) = &mut self.power else { return };
-        let data = match from {
-            DataFrom::Nothing => Data::ZEROS,
-            DataFrom::Buffer(frozen) => power.stamp_of(frozen).data,
-            DataFrom::Flash(ppn) if self.flash.is_broken(ppn) => Data::LOST,
-            DataFrom::Flash(ppn) => power.flash.host_data(ppn),
-            DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
-        };
-        power.stamp(slot, data);
-    }
-
-    /// A slot holds what was on a page that is not programmed where it was to be.
-    pub(super) fn stamp_rescued(&mut self, slot: SlotId, source: Ppn) {
-        let Some(power) = &mut self.power else { return };
-        power.stamp(slot, power.flash.host_data(source));
-    }
-
     /// A die's program has ended, or was interrupted: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
         let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
@@ -128,7 +92,7 @@ impl<P: Probe> Device<P> {
             Owner::Relocation(source) if ftl.copies_back(source.get(), plan) || lpn.0 >= plan.logical_pages => {
                 flash.is_broken(source.get())
             }
-            Owner::Slot(_) | Owner::Relocation(_) => ftl.damage.as_ref().is_some_and(|damage| damage.is_lost(lpn)),
+            Owner::Slot(_) | Owner::Relocation(_) => ftl.condition_of(lpn) == PageData::Lost,
             _ => false,
         };
         let Some(power) = &mut self.power else { return };
@@ -293,12 +257,11 @@ impl<P: Probe> Device<P> {
 
     /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost.
     fn recover_damage(&mut self, recovered: &Recovered, kept: &[Kept]) {
-        let (Some(damage), Some(power)) = (&mut self.ftl.damage, &self.power) else { return };
+        let Some(power) = &self.power else { return };
         let says_lost =
             |place: &Ppn| matches!(power.flash.page(*place), Some(Page { content: Content::Host(Data::LOST), .. }));
         let found = recovered.found.iter().filter(|(_, mapped)| mapped.place.as_ref().is_some_and(says_lost));
-        let buffered = kept.iter().map(|page| page.lpn).filter(|lpn| damage.is_lost(*lpn));
-        damage.recover(found.map(|(lpn, _)| *lpn).chain(buffered).collect());
+        self.ftl.recover_damage(found.map(|(lpn, _)| *lpn), kept.iter().map(|page| page.lpn));
     }
 
     /// What each page reads as is held against what the host's side was promised.
@@ -383,7 +346,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.recovery_reads[step] += 1;
         // Of headers and of pages whose place is not known the out-of-band area is enough.
         let whole = step == 1 || step == 3;
-        let bytes = self.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
+        let bytes = self.core.plan.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
         self.queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
     }
 
@@ -435,6 +398,66 @@ impl Power {
             // Parity is refused with power cuts.
             _ => None,
         }
+    }
+
+    /// The host has seen a completion.
+    pub(super) fn host_saw(&mut self, completion: &Completion) {
+        if let Some(oracle) = self.oracle.as_mut().filter(|_| !completion.refused) {
+            oracle.completed(completion.id);
+        }
+    }
+
+    /// A flush is begun.
+    pub(super) fn flush_begins(&mut self, request: u64) {
+        if let Some(oracle) = &mut self.oracle {
+            oracle.flush_begins(request);
+        }
+    }
+
+    /// A page of a request's data is in a slot.
+    pub(super) fn stamp_write(&mut self, request: u64, lpn: Lpn, slot: SlotId) {
+        let data = self.oracle.as_mut().map_or(Data::default(), |oracle| oracle.writes(request, lpn));
+        self.stamp(slot, data);
+    }
+
+    /// A slot holds what a page held before.
+    pub(super) fn stamp_joined(&mut self, slot: SlotId, from: DataFrom, is_broken: impl Fn(Ppn) -> bool) {
+        let data = match from {
+            DataFrom::Nothing => Data::ZEROS,
+            DataFrom::Buffer(frozen) => self.stamp_of(frozen).data,
+            DataFrom::Flash(ppn) if is_broken(ppn) => Data::LOST,
+            DataFrom::Flash(ppn) => self.flash.host_data(ppn),
+            DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
+        };
+        self.stamp(slot, data);
+    }
+
+    /// A slot holds what was on a page that is not programmed where it was to be.
+    pub(super) fn stamp_rescued(&mut self, slot: SlotId, source: Ppn) {
+        self.stamp(slot, self.flash.host_data(source));
+    }
+
+    /// A request has unmapped a page.
+    pub(super) fn forgets(&mut self, request: u64, lpn: Lpn) {
+        self.flash.anchor.lost.remove(&lpn);
+        if let Some(oracle) = &mut self.oracle {
+            oracle.trims(request, lpn);
+        }
+        let version = self.next_version();
+        self.trims.insert(lpn, version);
+        self.checkpoints.changes(lpn);
+        self.journal.add(Change { lpn, to: Mapped { place: None, version } });
+    }
+
+    /// Whether pages of the map are waited for, of which at most so many are on their way for a checkpoint: then partly filled units go.
+    pub(super) fn awaits_map(&self, most: usize) -> bool {
+        let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
+        self.checkpoints.running.as_ref().is_some_and(|running| running.list.is_none() && all(running))
+    }
+
+    /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
+    pub(super) fn awaits_journal(&self) -> bool {
+        self.journal.is_awaited() || self.checkpoints.is_ending()
     }
 
     /// What of the journal is not on flash.

@@ -9,8 +9,8 @@ use super::Device;
 use super::placed::Because;
 use crate::arena::{OpId, RebuildId, StripeId};
 use crate::core::Marks;
-use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::flash::{Flash, QueueId};
 use crate::ftl::Location;
 use crate::ftl::moves::most_on_the_move;
 use crate::ftl::stripes::{Rebuilt, Stripes};
@@ -33,30 +33,8 @@ impl<P: Probe> Device<P> {
         of_use
     }
 
-    /// A page has been programmed and is valid: it joins a stripe. Parity is in none.
-    #[inline]
-    pub(super) fn join_stripe(&mut self, lpn: Lpn, ppn: Ppn) {
-        if self.ftl.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
-            let dies = self.ftl.working_dies(&self.core.plan);
-            self.stripes().join(ppn, dies);
-        }
-    }
-
-    /// A page of the flash is stale.
-    #[inline]
-    pub(super) fn leave_stripe(&mut self, ppn: Ppn) {
-        if self.ftl.stripes.is_some() {
-            self.ftl.knows_stripes(ppn, 1);
-        }
-        if let Some(stripes) = &mut self.ftl.stripes
-            && let Some(stripe) = stripes.leave(ppn)
-        {
-            self.end_stripe(stripe);
-        }
-    }
-
     /// Nothing needs a stripe any more.
-    fn end_stripe(&mut self, stripe: StripeId) {
+    pub(super) fn end_stripe(&mut self, stripe: StripeId) {
         let stripes = self.stripes();
         let lpn = stripes.lpn(stripe);
         if stripes.end(stripe)
@@ -76,33 +54,25 @@ impl<P: Probe> Device<P> {
     /// Gives parity that waits in the controller to planes that can take a program of it.
     #[inline]
     pub(super) fn dispatch_parity(&mut self) {
-        let unit = self.core.plan.unit_pages as usize;
-        while self.ftl.stripes.as_ref().is_some_and(|stripes| stripes.waiting() >= unit) && self.program_parity(unit) {}
-    }
-
-    /// Programs the parity of so many stripes on the next plane that can take it; whether one can.
-    #[cold]
-    fn program_parity(&mut self, unit: usize) -> bool {
-        let (layout, dies) = (self.core.plan.layout, self.ftl.working_dies(&self.core.plan));
-        let last = self.stripes().plane;
-        for plane in (1..=layout.planes).map(|step| PlaneId((last + step) % layout.planes)) {
+        let layout = self.core.plan.layout;
+        let place_of = |plane| {
             let (die, place) = layout.die_of(plane);
-            let queue = QueueId::of_programs(StreamId::PARITY, place.into());
-            let takes = !self.flash.waits_in(die, queue) && self.ftl.takes_parity(plane, &self.core.plan);
-            let Some(taken) = takes.then(|| self.stripes().take_waiting(die, unit, dies)).flatten() else { continue };
-            self.stripes().plane = plane.0;
-            for stripe in taken {
-                self.stripes().holds(plane);
-                let lpn = self.stripes().lpn(stripe);
+            (die, QueueId::of_programs(StreamId::PARITY, place.into()))
+        };
+        let is_free = |flash: &Flash, plane| {
+            let (die, queue) = place_of(plane);
+            !flash.waits_in(die, queue)
+        };
+        while let Some(next) = self.ftl.next_parity(|plane| is_free(&self.flash, plane), &self.core.plan) {
+            for (stripe, lpn) in next.stripes {
                 let bytes = layout.page_size.0 as u32;
                 let seq = self.flash.number();
-                let op = PageOp { seq, ..PageOp::new(Owner::Parity(stripe), lpn, Ppn(0), (die, queue), bytes) };
+                let place = place_of(next.plane);
+                let op = PageOp { seq, ..PageOp::new(Owner::Parity(stripe), lpn, Ppn(0), place, bytes) };
                 let op = self.flash.ops.insert(op);
                 self.flash().queue_program(op);
             }
-            return true;
         }
-        false
     }
 
     /// The parity of a stripe is on flash.
@@ -127,7 +97,7 @@ impl<P: Probe> Device<P> {
 
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
-        if self.ftl.stripes.is_none() {
+        if !self.ftl.has_parity() {
             return false;
         }
         let layout = self.core.plan.layout;
@@ -155,7 +125,7 @@ impl<P: Probe> Device<P> {
             return true;
         }
         let rebuild = self.stripes().begin(of, rest.len() as u32);
-        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         for page in rest {
             self.core.counters.parity_reads += 1;
             self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
@@ -167,7 +137,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        if self.ftl.stripes.is_none() || !matches!(owner, Owner::Host(_)) || self.flash_version(lpn) == Some(ppn) {
+        if !self.ftl.has_parity() || !matches!(owner, Owner::Host(_)) || self.flash_version(lpn) == Some(ppn) {
             return false;
         }
         match self.ftl.locate(lpn) {
@@ -214,8 +184,8 @@ impl<P: Probe> Device<P> {
 
     /// The data of a plane that has broken is rebuilt from now on.
     pub(super) fn rebuild_plane(&mut self, plane: PlaneId) {
-        if let Some(stripes) = &mut self.ftl.stripes {
-            stripes.broken.push_back((plane.0, 0, 0));
+        if self.ftl.has_parity() {
+            self.stripes().broken.push_back((plane.0, 0, 0));
             self.rebuild_planes();
         }
     }
@@ -249,7 +219,7 @@ impl<P: Probe> Device<P> {
     /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
     /// to.
     pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
-        if self.ftl.stripes.is_none() {
+        if !self.ftl.has_parity() {
             return false;
         }
         let layout = self.core.plan.layout;
@@ -287,7 +257,7 @@ impl<P: Probe> Device<P> {
         let Some(lpn) = self.valid_page(ppn) else { return };
         self.ftl.relocator[plane].reading += 1;
         self.core.counters.parity_reads += 1;
-        let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, ppn, (bytes, 0));
     }
 
@@ -299,7 +269,7 @@ impl<P: Probe> Device<P> {
             if data == PageData::Lost {
                 self.stripes().give_up(ppn);
             } else {
-                self.join_stripe(lpn, ppn);
+                self.ftl.joins_stripe(lpn, ppn, &self.core.plan);
             }
         }
         let relocation = &mut self.ftl.relocator[plane];

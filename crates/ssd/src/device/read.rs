@@ -1,14 +1,13 @@
 //! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on flash.
 
-use std::ops::Range;
-
 use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
 
 use crate::arena::{CommandId, OpId};
-use crate::config::{Plan, Transfer};
+use crate::config::Transfer;
+use crate::flash::Placement as _;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::host::{Command, part, parts};
@@ -34,7 +33,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn start(&mut self, command: CommandId) {
         match self.host.commands[command].request.op {
             Op::Read => self.start_read(command),
-            _ if self.core.life.read_only.is_some() => self.refuse(command),
+            _ if self.core.life.read_only.is_some() => self.host.refuse(&mut self.core, command),
             Op::Write => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
@@ -94,7 +93,7 @@ impl<P: Probe> Device<P> {
                 }
             }
         };
-        match self.condition_of(lpn, self.writes.buffer.sectors(from, to)) {
+        match self.ftl.condition_with(lpn, self.writes.buffer.sectors(from, to), &self.writes.buffer) {
             PageData::Right => {}
             // It is counted with what the flash says.
             data if ppn.is_some() => self.host.commands[command].uncorrectable |= data == PageData::Lost,
@@ -110,7 +109,7 @@ impl<P: Probe> Device<P> {
                 *sensed = Some((op, lpn));
                 return self.read_along(op, command, ppn, (from, to));
             }
-            let bytes = (self.read_transfer(from, to), to - from);
+            let bytes = (self.core.plan.read_transfer(from, to), to - from);
             let op = self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
             *sensed = Some((op, lpn));
         } else {
@@ -137,7 +136,7 @@ impl<P: Probe> Device<P> {
         let crosses = match self.core.plan.config.bus.transfer {
             Transfer::Page => 0,
             Transfer::Codeword if shares_codeword => 0,
-            Transfer::Codeword => self.read_transfer(from, to),
+            Transfer::Codeword => self.core.plan.read_transfer(from, to),
         };
         let entry = &mut self.flash.ops[op];
         entry.ppn = ppn.into();
@@ -150,7 +149,11 @@ impl<P: Probe> Device<P> {
     pub(super) fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
         let PageOp { host_bytes, seq, read, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
-        let data = if data == PageData::Right { self.condition_of(lpn.get(), u64::MAX) } else { data };
+        let data = if data == PageData::Right {
+            self.ftl.condition_with(lpn.get(), u64::MAX, &self.writes.buffer)
+        } else {
+            data
+        };
         self.host_reads(command, data);
         let request = self.host.commands[command].id;
         let through_dram = self.core.plan.config.buffer.read_through;
@@ -160,11 +163,25 @@ impl<P: Probe> Device<P> {
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
         }
         if self.core.plan.slc.is_some() {
-            self.count_mode(command, ppn.get(), sent);
+            let mode = usize::from(!self.ftl.page_in_slc(ppn.get()));
+            self.core.counters.parts_by_mode[mode] += 1;
+            self.core.counters.part_ns_by_mode[mode] += sent.since(self.host.commands[command].request.time).0;
         }
         self.host.part_sent(&mut self.core, command, sent);
         if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
+        }
+    }
+
+    /// What a page of a host's read is like.
+    fn host_reads(&mut self, command: CommandId, data: PageData) {
+        match data {
+            PageData::Right => {}
+            PageData::Wrong => self.core.counters.host_pages_wrong += 1,
+            PageData::Lost => {
+                self.host.commands[command].uncorrectable = true;
+                self.core.counters.host_pages_lost += 1;
+            }
         }
     }
 
@@ -192,11 +209,11 @@ impl<P: Probe> Device<P> {
 
     /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
     fn keep_part(&mut self, command: CommandId, (lpn, from, to): (Lpn, u32, u32)) {
-        if self.condition_of(lpn, u64::MAX) != PageData::Right {
+        if self.ftl.condition_with(lpn, u64::MAX, &self.writes.buffer) != PageData::Right {
             return;
         }
         let id = self.host.commands[command].id;
-        let moved = transferred(&self.core.plan, from, to);
+        let moved = self.core.plan.transferred(from, to);
         let moved = moved.start..moved.end.min(self.core.plan.layout.page_size.0 as u32);
         let sectors = self.writes.buffer.sectors(moved.start, moved.end);
         let Some(cache) = self.read_cache.as_mut() else { return };
@@ -206,24 +223,6 @@ impl<P: Probe> Device<P> {
         let further = moved.end - moved.start - crossed;
         if further > 0 {
             self.host.through_dram(&mut self.core, Bytes(further.into()));
-        }
-    }
-
-    /// Bytes that a read of bytes `from..to` of a page moves over the bus.
-    pub(super) fn read_transfer(&self, from: u32, to: u32) -> u32 {
-        let moved = transferred(&self.core.plan, from, to);
-        moved.end - moved.start
-    }
-}
-
-/// The bytes of a page that cross the bus where bytes `from..to` are read.
-#[inline]
-fn transferred(plan: &Plan, from: u32, to: u32) -> Range<u32> {
-    match plan.config.bus.transfer {
-        Transfer::Page => 0..plan.layout.flash_page_size.0 as u32,
-        Transfer::Codeword => {
-            let codeword = plan.config.ecc.codeword.0 as u32;
-            from / codeword * codeword..to.next_multiple_of(codeword)
         }
     }
 }

@@ -19,7 +19,10 @@ impl<P: Probe> Device<P> {
         self.flush()?;
         let faster = at.unwrap_or(self.core.plan.at_rest).acceleration();
         let mut left = span;
-        while let Some(Overdue { plane, block, after }) = self.overdue_within(left, faster) {
+        loop {
+            let (now, clock) = (self.core.now, self.flash.age_clock(self.core.now));
+            let overdue = self.ftl.overdue_within(left, faster, now, clock, &self.core.plan);
+            let Some(Overdue { plane, block, after }) = overdue else { break };
             self.grows_old(after, faster);
             let before = self.core.now;
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
@@ -31,12 +34,6 @@ impl<P: Probe> Device<P> {
         }
         self.grows_old(left, faster);
         Ok(())
-    }
-
-    /// The next block whose data is too old when it is visited, if that is within `span`.
-    fn overdue_within(&mut self, span: Span, faster: f64) -> Option<Overdue> {
-        let clock = self.flash.age_clock(self.core.now);
-        self.ftl.overdue_within(span, faster, self.core.now, clock, &self.core.plan)
     }
 
     /// The data ages, and the drive cools down.

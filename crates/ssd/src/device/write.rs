@@ -41,15 +41,14 @@ impl<P: Probe> Device<P> {
     /// Fetches waiting data from the host, as far as the buffer has room.
     pub(super) fn fetch_writes(&mut self) {
         while let Some(&command) = self.writes.queue.front() {
-            let room = self.writes.buffer.available();
-            if room == 0 {
+            if self.writes.buffer.available() == 0 {
                 self.destage();
                 return;
             }
             let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
             let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
-            let (count, more) = self.parts_with_room(part(&request, page_size, first_part).0, left, room);
+            let (count, more) = self.writes.buffer.pages_with_room(part(&request, page_size, first_part).0, left);
             self.writes.buffer.reserve(count + more);
             self.writes.pages_wanted -= count;
             let bytes: u64 = (first_part..first_part + count)
@@ -75,19 +74,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// How many of `left` pages from `first` on have room, where that is for so many units of the map; and the other pages of these
-    /// units.
-    #[inline]
-    fn parts_with_room(&self, first: Lpn, left: u32, room: u32) -> (u32, u32) {
-        let unit = self.core.plan.unit_of_map;
-        if unit == 1 {
-            return (left.min(room), 0);
-        }
-        let before = (first.0 % u64::from(unit)) as u32;
-        let count = left.min(room * unit - before);
-        (count, (before + count).next_multiple_of(unit) - count)
-    }
-
     /// Written data has crossed the link.
     pub(super) fn on_write_data(&mut self) {
         let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
@@ -103,7 +89,7 @@ impl<P: Probe> Device<P> {
             bytes += u64::from(to - from);
             let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
             if through {
-                self.wait_for(slot, arrived.command);
+                self.writes.buffer.await_slot(slot, arrived.command);
             }
         }
         self.writes.buffer.unreserve(arrived.more);
@@ -146,28 +132,14 @@ impl<P: Probe> Device<P> {
         if let Some(cache) = &mut self.read_cache {
             cache.invalidate(lpn);
         }
-        if self.power.is_some() {
-            self.stamp_write(id, lpn, slot);
+        if let Some(power) = &mut self.power {
+            power.stamp_write(id, lpn, slot);
         }
         if self.writes.buffer[slot].dirty == self.writes.buffer.full {
-            self.restore_page(lpn);
+            self.ftl.repair(lpn);
         }
         self.core.probe.buffered(self.core.now, id, lpn, slot, over);
         slot
-    }
-
-    /// Lets a command wait until a slot is on flash.
-    pub(super) fn wait_for(&mut self, slot: SlotId, command: CommandId) {
-        let next = self.writes.buffer[slot].waiters;
-        self.writes.buffer[slot].waiters = Some(self.writes.buffer.waiters.insert(Waiter { command, next }));
-    }
-
-    /// The program of a slot's page.
-    fn program_op(&self, slot: SlotId, writes: StreamId) -> PageOp {
-        let lpn = self.writes.buffer[slot].lpn;
-        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
-        let bytes = self.core.plan.layout.page_size.0 as u32;
-        PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, QueueId::of_programs(writes, plane.into())), bytes)
     }
 
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
@@ -192,7 +164,7 @@ impl<P: Probe> Device<P> {
         }
         self.dispatch_pools();
         for die in self.flash.die_ids() {
-            self.force_die_but_moves(die);
+            self.flash().force_die(die, QueueSet::NOT_RELOCATED);
         }
     }
 
@@ -241,8 +213,8 @@ impl<P: Probe> Device<P> {
         };
         self.writes.buffer[slot].hint = hint;
         self.ftl.buffer(lpn, slot);
-        if self.power.is_some() {
-            self.stamp_joined(slot, from);
+        if let Some(power) = &mut self.power {
+            power.stamp_joined(slot, from, |ppn| self.flash.is_broken(ppn));
         }
         self.core.probe.joined(self.core.now, lpn, slot, from);
         Some(slot)
@@ -261,7 +233,7 @@ impl<P: Probe> Device<P> {
         let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
         let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
-        let bus_bytes = self.read_transfer(from, to);
+        let bus_bytes = self.core.plan.read_transfer(from, to);
         self.core.counters.fill_reads += 1;
         self.queue_read(Class::InternalRead, Owner::Slot(slot), self.writes.buffer[slot].lpn, under, (bus_bytes, 0));
     }
@@ -286,10 +258,13 @@ impl<P: Probe> Device<P> {
         self.writes.buffer.start_flushing(slot);
         let (entry, on_flash) = (&self.writes.buffer[slot], self.writes.buffer.newest_flash_copy(slot));
         let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
-        let mut op = self.program_op(slot, class);
-        op.seq = self.flash.number();
+        let lpn = entry.lpn;
+        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
+        let (queue, bytes) = (QueueId::of_programs(class, plane.into()), self.core.plan.layout.page_size.0 as u32);
+        let seq = self.flash.number();
+        let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
         let id = self.flash.ops.insert(op);
-        if self.map.looks_up(op.lpn.get(), &mut self.core) {
+        if self.map.looks_up(lpn, &mut self.core) {
             self.place_program(id);
         } else {
             self.writes.progress += 1;
@@ -401,14 +376,9 @@ impl<P: Probe> Device<P> {
             }
         }
         if let Some(die) = self.view().oldest_program_die() {
-            self.force_die_but_moves(die);
+            // Those of relocated data end with their collection: padded before, they would take more room than was kept for them.
+            self.flash().force_die(die, QueueSet::NOT_RELOCATED);
         }
-    }
-
-    /// Lets partly filled units of a die go. Those of relocated data end with their collection: padded before, they would
-    /// take more room than was kept for them.
-    fn force_die_but_moves(&mut self, die: DieId) {
-        self.flash().force_die(die, QueueSet::NOT_RELOCATED);
     }
 
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
@@ -449,15 +419,9 @@ impl<P: Probe> Device<P> {
 
     /// Acknowledges what waits for a slot, and frees it.
     pub(super) fn release_slot(&mut self, slot: SlotId) {
-        self.count_settled(slot);
+        self.core.counters.bytes_settled += self.writes.buffer.settles(slot);
         self.end_waiting(slot, false);
         self.writes.buffer.release(slot);
-    }
-
-    /// Counts what the host wrote into a slot as having left the buffer, once.
-    #[inline]
-    pub(super) fn count_settled(&mut self, slot: SlotId) {
-        self.core.counters.bytes_settled += std::mem::take(&mut self.writes.buffer[slot].host_bytes);
     }
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
@@ -486,12 +450,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A command is refused.
-    pub(super) fn refuse(&mut self, command: CommandId) {
-        self.host.commands[command].refused = true;
-        self.host.acknowledge_now(&mut self.core, command);
-    }
-
     /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
     /// what cannot be programmed stays in the buffer, where it is read.
     #[cold]
@@ -503,14 +461,14 @@ impl<P: Probe> Device<P> {
             let left = parts(&entry.request, page_size) - entry.next_part;
             (entry.remaining, entry.refused) = (entry.remaining - left, true);
             if entry.remaining == 0 {
-                self.refuse(command);
+                self.host.refuse(&mut self.core, command);
             }
         }
         for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
             self.end_waiting(slot, true);
         }
         let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
-        flushes.into_iter().flatten().for_each(|(command, _)| self.refuse(command));
+        flushes.into_iter().flatten().for_each(|(command, _)| self.host.refuse(&mut self.core, command));
         self.resume_stalled();
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use units::Lpn;
 
 use crate::config::Plan;
+use crate::flash::op::PageData;
 use crate::persist::state;
 
 /// The damaged pages, where parts may break or the decoder miscorrects. Memory: some 30 bytes each.
@@ -22,19 +23,10 @@ impl Damage {
         plan.config.keeps_damage().then(|| Damage { lost: BTreeSet::new(), wrong: BTreeSet::new() })
     }
 
-    /// A page's data is lost.
-    pub fn lose(&mut self, lpn: Lpn) {
-        self.lost.insert(lpn.0);
-    }
-
-    /// After a power cut these pages say that their data was lost.
-    pub fn recover(&mut self, lost: Vec<Lpn>) {
-        self.lost = lost.into_iter().map(|lpn| lpn.0).collect();
-    }
-
-    /// A page's data is wrong.
-    pub fn falsify(&mut self, lpn: Lpn) {
-        self.wrong.insert(lpn.0);
+    /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
+    pub fn recover(&mut self, found: impl Iterator<Item = Lpn>, buffered: impl Iterator<Item = Lpn>) {
+        let buffered = buffered.filter(|lpn| self.lost.contains(&lpn.0));
+        self.lost = found.chain(buffered).map(|lpn| lpn.0).collect();
     }
 
     /// A page has new data, or none.
@@ -43,14 +35,25 @@ impl Damage {
         self.wrong.remove(&lpn.0);
     }
 
-    /// Whether a page's data is lost.
-    pub fn is_lost(&self, lpn: Lpn) -> bool {
-        self.lost.contains(&lpn.0)
+    /// What has become of a page's data.
+    #[inline]
+    pub fn of(&self, lpn: Lpn) -> PageData {
+        if self.lost.contains(&lpn.0) {
+            PageData::Lost
+        } else if self.wrong.contains(&lpn.0) {
+            PageData::Wrong
+        } else {
+            PageData::Right
+        }
     }
 
-    /// Whether a page's data is wrong.
-    pub fn is_wrong(&self, lpn: Lpn) -> bool {
-        self.wrong.contains(&lpn.0)
+    /// A page's data has come to that: it stays so, whatever is read of it.
+    pub fn set(&mut self, lpn: Lpn, data: PageData) {
+        match data {
+            PageData::Right => self.forget(lpn),
+            PageData::Wrong => drop(self.wrong.insert(lpn.0)),
+            PageData::Lost => drop(self.lost.insert(lpn.0)),
+        }
     }
 }
 

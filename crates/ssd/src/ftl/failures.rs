@@ -3,6 +3,7 @@
 use nand::PlaneId;
 
 use super::Ftl;
+use super::blocks::Breaks;
 use super::relocator::Relocation;
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
@@ -15,11 +16,14 @@ pub(crate) struct Erased {
     pub pec: u32,
     /// It has come to the end of its life.
     pub worn: bool,
+    /// It was in the SLC cache's mode.
+    pub in_slc: bool,
 }
 
 impl Ftl {
     /// A block has been erased: it is counted, and where planes wear unevenly the data of the one that has worn least is to move.
     pub fn erased(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Erased {
+        let in_slc = self.blocks.in_slc(plane, block);
         let erases = self.count_erase(plane, block, plan);
         let config = &plan.config.wear;
         if let Some(spread) = config.static_spread
@@ -33,7 +37,7 @@ impl Ftl {
                 .as_ref()
                 .is_some_and(|wear| plan.layout.flash_planes_of(plane).any(|plane| wear.exhausted(plane, block)));
         let pec = self.blocks.cycles(plane, block, plan);
-        Erased { pec, worn: exhausted || config.endurance.is_some_and(|limit| pec >= limit.0) }
+        Erased { pec, worn: exhausted || config.endurance.is_some_and(|limit| pec >= limit.0), in_slc }
     }
 
     /// Static wear levelling: the data of the least worn block moves, if it really is that far behind.
@@ -66,15 +70,6 @@ impl Ftl {
         }
     }
 
-    /// A block holds data and has failed: it is to be emptied. One that is being relocated goes out of service after that anyway.
-    pub fn block_failed(&mut self, plane: PlaneId, block: u32) {
-        let relocation = &mut self.relocator[plane];
-        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
-        if !moves && !relocation.failed.contains(&block) {
-            relocation.failed.push(block);
-        }
-    }
-
     /// A program has failed in a block that a stream has opened: nothing more goes into it, and it is to be emptied.
     pub fn program_failed(&mut self, plane: PlaneId, block: u32, stream: StreamId) {
         if !self.relocator[plane].broken && !self.relocator[plane].failed.contains(&block) {
@@ -85,6 +80,25 @@ impl Ftl {
         }
     }
 
+    /// The block that breaks where one is drawn: blocks that were never opened are alike, and the next of them does. None that the factory
+    /// found bad, and none of a plane that has broken.
+    pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        self.blocks.stands_for(plane, block).filter(|_| !self.relocator[plane].broken)
+    }
+
+    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being relocated goes out of
+    /// service after that anyway.
+    pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
+        let was = self.blocks.breaks(plane, block);
+        let relocation = &mut self.relocator[plane];
+        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
+        let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
+        if holds_data && !moves && !relocation.failed.contains(&block) {
+            relocation.failed.push(block);
+        }
+        was
+    }
+
     /// An empty block goes out of service; whether its plane still works, which would else be out of service as a whole.
     pub fn retire(&mut self, plane: PlaneId, block: u32) -> bool {
         let works = !self.relocator[plane].broken;
@@ -92,5 +106,57 @@ impl Ftl {
             self.blocks.retire(plane, block);
         }
         works
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn drive(settings: &[&str]) -> (Ftl, Plan) {
+        let mut config = Config::default();
+        let small = ["geometry.channels=1", "geometry.dies=1", "age.fill=0.5", "age.pec=100"];
+        small.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
+        let plan = config.plan().unwrap();
+        (Ftl::new(&plan, 1).unwrap(), plan)
+    }
+
+    const PLANE: PlaneId = PlaneId(0);
+
+    #[test]
+    fn a_block_is_worn_at_its_endurance() {
+        let (mut ftl, plan) = drive(&["wear.endurance=102"]);
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 101, worn: false, in_slc: false });
+        assert_eq!(ftl.erased(PLANE, 5, &plan), Erased { pec: 102, worn: true, in_slc: false });
+        assert_eq!(ftl.erased(PLANE, 6, &plan), Erased { pec: 101, worn: false, in_slc: false });
+    }
+
+    #[test]
+    fn the_least_worn_block_moves_once_when_another_is_ahead_by_more_than_the_spread() {
+        let (mut ftl, plan) = drive(&["wear.static_spread=2"]);
+        for (erases, asked) in [(1, 0), (2, 0), (3, 1), (4, 1)] {
+            ftl.erased(PLANE, 5, &plan);
+            assert_eq!(ftl.relocator[PLANE].requests.len(), asked, "after {erases}");
+        }
+        let Relocation { block, cause, .. } = ftl.relocator[PLANE].requests[0];
+        assert_eq!(cause, relocation_causes::WEAR_LEVELLING);
+        assert!(block != 5 && ftl.valid(PLANE, block) > 0);
+    }
+
+    #[test]
+    fn a_full_block_that_breaks_is_to_be_emptied_and_a_free_one_is_not() {
+        let (mut ftl, plan) = drive(&[]);
+        let full = (0..plan.layout.blocks).find(|block| ftl.blocks.is_full(PLANE, *block)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(ftl.breaks(PLANE, full), Breaks::Closed);
+            assert_eq!(ftl.relocator[PLANE].failed, [full]);
+        }
+        let free = ftl.stands_for(PLANE, plan.layout.blocks - 1).unwrap();
+        assert_eq!(ftl.breaks(PLANE, free), Breaks::Free);
+        assert_eq!(ftl.relocator[PLANE].failed, [full]);
+        assert!(ftl.retire(PLANE, free));
+        ftl.relocator.breaks(PLANE);
+        assert!(!ftl.retire(PLANE, full) && ftl.stands_for(PLANE, full).is_none());
     }
 }

@@ -17,8 +17,10 @@ mod disturb;
 pub(crate) mod failures;
 pub(crate) mod mapping;
 pub(crate) mod moves;
+pub(crate) mod parity;
 mod placement;
 mod profile;
+pub(crate) mod reads;
 pub(crate) mod relocator;
 mod restore;
 mod room;
@@ -42,6 +44,7 @@ use units::{ConfigError, Lpn, Ppn, Stream};
 use crate::arena::{SlotId, StripeId};
 use crate::buffer::Buffer;
 use crate::config::Plan;
+use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::streams::StreamId;
 use aged::Aged;
@@ -69,7 +72,7 @@ pub(crate) struct Ftl {
     /// What copying data back has left, where it does.
     pub copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
-    pub damage: Option<Damage>,
+    damage: Option<Damage>,
     /// Stripes of parity, where there are any.
     pub stripes: Option<Stripes>,
     pub relocator: Relocator,
@@ -130,6 +133,50 @@ impl Ftl {
             Location::Unmapped => None,
             Location::Flash(ppn) => Some(ppn),
             Location::Buffer(slot) => buffer.newest_flash_copy(slot),
+        }
+    }
+
+    /// What has become of a page's data on flash, where parts may break or the decoder miscorrects.
+    #[inline]
+    pub fn condition_of(&self, lpn: Lpn) -> PageData {
+        self.damage.as_ref().map_or(PageData::Right, |damage| damage.of(lpn))
+    }
+
+    /// What has become of a page's data before, of which some sectors are read: those that the host has written into the buffer are right.
+    #[inline]
+    pub fn condition_with(&self, lpn: Lpn, sectors: u64, buffer: &Buffer) -> PageData {
+        let Some(damage) = &self.damage else { return PageData::Right };
+        match self.locate(lpn) {
+            Location::Buffer(slot) if sectors & !buffer[slot].dirty == 0 => PageData::Right,
+            _ => damage.of(lpn),
+        }
+    }
+
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays, unless the buffer
+    /// has all of it. Whether it is kept so.
+    #[cold]
+    pub fn damages(&mut self, lpn: Lpn, data: PageData, buffer: &Buffer) -> bool {
+        let whole = match self.locate(lpn) {
+            Location::Buffer(slot) => buffer[slot].valid == buffer.full,
+            _ => false,
+        };
+        let Some(damage) = self.damage.as_mut().filter(|_| !whole) else { return false };
+        damage.set(lpn, data);
+        true
+    }
+
+    /// The host has written or trimmed all of a page.
+    #[inline]
+    pub fn repair(&mut self, lpn: Lpn) {
+        if let Some(damage) = &mut self.damage {
+            damage.forget(lpn);
+        }
+    }
+
+    /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
+    pub fn recover_damage(&mut self, found: impl Iterator<Item = Lpn>, buffered: impl Iterator<Item = Lpn>) {
+        if let Some(damage) = &mut self.damage {
+            damage.recover(found, buffered);
         }
     }
 
@@ -246,7 +293,7 @@ impl Ftl {
     }
 
     /// The stripe whose parity a page of the map is.
-    fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
+    pub fn stripe_of_parity(&mut self, lpn: Lpn) -> Option<StripeId> {
         if let Some(before) = self.mapping.initially(lpn) {
             self.knows_stripe(before);
         }
@@ -307,26 +354,6 @@ impl Ftl {
             copies.erased(plan.layout.block_index(plane, block));
         }
         self.blocks.count_erase(plane, block)
-    }
-
-    /// Counts `senses` of a page; returns the reads of its block of the flash since it was erased, before and after.
-    #[inline]
-    pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
-        if let Some(disturb) = &mut self.disturb {
-            disturb.read(ppn, senses);
-        }
-        self.blocks.count_read(ppn, senses)
-    }
-
-    /// The reads that data of the wordline of a page has met, with superblocks on the plane where it has met most.
-    pub fn reads_of_wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> u32 {
-        let flash_pages = plan.layout.wordline(page).step_by(plan.layout.shared() as usize);
-        let reads = |page| {
-            let ppn = plan.layout.pack(Address { plane, block, page });
-            let of_block = self.blocks.reads_of(ppn);
-            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, of_block))
-        };
-        flash_pages.map(reads).max().unwrap_or(0)
     }
 
     /// A full block of which a part has moved is a candidate again.

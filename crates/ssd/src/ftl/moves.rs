@@ -9,6 +9,7 @@ use units::{Lpn, Ppn};
 
 use super::Ftl;
 use super::relocator::{PlaneRelocation, Relocation};
+use crate::arena::StripeId;
 use crate::buffer::Buffer;
 use crate::config::{EraseWhen, Plan};
 use crate::observe::stats::relocation_causes;
@@ -29,6 +30,24 @@ pub(crate) enum Next {
     GivesUp,
     /// Nothing until something that is on the move has come further; or no block moves.
     Waits,
+}
+
+/// A page has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Why its block moves.
+    pub cause: usize,
+    /// It pays for a program of host data that was not paid for before.
+    pub pays: bool,
+}
+
+/// A page of the flash is out of date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stale {
+    /// Collection, which had found nothing to gain on its plane, looks again.
+    pub looks_again: bool,
+    /// The stripe that has ended with it.
+    pub ended: Option<StripeId>,
 }
 
 /// What becomes of a block from which everything has moved.
@@ -141,18 +160,14 @@ impl Ftl {
         self.relocated_class(source, plan, converted)
     }
 
-    /// The cause for which a page moves that is programmed.
-    pub fn cause_of_move(&self, source: Ppn, plan: &Plan) -> usize {
-        let victim = self.relocator[plan.layout.plane_of(source)].victim;
-        victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause)
-    }
-
-    /// A page of a plane has been programmed elsewhere: whether that pays for a program of host data that was not paid for before.
-    pub fn has_moved(&mut self, plane: PlaneId, plan: &Plan) -> bool {
+    /// A page has been programmed elsewhere in its plane.
+    pub fn has_moved(&mut self, source: Ppn, plan: &Plan) -> Moved {
+        let plane = plan.layout.plane_of(source);
         let relocation = &mut self.relocator[plane];
         relocation.writing -= 1;
         relocation.moved += 1;
-        self.pay(plane, plan)
+        let cause = relocation.victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
+        Moved { cause, pays: self.pay(plane, plan) }
     }
 
     /// A page of a plane is not programmed where it was to be.
@@ -185,14 +200,16 @@ impl Ftl {
         erases
     }
 
-    /// A full block that collection takes in the background, where a plane has work for it and it gains something.
-    pub fn background_victim(&mut self, plane: PlaneId, plan: &Plan) -> Option<u32> {
+    /// The next block that is relocated in the background, where a plane has work for it and a block gains something: it begins to be so.
+    pub fn next_in_background(&mut self, plane: PlaneId, plan: &Plan) -> Option<Relocation> {
         if !self.relocator[plane].rests() || self.blocks.free(plane) >= plan.config.gc.idle_stop {
             return None;
         }
         let victim = self.pick_victim(plane, plan, true);
         self.relocator[plane].no_background_victim |= victim.is_none();
-        victim
+        let next = Relocation::block(victim?, relocation_causes::COLLECTION);
+        self.begin_relocation(plane, next, plan);
+        Some(next)
     }
 
     /// Whether blocks of a die have waited for a read or a program of the host's, which has begun.
@@ -210,12 +227,133 @@ impl Ftl {
         }
     }
 
-    /// A page of the flash is out of date: whether collection, which had found nothing to gain on its plane, looks again.
+    /// A page of the flash is out of date.
     #[inline]
-    pub fn goes_stale(&mut self, ppn: Ppn, plan: &Plan) -> bool {
+    pub fn goes_stale(&mut self, ppn: Ppn, plan: &Plan) -> Stale {
         self.blocks.invalidate(ppn);
         let relocation = &mut self.relocator[plan.layout.plane_of(ppn)];
         relocation.no_background_victim = false;
-        std::mem::take(&mut relocation.no_victim)
+        let looks_again = std::mem::take(&mut relocation.no_victim);
+        Stale { looks_again, ended: self.leaves_stripe(ppn) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use units::Span;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::flash::{AgeClock, Placement as _};
+
+    const PLANE: PlaneId = PlaneId(0);
+
+    fn drive(settings: &[&str]) -> (Ftl, Buffer, Plan) {
+        let mut config = Config::default();
+        let small =
+            ["geometry.channels=1", "geometry.dies=1", "geometry.blocks=200", "age.fill=0.5", "gc.relocations=3"];
+        small.iter().chain(settings).for_each(|setting| config.set(setting).unwrap());
+        let plan = config.plan().unwrap();
+        (Ftl::new(&plan, 1).unwrap(), Buffer::new(&plan), plan)
+    }
+
+    /// A full block that begins to be collected.
+    fn begin(ftl: &mut Ftl, plan: &Plan) -> Relocation {
+        let block =
+            (0..plan.layout.blocks).find(|block| ftl.valid(PLANE, *block) > 0 && ftl.claim(PLANE, *block)).unwrap();
+        let moving = Relocation::block(block, relocation_causes::COLLECTION);
+        ftl.begin_relocation(PLANE, moving, plan);
+        moving
+    }
+
+    /// The program of a page that moves has ended.
+    fn program(ftl: &mut Ftl, source: Ppn, stream: StreamId, lpn: Lpn, plan: &Plan) {
+        let stream = plan.streams.opened_by(stream);
+        if ftl.blocks.make_room(PLANE, stream) {
+            ftl.blocks.open_erased(PLANE, stream);
+        }
+        let ppn = ftl.take_page(PLANE, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
+        ftl.relocate(lpn, source, ppn);
+        ftl.goes_stale(source, plan);
+        ftl.blocks.completed(ppn);
+        ftl.has_moved(source, plan);
+    }
+
+    #[test]
+    fn a_block_is_empty_when_its_move_ends_and_no_more_pages_move_at_once_than_may() {
+        let (mut ftl, buffer, plan) = drive(&[]);
+        assert_eq!(ftl.next_of_move(PLANE, &buffer, &plan), Next::Waits);
+        let moving = begin(&mut ftl, &plan);
+        let valid = ftl.valid(PLANE, moving.block);
+        let (mut reads, mut programs, mut moved) = (VecDeque::new(), VecDeque::new(), 0);
+        loop {
+            let most = most_on_the_move(&plan) as usize;
+            assert!(reads.len() + programs.len() <= most);
+            let next = ftl.next_of_move(PLANE, &buffer, &plan);
+            match next {
+                Next::Reads { lpn, source, .. } => reads.push_back((lpn, source)),
+                Next::Waits | Next::Programs => {
+                    assert_eq!(next == Next::Programs, reads.is_empty());
+                    assert!(next == Next::Programs || reads.len() + programs.len() == most || !reads.is_empty());
+                    if let Some((lpn, source)) = reads.pop_front() {
+                        assert!(ftl.has_read(PLANE, &plan));
+                        programs.push_back((lpn, source, ftl.moves_in(source, &plan)));
+                    }
+                    if reads.is_empty() || programs.len() > 1 {
+                        let (lpn, source, stream) = programs.pop_front().unwrap();
+                        program(&mut ftl, source, stream, lpn, &plan);
+                        moved += 1;
+                    }
+                }
+                Next::Ends(ended) => break assert_eq!(ended, moving),
+                Next::Copies { .. } | Next::GivesUp => panic!("{next:?}"),
+            }
+        }
+        assert_eq!((moved, ftl.valid(PLANE, moving.block)), (valid, 0));
+        let gained = plan.space.victim_valid_limit.saturating_sub(moved);
+        assert_eq!(ftl.end_move(PLANE, moving, &plan), Emptied::Gained(gained));
+        assert_eq!(ftl.next_of_move(PLANE, &buffer, &plan), Next::Waits);
+    }
+
+    #[test]
+    fn a_plane_that_breaks_gives_its_move_up_when_nothing_is_under_way() {
+        let (mut ftl, buffer, plan) = drive(&[]);
+        begin(&mut ftl, &plan);
+        assert!(matches!(ftl.next_of_move(PLANE, &buffer, &plan), Next::Reads { .. }));
+        assert!(ftl.relocator.breaks(PLANE) && !ftl.relocator.breaks(PLANE));
+        assert_eq!(ftl.next_of_move(PLANE, &buffer, &plan), Next::Waits);
+        assert!(!ftl.has_read(PLANE, &plan));
+        assert_eq!(ftl.next_of_move(PLANE, &buffer, &plan), Next::GivesUp);
+        assert_eq!(ftl.next_of_move(PLANE, &buffer, &plan), Next::Waits);
+    }
+
+    #[test]
+    fn a_block_of_which_a_wordline_has_moved_is_full_and_another_is_erased_now_or_when_it_is_opened() {
+        let (mut ftl, _, plan) = drive(&["ftl.erase_when=reclaimed"]);
+        let moving = Relocation { wordline: Some(0), ..begin(&mut ftl, &plan) };
+        assert_eq!(ftl.end_move(PLANE, moving, &plan), Emptied::Stays);
+        assert!(ftl.claim(PLANE, moving.block));
+        let free = ftl.blocks.free(PLANE);
+        assert!(ftl.reclaim(PLANE, moving.block, || unreachable!(), &plan));
+        ftl.reclaimed(PLANE, moving.block, false);
+        assert_eq!(ftl.blocks.free(PLANE), free + 1);
+        let (mut ftl, _, plan) = drive(&["ftl.erase_when=opened"]);
+        let moving = begin(&mut ftl, &plan);
+        let free = ftl.blocks.free(PLANE);
+        assert!(!ftl.reclaim(PLANE, moving.block, || 7, &plan));
+        assert_eq!(ftl.blocks.free(PLANE), free + 1);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_not_asked_for_twice() {
+        let (mut ftl, _, _) = drive(&[]);
+        let (block, wordline) = (Relocation::block(3, relocation_causes::REFRESH), Some(6));
+        let part = Relocation { wordline, ..Relocation::block(3, relocation_causes::READ_RECLAIM) };
+        for (asked, requests) in [(part, 1), (part, 1), (block, 2), (block, 2), (part, 2)] {
+            ftl.request_move(PLANE, asked);
+            assert_eq!(ftl.relocator[PLANE].requests.len(), requests, "{asked:?}");
+        }
     }
 }

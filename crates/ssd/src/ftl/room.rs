@@ -1,7 +1,6 @@
-//! Which planes take what: host data, pages of the map, parity. A plane takes what it has room for and can still be collected with.
+//! Which planes take what: host data, pages of the map, data of the SLC cache. A plane takes what it has room for and can still be collected with.
 
 use nand::{DieId, PlaneId};
-use units::Id as _;
 
 use super::Ftl;
 use crate::config::{Full, Placement, Plan};
@@ -37,7 +36,7 @@ impl Ftl {
 
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when
     /// others have broken take all that can still be collected.
-    pub fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {
+    pub(super) fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {
         let space = &plan.space;
         let limit = if self.relocator.broken_planes == 0 { space.live_limit } else { space.live_limit_of_rest };
         let retired = self.blocks.in_service(plane).1;
@@ -62,39 +61,80 @@ impl Ftl {
         planes.find(room).or(first).or(working.clone().next()).unwrap_or_else(|| next(1))
     }
 
-    /// Whether a plane takes a program of parity. With static placement nothing limits what a plane takes from the host: it takes no more
-    /// than its part of all parity.
-    pub fn takes_parity(&self, plane: PlaneId, plan: &Plan) -> bool {
-        let stream = plan.streams.opened_by(StreamId::PARITY);
-        self.blocks.room(plane, stream, false)
-            && match plan.config.ftl.placement {
-                Placement::Static => self.stripes.as_ref().is_some_and(|stripes| stripes.has_room(plane)),
-                Placement::Dynamic => self.stays_collectable(plane, plan),
-            }
-    }
-
-    /// Dies of which a plane works.
-    pub fn working_dies(&self, plan: &Plan) -> u32 {
-        let layout = &plan.layout;
-        if self.relocator.broken_planes == 0 {
-            return layout.dies;
-        }
-        let works = |die: &u32| {
-            let places = 0..layout.planes_per_die as u8;
-            places.map(|place| layout.plane(DieId::new(*die as usize), place)).any(|plane| !self.is_broken(plane))
-        };
-        (0..layout.dies).filter(works).count() as u32
-    }
-
     /// Whether a plane's part of the SLC cache takes data of a stream, now or when a block of it has been folded.
-    pub fn cache_takes(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> bool {
+    pub(super) fn cache_takes(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> bool {
         let waits = plan.config.slc.full == Full::Wait;
         let folds = || self.blocks.folds_for(plane, stream);
         !self.is_broken(plane) && (self.blocks.room(plane, stream, false) || waits && folds())
     }
 
+    /// The stream that takes what waits for the SLC cache in one of a plane, where the cache takes no more of it.
+    pub fn diverts(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> Option<StreamId> {
+        if stream == StreamId::CONVERTED {
+            return (!self.converts_more(plane)).then_some(StreamId::RELOCATED);
+        }
+        plan.streams.past(stream).filter(|_| !self.cache_takes(plane, stream, plan))
+    }
+
     /// Whether the SLC cache has room for more data of a plane that is converted into it.
-    pub fn converts_more(&self, plane: PlaneId) -> bool {
+    pub(super) fn converts_more(&self, plane: PlaneId) -> bool {
         self.blocks.room(plane, StreamId::CONVERTED, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{Lpn, Span};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::flash::{AgeClock, Placement as _};
+
+    fn drive() -> (Ftl, Plan) {
+        let mut config = Config::default();
+        for setting in [
+            "mapping.table=cached",
+            "geometry.channels=1",
+            "geometry.chips=1",
+            "geometry.dies=2",
+            "geometry.planes=4",
+            "geometry.blocks=200",
+        ] {
+            config.set(setting).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        (Ftl::new(&plan, 1).unwrap(), plan)
+    }
+
+    #[test]
+    fn planes_that_have_been_programmed_least_in_a_stream_catch_up() {
+        let (mut ftl, plan) = drive();
+        let (die, stream) = (DieId(1), StreamId::new(0));
+        let all = ftl.planes_for_host(die, stream, &plan);
+        assert_eq!(all, 0b1111);
+        assert_eq!(ftl.lagging(die, stream, &plan), all);
+        for (place, left) in [(2, 0b1011), (0, 0b1010), (1, 0b1000), (3, 0b1111)] {
+            let plane = plan.layout.plane(die, place);
+            if ftl.blocks.make_room(plane, stream) {
+                ftl.blocks.open_erased(plane, stream);
+            }
+            ftl.take_page(plane, stream, Some(Lpn(0)), AgeClock::warmer_by(Span::ZERO, 0.0));
+            assert_eq!(ftl.lagging(die, stream, &plan), left);
+        }
+    }
+
+    #[test]
+    fn a_plane_that_has_broken_takes_nothing_and_its_die_works_with_the_rest() {
+        let (mut ftl, plan) = drive();
+        let held = vec![0; plan.layout.planes as usize];
+        assert_eq!((ftl.working_dies(&plan), ftl.next_map_plane(3, &held, &plan)), (2, PlaneId(4)));
+        for place in 0..4 {
+            assert_eq!(ftl.working_dies(&plan), 2);
+            let plane = plan.layout.plane(DieId(1), place);
+            ftl.relocator.breaks(plane);
+            ftl.blocks.retire_all(plane);
+        }
+        assert_eq!((ftl.working_dies(&plan), ftl.planes_for_host(DieId(1), StreamId::new(0), &plan)), (1, 0));
+        assert_eq!(ftl.next_map_plane(3, &held, &plan), PlaneId(0));
     }
 }

@@ -75,6 +75,11 @@ impl<'a> Seen<'a> {
         self.ftl.blocks.pages_programmed
     }
 
+    /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
+    pub fn too_much_written(&self) -> Option<u64> {
+        self.ftl.blocks.too_much_written()
+    }
+
     /// Those of them whose programs have not ended.
     pub fn pages_under_way(&self) -> u64 {
         self.ftl.blocks.pending()

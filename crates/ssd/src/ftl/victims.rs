@@ -37,8 +37,8 @@ impl Ftl {
         self.relocator[plane].set_paced(paced);
     }
 
-    /// The next block of a plane to relocate, and why; once it has begun, the caller tells [`Ftl::has_begun`].
-    /// `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
+    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty, the caller tells
+    /// [`Ftl::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
     pub fn next_relocation(
         &mut self,
         plane: PlaneId,
@@ -46,6 +46,12 @@ impl Ftl {
         plan: &Plan,
         host_waits: bool,
     ) -> Option<Relocation> {
+        let next = self.choose(plane, now, plan, host_waits)?;
+        self.begin_relocation(plane, next, plan);
+        Some(next)
+    }
+
+    fn choose(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
@@ -162,14 +168,14 @@ impl Ftl {
         }
     }
 
-    /// A page of a block of the host's data has been read: the block, if its data is to move into the SLC cache, after so many reads of it.
-    pub fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> Option<(PlaneId, u32)> {
+    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache, after so many reads of it.
+    pub(super) fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> bool {
         let Address { plane, block, .. } = plan.layout.unpack(ppn);
-        let retries = self.blocks.slc.as_mut()?.retried(plane, block, retries);
+        let Some(slc) = &mut self.blocks.slc else { return false };
+        let retries = slc.retried(plane, block, retries);
         let wanted = plan.config.slc.convert.converts(BlockReads { reads, retries });
         let moves = self.relocator[plane].victim.is_some_and(|moving| moving.block == block);
-        let may = wanted && !moves && self.blocks.is_full(plane, block) && self.may_convert(plane, block, plan);
-        may.then_some((plane, block))
+        wanted && !moves && self.blocks.is_full(plane, block) && self.may_convert(plane, block, plan)
     }
 
     /// The host has been idle for long, so that blocks of the SLC cache are folded; or it is back.
@@ -202,7 +208,7 @@ impl Ftl {
     }
 
     /// Data of a plane begins to be relocated.
-    pub fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
+    pub(super) fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
         // Of a dynamic cache collection takes the blocks first.

@@ -287,7 +287,6 @@ fn collect(ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
     while ftl.may_relocate(plane, plan) {
         let now = AgeClock::warmer_by(Span::ZERO, 0.0);
         let Some(next) = ftl.next_relocation(plane, now, plan, false) else { return };
-        ftl.begin_relocation(plane, next, plan);
         ftl.has_begun(plane, next.cause);
         if ftl.valid(plane, next.block) > 0 {
             return;

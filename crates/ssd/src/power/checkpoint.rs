@@ -80,6 +80,18 @@ impl Checkpoints {
         due && self.running.is_none()
     }
 
+    /// Whether the one that is being taken waits for a translation page.
+    pub fn waits_for(&self, page: u32) -> bool {
+        self.running.as_ref().is_some_and(|running| running.waiting.contains(&page))
+    }
+
+    /// No further rewrite of a translation page is under way.
+    pub fn page_rests(&mut self, page: u32) {
+        if let Some(running) = &mut self.running {
+            running.waiting.retain(|waiting| *waiting != page);
+        }
+    }
+
     /// Whether one ends as soon as what is on its way has been programmed.
     pub fn is_ending(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.list.is_some())

@@ -1,0 +1,96 @@
+//! Parity over dies (`ftl.raid`) as the FTL decides it: which stripe a page joins, and which plane takes the parity that waits in the controller.
+
+use nand::{DieId, PlaneId};
+use units::{Id as _, Lpn, Ppn};
+
+use super::Ftl;
+use crate::arena::StripeId;
+use crate::config::{Placement, Plan};
+use crate::streams::StreamId;
+
+/// A program of parity.
+pub(crate) struct ParityProgram {
+    pub plane: PlaneId,
+    /// Whose parity it is, and the pages of the map that stand for it.
+    pub stripes: Vec<(StripeId, Lpn)>,
+}
+
+impl Ftl {
+    /// Whether there is parity over dies.
+    #[inline]
+    pub fn has_parity(&self) -> bool {
+        self.stripes.is_some()
+    }
+
+    /// A page has been programmed and is valid: it joins a stripe. Parity is in none.
+    #[inline]
+    pub fn joins_stripe(&mut self, lpn: Lpn, ppn: Ppn, plan: &Plan) {
+        if self.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
+            self.join_stripe(ppn, plan);
+        }
+    }
+
+    fn join_stripe(&mut self, ppn: Ppn, plan: &Plan) {
+        let dies = self.working_dies(plan);
+        self.stripes.iter_mut().for_each(|stripes| stripes.join(ppn, dies));
+    }
+
+    /// A page of the flash is stale: the stripe that has ended with it, which nothing needs any more.
+    #[inline]
+    pub(super) fn leaves_stripe(&mut self, ppn: Ppn) -> Option<StripeId> {
+        self.stripes.as_ref()?;
+        self.knows_stripes(ppn, 1);
+        self.stripes.as_mut()?.leave(ppn)
+    }
+
+    /// The next plane that takes a program of the parity that waits in the controller, if there is one's worth and a plane does: that
+    /// parity is on its way from now on. `is_free`: no other parity waits on a plane.
+    #[inline]
+    pub fn next_parity(&mut self, is_free: impl Fn(PlaneId) -> bool, plan: &Plan) -> Option<ParityProgram> {
+        let stripes = self.stripes.as_ref()?;
+        if stripes.waiting() < plan.unit_pages as usize {
+            return None;
+        }
+        let (last, planes) = (stripes.plane, plan.layout.planes);
+        (1..=planes)
+            .map(|step| PlaneId((last + step) % planes))
+            .find_map(|plane| if is_free(plane) { self.parity_on(plane, plan) } else { None })
+    }
+
+    /// A program of parity on a plane, if it takes one.
+    fn parity_on(&mut self, plane: PlaneId, plan: &Plan) -> Option<ParityProgram> {
+        if !self.takes_parity(plane, plan) {
+            return None;
+        }
+        let (die, dies) = (plan.layout.die_of(plane).0, self.working_dies(plan));
+        let stripes = self.stripes.as_mut()?;
+        let taken = stripes.take_waiting(die, plan.unit_pages as usize, dies)?;
+        stripes.plane = plane.0;
+        taken.iter().for_each(|_| stripes.holds(plane));
+        Some(ParityProgram { plane, stripes: taken.into_iter().map(|stripe| (stripe, stripes.lpn(stripe))).collect() })
+    }
+
+    /// Whether a plane takes a program of parity. With static placement nothing limits what a plane takes from the host: it takes no more
+    /// than its part of all parity.
+    fn takes_parity(&self, plane: PlaneId, plan: &Plan) -> bool {
+        let stream = plan.streams.opened_by(StreamId::PARITY);
+        self.blocks.room(plane, stream, false)
+            && match plan.config.ftl.placement {
+                Placement::Static => self.stripes.as_ref().is_some_and(|stripes| stripes.has_room(plane)),
+                Placement::Dynamic => self.stays_collectable(plane, plan),
+            }
+    }
+
+    /// Dies of which a plane works.
+    pub(super) fn working_dies(&self, plan: &Plan) -> u32 {
+        let layout = &plan.layout;
+        if self.relocator.broken_planes == 0 {
+            return layout.dies;
+        }
+        let works = |die: &u32| {
+            let places = 0..layout.planes_per_die as u8;
+            places.map(|place| layout.plane(DieId::new(*die as usize), place)).any(|plane| !self.is_broken(plane))
+        };
+        (0..layout.dies).filter(works).count() as u32
+    }
+}
