@@ -310,7 +310,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn read_orphan(&mut self, plane: PlaneId, ppn: Ppn) {
-        let Some(lpn) = self.valid_page(ppn) else { return };
+        let Some(lpn) = self.valid_page(ppn).filter(|_| self.stripes().is_free(ppn)) else { return };
         self.ftl.relocator[plane].reading += 1;
         self.core.counters.parity_reads += 1;
         let bytes = self.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
@@ -321,7 +321,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if self.valid_page(ppn).is_some() {
+        if self.valid_page(ppn).is_some() && self.stripes().is_free(ppn) {
             if data == PageData::Lost {
                 self.stripes().give_up(ppn);
             } else {

@@ -263,6 +263,11 @@ impl Stripes {
         self.stripes[id].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
     }
 
+    /// Whether a page may join a stripe: it is in none, or in one that is to end. Another plane may have let it join meanwhile.
+    pub fn is_free(&self, ppn: Ppn) -> bool {
+        self.of(ppn).is_none_or(|id| self.stripes[id].doomed)
+    }
+
     /// The pages of a stripe but for one, stale ones included.
     pub fn rest(&self, id: StripeId, page: Ppn) -> Vec<Ppn> {
         self.stripes[id].pages.iter().copied().filter(|ppn| *ppn != page).collect()
