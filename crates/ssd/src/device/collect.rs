@@ -367,7 +367,8 @@ impl<P: Probe> Device<P> {
         let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
-        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.blocks.in_slc(plane, block));
+        let first = self.core.plan.layout.pack(Address { plane, block, page: 0 });
+        self.core.counters.slc_erases += u64::from(of_flash) * u64::from(self.ftl.blocks.page_in_slc(first));
         self.core.probe.erased(self.core.now, plane, block);
         if let Some(power) = &mut self.power {
             power.flash.erase(plane, block, true);

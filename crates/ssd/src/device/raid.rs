@@ -247,7 +247,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Rebuilds further pages of broken planes, as many at once as a collection relocates.
-    fn rebuild_planes(&mut self) {
+    pub(super) fn rebuild_planes(&mut self) {
         let layout = self.core.plan.layout;
         while self.core.life.read_only.is_none()
             && self.stripes().rebuilding < self.most_on_the_move()

@@ -1,5 +1,7 @@
 //! The FTL as recovery has found it after a power cut, and what recovery asks of the state at the start.
 
+use std::collections::{BTreeSet, HashSet};
+
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
@@ -7,7 +9,8 @@ use super::blocks::FoundBlocks;
 use super::cmt::CachedMap;
 use super::map::{Entry, Map};
 use super::relocator::Relocation;
-use super::{Ftl, all_pages};
+use super::stripes::{FoundStripe, Stripes};
+use super::{Ftl, Location, all_pages};
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 
@@ -34,8 +37,10 @@ impl Ftl {
         places: impl Iterator<Item = (Lpn, Option<Ppn>)>,
         found: &FoundBlocks,
         at_start: impl Fn(Ppn) -> bool,
+        stripes: Vec<FoundStripe>,
         plan: &Plan,
     ) {
+        let mut touched = BTreeSet::new();
         self.map = Map::new(all_pages(plan));
         self.cmt = CachedMap::new(plan);
         self.blocks.restore(found, &self.aged);
@@ -46,6 +51,7 @@ impl Ftl {
             }
             if let Some(before) = initial.filter(|before| at_start(*before)) {
                 self.blocks.invalidate(before);
+                touched.extend(self.aged.parity_with(before));
             }
             let entry = match place {
                 None => Entry::Unmapped,
@@ -56,7 +62,92 @@ impl Ftl {
             };
             self.map.set(lpn, entry);
         }
-        self.blocks.release_empty(found, &self.aged);
+        self.restore_stripes(stripes, touched, at_start, plan);
+        self.blocks.release_empty(found, &self.aged, self.stripes.is_some());
+    }
+
+    /// Takes the stripes whose parity was found on flash, the newest first: of those that have a page in common the newest counts. Of the
+    /// initial state those are as a formula says of which no page was `touched`: none has become stale, or was in a block that
+    /// has been erased, and the parity has not moved.
+    fn restore_stripes(
+        &mut self,
+        mut found: Vec<FoundStripe>,
+        mut touched: BTreeSet<Lpn>,
+        at_start: impl Fn(Ppn) -> bool,
+        plan: &Plan,
+    ) {
+        let Some(mut stripes) = Stripes::new(plan, &self.aged) else { return };
+        let moved: BTreeSet<Lpn> = found.iter().map(|stripe| stripe.parity).collect();
+        touched.extend(moved.iter().filter(|parity| stripes.is_initial(**parity)));
+        touched.extend(self.stripes_of_gone_blocks(&at_start, plan));
+        for parity in touched {
+            let Some(before) = self.aged.physical(parity) else { continue };
+            stripes.loses(plan.layout.plane_of(before));
+            let pages = self.aged.stripe_with(parity);
+            let is_whole = at_start(before) && !pages.is_empty() && pages.iter().all(|ppn| at_start(*ppn));
+            if is_whole && !moved.contains(&parity) {
+                found.push(FoundStripe { parity, place: before, version: 0, pages });
+            } else {
+                self.drop_initial(parity, &mut stripes, &at_start);
+            }
+        }
+        let mut taken = HashSet::new();
+        let (found, older): (Vec<_>, Vec<_>) = found.into_iter().partition(|stripe| {
+            let alone = !stripe.pages.iter().any(|ppn| taken.contains(ppn));
+            taken.extend(stripe.pages.iter().filter(|_| alone).copied());
+            alone
+        });
+        older.iter().for_each(|stripe| self.drop_initial(stripe.parity, &mut stripes, &at_start));
+        for (id, FoundStripe { parity, place, pages, .. }) in stripes.take_found(&found).into_iter().zip(found) {
+            let valid = pages.iter().filter(|ppn| self.is_valid(**ppn, plan)).count() as u32;
+            let stands = self.aged.physical(parity) == Some(place) && at_start(place);
+            if !stripes.found_valid(id, valid) {
+                stripes.loses(plan.layout.plane_of(place));
+                self.drop_initial(parity, &mut stripes, &at_start);
+            } else if !stands {
+                self.blocks.holds_live(place, parity);
+                self.map.set(parity, Entry::Written(self.blocks.written_page(place)));
+            }
+        }
+        let broken = (0..plan.layout.planes).filter(|plane| self.relocator[PlaneId(*plane)].broken);
+        stripes.broken.extend(broken.map(|plane| (plane, 0, 0)));
+        self.stripes = Some(stripes);
+    }
+
+    /// The parity of a stripe, if of the initial state, is not where it stood then.
+    fn drop_initial(&mut self, parity: Lpn, stripes: &mut Stripes, at_start: impl Fn(Ppn) -> bool) {
+        if let Some(before) = self.aged.physical(parity).filter(|_| stripes.is_initial(parity)) {
+            if at_start(before) && self.map.get(parity) == Entry::Initial {
+                self.blocks.invalidate(before);
+            }
+            self.map.set(parity, Entry::Unmapped);
+            stripes.has_ended(parity);
+        }
+    }
+
+    /// The stripes of the initial state that had a page in a block which has been erased since, by their parity.
+    fn stripes_of_gone_blocks(&self, at_start: impl Fn(Ppn) -> bool, plan: &Plan) -> Vec<Lpn> {
+        let mut gone = Vec::new();
+        for plane in (0..plan.layout.planes).map(PlaneId) {
+            for block in 0..self.aged.used_blocks(plane) {
+                let first = plan.layout.pack(Address { plane, block, page: 0 });
+                if !at_start(first) {
+                    let pages = (first.0..first.0 + u64::from(plan.layout.pages)).map(Ppn);
+                    gone.extend(pages.filter_map(|ppn| self.aged.parity_with(ppn)));
+                }
+            }
+        }
+        gone
+    }
+
+    /// Whether a page of the flash holds what the map says of a page.
+    fn is_valid(&self, ppn: Ppn, plan: &Plan) -> bool {
+        let Address { plane, block, page } = plan.layout.unpack(ppn);
+        let on_flash = |lpn| match self.locate(lpn) {
+            Location::Flash(place) => Some(place),
+            _ => None,
+        };
+        self.next_valid(plane, block, page..page + 1, plan, on_flash).is_some()
     }
 
     /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave many, and have taken
