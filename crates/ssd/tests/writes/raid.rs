@@ -146,6 +146,23 @@ fn what_was_there_before_the_run_has_parity_as_if_it_had_been_written_in_stripes
     }
 }
 
+/// A map that is kept for power cuts lets the drive compare each stripe with what its parity on flash was worked out of.
+#[test]
+fn parity_on_flash_is_that_of_the_pages_of_its_stripe() {
+    for wide in [4, 8] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        let settings = [&raid, "mapping.checkpoint=4MiB"];
+        let mut device = Device::new(&config(&settings), 1).unwrap();
+        let pages = device.capacity().0 / 16_384;
+        let all: Vec<_> = (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 4 * pages)).collect();
+        for some in all.chunks(100) {
+            play(&mut device, some.iter().copied());
+            device.check().unwrap();
+        }
+        device.check_mapping().unwrap();
+    }
+}
+
 /// After a power cut the stripes are those that were closed before it: the loss of a die costs what it held of open stripes, and no more.
 #[test]
 fn stripes_are_found_again_after_a_power_cut() {
