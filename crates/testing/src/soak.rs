@@ -452,6 +452,10 @@ pub fn joined(seed: u64) -> Case {
         let passes = ["chip.program_passes=2", "chip.pass_order=interleaved", "gc.copyback=false"];
         settings.extend(passes.map(String::from));
     }
+    let cuts = &mut Dice { stream: Stream::new(seed, "soak cuts of parity"), drawn: 0 };
+    if parity && cuts.chance(50) {
+        settings.push(format!("power.cut_at={}", cuts.one(&["random:50ms", "[op:7, 30ms, op:90]"])));
+    }
     case.device.extend(settings);
     case
 }

@@ -646,6 +646,7 @@ impl<P: Probe> Device<P> {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
             }
         }
+        self.power.as_ref().map_or(Ok(()), |power| power.check_parity(&self.ftl))?;
         let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         if self.quiet() && self.flash.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.flash.ops.len()));

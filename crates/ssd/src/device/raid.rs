@@ -191,7 +191,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Rebuilds further pages of broken planes, as many at once as a collection relocates.
-    fn rebuild_planes(&mut self) {
+    pub(super) fn rebuild_planes(&mut self) {
         let layout = self.core.plan.layout;
         while self.core.life.read_only.is_none()
             && self.stripes().rebuilding < most_on_the_move(&self.core.plan)
@@ -254,7 +254,7 @@ impl<P: Probe> Device<P> {
     }
 
     fn read_orphan(&mut self, plane: PlaneId, ppn: Ppn) {
-        let Some(lpn) = self.valid_page(ppn) else { return };
+        let Some(lpn) = self.valid_page(ppn).filter(|_| self.stripes().is_free(ppn)) else { return };
         self.ftl.relocator[plane].reading += 1;
         self.core.counters.parity_reads += 1;
         let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
@@ -265,7 +265,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if let Some(lpn) = self.valid_page(ppn) {
+        if let Some(lpn) = self.valid_page(ppn).filter(|_| self.stripes().is_free(ppn)) {
             if data == PageData::Lost {
                 self.stripes().give_up(ppn);
             } else {

@@ -300,6 +300,15 @@ impl Ftl {
         self.stripes.as_ref()?.of_parity(lpn)
     }
 
+    /// The pages that parity is worked out of which is programmed: that of a stripe, or else parity of the initial state that moves.
+    pub fn pages_with_parity(&self, stripe: Option<StripeId>, lpn: Lpn) -> Option<Vec<Ppn>> {
+        let stripes = self.stripes.as_ref().filter(|stripes| stripes.is_parity(lpn))?;
+        Some(
+            stripe
+                .map_or_else(|| self.mapping.start().stripe_with(lpn), |stripe| stripes.all_pages_of(stripe).to_vec()),
+        )
+    }
+
     /// The other pages of the stripe of a page, as far as they are on flash; none where it has no stripe.
     pub fn rest_of_stripe(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Vec<Ppn>> {
         self.knows_stripe(ppn);
