@@ -122,6 +122,28 @@ impl Flash {
         }
     }
 
+    /// Something above may let a die take programs that it did not take before.
+    #[inline]
+    pub fn stir(&mut self, die: DieId) {
+        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+    }
+
+    /// The same of all dies.
+    pub fn stir_all(&mut self) {
+        self.dies.ids().for_each(|die| self.stir(die));
+    }
+
+    /// Dies that may take programs that they did not take when this was asked last.
+    #[inline]
+    pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
+        for (index, word) in self.stirred.iter_mut().enumerate() {
+            while *word != 0 {
+                each(DieId::new(64 * index + word.trailing_zeros() as usize));
+                *word &= *word - 1;
+            }
+        }
+    }
+
     /// Operations and what was remembered of reads are gone.
     pub(super) fn forget(&mut self, plan: &Plan) {
         (self.ops, self.attempts) = (Arena::new(), Arena::new());

@@ -1,7 +1,7 @@
 //! What the layers above see of the flash, and what they set in it, besides page operations and parts that break.
 
 use nand::{ChannelId, DieId};
-use units::{Id as _, Span, Time};
+use units::{Span, Time};
 
 use super::backend::Flash;
 use super::queues::QueueId;
@@ -43,28 +43,6 @@ impl Flash {
     /// Such a collection has ended.
     pub fn end_exclusive(&mut self, die: DieId) {
         self.dies[die].exclusive -= 1;
-    }
-
-    /// Something above may let a die take programs that it did not take before.
-    #[inline]
-    pub fn stir(&mut self, die: DieId) {
-        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
-    }
-
-    /// The same of all dies.
-    pub fn stir_all(&mut self) {
-        self.die_ids().for_each(|die| self.stir(die));
-    }
-
-    /// Dies that may take programs that they did not take when this was asked last.
-    #[inline]
-    pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
-        for (index, word) in self.stirred.iter_mut().enumerate() {
-            while *word != 0 {
-                each(DieId::new(64 * index + word.trailing_zeros() as usize));
-                *word &= *word - 1;
-            }
-        }
     }
 
     /// Whether partly filled units of host data go as they are.
