@@ -238,7 +238,7 @@ impl<P: Probe> Device<P> {
         }
         let Emptied::Gained(pages) = emptied else { return true };
         self.rewrite_touched(pages);
-        if cause == relocation_causes::BAD_BLOCK || self.is_broken_block(plane, block) {
+        if cause == relocation_causes::BAD_BLOCK || self.flash.has_broken(plane, block, &self.core.plan.layout) {
             self.retire(plane, block);
         } else if self.ftl.reclaim(plane, block, || self.flash.number(), &self.core.plan) {
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });

@@ -64,7 +64,7 @@ pub(crate) struct Ftl {
     mapping: Chosen,
     pub blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
-    pub wear: Option<WearTable>,
+    wear: Option<WearTable>,
     /// What reads have done to wordlines, where they disturb.
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
@@ -75,7 +75,7 @@ pub(crate) struct Ftl {
     damage: Option<Damage>,
     /// Stripes of parity, where there are any.
     pub stripes: Option<Stripes>,
-    pub relocator: Relocator,
+    relocator: Relocator,
     /// Visits for refresh.
     pub visits: Visits,
     draws: Stream,
@@ -230,6 +230,11 @@ impl Ftl {
     /// The plane that an address is dealt to under static placement.
     pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
         self.mapping.plane_of(lpn)
+    }
+
+    /// The block that a stream of a plane fills, and the place of its next page there.
+    pub fn stands_at(&self, plane: PlaneId, stream: StreamId) -> (u32, u32) {
+        (self.blocks.open_block(plane, stream), self.blocks.next_place(plane, stream))
     }
 
     /// The stream that a page's data was written in, where that is known.

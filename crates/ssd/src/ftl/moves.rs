@@ -217,6 +217,11 @@ impl Ftl {
         std::mem::take(&mut self.relocator.host_is_next[die])
     }
 
+    /// A page of host data is on its way to a page of the flash.
+    pub fn host_page_leaves(&mut self, ppn: Ppn, plan: &Plan) {
+        self.relocator[plan.layout.plane_of(ppn)].host_pages += 1;
+    }
+
     /// Data of a block is to move, unless that is asked for already.
     pub fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         let requests = &mut self.relocator[plane].requests;

@@ -120,7 +120,7 @@ fn what_is_rescued_from_elsewhere_or_dropped_or_left_in_service_is_caught() {
     assert_eq!(found(at_work(500, &[]), unknown), Invariant::Mapping);
     let drop = |drive: &mut Drive| drive.core.probe.dropped(drive.core.now, on_flash(drive).0);
     assert_eq!(found(at_work(500, &[]), drop), Invariant::Mapping);
-    let broken = |drive: &mut Drive| drive.ftl.relocator[PlaneId(1)].broken = true;
+    let broken = |drive: &mut Drive| assert!(drive.ftl.plane_breaks(PlaneId(1)));
     assert_eq!(found(at_work(500, &[]), broken), Invariant::Counts);
 }
 
