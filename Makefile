@@ -18,7 +18,7 @@ SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_
 	erasing::an_idle suspension::a_million
 
 # What the extension module is built from: it is rebuilt when one of these changes, and only then.
-CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \) -not -path '*/target/*') \
+CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.txt' \) -not -path '*/target/*') \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 BUILT := $(VENV)/.built
 PROFILE := target/pgo/ssdlab.profdata

@@ -23,7 +23,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {"gc.copyback": True, "chip.program_passes": 2, "chip.program_unit": "wordline"}),
     ("tlc-page", {"ftl.raid": "parity:64", "age.fill": 0}),
     ("tlc-page", {**PARITY, "gc.copyback": True}),
-    ("tlc-page", {**PARITY, "power.cut_at": ["1ms"]}),
     ("tlc", {**PARITY, **CACHE, "ftl.allocation": "plane", "mapping.unit": "page", "slc.fold": "copyback"}),
     ("tlc", {**CACHE, "ftl.hints": 5}),
     ("tlc", {**CACHE, "ftl.hints": 4, "slc.blocks": 3}),

@@ -18,6 +18,9 @@ const WORDLINES: u64 = 256;
 /// The temperature at which pages are read [°C]: the RPT's.
 const CELSIUS: f64 = 85.0;
 
+/// Profiles of the presets: a line each, its name and the steps.
+const TABLES: &str = include_str!("../../../presets/chips/tailored.txt");
+
 /// The table: steps of the vendor's table in the order in which they are tried when the default references have failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailoredTable(Vec<u8>);
@@ -41,6 +44,17 @@ impl TailoredTable {
         TailoredTable([order, others].concat())
     }
 
+    /// The kept profile of a preset: nobody waits for it to be worked out.
+    fn tabulated(chip: &VirtualChip) -> Option<TailoredTable> {
+        let kept = |line: &str| {
+            let (name, steps) = line.split_once(": ")?;
+            VirtualChip::preset(name).is_ok_and(|preset| preset == *chip).then(|| steps.to_owned())
+        };
+        let steps = TABLES.lines().find_map(kept)?;
+        let steps = steps.split(' ').map(|step| step.parse().expect("Invariant: a test reads every kept table"));
+        Some(TailoredTable(steps.collect()))
+    }
+
     /// The profile of a chip, worked out once for all drives of the process that have it.
     pub fn of(chip: &VirtualChip) -> Arc<TailoredTable> {
         static KNOWN: Mutex<Vec<(VirtualChip, Arc<TailoredTable>)>> = Mutex::new(Vec::new());
@@ -48,7 +62,7 @@ impl TailoredTable {
         if let Some((_, table)) = known.iter().find(|(other, _)| other == chip) {
             return table.clone();
         }
-        let table = Arc::new(TailoredTable::profile(chip));
+        let table = Arc::new(TailoredTable::tabulated(chip).unwrap_or_else(|| TailoredTable::profile(chip)));
         known.push((chip.clone(), table.clone()));
         table
     }
@@ -85,6 +99,23 @@ fn windows(chip: &VirtualChip) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kept_tables_are_the_presets_profiles() {
+        let line = |name: &str| {
+            let table = TailoredTable::profile(&VirtualChip::preset(name).unwrap());
+            let steps: Vec<String> = table.0.iter().map(u8::to_string).collect();
+            format!("{name}: {}\n", steps.join(" "))
+        };
+        let anew: String = crate::model::names().map(line).collect();
+        assert!(TABLES == anew, "presets/chips/tailored.txt has to be\n{anew}");
+        for name in crate::model::names() {
+            assert!(TailoredTable::tabulated(&VirtualChip::preset(name).unwrap()).is_some(), "{name}");
+        }
+        let mut other = VirtualChip::preset("tlc48").unwrap();
+        other.cells.capability += 1;
+        assert_eq!(TailoredTable::tabulated(&other), None);
+    }
 
     #[test]
     fn every_step_is_in_the_table_once_and_the_first_reads_the_most() {

@@ -206,7 +206,7 @@ impl Flight {
             Command::Trim | Command::Zero { allocates: false } => Op::Trim,
             Command::Status { .. } => unreachable!("Invariant: a connection answers this itself"),
         };
-        let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (self.job.offset, self.job.length.into()) };
+        let (offset, bytes) = if op.has_address() { (self.job.offset, self.job.length.into()) } else { (0, 0) };
         Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue.0)
     }
 }

@@ -117,16 +117,10 @@ impl Device {
         queue: u16,
         hint: u16,
     ) -> PyResult<u64> {
-        let op = match op {
-            "read" => Op::Read,
-            "write" => Op::Write,
-            "trim" => Op::Trim,
-            "flush" => Op::Flush,
-            other => {
-                let help = "write \"read\", \"write\", \"trim\" or \"flush\"";
-                return Err(InputError::new_err(format!("op is {other:?}\n  help: {help}")));
-            }
-        };
+        let op = Op::named(op).ok_or_else(|| {
+            let help = "write \"read\", \"write\", \"trim\" or \"flush\"";
+            InputError::new_err(format!("op is {op:?}\n  help: {help}"))
+        })?;
         let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);
         self.lock(py)?.submit(request).map_err(raise)
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use units::{Bytes, Lpn, Span, Time};
-use workload::{Op, Request};
+use workload::Request;
 
 use crate::agenda::FifoServer;
 use crate::arbitration::Arbiter;
@@ -133,10 +133,7 @@ impl HostSide {
         let next = self.arrivals.front().map_or(Time::NEVER, |(_, next)| core.now.max(next.time + t_submit));
         core.agenda.set(core.slots.arrival, next);
         self.queues[queue].outstanding += 1;
-        let remaining = match request.op {
-            Op::Read | Op::Write => parts(&request, core.plan.layout.page_size.0),
-            Op::Trim | Op::Flush => 0,
-        };
+        let remaining = if request.op.moves_data() { parts(&request, core.plan.layout.page_size.0) } else { 0 };
         let command = self.commands.insert(Command {
             id,
             request,

@@ -51,5 +51,5 @@ pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::{check, explain, ledger, probe, stats, timeline};
 pub use presets::DeviceSpec;
-pub use run::{Outcome, Replay, RequestLog, Run};
+pub use run::{Drive, Outcome, Replay, RequestLog, Run};
 pub use violation::{Invariant, Violation};

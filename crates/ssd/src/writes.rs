@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 
 use nand::DieId;
-use units::Time;
+use units::{PerId, Time};
 
 use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
 use crate::persist::{state, stored};
+use crate::streams::StreamId;
 
 /// Parts of a write that are crossing the link.
 pub(crate) struct WriteArrival {
@@ -34,8 +35,7 @@ pub(crate) struct Writes {
     /// Dies in page allocation order, and those of them that take pages from the pool.
     pub die_order: Vec<DieId>,
     pub pool_cursor: usize,
-    /// By stream: when no die took pages of its pool (`Flash::stirred`).
-    pub no_die: Vec<u64>,
+    pub takers: Takers,
     /// Partly filled program units are programmed, padded.
     pub draining: bool,
     /// Flushes that have not completed: as long as there are any, partly filled units go as well.
@@ -61,15 +61,17 @@ impl Writes {
         let (layout, config) = (&plan.layout, &plan.config);
         let planes = config.ftl.page_order.planes(layout);
         let firsts = planes.into_iter().filter(|plane| plane % layout.planes_per_die == 0);
+        let die_order: Vec<DieId> = firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect();
+        let takers = Takers::new(&die_order, plan.streams.hosts().count());
         Writes {
             buffer: Buffer::new(plan),
             arrivals: VecDeque::new(),
             queue: VecDeque::new(),
             pages_wanted: 0,
             pools: plan.streams.hosts().map(|_| Queue::EMPTY).collect(),
-            die_order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
+            die_order,
             pool_cursor: 0,
-            no_die: plan.streams.hosts().map(|_| 0).collect(),
+            takers,
             draining: config.buffer.mode == BufferMode::WriteThrough,
             flushing: 0,
             progress: 0,
@@ -77,14 +79,92 @@ impl Writes {
     }
 }
 
+/// Which dies may take pages of the pools, by their place in page allocation order: all but those that were found to take none, and to which
+/// nothing has happened since.
+pub(crate) struct Takers {
+    /// Of each die its place.
+    places: PerId<DieId, u32>,
+    /// Of each stream the places, as a set.
+    streams: Vec<Vec<u64>>,
+}
+
+impl Takers {
+    fn new(die_order: &[DieId], streams: usize) -> Takers {
+        let mut places: PerId<DieId, u32> = die_order.iter().map(|_| 0).collect();
+        (0..).zip(die_order).for_each(|(place, die)| places[*die] = place);
+        let mut all = vec![u64::MAX; die_order.len().div_ceil(64)];
+        if let (Some(last), rest @ 1..) = (all.last_mut(), die_order.len() % 64) {
+            *last = (1 << rest) - 1;
+        }
+        Takers { places, streams: vec![all; streams] }
+    }
+
+    /// Something has happened to a die.
+    #[inline]
+    pub fn stir(&mut self, die: DieId) {
+        let place = self.places[die] as usize;
+        self.streams.iter_mut().for_each(|set| set[place / 64] |= 1 << (place % 64));
+    }
+
+    /// The die at a place was found to take no pages of a stream.
+    pub fn refuses(&mut self, stream: StreamId, place: usize) {
+        self.streams[stream.index()][place / 64] &= !(1 << (place % 64));
+    }
+
+    /// Whether the die at a place may take pages of a stream.
+    pub fn may(&self, stream: StreamId, place: usize) -> bool {
+        self.streams[stream.index()][place / 64] >> (place % 64) & 1 != 0
+    }
+
+    /// The place of the next die, from a place on and round, that may take pages of a stream.
+    #[inline]
+    pub fn next(&self, stream: StreamId, from: usize) -> Option<usize> {
+        let set = &self.streams[stream.index()];
+        let first = set[from / 64] & (u64::MAX << (from % 64));
+        if first != 0 {
+            return Some(from / 64 * 64 + first.trailing_zeros() as usize);
+        }
+        let (before, behind) = (0..=from / 64, from / 64 + 1..set.len());
+        let word = behind.chain(before).find(|word| set[*word] != 0)?;
+        Some(64 * word + set[word].trailing_zeros() as usize)
+    }
+}
+
 state! {
     Writes {
-        stored { arrivals, queue, pages_wanted, pools, pool_cursor, no_die, draining, flushing, progress }
+        stored { arrivals, queue, pages_wanted, pools, pool_cursor, draining, flushing, progress }
         parts { buffer }
-        rebuilt { die_order }
+        // Which dies take them is found out again.
+        rebuilt { die_order, takers }
     }
 }
 
 stored! {
     WriteArrival { time, command, first_part, count, more }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_die_is_found_from_anywhere_as_by_asking_each() {
+        let count = 150usize;
+        let order: Vec<DieId> = (0..count).map(|place| DieId((place * 7 % count) as u16)).collect();
+        let (mut takers, stream) = (Takers::new(&order, 2), StreamId::new(1));
+        let mut may = vec![true; count];
+        let draws = units::Stream::new(1, "takers");
+        for step in 0..20_000 {
+            let place = draws.below(3 * step, count as u64) as usize;
+            may[place] = draws.below(3 * step + 1, 12) == 0;
+            if may[place] {
+                takers.stir(order[place])
+            } else {
+                takers.refuses(stream, place)
+            }
+            let from = draws.below(3 * step + 2, count as u64) as usize;
+            assert_eq!(takers.next(stream, from), (from..count).chain(0..from).find(|place| may[*place]));
+        }
+        assert!((0..count).all(|place| takers.may(StreamId::new(0), place)), "streams are apart");
+    }
 }

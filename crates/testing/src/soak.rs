@@ -452,6 +452,10 @@ pub fn joined(seed: u64) -> Case {
         let passes = ["chip.program_passes=2", "chip.pass_order=interleaved", "gc.copyback=false"];
         settings.extend(passes.map(String::from));
     }
+    let cuts = &mut Dice { stream: Stream::new(seed, "soak cuts of parity"), drawn: 0 };
+    if parity && cuts.chance(50) {
+        settings.push(format!("power.cut_at={}", cuts.one(&["random:50ms", "[op:7, 30ms, op:90]"])));
+    }
     case.device.extend(settings);
     case
 }
@@ -896,7 +900,7 @@ fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, V
     };
     let mut run = Run::watched(config, source(case, config.plan()?.capacity())?, options, None, probe)?;
     while !run.step(1 + case.requests / 5)? && run.device().now() < LONG_ENOUGH {}
-    let outcome = run.finish()?;
+    let outcome = run.finish()?.unwatched();
     let statistics = outcome.report().0.into_iter().map(|found| format!("{}={}\n", found.name, found.value)).collect();
     if outcome.device.failure().is_some() {
         return Ok((statistics, Vec::new()));

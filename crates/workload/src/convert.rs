@@ -55,7 +55,7 @@ impl<W: Write> Writer<W> {
     /// Adds a request. Times must not decrease.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
         let Request { time, offset, bytes, op, queue, hint } = *request;
-        if self.target != Target::Fio && matches!(op, Op::Trim | Op::Flush) {
+        if self.target != Target::Fio && !op.moves_data() {
             self.loss.left_out += 1;
             return Ok(());
         }
@@ -95,13 +95,10 @@ impl<W: Write> Writer<W> {
             writeln!(self.out, "device{queue} wait {}", time - self.now)?;
             self.now = time;
         }
-        let action = match request.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Trim => "trim",
-            Op::Flush => return writeln!(self.out, "device{queue} sync"),
-        };
-        writeln!(self.out, "device{queue} {action} {} {}", request.offset.0, request.bytes.0)
+        if request.op == Op::Flush {
+            return writeln!(self.out, "device{queue} sync");
+        }
+        writeln!(self.out, "device{queue} {} {} {}", request.op.name(), request.offset.0, request.bytes.0)
     }
 
     /// Completes the output.
@@ -152,7 +149,7 @@ impl<S: Source> Cut<S> {
 
     fn within(&self, request: &Request) -> bool {
         let touches = |(from, to): (Bytes, Bytes)| {
-            request.offset < to && request.offset.0 + request.bytes.0 > from.0 && request.op != Op::Flush
+            request.offset < to && request.offset.0 + request.bytes.0 > from.0 && request.op.has_address()
         };
         request.time.0 >= self.from.0
             && self.device.is_none_or(|device| device == request.queue)

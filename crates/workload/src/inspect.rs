@@ -7,7 +7,7 @@ use units::{Bytes, Span};
 
 use crate::error::TraceError;
 use crate::formats::{Format, Scales};
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::trace::{ReadOptions, TraceFile};
 
 /// What a trace file is read as.
@@ -128,7 +128,7 @@ impl Seen {
         }
         self.back = if back > self.back.0 { (back, line) } else { self.back };
         (self.earliest, self.latest, self.last) = (self.earliest.min(time), self.latest.max(time), time);
-        if request.op != Op::Flush {
+        if request.op.has_address() {
             let (offset, bytes) = (request.offset.0, request.bytes.0);
             self.bytes = self.bytes.saturating_add(bytes);
             self.offsets = divisor(self.offsets, offset);

@@ -19,6 +19,42 @@ pub enum Op {
     Flush,
 }
 
+impl Op {
+    /// All of them.
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+    /// What it is called in fio's words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        }
+    }
+
+    /// The operation of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Op> {
+        Op::ALL.into_iter().find(|op| op.name() == name)
+    }
+
+    /// Whether the data of its pages crosses the link: page by page it is done.
+    #[inline]
+    #[must_use]
+    pub fn moves_data(self) -> bool {
+        matches!(self, Op::Read | Op::Write)
+    }
+
+    /// Whether offset and length say what it is done to.
+    #[inline]
+    #[must_use]
+    pub fn has_address(self) -> bool {
+        !matches!(self, Op::Flush)
+    }
+}
+
 /// One host request. Addresses are bytes and may be unaligned; the device splits requests at its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {

@@ -6,7 +6,7 @@ use units::{Bytes, Time};
 
 use crate::error::TraceError;
 use crate::formats::Format;
-use crate::request::{Op, ReadCounts, Request, Source};
+use crate::request::{ReadCounts, Request, Source};
 use crate::trace::{ReadOptions, TraceFile};
 
 units::choices! {
@@ -173,7 +173,7 @@ impl<S: Source> Source for Apart<S> {
         for request in &mut batch[from..] {
             let Ok(at) = self.extents.binary_search_by_key(&request.queue, |extent| extent.queue) else { continue };
             let VolumeExtent { base, size, .. } = self.extents[at];
-            if request.offset.0 + request.bytes.0 > size && request.op != Op::Flush {
+            if request.offset.0 + request.bytes.0 > size && request.op.has_address() {
                 if self.beyond == Beyond::Refuse {
                     let end = request.offset.0 + request.bytes.0;
                     return Err(TraceError::new(

@@ -15,7 +15,6 @@ pub(super) fn check(config: &Config, layout: &Layout, timings: &Timings) -> Resu
     buffer_holds_a_program(config, layout)?;
     refresh_keeps_up(config, layout, timings)?;
     parity_is_over_dies(config, layout)?;
-    recovery_finds_every_page(config)?;
     map_cache_has_room(config)?;
     superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
@@ -132,15 +131,6 @@ fn parity_is_over_dies(config: &Config, layout: &Layout) -> Result<(), Refusal> 
         Some((key, _, problem, remedy)) => refuse(key, problem, format!("{remedy}, or set ftl.raid to \"none\"")),
         None => Ok(()),
     }
-}
-
-/// Recovery from a power cut knows neither broken parts nor stripes.
-fn recovery_finds_every_page(config: &Config) -> Result<(), Refusal> {
-    if config.ftl.raid.wide().is_some() && !config.power.cut_at.is_empty() {
-        let problem = "is set with power.cut_at, and the controller alone knows which pages make up a stripe";
-        return refuse("ftl.raid", problem, "leave out one of the two");
-    }
-    Ok(())
 }
 
 fn whole_pages_are_copied_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {

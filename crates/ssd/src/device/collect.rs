@@ -211,7 +211,7 @@ impl<P: Probe> Device<P> {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
             }
-            if self.ftl.copies.is_some() {
+            if self.core.plan.counts_copies() {
                 let errors = self.flash().errors_of_copy(lpn, source);
                 self.ftl.copied(source, ppn, errors);
             }

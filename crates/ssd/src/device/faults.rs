@@ -75,6 +75,8 @@ impl<P: Probe> Device<P> {
                 broken.push(plane);
             }
         }
+        // Those that are left may take more.
+        self.flash.stir_all();
         // What was on its way to one of them goes to none of the others.
         for plane in broken {
             self.leave_plane(plane);

@@ -41,7 +41,7 @@ mod slc;
 mod write;
 
 use units::{Bytes, Conditions, Lpn, Span, Time};
-use workload::{Op, Request};
+use workload::Request;
 
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
@@ -254,7 +254,7 @@ impl<P: Probe> Device<P> {
             return Err(RunError::BeyondHorizon { time: request.time, latest });
         }
         let end = request.offset.0.checked_add(request.bytes.0);
-        let empty = request.bytes.0 == 0 && request.op != Op::Flush;
+        let empty = request.bytes.0 == 0 && request.op.has_address();
         if empty || end.is_none_or(|end| end > self.capacity().0) {
             return Err(RunError::OutOfRange {
                 offset: request.offset,
@@ -501,13 +501,10 @@ impl<P: Probe> Device<P> {
 
     /// What has been done of the requests that the drive works on, in requests: of each the share of its pages.
     pub fn partly_served(&self) -> f64 {
-        let served = |of: &Command| match of.request.op {
-            Op::Read | Op::Write => {
-                1.0 - f64::from(of.remaining) / f64::from(parts(&of.request, self.core.plan.layout.page_size.0))
-            }
-            Op::Trim | Op::Flush => 0.0,
-        };
-        self.host.commands.ids().map(|id| served(&self.host.commands[id])).sum()
+        let page = self.core.plan.layout.page_size.0;
+        let served = |of: &Command| 1.0 - f64::from(of.remaining) / f64::from(parts(&of.request, page));
+        let commands = self.host.commands.ids().map(|id| &self.host.commands[id]);
+        commands.filter(|command| command.request.op.moves_data()).map(served).sum()
     }
 
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
@@ -649,6 +646,7 @@ impl<P: Probe> Device<P> {
                 return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
             }
         }
+        self.power.as_ref().map_or(Ok(()), |power| power.check_parity(&self.ftl))?;
         let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         if self.quiet() && self.flash.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.flash.ops.len()));

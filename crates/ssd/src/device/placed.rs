@@ -78,7 +78,7 @@ impl<P: Probe> Device<P> {
     fn is_newest(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> bool {
         match because {
             Because::Written(slot) => !self.writes.buffer[slot].outdated,
-            Because::Relocated(source) => self.flash_version(lpn) == Some(source),
+            Because::Relocated(source) => self.ftl.is_at(lpn, source, &self.writes.buffer),
             Because::Rewritten | Because::Journaled(_) => true,
             Because::Parity(stripe) => self.is_of_use(stripe, lpn, ppn),
         }
@@ -96,10 +96,7 @@ impl<P: Probe> Device<P> {
                 before
             }
             Because::Relocated(source) => {
-                match self.ftl.locate(lpn) {
-                    Location::Buffer(slot) => self.writes.buffer.moves_under(slot, source, ppn),
-                    Location::Flash(_) | Location::Unmapped => self.ftl.relocate(lpn, source, ppn),
-                }
+                self.ftl.relocate(lpn, source, ppn, &mut self.writes.buffer);
                 return Some(source);
             }
             Because::Rewritten => self.leaves_plane(lpn),
@@ -153,7 +150,7 @@ impl<P: Probe> Device<P> {
 
     /// A flash page's data is out of date.
     pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stir();
+        self.flash.stir(self.core.plan.layout.place_of(ppn).0);
         let Stale { looks_again, ended } = self.ftl.goes_stale(ppn, &self.core.plan);
         if let Some(stripe) = ended {
             self.end_stripe(stripe);

@@ -17,12 +17,13 @@ use crate::config::Plan;
 use crate::error::RunError;
 use crate::flash::op::{Owner, PageData};
 use crate::flash::{Interrupted, Placement as _};
-use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
+use crate::ftl::stripes::Stripes;
+use crate::ftl::{Ftl, Location};
 use crate::host::Completion;
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::checkpoint::Running;
-use crate::power::media::{BlockState, Change, Content, Data, Mapped, OnFlash, Page, keeps_what_is_programmed};
+use crate::power::media::{BlockState, Change, Content, Data, Mapped, Member, OnFlash, Page, keeps_what_is_programmed};
 use crate::power::oracle::{Reads, Verdict};
 use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
@@ -81,7 +82,10 @@ impl<P: Probe> Device<P> {
                 ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
                 ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
             }
-            let content = power.content(op.owner, lpn, plan.logical_pages);
+            let content = match power.parity(op.owner, lpn, number, ftl) {
+                None => power.content(op.owner, lpn, plan.logical_pages),
+                parity => parity,
+            };
             let left = content.and_then(|(version, content)| match end {
                 ProgramEnd::Ended { failed } if failed >> op.queue.plane() & 1 != 0 => None,
                 ProgramEnd::Ended { .. } if lost(op.owner, lpn) => Some((version, Content::Host(Data::LOST))),
@@ -209,7 +213,8 @@ impl<P: Probe> Device<P> {
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
         let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
-        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn));
+        let stripes = recovered.stripes.clone();
+        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), stripes, plan);
         recovered
     }
 
@@ -333,6 +338,9 @@ impl<P: Probe> Device<P> {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
+        if self.ftl.has_parity() {
+            self.rebuild_planes();
+        }
         self.destage();
         self.map_survives();
     }
@@ -353,7 +361,6 @@ impl Power {
             }
             Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),
             Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
-            // Parity is refused with power cuts.
             _ => None,
         }
     }
@@ -416,6 +423,34 @@ impl Power {
     /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
     pub(super) fn awaits_journal(&self) -> bool {
         self.journal.is_awaited() || self.checkpoints.is_ending()
+    }
+
+    /// What a program of parity leaves on flash: its stripe's pages, as long as all of them are there.
+    fn parity(&self, owner: Owner, lpn: Lpn, number: u64, ftl: &Ftl) -> Option<(u64, Content)> {
+        let (stripe, version) = match owner {
+            Owner::Parity(stripe) => (Some(stripe), number),
+            Owner::Relocation(source) if self.flash.is_initial(source.get()) => (None, 0),
+            _ => return None,
+        };
+        let pages = ftl.pages_with_parity(stripe, lpn)?.into_iter().map(|place| self.flash.member(place));
+        Some((version, Content::Parity(pages.collect::<Option<_>>().unwrap_or_default())))
+    }
+
+    /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that these are still
+    /// there.
+    pub(super) fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
+        for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
+            let Location::Flash(place) = ftl.locate(lpn) else {
+                return Err(format!("parity of {pages:?} is on flash, and the map does not say where"));
+            };
+            let Some(Page { content: Content::Parity(members), .. }) = self.flash.page(place) else { continue };
+            let is_there = |member: &Member| self.flash.member(member.place) == Some(*member);
+            let same = pages.iter().eq(members.iter().map(|member| &member.place));
+            if !same || !members.iter().all(is_there) {
+                return Err(format!("a stripe has {pages:?}, and its parity is that of {members:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// What of the journal is not on flash.

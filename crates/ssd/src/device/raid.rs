@@ -192,7 +192,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Rebuilds further pages of broken planes, as many at once as a collection relocates.
-    fn rebuild_planes(&mut self) {
+    pub(super) fn rebuild_planes(&mut self) {
         let layout = self.core.plan.layout;
         while self.core.life.read_only.is_none()
             && self.stripes().rebuilding < most_on_the_move(&self.core.plan)
@@ -241,23 +241,12 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The logical page whose valid data a page of the flash holds.
-    fn valid_page(&self, ppn: Ppn) -> Option<Lpn> {
-        self.ftl.valid_page(ppn, &self.writes.buffer, &self.core.plan)
-    }
-
     /// A page whose stripe is to end has been read: it joins another one.
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if let Some(lpn) = self.valid_page(ppn) {
-            if data == PageData::Lost {
-                self.stripes().give_up(ppn);
-            } else {
-                self.ftl.joins_stripe(lpn, ppn, &self.core.plan);
-            }
-        }
-        match self.ftl.orphan_has_been_read(plane) {
+        let lost = data == PageData::Lost;
+        match self.ftl.orphan_has_been_read(plane, ppn, lost, &self.writes.buffer, &self.core.plan) {
             Some(block) => {
                 self.protects_rest(plane, block);
             }

@@ -256,10 +256,9 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let (entry, on_flash) = (&self.writes.buffer[slot], self.writes.buffer.newest_flash_copy(slot));
-        let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
-        let lpn = entry.lpn;
-        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
+        let lpn = self.writes.buffer[slot].lpn;
+        let (plane, class) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
+        let (die, plane) = self.core.plan.layout.die_of(plane);
         let (queue, bytes) = (QueueId::of_programs(class, plane.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
@@ -323,22 +322,26 @@ impl<P: Probe> Device<P> {
     }
 
     fn next_pool_die(&mut self, writes: StreamId) -> Option<DieId> {
-        let count = self.writes.die_order.len();
-        let takes = |step: &usize| {
-            let die = self.writes.die_order[(self.writes.pool_cursor + step) % count];
-            self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
-        };
-        if self.writes.no_die[writes.index()] == self.flash.stirred() {
-            debug_assert!((0..count).find(takes).is_none(), "Invariant: what lets a die take programs is counted");
-            return None;
+        self.flash.take_stirred(|die| self.writes.takers.stir(die));
+        debug_assert!(self.refuse_rightly(writes), "Invariant: what lets a die take programs stirs it");
+        while let Some(place) = self.writes.takers.next(writes, self.writes.pool_cursor) {
+            let die = self.writes.die_order[place];
+            if self.takes_host_data(die, writes) {
+                self.writes.pool_cursor = (place + 1) % self.writes.die_order.len();
+                return Some(die);
+            }
+            self.writes.takers.refuses(writes, place);
         }
-        let Some(step) = (0..count).find(takes) else {
-            self.writes.no_die[writes.index()] = self.flash.stirred();
-            return None;
-        };
-        let position = (self.writes.pool_cursor + step) % count;
-        self.writes.pool_cursor = (position + 1) % count;
-        Some(self.writes.die_order[position])
+        None
+    }
+
+    fn refuse_rightly(&self, writes: StreamId) -> bool {
+        let mut dies = self.writes.die_order.iter().enumerate();
+        dies.all(|(place, die)| self.writes.takers.may(writes, place) || !self.takes_host_data(*die, writes))
+    }
+
+    fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
+        self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes

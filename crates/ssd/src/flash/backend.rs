@@ -68,11 +68,22 @@ pub(crate) struct Flash {
     pub(super) flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
     pub(super) host_units: u32,
-    /// Counts whatever may let a die take programs that it did not take before.
-    pub(super) stirred: u64,
+    /// Dies that may take programs that they did not take before, as a set.
+    pub(super) stirred: Vec<u64>,
 }
 
 impl Flash {
+    /// Something above may let a die take programs that it did not take before.
+    #[inline]
+    pub fn stir(&mut self, die: DieId) {
+        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+    }
+
+    /// The same of all dies.
+    pub fn stir_all(&mut self) {
+        self.dies.ids().for_each(|die| self.stir(die));
+    }
+
     pub fn new(plan: &Plan, seed: u64) -> Flash {
         let (layout, config) = (plan.layout, &plan.config);
         let outcomes = |reading, faster, bits| {
@@ -102,7 +113,7 @@ impl Flash {
             granted: 0,
             granting: false,
             programs_waiting: 0,
-            stirred: 1,
+            stirred: vec![0; layout.dies.div_ceil(64) as usize],
             write_queue_full,
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
@@ -131,7 +142,7 @@ impl Flash {
         self.write_queue_full = plan.config.schedule.write_queue == Some(0);
         self.references = References::new(&plan.config.read);
         self.flush_units = plan.config.buffer.mode == BufferMode::WriteThrough;
-        self.stirred += 1;
+        self.stir_all();
         self.rank(plan);
     }
 
@@ -249,11 +260,11 @@ state! {
     Flash {
         stored {
             ops, attempts, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
-            flush_units, host_units, stirred, fault_due,
+            flush_units, host_units, fault_due,
         }
         parts { references, failures, faults, budget }
-        // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
+        // What dies take is found out again. Ranks follow from whether the write queue is full; outcomes are kept as they are met.
+        rebuilt { dies_per_chip, granting, stirred, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

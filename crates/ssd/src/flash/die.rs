@@ -66,7 +66,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Notes that a die may have something new to do.
     #[inline]
     pub fn mark_dirty(&mut self, die: DieId) {
-        self.flash.stirred += 1;
+        self.flash.stir(die);
         let state = &mut self.flash.dies[die];
         if !state.dirty {
             state.dirty = true;

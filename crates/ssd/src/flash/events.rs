@@ -25,7 +25,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         };
         self.flash.dies[die].active = None;
         // It can take programs again.
-        self.flash.stirred += 1;
+        self.flash.stir(die);
         if self.flash.dies[die].work.suspensions > 0 {
             self.charge_suspensions(die, active);
         }

@@ -1,7 +1,7 @@
 //! What the layers above see of the flash, and what they set in it, besides page operations and parts that break.
 
 use nand::{ChannelId, DieId, Layout, PlaneId};
-use units::{Span, Time};
+use units::{Id as _, Span, Time};
 
 use super::backend::Flash;
 use super::queues::QueueId;
@@ -59,14 +59,15 @@ impl Flash {
         self.dies[die].exclusive -= 1;
     }
 
-    /// What counts whatever may let a die take programs that it did not take before.
-    pub fn stirred(&self) -> u64 {
-        self.stirred
-    }
-
-    /// Something above may let a die take such programs.
-    pub fn stir(&mut self) {
-        self.stirred += 1;
+    /// Dies that may take programs that they did not take when this was asked last.
+    #[inline]
+    pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
+        for (index, word) in self.stirred.iter_mut().enumerate() {
+            while *word != 0 {
+                each(DieId::new(64 * index + word.trailing_zeros() as usize));
+                *word &= *word - 1;
+            }
+        }
     }
 
     /// Whether partly filled units of host data go as they are.

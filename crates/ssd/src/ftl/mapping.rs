@@ -39,6 +39,9 @@ pub(super) trait Mapping: State {
     /// Where a page's newest data is.
     fn locate(&self, lpn: Lpn, blocks: &Blocks) -> Location;
 
+    /// The slot of the write buffer that has a page's newest data, if it is there.
+    fn slot(&self, lpn: Lpn) -> Option<SlotId>;
+
     /// The newest data of a page is in the write buffer.
     fn buffer(&mut self, lpn: Lpn, slot: SlotId);
 

@@ -70,7 +70,7 @@ pub(crate) struct Ftl {
     /// How often programs were suspended, where that leaves errors.
     suspended: Option<Suspended>,
     /// What copying data back has left, where it does.
-    pub copies: Option<Copies>,
+    copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     damage: Option<Damage>,
     /// Stripes of parity, where there are any.
@@ -109,6 +109,15 @@ impl Ftl {
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
         self.mapping.locate(lpn, &self.blocks)
+    }
+
+    /// Whether a page of the flash that has held the data of a page still has the newest that is programmed.
+    #[inline]
+    pub fn is_at(&self, lpn: Lpn, ppn: Ppn, buffer: &Buffer) -> bool {
+        let is_at = || self.flash_version(lpn, buffer) == Some(ppn);
+        // What has not changed since the start has been nowhere else.
+        debug_assert!(!self.mapping.is_initial(lpn) || is_at());
+        self.mapping.is_initial(lpn) || is_at()
     }
 
     /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
@@ -217,9 +226,13 @@ impl Ftl {
         self.mapping.place(lpn, ppn, &self.blocks);
     }
 
-    /// The newest data of a page, which is on flash, has moved from one page of it to another one.
-    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        self.mapping.relocate(lpn, from, to, &self.blocks);
+    /// The newest programmed data of a page has moved from one page of the flash to another one: the map leads there, or the slot that has newer
+    /// data.
+    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, buffer: &mut Buffer) {
+        match self.mapping.slot(lpn) {
+            Some(slot) => buffer.moves_under(slot, from, to),
+            None => self.mapping.relocate(lpn, from, to, &self.blocks),
+        }
     }
 
     /// A page has no data any more.
@@ -228,7 +241,7 @@ impl Ftl {
     }
 
     /// The plane that an address is dealt to under static placement.
-    pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
+    fn plane_of(&self, lpn: Lpn) -> PlaneId {
         self.mapping.plane_of(lpn)
     }
 
@@ -242,9 +255,16 @@ impl Ftl {
         self.blocks.stream_of(ppn).or_else(|| self.mapping.start().stream_of(ppn))
     }
 
+    /// Where the page of a slot goes: the plane that it is dealt to under static placement, and the stream.
+    pub fn place_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
+        let (entry, on_flash) = (&buffer[slot], buffer.newest_flash_copy(slot));
+        let stream = self.host_class(entry.hint, on_flash, entry.prev_version.is_some(), plan);
+        (self.plane_of(entry.lpn), stream)
+    }
+
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
     /// given, and whether a version is on its way there.
-    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
+    fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
             return StreamId::new(usize::from(hint % config.hints));
@@ -288,6 +308,15 @@ impl Ftl {
             self.knows_stripe(before);
         }
         self.stripes.as_ref()?.of_parity(lpn)
+    }
+
+    /// The pages that parity is worked out of which is programmed: that of a stripe, or else parity of the initial state that moves.
+    pub fn pages_with_parity(&self, stripe: Option<StripeId>, lpn: Lpn) -> Option<Vec<Ppn>> {
+        let stripes = self.stripes.as_ref().filter(|stripes| stripes.is_parity(lpn))?;
+        Some(
+            stripe
+                .map_or_else(|| self.mapping.start().stripe_with(lpn), |stripe| stripes.all_pages_of(stripe).to_vec()),
+        )
     }
 
     /// The other pages of the stripe of a page, as far as they are on flash; none where it has no stripe.
@@ -393,7 +422,11 @@ impl Ftl {
             let is_here = |lpn: Lpn| flash_version(lpn) == Some(ppn);
             let lpn = match held {
                 Some(held) => Some(held.lpn(all_pages(plan), is_here)),
-                None => self.mapping.held_initially(address).filter(|lpn| is_here(*lpn)),
+                // Nothing has become of most pages of the initial state: where they were they are.
+                None => {
+                    let before = self.mapping.held_initially(address);
+                    before.filter(|lpn| self.mapping.is_initial(*lpn) || is_here(*lpn))
+                }
             };
             if let Some(lpn) = lpn {
                 return Some((page, lpn, ppn));

@@ -280,7 +280,7 @@ mod tests {
             ftl.blocks.open_erased(PLANE, stream);
         }
         let ppn = ftl.take_page(PLANE, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
-        ftl.relocate(lpn, source, ppn);
+        ftl.relocate(lpn, source, ppn, &mut Buffer::new(plan));
         ftl.goes_stale(source, plan);
         ftl.blocks.completed(ppn);
         ftl.has_moved(source, plan);

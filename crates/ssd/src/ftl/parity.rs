@@ -115,7 +115,7 @@ impl Ftl {
             while self.relocator[plane].reading < most_on_the_move(plan)
                 && let Some(source) = self.relocator[plane].orphans.pop_front()
             {
-                if let Some(lpn) = self.valid_page(source, buffer, plan) {
+                if let Some(lpn) = self.orphan(source, buffer, plan) {
                     self.relocator[plane].reading += 1;
                     return Orphans::Reads { lpn, source };
                 }
@@ -136,16 +136,35 @@ impl Ftl {
         }
     }
 
-    /// Such a page has been read: the block of its plane for which others are still read, if any are.
-    pub fn orphan_has_been_read(&mut self, plane: PlaneId) -> Option<u32> {
+    /// Such a page has been read, or could not be: it joins another stripe, or is in none. The block of its plane for which others are still
+    /// read, if any are.
+    pub fn orphan_has_been_read(
+        &mut self,
+        plane: PlaneId,
+        ppn: Ppn,
+        lost: bool,
+        buffer: &Buffer,
+        plan: &Plan,
+    ) -> Option<u32> {
+        match self.orphan(ppn, buffer, plan) {
+            Some(_) if lost => self.stripes.iter_mut().for_each(|stripes| stripes.give_up(ppn)),
+            Some(lpn) => self.joins_stripe(lpn, ppn, plan),
+            None => {}
+        }
         let relocation = &mut self.relocator[plane];
         relocation.reading -= 1;
         let goes_on = relocation.reading > 0 && !relocation.broken;
         relocation.victim.filter(|_| goes_on).map(|moving| moving.block)
     }
 
+    /// The page whose valid data a page of the flash holds that may join a stripe: another plane may have let it join one meanwhile.
+    fn orphan(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
+        let is_free = self.stripes.as_ref().is_some_and(|stripes| stripes.is_free(ppn));
+        self.valid_page(ppn, buffer, plan).filter(|_| is_free)
+    }
+
     /// The logical page whose valid data a page of the flash holds.
-    pub fn valid_page(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
+    fn valid_page(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
         let Address { plane, block, page } = plan.layout.unpack(ppn);
         let is_here = |lpn| self.flash_version(lpn, buffer);
         self.next_valid(plane, block, page..page + 1, plan, is_here).map(|(_, lpn, _)| lpn)

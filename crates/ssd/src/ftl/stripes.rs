@@ -5,7 +5,7 @@
 //! such pages for a plane. A page of the flash belongs to one stripe. What is stale of a stripe still counts for its parity: before a
 //! block is erased, the valid pages that its stripes have elsewhere join other stripes.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use nand::{DieId, Layout, PlaneId};
 use units::{Id as _, Lpn, Ppn};
@@ -19,7 +19,7 @@ use crate::persist::{state, stored, stored_enum};
 const MOST_OPEN: usize = 64;
 
 /// Where the parity of a stripe is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Parity {
     /// In the controller; pages may join.
     Open,
@@ -28,9 +28,11 @@ enum Parity {
     /// In the controller, on its way to flash.
     Programming,
     /// On flash: the map says where.
+    #[default]
     Programmed,
 }
 
+#[derive(Default)]
 struct Stripe {
     pages: Vec<Ppn>,
     valid: u32,
@@ -39,6 +41,17 @@ struct Stripe {
     doomed: bool,
     /// The page of the map that stands for its parity, where it is one of the initial state.
     initial: Option<Lpn>,
+}
+
+/// A stripe whose parity recovery has found on flash after a power cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundStripe {
+    /// The page of the map that stands for its parity, and where that is.
+    pub parity: Lpn,
+    pub place: Ppn,
+    /// Of two stripes, that with the larger version has its parity from later.
+    pub version: u64,
+    pub pages: Vec<Ppn>,
 }
 
 /// Who waits for the data of a page that could not be read.
@@ -107,6 +120,61 @@ impl Stripes {
             held: (0..plan.layout.planes).map(|plane| aged.parity_of(PlaneId(plane))).collect(),
             most_held: plan.space.parity.saturating_sub(plan.unit_pages),
         })
+    }
+
+    /// Takes stripes as recovery has found them, of which none has a page of another one. Which of their pages are valid is counted next.
+    pub fn take_found(&mut self, found: &[FoundStripe]) -> Vec<StripeId> {
+        let (base, initial) = (self.base, self.initial);
+        let own = |stripe: &FoundStripe| (stripe.parity.0 < initial).then(|| stripe.parity.0 - base);
+        let numbers: BTreeSet<u64> = found.iter().filter_map(own).collect();
+        let all: Vec<StripeId> =
+            (0..numbers.last().map_or(0, |last| last + 1)).map(|_| self.stripes.insert(Stripe::default())).collect();
+        let is_free = |id: &&StripeId| !numbers.contains(&(id.index() as u64));
+        all.iter().rev().filter(is_free).for_each(|id| self.stripes.release(*id));
+        let take = |stripe: &FoundStripe| {
+            let id = match own(stripe) {
+                Some(number) => all[number as usize],
+                None => self.stripes.insert(Stripe::default()),
+            };
+            let initial = own(stripe).is_none().then_some(stripe.parity);
+            self.known.extend(initial.map(|parity| (parity, Some(id))));
+            stripe.pages.iter().for_each(|ppn| *self.slot(*ppn) = Some(id));
+            self.stripes[id] = Stripe { pages: stripe.pages.clone(), initial, ..Stripe::default() };
+            self.holds(self.layout.plane_of(stripe.place));
+            id
+        };
+        found.iter().map(take).collect()
+    }
+
+    /// So many pages of a stripe that was found are valid. Whether it is of use.
+    pub fn found_valid(&mut self, id: StripeId, valid: u32) -> bool {
+        self.stripes[id].valid = valid;
+        if valid == 0 {
+            self.end(id);
+        }
+        valid > 0
+    }
+
+    /// Whether a page of the map stands for the parity of a stripe of the initial state.
+    pub fn is_initial(&self, lpn: Lpn) -> bool {
+        lpn.0 >= self.initial
+    }
+
+    /// A stripe of the initial state that is no more.
+    pub fn has_ended(&mut self, parity: Lpn) {
+        self.known.insert(parity, None);
+    }
+
+    /// The stripes whose parity is on flash, of which no block is to be erased: the page of the map that stands for their parity, and their
+    /// pages.
+    pub fn protected(&self) -> impl Iterator<Item = (Lpn, &[Ppn])> {
+        let kept = |id: &StripeId| self.stripes[*id].parity == Parity::Programmed && !self.stripes[*id].doomed;
+        self.stripes.ids().filter(kept).map(|id| (self.lpn(id), &self.stripes[id].pages[..]))
+    }
+
+    /// The pages that the parity of a stripe is worked out of.
+    pub fn all_pages_of(&self, id: StripeId) -> &[Ppn] {
+        &self.stripes[id].pages
     }
 
     /// A plane takes a page of parity.
@@ -261,6 +329,11 @@ impl Stripes {
     /// The pages that still belong to a stripe.
     pub fn pages_of(&self, id: StripeId) -> impl Iterator<Item = Ppn> {
         self.stripes[id].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
+    }
+
+    /// Whether a page may join a stripe: it is in none, or in one that is to end. Another plane may have let it join meanwhile.
+    pub fn is_free(&self, ppn: Ppn) -> bool {
+        self.of(ppn).is_none_or(|id| self.stripes[id].doomed)
     }
 
     /// The pages of a stripe but for one, stale ones included.

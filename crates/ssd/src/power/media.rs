@@ -58,6 +58,16 @@ pub(crate) enum Content {
     /// A page of the map: entries that are not as at the start.
     Map(Vec<Change>),
     Journal(JournalPage),
+    /// Parity of these pages (`ftl.raid`).
+    Parity(Vec<Member>),
+}
+
+/// A page of a stripe, as the out-of-band area of the stripe's parity names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub place: Ppn,
+    /// The program that wrote it; 0 for what was there before the run.
+    pub number: u64,
 }
 
 /// A page that was programmed with data.
@@ -68,6 +78,13 @@ pub(crate) struct Page {
     /// The program that wrote it.
     pub number: u64,
     pub content: Content,
+}
+
+impl Page {
+    /// Of two pages that stand for the same, the larger is the newer: a page that has moved keeps its version.
+    pub fn age(&self) -> (u64, u64) {
+        (self.version, self.number)
+    }
 }
 
 /// A block that has been written since its last erase.
@@ -181,6 +198,12 @@ impl OnFlash {
         }
     }
 
+    /// What a stripe's parity says of one of its pages, if that page holds data.
+    pub fn member(&self, place: Ppn) -> Option<Member> {
+        let number = if self.is_initial(place) { 0 } else { self.page(place)?.number };
+        Some(Member { place, number })
+    }
+
     /// Whether a block holds what it held at the start.
     pub fn is_initial(&self, ppn: Ppn) -> bool {
         let Address { plane, block, .. } = self.layout.unpack(ppn);
@@ -256,11 +279,12 @@ stored! {
     Change { lpn, to }
     JournalPage { index, horizon, changes }
     Page { lpn, version, number, content }
+    Member { place, number }
     Block { opened, stream, programmed, pages }
     Anchor { boots, list, first, journal, bad, lost }
 }
 
 stored_enum! {
-    Content { 0 = Host(data), 1 = Map(changes), 2 = Journal(page), }
+    Content { 0 = Host(data), 1 = Map(changes), 2 = Journal(page), 3 = Parity(members), }
     BlockState { 0 = Initial, 1 = Blank, 2 = Written(block), 3 = HalfErased, }
 }

@@ -6,18 +6,22 @@
 //!    read: in each stream of a plane the youngest that was opened before, and all that were opened since.
 //! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among these.
 //!
+//! Where there is parity, step 2 reads every page that has been programmed: pages of parity may be anywhere, and each names those of its stripe.
+//!
 //! Of all versions of a page that are found the one with the largest sequence number counts. An entry that names a block which has
 //! been erased since is no version: what it named has moved, or is out of date. Nor is one in a part of the flash that has broken. If a
 //! page is known to have had a newer version than any that is left, it is lost, and reading it is an error.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, OnFlash, Page};
+use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, Member, OnFlash, Page};
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
+use crate::ftl::stripes::FoundStripe;
 use crate::persist::stored;
 use crate::streams::StreamId;
 
@@ -52,6 +56,8 @@ pub(crate) struct Recovered {
     pub journal: Vec<(u64, Ppn)>,
     /// Up to this program the journal has what programs have changed.
     pub horizon: u64,
+    /// Stripes whose parity is on flash, with all pages that it was worked out of; the newest first.
+    pub stripes: Vec<FoundStripe>,
     /// What was read, step by step: headers of blocks, journal, young blocks, translation pages.
     pub reads: [Vec<Run>; STEPS],
 }
@@ -224,9 +230,13 @@ impl<'a> Recovery<'a> {
                 .filter(|(opened, stream, _)| self.horizon == 0 || *opened >= youngest_before(*stream))
                 .map(|(.., number)| *number)
                 .collect();
+            if self.has_parity() {
+                let old = blocks.iter().map(|(.., number)| *number).filter(|number| !young.contains(number));
+                old.for_each(|number| self.reads_pages(plane, number));
+            }
             young.into_iter().for_each(|block| self.read_block(plane, block));
         }
-        if self.without_map {
+        if self.without_map || self.has_parity() {
             self.read_initial_blocks();
         }
     }
@@ -234,10 +244,7 @@ impl<'a> Recovery<'a> {
     /// Reads a block page by page, up to the first that has not been programmed.
     fn read_block(&mut self, plane: PlaneId, number: u32) {
         let BlockState::Written(block) = self.flash.block(plane, number) else { return };
-        let layout = &self.plan.layout;
-        let of_block = self.flash.pages_of(block.stream);
-        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(of_block) / layout.shared();
-        self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
+        self.reads_pages(plane, number);
         for (place, page) in (0..).zip(&block.pages) {
             let Some(page) = page.as_ref().filter(|_| !(self.broken)(self.at(plane, number, place))) else {
                 continue;
@@ -254,7 +261,52 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    /// Without a map, the blocks that hold what they held at the start are read as well.
+    /// The pages of a block that are read, up to the first that has not been programmed.
+    fn reads_pages(&mut self, plane: PlaneId, number: u32) {
+        let BlockState::Written(block) = self.flash.block(plane, number) else { return };
+        let layout = &self.plan.layout;
+        let of_block = self.flash.pages_of(block.stream);
+        let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(of_block) / layout.shared();
+        self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
+    }
+
+    fn places_of(&self, plane: PlaneId, number: u32, block: &Block) -> impl Iterator<Item = Ppn> + use<> {
+        let first = self.at(plane, number, 0).0;
+        (first..first + block.pages.len() as u64).map(Ppn)
+    }
+
+    fn has_parity(&self) -> bool {
+        self.plan.config.ftl.raid.wide().is_some()
+    }
+
+    /// The stripes as their parity names them. One that names a page which has been erased since, or which an interrupted program
+    /// has destroyed, has ended; of two that have a page in common the older one was about to.
+    fn find_stripes(&self) -> Vec<FoundStripe> {
+        let mut newest: BTreeMap<Lpn, (Ppn, &Page)> = BTreeMap::new();
+        for plane in self.planes().filter(|_| self.has_parity()) {
+            for place in self.written(plane).flat_map(|(number, block)| self.places_of(plane, number, block)) {
+                if let Some(page) = self.page(place)
+                    && matches!(page.content, Content::Parity(_))
+                    && newest.get(&page.lpn).is_none_or(|(_, known)| known.age() < page.age())
+                {
+                    newest.insert(page.lpn, (place, page));
+                }
+            }
+        }
+        let is_there = |member: &Member| self.flash.member(member.place) == Some(*member);
+        let whole = |(place, page): (Ppn, &Page)| match &page.content {
+            Content::Parity(members) if !members.is_empty() && members.iter().all(is_there) => {
+                let pages = members.iter().map(|member| member.place).collect();
+                Some(FoundStripe { parity: page.lpn, place, version: page.version, pages })
+            }
+            _ => None,
+        };
+        let mut stripes: Vec<FoundStripe> = newest.into_values().filter_map(whole).collect();
+        stripes.sort_by_key(|stripe| Reverse((stripe.version, stripe.parity)));
+        stripes
+    }
+
+    /// Without a map, the blocks that hold what they held at the start are read as well; so they are where there is parity.
     fn read_initial_blocks(&mut self) {
         for plane in self.planes() {
             for block in 0..self.plan.layout.blocks {
@@ -374,8 +426,9 @@ impl<'a> Recovery<'a> {
         let map_page = |lpn: &Lpn| lpn.0.checked_sub(self.plan.logical_pages).map(|page| page as u32);
         self.changed.extend(lost.iter().filter_map(map_page));
         let lost = lost.into_iter().filter(|lpn| lpn.0 < self.plan.logical_pages).collect();
+        let stripes = self.find_stripes();
         let Recovery { found, changed, horizon, reads, .. } = self;
-        Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, reads }
+        Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, stripes, reads }
     }
 
     /// The newest version of a page was erased, and none that is newer has been found: it was trimmed, since data is programmed before

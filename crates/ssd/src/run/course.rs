@@ -2,8 +2,8 @@
 
 use units::Time;
 
-use crate::device::Device;
-use crate::observe::probe::Probe;
+use super::drive::Drive;
+use crate::observe::stats::series::Sample;
 
 /// Every other point is dropped when there would be more.
 const MOST_POINTS: usize = 4096;
@@ -25,15 +25,20 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub fn of<P: Probe>(device: &Device<P>) -> Point {
-        let counters = device.counters();
+    pub fn of(drive: &impl Drive) -> Point {
+        Point::with(drive, &drive.sample())
+    }
+
+    /// The same of a drive that stands so.
+    pub fn with(drive: &impl Drive, sample: &Sample) -> Point {
+        let counters = drive.counters();
         Point {
-            time: device.now(),
+            time: drive.now(),
             completed: counters.requests_completed,
-            outstanding: device.outstanding().0 - device.pending_arrivals() as u64,
+            outstanding: sample.outstanding,
             programmed: counters.pages_programmed,
             settled: counters.bytes_settled,
-            free_blocks: device.free_blocks().0,
+            free_blocks: sample.free_blocks.0,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! follows from its completion.
 
 use units::{Bytes, Span, Time};
-use workload::{Beyond, ClosedLoop, Op, Request, Source};
+use workload::{Beyond, ClosedLoop, Request, Source};
 
 use super::options::Replay;
 use crate::device::Completion;
@@ -113,7 +113,7 @@ impl Supply {
             return Ok(None);
         };
         let capacity = self.capacity;
-        if request.offset.0 + request.bytes.0 > capacity.0 && request.op != Op::Flush {
+        if request.offset.0 + request.bytes.0 > capacity.0 && request.op.has_address() {
             if self.beyond == Beyond::Refuse {
                 let (offset, bytes) = (request.offset, request.bytes);
                 return Err(RunError::OutOfRange { offset, bytes, capacity });

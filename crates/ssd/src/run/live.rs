@@ -3,7 +3,8 @@
 use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::{ReadCounts, Request};
 
-use super::measured::MeasuredDevice;
+use super::drive::Drive;
+use super::measured::MeasuredDrive;
 use super::options::RunOptions;
 use super::outcome::Outcome;
 use super::past_load;
@@ -12,7 +13,7 @@ use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
-use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::probe::Probe;
 use crate::observe::stats::Measured;
 
 /// A run without a workload. It books what a replayed run books: with the last completion, where a replay ends, the same requests
@@ -20,8 +21,8 @@ use crate::observe::stats::Measured;
 /// exception: a replay counts it as ended when it hands the next request over, which is later.
 ///
 /// Its time starts at 0, after the overwriting that `age.precondition` asks for.
-pub struct Live<P: Probe = Unwatched> {
-    measured: MeasuredDevice<P>,
+pub struct Live<D: Drive = Device> {
+    measured: MeasuredDrive<D>,
     completions: Vec<Completion>,
     /// The time of the last request: the next one is not earlier.
     last: Time,
@@ -30,7 +31,7 @@ pub struct Live<P: Probe = Unwatched> {
 /// Writes before the workload that are played at once.
 const PRECONDITIONING: u64 = 1 << 16;
 
-impl<P: Probe> Live<P> {
+impl<P: Probe> Live<Device<P>> {
     /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed`, `warmup` and
     /// `checkpoint` are taken.
     pub fn open(
@@ -38,10 +39,23 @@ impl<P: Probe> Live<P> {
         options: &RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
-    ) -> Result<Live<P>, RunError> {
+    ) -> Result<Live<Device<P>>, RunError> {
         check(options)?;
         let config = past_load::decided(config, options, None, true);
-        let mut measured = MeasuredDevice::new(&config, options, log, probe, None)?;
+        Live::of(MeasuredDrive::of_device(&config, options, log, probe, None)?, options)
+    }
+}
+
+impl<D: Drive> Live<D> {
+    /// A run on a drive as it stands. Of the options, `warmup` is taken; `seed` and `checkpoint` are the drive's own.
+    pub fn on(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> Result<Live<D>, RunError> {
+        check(options)?;
+        let mut measured = MeasuredDrive::new(drive, options, log);
+        measured.begin();
+        Live::of(measured, options)
+    }
+
+    fn of(mut measured: MeasuredDrive<D>, options: &RunOptions) -> Result<Live<D>, RunError> {
         while measured.preconditions() {
             measured.precondition(PRECONDITIONING)?;
         }
@@ -68,17 +82,17 @@ impl<P: Probe> Live<P> {
 
     /// The present.
     pub fn now(&self) -> Time {
-        Time(self.measured.device.now().0 - self.measured.origin.0)
+        Time(self.measured.drive.now().0 - self.measured.origin.0)
     }
 
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
-        self.measured.device.capacity()
+        self.measured.drive.capacity()
     }
 
     /// Requests that were submitted and have not completed.
     pub fn outstanding(&self) -> u64 {
-        self.measured.device.outstanding().0
+        self.measured.drive.outstanding()
     }
 
     /// Requests that have been submitted.
@@ -87,8 +101,8 @@ impl<P: Probe> Live<P> {
     }
 
     /// The device.
-    pub fn device(&self) -> &Device<P> {
-        &self.measured.device
+    pub fn device(&self) -> &D {
+        &self.measured.drive
     }
 
     /// What was played so far has loaded the drive, which is now left alone for so long: at a temperature, or at that of its rest
@@ -102,13 +116,13 @@ impl<P: Probe> Live<P> {
     /// When something happens next, if nothing is submitted before: nothing completes earlier. None where nothing completes
     /// until another request is submitted.
     pub fn next_event(&self) -> Option<Time> {
-        self.measured.device.next_event().map(|time| Time(time.0 - self.measured.origin.0))
+        self.measured.drive.next_event().map(|time| Time(time.0 - self.measured.origin.0))
     }
 
     /// Plays everything that happens up to and including `to`. Where that lies in the past, nothing happens.
     pub fn advance(&mut self, to: Time) -> Result<(), RunError> {
         let to = self.of_device(to)?;
-        if to < self.measured.device.now() {
+        if to < self.measured.drive.now() {
             return Ok(());
         }
         let completions = &mut self.completions;
@@ -120,10 +134,10 @@ impl<P: Probe> Live<P> {
     /// something has.
     pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
         let limit = if limit == Time::NEVER { limit } else { self.of_device(limit)? };
-        if self.completions.is_empty() && limit >= self.measured.device.now() {
+        if self.completions.is_empty() && limit >= self.measured.drive.now() {
             let completions = &mut self.completions;
             let each = |completion: &Completion| completions.push(*completion);
-            let play = |device: &mut Device<P>, limit| device.advance_to_completion(limit);
+            let play = |drive: &mut D, limit| drive.advance_to_completion(limit);
             let mut looks = u64::MAX;
             let played = self.measured.advance_by(limit, &mut looks, play, each);
             self.with_the_last(played)?;
@@ -143,7 +157,7 @@ impl<P: Probe> Live<P> {
 
     /// A time of the run as the device counts it.
     fn of_device(&self, time: Time) -> Result<Time, RunError> {
-        let latest = Time(self.measured.device.latest().0.saturating_sub(self.measured.origin.0));
+        let latest = Time(self.measured.drive.latest().0.saturating_sub(self.measured.origin.0));
         if time > latest {
             return Err(RunError::BeyondHorizon { time, latest });
         }
@@ -160,7 +174,7 @@ impl<P: Probe> Live<P> {
     }
 }
 
-impl<P: Probe> Live<P> {
+impl<D: Drive> Live<D> {
     /// What was measured up to now.
     pub fn measured(&self) -> Measured {
         self.measured.so_far(ReadCounts::default(), 0, None)
@@ -168,7 +182,7 @@ impl<P: Probe> Live<P> {
 
     /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
     /// left out.
-    pub fn finish(self) -> Result<Outcome, RunError> {
+    pub fn finish(self) -> Result<Outcome<D>, RunError> {
         self.measured.finish(ReadCounts::default(), 0, None)
     }
 }

@@ -1,4 +1,4 @@
-//! A device with what every run keeps of it, whoever submits the requests: latencies, time series, request log, and the
+//! A drive with what every run keeps of it, whoever submits the requests: latencies, time series, request log, and the
 //! overwriting before the workload.
 
 use std::path::PathBuf;
@@ -6,26 +6,28 @@ use std::path::PathBuf;
 use units::{Span, Temperature, Time};
 use workload::{Past, Request};
 
-use super::checkpoint::{self, Checkpoint};
+use super::before::Before;
+use super::checkpoint::Checkpoint;
 use super::course::{Course, Point};
+use super::drive::Drive;
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
 use super::settling::{self, Settling};
-use super::steady::{Steady, totals};
+use super::steady::Steady;
 use super::warming::{self, Warming};
 use crate::config::Config;
 use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
-use crate::observe::stats::series::{Sample, Series};
+use crate::observe::stats::series::Series;
 use crate::observe::stats::{Start, Totals, Warmed};
 
-/// A device whose requests are measured. Its times are the device's own; what it reports of completions is counted from the
+/// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from the
 /// beginning of the workload.
-pub(super) struct MeasuredDevice<P: Probe> {
-    pub device: Device<P>,
+pub(super) struct MeasuredDrive<D: Drive> {
+    pub drive: D,
     warmup: u64,
     /// The load is played until it has settled, before anything counts; and the requests that were played so.
     settling: Option<Settling>,
@@ -39,9 +41,11 @@ pub(super) struct MeasuredDevice<P: Probe> {
     pub baseline: Option<Totals>,
     /// How what is measured went on.
     pub course: Course,
-    preconditioning: Option<Overwriting>,
-    /// The load, of a past before the run, that is played through the FTL alone first; and what came of it.
-    warming: Option<Box<Warming>>,
+    /// What brings the drive into its state before the workload, while that goes on.
+    before: Option<Box<dyn Before<D>>>,
+    /// It is a load that goes on in the workload.
+    leads: bool,
+    /// What came of a load that was played through the FTL alone.
     pub warmed: Option<Warmed>,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
@@ -70,31 +74,50 @@ pub(super) struct Saving {
     pub path: PathBuf,
 }
 
-impl<P: Probe> MeasuredDevice<P> {
+impl<P: Probe> MeasuredDrive<Device<P>> {
     /// A device in its initial state, or in that of the checkpoint that the options name. Of the load that is to be played the past may be
     /// known, and whether its requests are paced.
-    pub fn new(
+    pub fn of_device(
         config: &Config,
         options: &RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
         past: Option<(&dyn Past, bool)>,
-    ) -> Result<MeasuredDevice<P>, RunError> {
-        let (device, preconditioning) = match &options.checkpoint {
-            None => {
-                let mut device = Device::watched(config, options.seed, probe)?;
-                let preconditioning = Overwriting::new(device.plan(), options.seed);
-                if preconditioning.is_some() {
-                    device.workload_is_to_come();
-                }
-                (device, preconditioning)
-            }
-            Some(path) => (Checkpoint::open(path)?.settled(config)?.watched_by(probe), None),
+    ) -> Result<MeasuredDrive<Device<P>>, RunError> {
+        let device = match &options.checkpoint {
+            None => Device::watched(config, options.seed, probe)?,
+            Some(path) => Checkpoint::open(path)?.settled(config)?.watched_by(probe),
         };
-        let queues = config.host.queues;
-        let mut measured = MeasuredDevice {
-            steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &device)),
-            device,
+        let overwrites = options.checkpoint.is_none().then(|| Overwriting::new(device.plan(), options.seed)).flatten();
+        let is_new = device.submitted() == 0 && device.now() == Time::ZERO;
+        let mut measured = MeasuredDrive::new(device, options, log);
+        if let Some(writes) = overwrites {
+            measured.drive.workload_is_to_come();
+            measured.before = Some(Box::new(writes));
+        } else if let Some((past, paced)) = past.filter(|_| is_new) {
+            match Warming::of(past, paced, &mut measured.drive)? {
+                warming::Played::Nothing => {}
+                warming::Played::TooLong(warmed) => measured.warmed = Some(warmed),
+                warming::Played::Load(load) => {
+                    measured.before = Some(load);
+                    measured.leads = true;
+                }
+            }
+        }
+        if measured.before.is_none() {
+            measured.begin();
+        }
+        Ok(measured)
+    }
+}
+
+impl<D: Drive> MeasuredDrive<D> {
+    /// A drive as it stands.
+    pub fn new(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> MeasuredDrive<D> {
+        let queues = drive.plan().config.host.queues;
+        MeasuredDrive {
+            steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &drive)),
+            drive,
             warmup: options.warmup,
             settling: None,
             settled: 0,
@@ -105,48 +128,28 @@ impl<P: Probe> MeasuredDevice<P> {
             log,
             baseline: None,
             course: Course::default(),
-            preconditioning,
-            warming: None,
+            before: None,
+            leads: false,
             warmed: None,
             origin: Time::ZERO,
             first_id: 0,
             steady_ended: false,
             saving: None,
             queues,
-        };
-        if let Some((past, paced)) = past {
-            measured.warm_first(past, paced)?;
         }
-        if !measured.preconditions() {
-            measured.begin();
-        }
-        Ok(measured)
     }
 
     /// The workload begins now.
-    fn begin(&mut self) {
-        self.origin = self.device.now();
+    pub fn begin(&mut self) {
+        self.origin = self.drive.now();
         self.settled_at = self.origin;
-        self.first_id = self.device.submitted();
-        self.device.workload_begins();
-        self.series.start(self.origin, self.device.idle_time(), self.device.throttling());
+        self.first_id = self.drive.submitted();
+        self.drive.workload_begins();
+        let sample = self.drive.sample();
+        self.series.start(self.origin, sample.idle, sample.throttling);
         if let Some(steady) = &mut self.steady {
-            steady.start(&self.device, false);
+            steady.start(&self.drive, false);
         }
-    }
-
-    /// A load whose past is known is to be played on a drive that starts in the middle of its life: it is brought to the state that this load
-    /// leaves.
-    fn warm_first(&mut self, past: &dyn Past, paced: bool) -> Result<(), RunError> {
-        let is_new = self.device.submitted() == 0 && self.device.now() == Time::ZERO;
-        if is_new && self.preconditioning.is_none() {
-            match Warming::of(past, paced, &mut self.device)? {
-                warming::Played::Nothing => {}
-                warming::Played::TooLong(warmed) => self.warmed = Some(warmed),
-                warming::Played::Load(load) => self.warming = Some(load),
-            }
-        }
-        Ok(())
     }
 
     /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its life, and nothing else
@@ -154,10 +157,10 @@ impl<P: Probe> MeasuredDevice<P> {
     /// It waits for collections no longer than for as many requests as count. Where a steady state is looked for, that is for a load that
     /// overwrites evenly, as the drive has been: any other one has to come to its own steady state.
     pub fn settle_first(&mut self, counted: u64, evenly: bool) {
-        let apart = self.warmup > 0 || self.preconditioning.is_some() || self.device.now() > Time::ZERO;
-        let stationary = evenly && self.warming.is_none() && self.device.plan().config.age.fill.0 == 1.0;
+        let apart = self.warmup > 0 || self.before.is_some() && !self.leads || self.drive.now() > Time::ZERO;
+        let stationary = evenly && !self.leads && self.drive.plan().config.age.fill.0 == 1.0;
         let changes = self.steady.is_some() && !stationary;
-        let in_mid_life = self.warming.is_some() || self.device.start_of_life() == Start::MidLife;
+        let in_mid_life = self.leads || self.drive.start_of_life() == Start::MidLife;
         if apart || changes || !in_mid_life {
             return;
         }
@@ -172,13 +175,13 @@ impl<P: Probe> MeasuredDevice<P> {
         match self.warmed {
             Some(warmed) if warmed.reached => Start::MidLife,
             Some(_) => Start::OnTheWay,
-            None => self.device.start_of_life(),
+            None => self.drive.start_of_life(),
         }
     }
 
     /// Pages of host data that have been played through the FTL alone so far, and the write amplification, while that goes on.
     pub fn warms(&self) -> Option<(u64, f64)> {
-        self.warming.as_ref().map(|warming| warming.so_far())
+        self.before.as_ref().and_then(|before| before.so_far())
     }
 
     /// When what is asked for begins: never, before the load has settled.
@@ -193,26 +196,18 @@ impl<P: Probe> MeasuredDevice<P> {
 
     /// Whether the drive is still to be overwritten, or warmed, before the workload.
     pub fn preconditions(&self) -> bool {
-        self.preconditioning.is_some() || self.warming.is_some()
+        self.before.is_some()
     }
 
     /// Overwrites the drive before the workload, or warms it, some requests at a time.
     pub fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
-        if let Some(mut warming) = self.warming.take() {
-            self.warmed = warming.play(&mut self.device, requests)?;
-            if self.warmed.is_none() {
-                self.warming = Some(warming);
-            } else {
-                self.begin();
-            }
-            return Ok(());
+        let Some(mut before) = self.before.take() else { return Ok(()) };
+        if before.play(&mut self.drive, requests)? {
+            self.warmed = before.warmed().or(self.warmed);
+            self.begin();
+        } else {
+            self.before = Some(before);
         }
-        let Some(mut writes) = self.preconditioning.take() else { return Ok(()) };
-        if !writes.play(&mut self.device, requests)? {
-            self.preconditioning = Some(writes);
-            return Ok(());
-        }
-        self.begin();
         Ok(())
     }
 
@@ -220,11 +215,10 @@ impl<P: Probe> MeasuredDevice<P> {
     pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
         request.time = time;
         // A drive that has come to its end meanwhile settles no more: all of its life counts.
-        self.settling.take_if(|_| self.device.end_of_life().is_some());
+        self.settling.take_if(|_| self.drive.end_of_life().is_some());
         if let Some(settling) = &mut self.settling
-            && (settling.settles(self.device.buffered_pages(), || {
-                self.device.buffer_is_full() || !self.device.still_collects_from_start()
-            }) || self.submitted == settling::MOST)
+            && (settling.settles(self.drive.buffered_pages(), || !self.drive.settles())
+                || self.submitted == settling::MOST)
         {
             // What had been measured is what there is of a run that ends before.
             (self.settling, self.settled, self.baseline) = (None, self.submitted, None);
@@ -238,24 +232,24 @@ impl<P: Probe> MeasuredDevice<P> {
             }
             self.warmup_ends();
             if let Some(steady) = self.steady.as_mut().filter(|_| self.settled > 0) {
-                steady.start(&self.device, true);
+                steady.start(&self.drive, true);
             }
         }
         self.course.arrives(time);
-        let id = self.device.submit(request)? - self.first_id;
+        let id = self.drive.submit(request)? - self.first_id;
         self.submitted += 1;
         Ok(id)
     }
 
     /// What is measured is counted from now on.
     pub fn warmup_ends(&mut self) {
-        self.baseline = Some(totals(&self.device));
-        self.course.start(Point::of(&self.device));
+        self.baseline = Some(self.drive.totals());
+        self.course.start(Point::of(&self.drive));
     }
 
     /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not measured.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
-        self.device.rest(span, at)?;
+        self.drive.rest(span, at)?;
         self.collect(each)?;
         self.measure_from_here();
         self.warmup_ends();
@@ -271,11 +265,11 @@ impl<P: Probe> MeasuredDevice<P> {
     /// Plays up to `time`, closing the time series' intervals that end before it.
     pub fn advance(&mut self, time: Time, mut each: impl FnMut(&Completion)) -> Result<(), RunError> {
         while self.next_look() < time {
-            self.device.advance(self.next_look())?;
+            self.drive.advance(self.next_look())?;
             self.collect(&mut each)?;
             self.look()?;
         }
-        self.device.advance(time)?;
+        self.drive.advance(time)?;
         self.collect(each)
     }
 
@@ -285,22 +279,22 @@ impl<P: Probe> MeasuredDevice<P> {
         &mut self,
         time: Time,
         looks: &mut u64,
-        play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
+        play: impl Fn(&mut D, Time) -> Result<bool, RunError>,
         mut each: impl FnMut(&Completion),
     ) -> Result<Played, RunError> {
         while *looks > 0 {
             let limit = self.next_look().min(time);
-            if play(&mut self.device, limit)? {
+            if play(&mut self.drive, limit)? {
                 self.collect(each)?;
                 return Ok(Played::Came);
             }
-            if time == Time::NEVER && self.device.outstanding().0 == 0 {
+            if time == Time::NEVER && self.drive.outstanding() == 0 {
                 return Ok(Played::Over);
             }
-            if time == Time::NEVER && self.device.idle() {
+            if time == Time::NEVER && self.drive.idle() {
                 return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
             }
-            self.device.advance(limit)?;
+            self.drive.advance(limit)?;
             self.collect(&mut each)?;
             if limit == time {
                 return Ok(Played::Over);
@@ -320,16 +314,16 @@ impl<P: Probe> MeasuredDevice<P> {
 
     /// Looks at the device, if it has been played up to the time of the next look.
     pub fn look(&mut self) -> Result<(), RunError> {
-        let now = self.device.now();
+        let now = self.drive.now();
         if let Some(saving) = self.saving.take_if(|saving| now >= self.origin + saving.after) {
-            checkpoint::write(&self.device, &saving.path)?;
+            self.drive.save_as(&saving.path)?;
         }
         if now >= self.series.next_end() {
             self.close_interval();
         }
         if let Some(steady) = &mut self.steady
             && now >= steady.round_end()
-            && (steady.close(&self.device) || self.device.end_of_life().is_some())
+            && (steady.close(&self.drive) || self.drive.end_of_life().is_some())
         {
             self.steady_ended = true;
         }
@@ -338,22 +332,14 @@ impl<P: Probe> MeasuredDevice<P> {
 
     /// Ends the time series' present interval.
     pub fn close_interval(&mut self) {
-        let device = &self.device;
-        let sample = Sample {
-            outstanding: device.outstanding().0 - device.pending_arrivals() as u64,
-            buffered_pages: device.buffered_pages(),
-            free_blocks: device.free_blocks(),
-            smart: device.smart(),
-            throttling: device.throttling(),
-            idle: device.idle_time(),
-        };
-        self.series.close(device.now(), sample);
-        self.course.add(Point::of(&self.device));
+        let sample = self.drive.sample();
+        self.series.close(self.drive.now(), sample);
+        self.course.add(Point::with(&self.drive, &sample));
     }
 
     /// Books what has completed, and gives `each`.
     pub fn collect(&mut self, mut each: impl FnMut(&Completion)) -> Result<(), RunError> {
-        for mut completion in self.device.take_completions() {
+        for mut completion in self.drive.take_completions() {
             completion.id -= self.first_id;
             completion.finish = Time(completion.finish.0 - self.origin.0);
             completion.request.time = Time(completion.request.time.0 - self.origin.0);

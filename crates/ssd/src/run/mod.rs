@@ -1,8 +1,10 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
+mod before;
 pub mod checkpoint;
 mod course;
 mod device_given;
+mod drive;
 pub mod findings;
 mod fingerprint;
 mod host;
@@ -26,6 +28,7 @@ mod workload_given;
 
 pub use checkpoint::Checkpoint;
 pub use device_given::{DeviceWord, device_given};
+pub use drive::Drive;
 pub use fingerprint::Fingerprint;
 pub use live::Live;
 pub use options::{Declared, Given, Kind, OutputOptions, Replay, RunOptions, TraceOptions, declared};

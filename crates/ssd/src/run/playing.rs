@@ -10,6 +10,7 @@ use super::outcome::Outcome;
 use super::replay::Run;
 use super::request_log::RequestLog;
 use crate::config::Config;
+use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::check::Checker;
 use crate::observe::probe::Probe;
@@ -37,7 +38,7 @@ pub trait Playing: Send {
     fn finish(self: Box<Self>) -> Result<Outcome, RunError>;
 }
 
-impl<P: Probe + Send> Playing for Run<P> {
+impl<P: Probe + Send> Playing for Run<Device<P>> {
     fn save_after(&mut self, after: Span, path: PathBuf) {
         Run::save_after(self, after, path);
     }
@@ -63,7 +64,7 @@ impl<P: Probe + Send> Playing for Run<P> {
         Run::step(self, requests)
     }
     fn finish(self: Box<Self>) -> Result<Outcome, RunError> {
-        Run::finish(*self)
+        Run::finish(*self).map(Outcome::unwatched)
     }
 }
 

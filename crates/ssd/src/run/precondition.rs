@@ -3,10 +3,11 @@
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
+use super::before::Before;
+use super::drive::Drive;
 use crate::config::{Plan, Precondition};
-use crate::device::Device;
 use crate::error::RunError;
-use crate::observe::probe::Probe;
+use crate::observe::stats::Warmed;
 
 /// Random writes of whole pages, or of whole units of the map where these are larger, before the workload (`age.precondition = "write:N"`).
 pub(super) struct Overwriting {
@@ -39,22 +40,27 @@ impl Overwriting {
         self.next += 1;
         Request::new(time, Op::Write, offset, self.unit)
     }
+}
 
-    /// Writes some requests more; returns whether all have been written, and lie on flash.
-    pub fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+impl<D: Drive> Before<D> for Overwriting {
+    /// Ends when all has been written, and lies on flash.
+    fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
         let target = self.next + requests;
         while self.next < target.min(self.total) {
-            while self.next < self.total && device.outstanding().0 < self.depth {
-                device.submit(self.request(device.now()))?;
+            while self.next < self.total && drive.outstanding() < self.depth {
+                drive.submit(self.request(drive.now()))?;
             }
-            device.advance_to_completion(Time::NEVER)?;
-            device.take_completions();
+            drive.advance_to_completion(Time::NEVER)?;
+            drive.take_completions();
         }
         if self.next < self.total {
             return Ok(false);
         }
-        device.flush()?;
-        device.take_completions();
+        drive.flush()?;
+        drive.take_completions();
         Ok(true)
+    }
+    fn warmed(&self) -> Option<Warmed> {
+        None
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use units::{Span, Time};
 use workload::{ReadCounts, Source};
 
+use super::drive::Drive;
 use super::host::{Host, Next, Standing, Supply, replaying};
-use super::measured::{MeasuredDevice, Played, Saving};
+use super::measured::{MeasuredDrive, Played, Saving};
 use super::options::{Replay, RunOptions};
 use super::past_load;
 use super::refusal::refused;
@@ -24,8 +25,8 @@ use crate::observe::stats::SteadyState;
 const LOOKS_OF_STEP: u64 = 16;
 
 /// A run in progress.
-pub struct Run<P: Probe = Unwatched> {
-    pub(super) measured: MeasuredDevice<P>,
+pub struct Run<D: Drive = Device> {
+    pub(super) measured: MeasuredDrive<D>,
     host: Box<dyn Host>,
     options: RunOptions,
     /// The drive's life has ended, and the run with it.
@@ -46,7 +47,7 @@ impl Run {
     }
 }
 
-impl<P: Probe> Run<P> {
+impl<P: Probe> Run<Device<P>> {
     /// Prepares a run that a probe watches.
     pub fn watched(
         config: &Config,
@@ -54,21 +55,44 @@ impl<P: Probe> Run<P> {
         options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
         probe: P,
-    ) -> Result<Run<P>, RunError> {
+    ) -> Result<Run<Device<P>>, RunError> {
+        let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
+        let config = past_load::decided(config, &options, source.past(), paced);
+        let past = source.past().map(|past| (past, paced));
+        let measured = MeasuredDrive::of_device(&config, &options, log, probe, past)?;
+        Run::of(measured, source, options)
+    }
+}
+
+impl<D: Drive> Run<D> {
+    /// Prepares a run on a drive as it stands. Of the options, `seed` and `checkpoint` are the drive's own.
+    pub fn on(
+        drive: D,
+        source: Box<dyn Source>,
+        options: RunOptions,
+        log: Option<Box<dyn RequestLog>>,
+    ) -> Result<Run<D>, RunError> {
+        let mut measured = MeasuredDrive::new(drive, &options, log);
+        measured.begin();
+        Run::of(measured, source, options)
+    }
+
+    fn of(
+        mut measured: MeasuredDrive<D>,
+        mut source: Box<dyn Source>,
+        options: RunOptions,
+    ) -> Result<Run<D>, RunError> {
         if source.closed_loop().is_some() && options.replay != Replay::Timed(1.0) {
             let problem = "is given, and the workload paces itself by its iodepth";
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
-        let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
-        let config = past_load::decided(config, &options, source.past(), paced);
-        let mut measured = MeasuredDevice::new(&config, &options, log, probe, source.past().map(|past| (past, paced)))?;
-        let plan = measured.device.plan();
+        let plan = measured.drive.plan();
         let evenly = source.past().is_some_and(|past| !past.written().is_empty() && warming::is_uniform(past, plan));
         if source.leads() || evenly && options.until_steady.is_some() {
             measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
         }
-        let supply = Supply::new(source, measured.device.capacity(), options.beyond);
+        let supply = Supply::new(source, measured.drive.capacity(), options.beyond);
         let host = replaying(supply, options.replay);
         Ok(Run { measured, host, options, end_of_life: None, looks: 0 })
     }
@@ -88,20 +112,20 @@ impl<P: Probe> Run<P> {
         self.end_of_life.as_ref()
     }
 
-    /// The device as it stands.
-    pub fn into_device(self) -> Device<P> {
-        self.measured.device
+    /// The drive as it stands.
+    pub fn into_device(self) -> D {
+        self.measured.drive
     }
 
-    /// The device.
-    pub fn device(&self) -> &Device<P> {
-        &self.measured.device
+    /// The drive.
+    pub fn device(&self) -> &D {
+        &self.measured.drive
     }
 
     /// Requests submitted and completed so far.
     pub fn counts(&self) -> (u64, u64) {
         // While the drive is overwritten before the workload, those writes are outstanding.
-        (self.measured.submitted, self.measured.submitted.saturating_sub(self.measured.device.outstanding().0))
+        (self.measured.submitted, self.measured.submitted.saturating_sub(self.measured.drive.outstanding()))
     }
 
     /// How much of the workload has been played, from 0 to 1, where that can be known. It moves while a single request is served, page
@@ -110,9 +134,9 @@ impl<P: Probe> Run<P> {
         if self.measured.preconditions() || self.measured.steady.is_some() {
             return None;
         }
-        let served = self.counts().1 as f64 + self.measured.device.partly_served();
+        let served = self.counts().1 as f64 + self.measured.drive.partly_served();
         let by_count = self.options.requests.map(|limit| served / self.measured.all_requests(limit).max(1) as f64);
-        let now = self.measured.device.now().0.saturating_sub(self.measured.counts_from().0);
+        let now = self.measured.drive.now().0.saturating_sub(self.measured.counts_from().0);
         let by_time = self.options.duration.map(|limit| now as f64 / limit.0.max(1) as f64);
         [by_count, by_time, self.host.supply().source.progress()]
             .into_iter()
@@ -167,7 +191,7 @@ impl<P: Probe> Run<P> {
                     }
                 }
                 Next::Arrivals(few) => {
-                    let play = |device: &mut Device<P>, limit| device.advance_to_arrivals(few, limit);
+                    let play = |drive: &mut D, limit: Time| drive.advance_to_arrivals(few, limit);
                     if let Played::Paused = self.advance_by(Time::NEVER, play)? {
                         return Ok(false);
                     }
@@ -185,12 +209,12 @@ impl<P: Probe> Run<P> {
         let is_last = |limit| measured.submitted >= measured.all_requests(limit);
         let latest = |limit: Span| Time(measured.counts_from().0.saturating_add(limit.0));
         Standing {
-            now: measured.device.now(),
+            now: measured.drive.now(),
             origin: measured.origin,
             latest: self.options.duration.map_or(Time::NEVER, latest),
             enough: measured.steady_ended || self.options.requests.is_some_and(is_last),
-            outstanding: measured.device.outstanding().0,
-            arrivals: measured.device.pending_arrivals(),
+            outstanding: measured.drive.outstanding(),
+            arrivals: measured.drive.pending_arrivals(),
         }
     }
 
@@ -209,7 +233,7 @@ impl<P: Probe> Run<P> {
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.
     fn advance_to_completion(&mut self, time: Time) -> Result<bool, RunError> {
-        match self.advance_by(time, |device, limit| device.advance_to_completion(limit))? {
+        match self.advance_by(time, |drive, limit| drive.advance_to_completion(limit))? {
             Played::Came => Ok(true),
             Played::Over => self.measured.look().map(|()| true),
             Played::Paused => Ok(false),
@@ -220,13 +244,13 @@ impl<P: Probe> Run<P> {
     fn advance_by(
         &mut self,
         time: Time,
-        play: impl Fn(&mut Device<P>, Time) -> Result<bool, RunError>,
+        play: impl Fn(&mut D, Time) -> Result<bool, RunError>,
     ) -> Result<Played, RunError> {
         self.measured.advance_by(time, &mut self.looks, play, |completion| self.host.completed(completion))
     }
 
     fn finish_all(&mut self) -> Result<bool, RunError> {
-        while self.measured.device.outstanding().0 > 0 {
+        while self.measured.drive.outstanding() > 0 {
             if !self.advance_to_completion(Time::NEVER)? {
                 return Ok(false);
             }

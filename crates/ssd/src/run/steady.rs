@@ -21,9 +21,8 @@ use schemes::Pacing;
 use units::value::{Scalar, Value};
 use units::{Span, Time};
 
+use super::drive::Drive;
 use crate::config::Plan;
-use crate::device::Device;
-use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::{SteadyState, Totals, Trend};
 
@@ -160,17 +159,6 @@ impl Round {
     }
 }
 
-/// What a device has counted up to now.
-pub(super) fn totals<P: Probe>(device: &Device<P>) -> Totals {
-    Totals {
-        counters: device.counters(),
-        usage: device.usage(),
-        victims: device.victims().clone(),
-        steps: device.steps().clone(),
-        throttling: device.throttling(),
-    }
-}
-
 struct Played {
     start: Totals,
     began: Time,
@@ -197,11 +185,11 @@ pub(super) struct Steady {
 }
 
 impl Steady {
-    pub fn new<P: Probe>(round: Round, queues: usize, device: &Device<P>) -> Steady {
+    pub fn new(round: Round, queues: usize, drive: &impl Drive) -> Steady {
         let mut steady = Steady {
             asked: round,
-            round: round.span(device.plan()),
-            least: Least::new(device.plan(), false),
+            round: round.span(drive.plan()),
+            least: Least::new(drive.plan(), false),
             queues,
             end: Time::NEVER,
             rounds: VecDeque::new(),
@@ -209,20 +197,20 @@ impl Steady {
             tried: 0,
             reached: None,
         };
-        steady.begin(Totals::default(), device);
+        steady.begin(Totals::default(), drive);
         steady
     }
 
     /// The first round starts now, on a drive that is `stationary` or has to come to its steady state.
-    pub fn start<P: Probe>(&mut self, device: &Device<P>, stationary: bool) {
-        let plan = device.plan();
+    pub fn start(&mut self, drive: &impl Drive, stationary: bool) {
+        let plan = drive.plan();
         self.least = Least::new(plan, stationary);
         if self.asked == Round::Auto {
             self.round = Span(((self.asked.span(plan).0 as f64 * self.least.share(plan)) as u64).max(1));
         }
         self.rounds.clear();
-        self.end = device.now() + self.round;
-        self.begin(totals(device), device);
+        self.end = drive.now() + self.round;
+        self.begin(drive.totals(), drive);
     }
 
     /// No round starts before [`Steady::start`].
@@ -230,11 +218,11 @@ impl Steady {
         self.end = Time::NEVER;
     }
 
-    fn begin<P: Probe>(&mut self, start: Totals, device: &Device<P>) {
+    fn begin(&mut self, start: Totals, drive: &impl Drive) {
         self.rounds.push_back(Played {
             start,
-            began: device.now(),
-            pages: device.pages_of_planes(),
+            began: drive.now(),
+            pages: drive.pages_of_planes(),
             latencies: ByQueue::new(self.queues),
             took: Span::ZERO,
             iops: 0.0,
@@ -253,37 +241,37 @@ impl Steady {
     }
 
     /// Whether enough has happened in the present round.
-    fn is_full<P: Probe>(&self, device: &Device<P>) -> bool {
+    fn is_full(&self, drive: &impl Drive) -> bool {
         let round = self.rounds.back().expect("Invariant: there is a present round");
-        if device.counters().requests_completed == round.start.counters.requests_completed {
+        if drive.counters().requests_completed == round.start.counters.requests_completed {
             return false;
         }
-        let now = device.pages_of_planes();
+        let now = drive.pages_of_planes();
         let done: Vec<(u64, u64)> =
             now.iter().zip(&round.pages).map(|(now, then)| (now.0 - then.0, now.1 - then.1)).collect();
         self.least.is_met(&done)
     }
 
     /// Ends the present round, if enough has happened in it; whether the state is steady.
-    pub fn close<P: Probe>(&mut self, device: &Device<P>) -> bool {
-        if !self.is_full(device) {
+    pub fn close(&mut self, drive: &impl Drive) -> bool {
+        if !self.is_full(drive) {
             self.end = self.end + Span((self.round.0 / AGAIN).max(1));
             return false;
         }
-        let now = totals(device);
+        let now = drive.totals();
         let round = self.rounds.back_mut().expect("Invariant: there is a present round");
         let done = now.counters.since(&round.start.counters);
-        round.took = device.now().since(round.began);
+        round.took = drive.now().since(round.began);
         round.iops = done.requests_completed as f64 / round.took.as_s();
-        let pages = done.bytes_settled as f64 / device.plan().layout.page_size.0 as f64;
+        let pages = done.bytes_settled as f64 / drive.plan().layout.page_size.0 as f64;
         round.waf = if pages > 0.0 { done.pages_programmed as f64 / pages } else { 0.0 };
         self.played += 1;
-        self.end = device.now() + self.round;
+        self.end = drive.now() + self.round;
         let of = |value: fn(&Played) -> f64| -> Vec<f64> { self.rounds.iter().map(value).collect() };
         if self.rounds.len() == WINDOW && is_steady(&of(|round| round.iops)) && is_steady(&of(|round| round.waf)) {
             self.reached = Some(now);
             // What still completes belongs to nothing.
-            self.begin(Totals::default(), device);
+            self.begin(Totals::default(), drive);
             return true;
         }
         if self.rounds.len() == WINDOW {
@@ -294,9 +282,9 @@ impl Steady {
             self.tried = 0;
             (self.round, self.least) = (self.round * 2, self.least.doubled());
             self.rounds.clear();
-            self.end = device.now() + self.round;
+            self.end = drive.now() + self.round;
         }
-        self.begin(now, device);
+        self.begin(now, drive);
         false
     }
 

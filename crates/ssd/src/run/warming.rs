@@ -10,6 +10,7 @@
 use units::{Bytes, Lpn, Span};
 use workload::{Op, Past, Request, Source};
 
+use super::before::Before;
 use crate::config::{Plan, SlcCache};
 use crate::device::Device;
 use crate::error::RunError;
@@ -57,6 +58,8 @@ pub(super) struct Warming {
     began: (u64, u64),
     /// The write amplification of each round.
     rounds: Vec<f64>,
+    /// What came of it, once it has ended.
+    warmed: Option<Warmed>,
     /// Nothing more is to be played, or can be.
     reached: bool,
     stands_still: bool,
@@ -99,35 +102,10 @@ impl Warming {
             played: 0,
             began: (0, device.play_ftl(|ftl, _| warming::programmed(ftl))),
             rounds: Vec::new(),
+            warmed: None,
             reached: false,
             stands_still: false,
         })))
-    }
-
-    /// Plays some requests more; what came of it, once it has ended.
-    pub fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<Option<Warmed>, RunError> {
-        for _ in 0..requests.div_ceil(BATCH as u64) {
-            self.batch.clear();
-            self.fill()?;
-            let batch = std::mem::take(&mut self.batch);
-            let played = device.play_ftl(|ftl, plan| {
-                let first_page = |request: &Request| Lpn(request.offset.0 / plan.layout.page_size.0);
-                let all = batch.iter().enumerate().try_for_each(|(at, request)| {
-                    batch.get(at + AHEAD).iter().for_each(|later| ftl.prefetch(first_page(later)));
-                    batch.get(at + AHEAD / 2).iter().for_each(|later| ftl.prefetch_further(first_page(later)));
-                    self.request(ftl, plan, request)
-                });
-                all.map(|()| warming::programmed(ftl))
-            });
-            self.stands_still = played.is_err() || batch.is_empty();
-            self.requests += batch.len() as u64;
-            self.batch = batch;
-            let most = played.unwrap_or(0).max(self.played).max(self.requests / REQUESTS_OF_PAGE);
-            if self.reached || self.stands_still || most >= MOST {
-                return Ok(Some(self.end(device)));
-            }
-        }
-        Ok(None)
     }
 
     /// Takes requests of the past. Those that wait for completions have them at once, one after another.
@@ -201,10 +179,39 @@ impl Warming {
             change: self.change().map_or(0.0, |(change, _)| change),
         }
     }
+}
 
-    /// Pages played so far, and the write amplification of the last round.
-    pub fn so_far(&self) -> (u64, f64) {
-        (self.alone.written, self.rounds.last().copied().unwrap_or(0.0))
+impl<P: Probe> Before<Device<P>> for Warming {
+    fn play(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+        for _ in 0..requests.div_ceil(BATCH as u64) {
+            self.batch.clear();
+            self.fill()?;
+            let batch = std::mem::take(&mut self.batch);
+            let played = device.play_ftl(|ftl, plan| {
+                let first_page = |request: &Request| Lpn(request.offset.0 / plan.layout.page_size.0);
+                let all = batch.iter().enumerate().try_for_each(|(at, request)| {
+                    batch.get(at + AHEAD).iter().for_each(|later| ftl.prefetch(first_page(later)));
+                    batch.get(at + AHEAD / 2).iter().for_each(|later| ftl.prefetch_further(first_page(later)));
+                    self.request(ftl, plan, request)
+                });
+                all.map(|()| warming::programmed(ftl))
+            });
+            self.stands_still = played.is_err() || batch.is_empty();
+            self.requests += batch.len() as u64;
+            self.batch = batch;
+            let most = played.unwrap_or(0).max(self.played).max(self.requests / REQUESTS_OF_PAGE);
+            if self.reached || self.stands_still || most >= MOST {
+                self.warmed = Some(self.end(device));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+    fn warmed(&self) -> Option<Warmed> {
+        self.warmed
+    }
+    fn so_far(&self) -> Option<(u64, f64)> {
+        Some((self.alone.written, self.rounds.last().copied().unwrap_or(0.0)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Checker, Config, Probe, RunError, presets};
+use ssd::{Checker, Config, Device, Probe, RunError, presets};
 use units::Stream;
 
 use testing::cases;
@@ -80,7 +80,7 @@ fn play(config: &Config, seed: u64) -> Result<(), String> {
 }
 
 /// Plays a run that has been begun.
-fn played<P: Probe>(begun: Result<Run<P>, RunError>) -> Result<(), String> {
+fn played<P: Probe>(begun: Result<Run<Device<P>>, RunError>) -> Result<(), String> {
     let mut run = match begun {
         Ok(run) => run,
         Err(RunError::Config(_)) => return Ok(()),

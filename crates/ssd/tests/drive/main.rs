@@ -2,6 +2,7 @@
 
 mod arbitration;
 mod checkpoint;
+mod drives;
 mod explain;
 mod extremes;
 mod knobs;

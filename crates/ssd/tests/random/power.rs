@@ -47,8 +47,10 @@ fn play(config: &Config, load: &Load) -> Result<Counters, RunError> {
             return Err(broken(format!("{:?} requests wait for nothing", device.outstanding())));
         }
         device.take_completions();
-        if device.counters().cuts > cuts {
+        if device.counters().cuts > cuts || next.is_multiple_of(64) {
             device.check().map_err(broken)?;
+        }
+        if device.counters().cuts > cuts {
             device.check_mapping().map_err(broken)?;
         }
     }
@@ -90,6 +92,25 @@ fn powers() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
+/// Parity over dies, on one device in four.
+fn parities() -> impl Strategy<Value = Vec<String>> {
+    let drawn = (0..4u32, 2..5u32, prop::sample::select(vec!["0", "0.5", "0.9"]));
+    drawn.prop_map(|(which, wide, fill)| {
+        if which > 0 {
+            return Vec::new();
+        }
+        let mut settings = ["geometry.dies=3", "gc.copyback=false", "geometry.blocks=60", "age.invalid=0.0"]
+            .map(String::from)
+            .to_vec();
+        settings.extend([
+            format!("ftl.raid=parity:{wide}"),
+            format!("age.fill={fill}"),
+            format!("ftl.over_provisioning={}", 2 * (6 - wide)),
+        ]);
+        settings
+    })
+}
+
 proptest! {
     #![proptest_config(cases(1500))]
 
@@ -98,8 +119,9 @@ proptest! {
         device in with_units(prop_oneof![devices(), living_devices()]),
         power in powers(),
         (seed, depth, pages) in (any::<u64>(), 1..12u64, 3..200u64),
+        parity in parities(),
     ) {
-        let config = config(&[device, power].concat());
+        let config = config(&[device, power, parity].concat());
         prop_assume!(config.plan().is_ok());
         let load = Load { draws: Stream::new(seed, "load"), requests: 300, depth, sectors: pages * 32 };
         match play(&config, &load) {
@@ -185,6 +207,26 @@ fn a_small_drive_of_interleaved_passes_keeps_its_promises() {
     for plp in ["power.plp=false", "power.plp=true"] {
         keeps_its_promises(&[&passes[..], &[plp]].concat(), 20);
         keeps_its_promises(&[&passes[..], &[plp, "gc.preemptible=false", "ftl.streams=1"]].concat(), 10);
+    }
+}
+
+/// Three dies whose stripes are found again, and whose blocks are collected meanwhile.
+#[test]
+fn a_small_drive_with_parity_keeps_its_promises() {
+    let room =
+        ["geometry.chips=3", "geometry.dies=1", "geometry.pages=12", "geometry.blocks=90", "ftl.over_provisioning=8.0"];
+    let kept = ["gc.start=6", "gc.stop=7", "ftl.raid=parity:3"];
+    for parity in [
+        &["age.fill=0"][..],
+        &["age.fill=0.9"],
+        &["age.fill=1.0", "power.plp=true", "ftl.streams=4", "ftl.placement=static"],
+        &["chip.program_unit=wordline", "ftl.streams=1"],
+        &["mapping.unit=8KiB", "ftl.raid=parity:2"],
+        &["ftl.slc_cache=static", "slc.blocks=6", "slc.fold_start=1"],
+        &["mapping.checkpoint=none", "mapping.journal=false"],
+    ] {
+        let parity = [&room[..], &kept, parity].concat();
+        keeps_its_promises(&parity, 30);
     }
 }
 

@@ -146,6 +146,58 @@ fn what_was_there_before_the_run_has_parity_as_if_it_had_been_written_in_stripes
     }
 }
 
+/// A map that is kept for power cuts lets the drive compare each stripe with what its parity on flash was worked out of.
+#[test]
+fn parity_on_flash_is_that_of_the_pages_of_its_stripe() {
+    for wide in [4, 8] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        let settings = [&raid, "mapping.checkpoint=4MiB"];
+        let mut device = Device::new(&config(&settings), 1).unwrap();
+        let pages = device.capacity().0 / 16_384;
+        let all: Vec<_> = (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 4 * pages)).collect();
+        for some in all.chunks(100) {
+            play(&mut device, some.iter().copied());
+            device.check().unwrap();
+        }
+        device.check_mapping().unwrap();
+    }
+}
+
+/// After a power cut the stripes are those that were closed before it: the loss of a die costs what it held of open stripes, and no more.
+#[test]
+fn stripes_are_found_again_after_a_power_cut() {
+    for (wide, settings) in [
+        (4, &["age.fill=0"][..]),
+        (4, &["age.fill=0.9"]),
+        (3, &["age.fill=0.9", "mapping.unit=4KiB", "ftl.streams=3"]),
+        (8, &["age.fill=1.0", "mapping.checkpoint=none", "mapping.journal=false"]),
+    ] {
+        let raid = format!("ftl.raid=parity:{wide}");
+        let power = ["power.cut_at=[900s]", "faults.at=910s die 3", "mapping.checkpoint=4MiB", "mapping.journal=true"];
+        let words = [&[&raid, "ftl.over_provisioning=4"], &power[..], settings].concat();
+        let mut device = Device::new(&config(&words), 1).unwrap();
+        let pages = device.capacity().0 / 16_384;
+        play(&mut device, (0..pages).map(|page| (Op::Write, page)).chain(writes(pages, 3 * pages)));
+        device.flush().unwrap();
+        device.advance(Time(905_000_000_000)).unwrap();
+        assert_eq!(device.counters().cuts, 1);
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+        device.advance(Time(930_000_000_000)).unwrap();
+        let done = play(&mut device, reads(pages));
+        let lost = done.iter().filter(|completion| completion.uncorrectable).count() as u64;
+        let counters = device.counters();
+        assert!(
+            counters.planes_broken > 0 && counters.pages_rebuilt > pages / 10,
+            "{settings:?}: {}",
+            counters.pages_rebuilt
+        );
+        assert!(100 * lost < pages, "{settings:?}: {lost} of {pages} pages are lost");
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
 #[test]
 fn without_parity_it_is_lost() {
     let mut device = Device::new(&config(&["faults.at=1s die 3"]), 1).unwrap();

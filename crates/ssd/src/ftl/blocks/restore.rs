@@ -160,8 +160,9 @@ impl Blocks {
     }
 
     /// Blocks that hold nothing are free: those that were found so and, where free blocks are erased when they are opened, those
-    /// whose pages are all out of date.
-    pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged) {
+    /// whose pages are all out of date, unless pages of stripes may be among these.
+    pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged, striped: bool) {
+        let at_once = self.erase_when == EraseWhen::Opened && !striped;
         for plane in (0..self.layout.planes).map(PlaneId).filter(|plane| !(found.is_broken)(*plane)) {
             for block in self.ever_opened(plane) {
                 let index = self.index(plane, block);
@@ -172,13 +173,11 @@ impl Blocks {
                     }
                     Holds::Nothing | Holds::Rubbish => true,
                     Holds::AtStart if self.blocks[index].written == EMPTY => true,
-                    Holds::AtStart => {
-                        self.erase_when == EraseWhen::Opened && self.live_in_block(plane, block, aged) == 0
-                    }
+                    Holds::AtStart => at_once && self.live_in_block(plane, block, aged) == 0,
                     Holds::Pages { .. } => {
                         let written = &self.written[self.blocks[index].written as usize];
                         let needless = written.closed && written.live == 0 && !(found.has_failed)(plane, block);
-                        self.erase_when == EraseWhen::Opened && needless
+                        at_once && needless
                     }
                 };
                 if free {

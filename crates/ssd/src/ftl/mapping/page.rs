@@ -35,6 +35,14 @@ impl Mapping for PageMapping {
     }
 
     #[inline]
+    fn slot(&self, lpn: Lpn) -> Option<SlotId> {
+        match self.map.get(lpn) {
+            Entry::Buffer(slot) => Some(slot),
+            _ => None,
+        }
+    }
+
+    #[inline]
     fn buffer(&mut self, lpn: Lpn, slot: SlotId) {
         self.map.set(lpn, Entry::Buffer(slot));
     }
@@ -69,6 +77,7 @@ impl Mapping for PageMapping {
         self.map.clear();
     }
 
+    #[inline]
     fn is_initial(&self, lpn: Lpn) -> bool {
         self.map.get(lpn) == Entry::Initial
     }

@@ -29,6 +29,12 @@ impl Mapping for Plain {
         let initially = || self.initially(lpn).map_or(Location::Unmapped, Location::Flash);
         self.told.get(&lpn).copied().unwrap_or_else(initially)
     }
+    fn slot(&self, lpn: Lpn) -> Option<SlotId> {
+        match self.told.get(&lpn) {
+            Some(Location::Buffer(slot)) => Some(*slot),
+            _ => None,
+        }
+    }
     fn buffer(&mut self, lpn: Lpn, slot: SlotId) {
         self.told.insert(lpn, Location::Buffer(slot));
     }

@@ -175,7 +175,7 @@ impl Series {
                 self.current.writes += 1;
                 self.current.write_bytes += bytes;
             }
-            Op::Trim | Op::Flush => {}
+            _ => {}
         }
     }
 

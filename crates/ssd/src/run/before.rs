@@ -1,0 +1,19 @@
+//! What brings a drive into its state before the workload.
+
+use super::drive::Drive;
+use crate::error::RunError;
+use crate::observe::stats::Warmed;
+
+/// Something that is played on a drive before the workload.
+pub(super) trait Before<D: Drive>: Send {
+    /// Plays some requests more; whether it has ended.
+    fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError>;
+
+    /// What came of it, where it was a load of the past.
+    fn warmed(&self) -> Option<Warmed>;
+
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification then.
+    fn so_far(&self) -> Option<(u64, f64)> {
+        None
+    }
+}

@@ -1,0 +1,250 @@
+//! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`](crate::Device) is one; what is made of
+//! devices, or stands in for one, is another.
+
+use std::path::Path;
+use std::vec::Drain;
+
+use units::{Bytes, Span, Temperature, Time};
+use workload::Request;
+
+use super::checkpoint;
+use crate::config::Plan;
+use crate::device::{Completion, Device};
+use crate::error::RunError;
+use crate::observe::probe::Probe;
+use crate::observe::stats::series::Sample;
+use crate::observe::stats::{Counters, DriveState, Start, Totals};
+
+/// A drive.
+///
+/// Contract: requests are submitted in the order of time, none before [`Drive::now`] unless others still wait to arrive; time goes on by
+/// `advance` alone, and completions are taken in the order in which they came. The same requests at the same times give the same
+/// completions.
+pub trait Drive {
+    /// Logical capacity.
+    fn capacity(&self) -> Bytes;
+    /// The present simulated time.
+    fn now(&self) -> Time;
+    /// The latest time for which a request can be submitted.
+    fn latest(&self) -> Time;
+
+    /// Hands a request over, which arrives at `request.time`; returns its number, which counts from 0.
+    ///
+    /// # Errors
+    /// It comes too late or lies beyond the capacity: nothing has changed. The drive has failed.
+    fn submit(&mut self, request: Request) -> Result<u64, RunError>;
+    /// Requests that have been submitted.
+    fn submitted(&self) -> u64;
+    /// Requests that have been submitted and have not completed.
+    fn outstanding(&self) -> u64;
+    /// Those among them that have not arrived yet: what a caller keeps few.
+    fn pending_arrivals(&self) -> usize;
+    /// What has been done of the requests that it works on, in requests: of each the share of its pages.
+    fn partly_served(&self) -> f64 {
+        0.0
+    }
+
+    /// When something happens next, if nothing is submitted before. None where nothing happens until then.
+    fn next_event(&self) -> Option<Time>;
+    /// Whether nothing is going to happen until a request is submitted.
+    fn idle(&self) -> bool {
+        self.next_event().is_none()
+    }
+    /// Plays everything that happens up to and including `time`, which is the present then.
+    ///
+    /// # Errors
+    /// The drive fails, or its life ends: what has completed until then can be taken.
+    fn advance(&mut self, time: Time) -> Result<(), RunError>;
+    /// Plays until requests complete, or until nothing happens up to `limit`; whether completions can be taken.
+    ///
+    /// # Errors
+    /// See [`Drive::advance`].
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError>;
+    /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; whether so few wait. Time does not go on
+    /// from there: what is submitted next is not too late.
+    ///
+    /// # Errors
+    /// See [`Drive::advance`].
+    fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError>;
+    /// Takes the requests that have completed, in the order of completion.
+    fn take_completions(&mut self) -> Drain<'_, Completion>;
+    /// Puts everything buffered on flash, and plays until all is idle.
+    ///
+    /// # Errors
+    /// See [`Drive::advance`].
+    fn flush(&mut self) -> Result<(), RunError>;
+    /// Is left alone for `span`, powered and idle: at a temperature, or at that of its rest.
+    ///
+    /// # Errors
+    /// See [`Drive::advance`].
+    fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError>;
+    /// Writes its whole state to a file.
+    ///
+    /// # Errors
+    /// It has failed, or cannot be saved, or the file cannot be written.
+    fn save_as(&self, path: &Path) -> Result<(), RunError>;
+
+    /// What is submitted from now on only brings it into its state.
+    fn workload_is_to_come(&mut self) {}
+    /// The workload begins: what was submitted before brought it into its state.
+    fn workload_begins(&mut self) {}
+    /// Where in its life it was at the start.
+    fn start_of_life(&self) -> Start {
+        Start::AsWritten
+    }
+    /// Whether what it began with still goes on: a load settles when it does not, or where that makes no difference any more.
+    fn settles(&self) -> bool {
+        false
+    }
+    /// Pages in its write buffer.
+    fn buffered_pages(&self) -> u32 {
+        0
+    }
+    /// When its life ended, if it has.
+    fn end_of_life(&self) -> Option<Time> {
+        None
+    }
+
+    /// Its worked-out configuration.
+    fn plan(&self) -> &Plan;
+    /// Counts of what has happened since its start.
+    fn counters(&self) -> Counters;
+    /// All that it has counted since its start.
+    fn totals(&self) -> Totals;
+    /// Of each plane, the pages programmed since its start, and those of host data among them.
+    fn pages_of_planes(&self) -> Vec<(u64, u64)>;
+    /// How it stands, for a time series.
+    fn sample(&self) -> Sample;
+    /// How it stands at the end of a run.
+    fn state(&self) -> DriveState;
+    /// Checks what must hold at the end of a run.
+    ///
+    /// # Errors
+    /// What does not hold: a defect.
+    fn check_all(&mut self) -> Result<(), RunError>;
+}
+
+impl<P: Probe> Drive for Device<P> {
+    fn capacity(&self) -> Bytes {
+        Device::capacity(self)
+    }
+    fn now(&self) -> Time {
+        Device::now(self)
+    }
+    fn latest(&self) -> Time {
+        Device::latest(self)
+    }
+
+    fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        Device::submit(self, request)
+    }
+    fn submitted(&self) -> u64 {
+        Device::submitted(self)
+    }
+    fn outstanding(&self) -> u64 {
+        Device::outstanding(self).0
+    }
+    fn pending_arrivals(&self) -> usize {
+        Device::pending_arrivals(self)
+    }
+    fn partly_served(&self) -> f64 {
+        Device::partly_served(self)
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        Device::next_event(self)
+    }
+    fn idle(&self) -> bool {
+        Device::idle(self)
+    }
+    fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        Device::advance(self, time)
+    }
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        Device::advance_to_completion(self, limit)
+    }
+    fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
+        Device::advance_to_arrivals(self, pending, limit)
+    }
+    fn take_completions(&mut self) -> Drain<'_, Completion> {
+        Device::take_completions(self)
+    }
+    fn flush(&mut self) -> Result<(), RunError> {
+        Device::flush(self)
+    }
+    fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        Device::rest(self, span, at)
+    }
+    fn save_as(&self, path: &Path) -> Result<(), RunError> {
+        checkpoint::write(self, path)
+    }
+
+    /// No part breaks until the workload begins.
+    fn workload_is_to_come(&mut self) {
+        Device::workload_is_to_come(self);
+    }
+    fn workload_begins(&mut self) {
+        Device::workload_begins(self);
+    }
+    fn start_of_life(&self) -> Start {
+        Device::start_of_life(self)
+    }
+    /// Collections that were under way at the start go on, and the write buffer has room.
+    fn settles(&self) -> bool {
+        self.still_collects_from_start() && !self.buffer_is_full()
+    }
+    fn buffered_pages(&self) -> u32 {
+        Device::buffered_pages(self)
+    }
+    fn end_of_life(&self) -> Option<Time> {
+        Device::end_of_life(self)
+    }
+
+    fn plan(&self) -> &Plan {
+        Device::plan(self)
+    }
+    fn counters(&self) -> Counters {
+        Device::counters(self)
+    }
+    fn totals(&self) -> Totals {
+        Totals {
+            counters: Device::counters(self),
+            usage: self.usage(),
+            victims: self.victims().clone(),
+            steps: self.steps().clone(),
+            throttling: self.throttling(),
+        }
+    }
+    fn pages_of_planes(&self) -> Vec<(u64, u64)> {
+        Device::pages_of_planes(self)
+    }
+    fn sample(&self) -> Sample {
+        Sample {
+            outstanding: Drive::outstanding(self) - self.pending_arrivals() as u64,
+            buffered_pages: self.buffered_pages(),
+            free_blocks: self.free_blocks(),
+            smart: self.smart(),
+            throttling: self.throttling(),
+            idle: self.idle_time(),
+        }
+    }
+    fn state(&self) -> DriveState {
+        DriveState {
+            plan: self.plan().clone(),
+            start: self.start_of_life(),
+            warmed: None,
+            written: self.counters().write_bytes,
+            erases: self.erases().collect(),
+            effective_pec: self.effective_pec().map(Iterator::collect),
+            end_of_life: self.end_of_life(),
+            smart: self.smart(),
+            free_blocks: self.free_blocks(),
+            slc_blocks: self.slc_blocks(),
+            tracked_bytes: self.tracked_bytes(),
+            recoveries: self.recoveries().to_vec(),
+        }
+    }
+    fn check_all(&mut self) -> Result<(), RunError> {
+        Device::check_all(self)
+    }
+}
