@@ -1,10 +1,10 @@
 //! What every component of the device may use: the plan, the time, the agenda, the counters, the probe.
 
 use nand::{ChannelId, DieId};
-use units::{Span, Time};
+use units::{Span, Stream, Time};
 
 use crate::agenda::{Agenda, EventSlot};
-use crate::config::{EndOfLife, Plan};
+use crate::config::{Cut, EndOfLife, Plan};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
@@ -64,6 +64,40 @@ impl<P: Probe> Core<P> {
     pub fn strand(&mut self) {
         self.life.stranded = true;
         self.marks.set |= Marks::LIFE;
+    }
+}
+
+impl<P: Probe> Core<P> {
+    /// Cuts are counted from now on. `seed`: of the drive's random streams.
+    pub fn arm_cuts(&mut self, seed: u64) {
+        (self.cuts.origin, self.cuts.begun) = (self.now, 0);
+        self.next_cut(seed);
+    }
+
+    /// When the power is cut next.
+    pub fn next_cut(&mut self, seed: u64) {
+        let Cuts { origin, begun, done, ready, .. } = self.cuts;
+        let (now, draws) = (self.now, Stream::new(seed, "power-cuts"));
+        // At random the power is cut only when the drive is ready: it would else never be, where cuts are frequent.
+        let (mut next, mut operations) = (Time::NEVER, u64::MAX);
+        for cut in &self.plan.config.power.cut_at {
+            match *cut {
+                Cut::After(span) if origin + span > now => next = next.min(origin + span),
+                Cut::Operation(number) if number > begun => operations = operations.min(number),
+                Cut::Random(mean) if ready => {
+                    next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64))
+                }
+                _ => {}
+            }
+        }
+        self.cuts.next = next;
+        self.cuts.operations = if operations == u64::MAX { 0 } else { operations };
+    }
+
+    /// Whether flash has lost data by itself: parts of it have broken, or pages could not be corrected when they were relocated.
+    pub fn has_lost_data(&self) -> bool {
+        let counters = &self.counters;
+        counters.planes_broken + counters.blocks_broken + counters.pages_lost > 0
     }
 }
 

@@ -128,6 +128,11 @@ impl Plan {
         self.config.copies_back() && matches!(self.reading(), Some(OutcomeSource::Virtual(_)))
     }
 
+    /// Whether it is kept which data was copied back, and how often: for its errors, or to limit them.
+    pub(crate) fn counts_copies(&self) -> bool {
+        self.copies_errors() || self.config.copies_back() && self.config.gc.copyback_limit.is_some()
+    }
+
     /// By how much retries are sensed faster, where they are.
     pub fn rpt(&self) -> Option<&Rpt> {
         self.faster.as_ref().map(|faster| faster.rpt.as_ref())

@@ -211,7 +211,7 @@ impl<P: Probe> Device<P> {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
             }
-            if self.ftl.copies.is_some() {
+            if self.core.plan.counts_copies() {
                 let errors = self.flash().errors_of_copy(lpn, source);
                 self.ftl.copied(source, ppn, errors);
             }
@@ -238,7 +238,7 @@ impl<P: Probe> Device<P> {
         }
         let Emptied::Gained(pages) = emptied else { return true };
         self.rewrite_touched(pages);
-        if cause == relocation_causes::BAD_BLOCK || self.is_broken_block(plane, block) {
+        if cause == relocation_causes::BAD_BLOCK || self.flash.has_broken(plane, block, &self.core.plan.layout) {
             self.retire(plane, block);
         } else if self.ftl.reclaim(plane, block, || self.flash.number(), &self.core.plan) {
             let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });

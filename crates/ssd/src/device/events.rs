@@ -197,8 +197,7 @@ impl<P: Probe> Device<P> {
             self.prefetch_program_end(op);
             let PageOp { owner, ppn, .. } = self.flash.ops[op];
             if let Owner::Slot(slot) = owner {
-                let plane = self.core.plan.layout.plane_of(ppn.get());
-                self.ftl.relocator[plane].host_pages += 1;
+                self.ftl.host_page_leaves(ppn.get(), &self.core.plan);
                 self.core.counters.bytes_settled += self.writes.buffer.settles(slot);
             }
         }
@@ -234,8 +233,9 @@ impl<P: Probe> Device<P> {
                 }
             }
         }
-        if self.power.is_some() {
-            self.program_entered(die, first);
+        if let Some(power) = &mut self.power {
+            power.program_ended(die, first);
+            self.map_survives();
         }
         for plane in planes(set) {
             self.collect(self.core.plan.layout.plane(die, plane as u8));

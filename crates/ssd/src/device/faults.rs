@@ -33,14 +33,6 @@ impl<P: Probe> Device<P> {
         due <= self.core.now || (due < until && until != Time::NEVER)
     }
 
-    /// The times of parts that break count from then.
-    pub(super) fn faults_count_from(&mut self, begin: Time) {
-        if let Some(faults) = &mut self.flash.faults {
-            faults.begin(begin);
-            self.flash.fault_due = faults.due();
-        }
-    }
-
     /// A part breaks.
     #[cold]
     pub(super) fn on_fault(&mut self) {
@@ -79,7 +71,7 @@ impl<P: Probe> Device<P> {
             self.core.counters.planes_broken += u64::from(faults.break_plane(FlashPlaneId(plane)));
             // Superblocks have a block on every plane of their die.
             let plane = PlaneId(plane / stripe);
-            if self.ftl.relocator.breaks(plane) {
+            if self.ftl.plane_breaks(plane) {
                 broken.push(plane);
             }
         }
@@ -218,17 +210,11 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Whether a block of any plane that makes it up has broken.
-    pub(super) fn is_broken_block(&self, plane: PlaneId, block: u32) -> bool {
-        let mut planes = self.core.plan.layout.flash_planes_of(plane);
-        self.flash.faults.as_ref().is_some_and(|faults| planes.any(|plane| faults.is_broken(plane, block)))
-    }
-
     /// A block has been erased: whether it is broken, or its erase was to fail. Parts that break with that do so next.
     #[cold]
     pub(super) fn breaks_with_erase(&mut self, plane: PlaneId, block: u32) -> bool {
         let layout = self.core.plan.layout;
-        let broken = self.ftl.is_broken(plane) || self.is_broken_block(plane, block);
+        let broken = self.ftl.is_broken(plane) || self.flash.has_broken(plane, block, &layout);
         let pec = self.ftl.cycles(plane, block, &self.core.plan);
         let Some(faults) = &mut self.flash.faults else { return false };
         for flash_plane in layout.flash_planes_of(plane) {

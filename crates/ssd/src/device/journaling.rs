@@ -31,7 +31,7 @@ impl<P: Probe> Device<P> {
                 }
                 return;
             }
-            // It is refused with power cuts.
+            // Its page on flash says what it is of; a page that moves is told of as any other.
             Because::Parity(_) => return,
         };
         if lpn.0 >= self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) {
@@ -44,31 +44,22 @@ impl<P: Probe> Device<P> {
         power.journal.add(Change { lpn, to: Mapped { place: Some(ppn), version } });
     }
 
-    /// What a translation page holds that is programmed now: entries that are not as at the start.
-    fn map_content(&self, page: u32) -> Vec<Change> {
-        let (entries, power) = (u64::from(self.core.plan.space.map_entries), self.power.as_ref());
+    /// A translation page is about to be programmed: it says where those of its pages are that are not as at the start.
+    pub(super) fn compose_map_page(&mut self, page: u32, lpn: Lpn) {
+        let Some(power) = &mut self.power else { return };
+        let entries = u64::from(self.core.plan.space.map_entries);
         let first = u64::from(page) * entries;
         let pages = (first..(first + entries).min(self.core.plan.logical_pages)).map(Lpn);
         let change = |lpn: Lpn| {
-            let to = match self.flash_version(lpn) {
-                Some(place) => Mapped { place: Some(place), version: power?.flash.page(place)?.version },
-                None => Mapped { place: None, version: *power?.trims.get(&lpn)? },
+            let to = match self.ftl.flash_version(lpn, &self.writes.buffer) {
+                Some(place) => Mapped { place: Some(place), version: power.flash.page(place)?.version },
+                None => Mapped { place: None, version: *power.trims.get(&lpn)? },
             };
             Some(Change { lpn, to })
         };
-        pages.filter_map(change).collect()
-    }
-
-    /// A translation page is about to be programmed: this is what it says.
-    pub(super) fn compose_map_page(&mut self, page: u32, lpn: Lpn) {
-        if self.power.is_none() {
-            return;
-        }
-        let content = Content::Map(self.map_content(page));
-        if let Some(power) = &mut self.power {
-            let version = power.next_version();
-            power.own.insert(lpn, (version, content));
-        }
+        let content = Content::Map(pages.filter_map(change).collect());
+        let version = power.next_version();
+        power.own.insert(lpn, (version, content));
     }
 
     /// A part of the flash has broken: translation pages that it held are programmed anew, with a checkpoint that begins as soon as it can,

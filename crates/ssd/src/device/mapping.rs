@@ -35,18 +35,14 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The page whose entry is waited for, and the submission queue of the command that waits.
-    fn awaited(&self, id: AwaitedId) -> (Lpn, Option<u16>) {
-        match self.map.waiting[id].what {
+    fn fetch_for(&mut self, id: AwaitedId) {
+        // What is read for a command is of its submission queue.
+        let (lpn, owner) = match self.map.waiting[id].what {
             Waiting::Part { command, lpn, .. } => {
                 (lpn, Some(self.host.queue_of(&self.host.commands[command].request) as u16))
             }
             Waiting::Program(op) => (self.flash.ops[op].lpn.get(), None),
-        }
-    }
-
-    fn fetch_for(&mut self, id: AwaitedId) {
-        let (lpn, owner) = self.awaited(id);
+        };
         match self.map.wait(id, lpn, owner) {
             Wait::Over => self.resume(id, &mut None),
             Wait::Joins => {}

@@ -116,7 +116,7 @@ impl<P: Probe> Device<P> {
         };
         // What is written before the workload is written in peace.
         if !matches!(device.core.plan.config.age.precondition, Precondition::Write(_)) {
-            device.arm_cuts();
+            device.core.arm_cuts(seed);
         }
         Ok(device)
     }
@@ -223,13 +223,13 @@ impl<P: Probe> Device<P> {
 
     /// What is submitted now only brings the drive into its state: no part breaks until the workload begins.
     pub fn workload_is_to_come(&mut self) {
-        self.faults_count_from(Time::NEVER);
+        self.flash.faults_count_from(Time::NEVER);
     }
 
     /// The workload begins: what was submitted before brought the drive into its state. The probe is told.
     pub fn workload_begins(&mut self) {
-        self.faults_count_from(self.core.now);
-        self.arm_cuts();
+        self.flash.faults_count_from(self.core.now);
+        self.core.arm_cuts(self.seed);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Begins { first: self.next_id });
         }

@@ -96,10 +96,7 @@ impl<P: Probe> Device<P> {
                 before
             }
             Because::Relocated(source) => {
-                match self.ftl.slot(lpn) {
-                    Some(slot) => self.writes.buffer.moves_under(slot, source, ppn),
-                    None => self.ftl.relocate(lpn, source, ppn),
-                }
+                self.ftl.relocate(lpn, source, ppn, &mut self.writes.buffer);
                 return Some(source);
             }
             Because::Rewritten => self.leaves_plane(lpn),

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use nand::{DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Span, Stream, Time};
+use units::{Lpn, Ppn, Span};
 
 use super::Device;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
-use crate::config::{Cut, Plan};
+use crate::config::Plan;
 use crate::error::RunError;
 use crate::flash::op::{Owner, PageData};
 use crate::flash::{Interrupted, Placement as _};
@@ -53,33 +53,6 @@ struct Kept {
 }
 
 impl<P: Probe> Device<P> {
-    /// Cuts are counted from now on.
-    pub(super) fn arm_cuts(&mut self) {
-        (self.core.cuts.origin, self.core.cuts.begun) = (self.core.now, 0);
-        self.next_cut();
-    }
-
-    /// When the power is cut next.
-    fn next_cut(&mut self) {
-        let (origin, now, begun, done) =
-            (self.core.cuts.origin, self.core.now, self.core.cuts.begun, self.core.cuts.done);
-        let draws = Stream::new(self.seed, "power-cuts");
-        // At random the power is cut only when the drive is ready: it would else never be, where cuts are frequent.
-        let (mut next, mut operations) = (Time::NEVER, u64::MAX);
-        for cut in &self.core.plan.config.power.cut_at {
-            match *cut {
-                Cut::After(span) if origin + span > now => next = next.min(origin + span),
-                Cut::Operation(number) if number > begun => operations = operations.min(number),
-                Cut::Random(mean) if self.core.cuts.ready => {
-                    next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64))
-                }
-                _ => {}
-            }
-        }
-        self.core.cuts.next = next;
-        self.core.cuts.operations = if operations == u64::MAX { 0 } else { operations };
-    }
-
     /// How long recovery took after each power cut.
     pub fn recoveries(&self) -> &[Span] {
         self.power.as_ref().map_or(&[], |power| &power.ready)
@@ -125,21 +98,13 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// What a die's program has changed has been entered.
-    pub(super) fn program_entered(&mut self, die: DieId, first: OpId) {
-        if let Some(power) = &mut self.power {
-            power.program_ended(die, first);
-            self.map_survives();
-        }
-    }
-
     /// The power is cut, and comes back at once.
     #[cold]
     pub(super) fn on_cut(&mut self) {
         self.core.cuts.done += 1;
         self.core.counters.cuts += 1;
         self.core.cuts.ready = false;
-        self.next_cut();
+        self.core.next_cut(self.seed);
         for die in self.flash.die_ids() {
             self.interrupt(die);
         }
@@ -155,8 +120,8 @@ impl<P: Probe> Device<P> {
         let plan = &self.core.plan;
         self.writes = Writes::new(plan);
         self.read_cache = ReadCache::new(plan);
-        self.ftl.stop_relocating();
-        let recovered = self.recover();
+        let failed = self.ftl.stop_relocating();
+        let recovered = self.recover(&failed);
         self.recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
         self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
@@ -223,8 +188,9 @@ impl<P: Probe> Device<P> {
     }
 
     /// Finds out what is where, from the flash and the journal's changes that capacitors have kept.
-    fn recover(&mut self) -> Recovered {
-        let lossy = self.has_lost_data() || !keeps_what_is_programmed(&self.core.plan);
+    /// By plane `failed` has the blocks that have failed, and whether it has broken.
+    fn recover(&mut self, failed: &[(Vec<u32>, bool)]) -> Recovered {
+        let lossy = self.core.has_lost_data() || !keeps_what_is_programmed(&self.core.plan);
         let power = self.power.as_mut().expect("Invariant: only drives with power cuts are cut");
         let plan = &self.core.plan;
         let kept = if plan.config.power.plp { power.unwritten() } else { KeptJournal::default() };
@@ -240,11 +206,9 @@ impl<P: Probe> Device<P> {
         power.resume(&recovered, plan, self.core.cuts.done);
         let flash = &power.flash;
         let is_bad = |plane: PlaneId, block: u32| flash.anchor.bad.contains(&(plane.0, block));
-        let failed: Vec<Vec<u32>> = self.ftl.relocator.planes.iter().map(|of| of.failed.clone()).collect();
-        let has_failed = |plane: PlaneId, block: u32| failed[plane.0 as usize].contains(&block);
+        let has_failed = |plane: PlaneId, block: u32| failed[plane.0 as usize].0.contains(&block);
         let holds = |plane: PlaneId, block: u32| holds(flash, plane, block);
-        let broken: Vec<bool> = self.ftl.relocator.planes.iter().map(|of| of.broken).collect();
-        let is_broken = |plane: PlaneId| broken[plane.0 as usize];
+        let is_broken = |plane: PlaneId| failed[plane.0 as usize].1;
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
@@ -252,12 +216,6 @@ impl<P: Probe> Device<P> {
         let stripes = recovered.stripes.clone();
         self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), stripes, plan);
         recovered
-    }
-
-    /// Whether flash has lost data by itself: parts of it have broken, or pages could not be corrected when they were relocated.
-    fn has_lost_data(&self) -> bool {
-        let counters = &self.core.counters;
-        counters.planes_broken + counters.blocks_broken + counters.pages_lost > 0
     }
 
     /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost.
@@ -274,7 +232,7 @@ impl<P: Probe> Device<P> {
         let Some(power) = &mut self.power else { return };
         let Some(mut oracle) = power.oracle.take() else { return };
         let Verdict { checked, lost, reported, violation } =
-            oracle.check(self.has_lost_data(), |lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
+            oracle.check(self.core.has_lost_data(), |lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
         if let Some(power) = &mut self.power {
             power.oracle = Some(oracle);
         }
@@ -374,13 +332,13 @@ impl<P: Probe> Device<P> {
         self.core.counters.recovery_ns += took.0;
         self.host.power_on(&mut self.core);
         self.core.cuts.ready = true;
-        self.next_cut();
+        self.core.next_cut(self.seed);
         let layout = self.core.plan.layout;
         for plane in (0..layout.planes).map(PlaneId) {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
-        if self.ftl.stripes.is_some() {
+        if self.ftl.has_parity() {
             self.rebuild_planes();
         }
         self.destage();

@@ -13,6 +13,7 @@ use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, QueueId};
 use crate::ftl::Location;
 use crate::ftl::moves::most_on_the_move;
+use crate::ftl::parity::Orphans;
 use crate::ftl::stripes::{Rebuilt, Stripes};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
@@ -222,63 +223,34 @@ impl<P: Probe> Device<P> {
         if !self.ftl.has_parity() {
             return false;
         }
-        let layout = self.core.plan.layout;
-        self.ftl.knows_stripes(layout.pack(Address { plane, block, page: 0 }), layout.pages);
-        let number = u64::from(self.core.plan.layout.block(plane, block).0);
         loop {
-            while self.ftl.relocator[plane].reading < most_on_the_move(&self.core.plan)
-                && let Some(ppn) = self.ftl.relocator[plane].orphans.pop_front()
-            {
-                self.read_orphan(plane, ppn);
-            }
-            if self.ftl.relocator[plane].reading > 0 {
-                return true;
-            }
-            let stripes = self.stripes().doom(number);
-            let pages: Vec<Ppn> =
-                stripes.iter().flat_map(|stripe| self.stripes().pages_of(*stripe).collect::<Vec<_>>()).collect();
-            let orphans = pages.into_iter().filter(|ppn| self.valid_page(*ppn).is_some()).collect();
-            self.ftl.relocator[plane].orphans = orphans;
-            if self.ftl.relocator[plane].orphans.is_empty() {
-                stripes.into_iter().for_each(|stripe| self.end_stripe(stripe));
-                self.stripes().forget_block(number);
-                return false;
+            match self.ftl.next_orphan(plane, block, &self.writes.buffer, &self.core.plan) {
+                Orphans::Reads { lpn, source } => {
+                    self.core.counters.parity_reads += 1;
+                    let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+                    self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, source, (bytes, 0));
+                }
+                Orphans::Waits => return true,
+                Orphans::Leave(stripes) => {
+                    stripes.into_iter().for_each(|stripe| self.end_stripe(stripe));
+                    let number = u64::from(self.core.plan.layout.block(plane, block).0);
+                    self.stripes().forget_block(number);
+                    return false;
+                }
             }
         }
-    }
-
-    /// The logical page whose valid data a page of the flash holds.
-    fn valid_page(&self, ppn: Ppn) -> Option<Lpn> {
-        let Address { plane, block, page } = self.core.plan.layout.unpack(ppn);
-        self.next_valid(plane, block, page..page + 1).map(|(_, lpn, _)| lpn)
-    }
-
-    fn read_orphan(&mut self, plane: PlaneId, ppn: Ppn) {
-        let Some(lpn) = self.valid_page(ppn).filter(|_| self.stripes().is_free(ppn)) else { return };
-        self.ftl.relocator[plane].reading += 1;
-        self.core.counters.parity_reads += 1;
-        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
-        self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, ppn, (bytes, 0));
     }
 
     /// A page whose stripe is to end has been read: it joins another one.
     pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
-        if let Some(lpn) = self.valid_page(ppn).filter(|_| self.stripes().is_free(ppn)) {
-            if data == PageData::Lost {
-                self.stripes().give_up(ppn);
-            } else {
-                self.ftl.joins_stripe(lpn, ppn, &self.core.plan);
+        let lost = data == PageData::Lost;
+        match self.ftl.orphan_has_been_read(plane, ppn, lost, &self.writes.buffer, &self.core.plan) {
+            Some(block) => {
+                self.protects_rest(plane, block);
             }
-        }
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.reading -= 1;
-        match relocation.victim {
-            Some(moving) if relocation.reading > 0 && !relocation.broken => {
-                self.protects_rest(plane, moving.block);
-            }
-            _ => self.continue_relocation(plane),
+            None => self.continue_relocation(plane),
         }
         self.core.marks.set |= Marks::PARITY;
     }

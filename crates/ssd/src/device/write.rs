@@ -256,10 +256,9 @@ impl<P: Probe> Device<P> {
     /// Sends a slot whose page is complete to flash, by way of the map.
     fn program_slot(&mut self, slot: SlotId) {
         self.writes.buffer.start_flushing(slot);
-        let (entry, on_flash) = (&self.writes.buffer[slot], self.writes.buffer.newest_flash_copy(slot));
-        let class = self.ftl.host_class(entry.hint, on_flash, entry.prev_version.is_some(), &self.core.plan);
-        let lpn = entry.lpn;
-        let (die, plane) = self.core.plan.layout.die_of(self.ftl.plane_of(lpn));
+        let lpn = self.writes.buffer[slot].lpn;
+        let (plane, class) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
+        let (die, plane) = self.core.plan.layout.die_of(plane);
         let (queue, bytes) = (QueueId::of_programs(class, plane.into()), self.core.plan.layout.page_size.0 as u32);
         let seq = self.flash.number();
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };

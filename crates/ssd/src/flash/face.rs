@@ -1,6 +1,6 @@
 //! What the layers above see of the flash, and what they set in it, besides page operations and parts that break.
 
-use nand::{ChannelId, DieId};
+use nand::{ChannelId, DieId, Layout, PlaneId};
 use units::{Span, Time};
 
 use super::backend::Flash;
@@ -10,6 +10,20 @@ use crate::observe::stats::throttling::Throttling;
 use crate::observe::stats::{Steps, channel, die};
 
 impl Flash {
+    /// The times of parts that break count from then.
+    pub fn faults_count_from(&mut self, begin: Time) {
+        if let Some(faults) = &mut self.faults {
+            faults.begin(begin);
+            self.fault_due = faults.due();
+        }
+    }
+
+    /// Whether a block of any plane of the flash that makes up a block of a plane has broken.
+    pub fn has_broken(&self, plane: PlaneId, block: u32, layout: &Layout) -> bool {
+        let mut planes = layout.flash_planes_of(plane);
+        self.faults.as_ref().is_some_and(|faults| planes.any(|plane| faults.is_broken(plane, block)))
+    }
+
     /// All dies.
     pub fn die_ids(&self) -> impl Iterator<Item = DieId> + use<> {
         self.dies.ids()

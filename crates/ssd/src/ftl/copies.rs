@@ -34,7 +34,7 @@ impl Copies {
     pub fn new(plan: &Plan) -> Option<Copies> {
         let counts_errors = plan.copies_errors();
         let limit = plan.config.gc.copyback_limit;
-        (plan.config.copies_back() && (counts_errors || limit.is_some())).then(|| Copies {
+        plan.counts_copies().then(|| Copies {
             layout: plan.layout,
             limit,
             pages: if counts_errors { plan.layout.pages as usize } else { 0 },

@@ -99,6 +99,11 @@ impl Ftl {
         was
     }
 
+    /// A plane has broken: whether it had not before. Nothing is relocated in it any more.
+    pub fn plane_breaks(&mut self, plane: PlaneId) -> bool {
+        self.relocator.breaks(plane)
+    }
+
     /// An empty block goes out of service; whether its plane still works, which would else be out of service as a whole.
     pub fn retire(&mut self, plane: PlaneId, block: u32) -> bool {
         let works = !self.relocator[plane].broken;

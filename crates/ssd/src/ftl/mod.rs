@@ -64,18 +64,18 @@ pub(crate) struct Ftl {
     mapping: Chosen,
     pub blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
-    pub wear: Option<WearTable>,
+    wear: Option<WearTable>,
     /// What reads have done to wordlines, where they disturb.
     disturb: Option<Disturb>,
     /// How often programs were suspended, where that leaves errors.
     suspended: Option<Suspended>,
     /// What copying data back has left, where it does.
-    pub copies: Option<Copies>,
+    copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     damage: Option<Damage>,
     /// Stripes of parity, where there are any.
     pub stripes: Option<Stripes>,
-    pub relocator: Relocator,
+    relocator: Relocator,
     /// Visits for refresh.
     pub visits: Visits,
     draws: Stream,
@@ -118,12 +118,6 @@ impl Ftl {
         // What has not changed since the start has been nowhere else.
         debug_assert!(!self.mapping.is_initial(lpn) || is_at());
         self.mapping.is_initial(lpn) || is_at()
-    }
-
-    /// The slot of the write buffer that has a page's newest data, if it is there.
-    #[inline]
-    pub fn slot(&self, lpn: Lpn) -> Option<SlotId> {
-        self.mapping.slot(lpn)
     }
 
     /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
@@ -232,9 +226,13 @@ impl Ftl {
         self.mapping.place(lpn, ppn, &self.blocks);
     }
 
-    /// The newest data of a page, which is on flash, has moved from one page of it to another one.
-    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        self.mapping.relocate(lpn, from, to, &self.blocks);
+    /// The newest programmed data of a page has moved from one page of the flash to another one: the map leads there, or the slot that has newer
+    /// data.
+    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, buffer: &mut Buffer) {
+        match self.mapping.slot(lpn) {
+            Some(slot) => buffer.moves_under(slot, from, to),
+            None => self.mapping.relocate(lpn, from, to, &self.blocks),
+        }
     }
 
     /// A page has no data any more.
@@ -243,8 +241,13 @@ impl Ftl {
     }
 
     /// The plane that an address is dealt to under static placement.
-    pub fn plane_of(&self, lpn: Lpn) -> PlaneId {
+    fn plane_of(&self, lpn: Lpn) -> PlaneId {
         self.mapping.plane_of(lpn)
+    }
+
+    /// The block that a stream of a plane fills, and the place of its next page there.
+    pub fn stands_at(&self, plane: PlaneId, stream: StreamId) -> (u32, u32) {
+        (self.blocks.open_block(plane, stream), self.blocks.next_place(plane, stream))
     }
 
     /// The stream that a page's data was written in, where that is known.
@@ -252,9 +255,16 @@ impl Ftl {
         self.blocks.stream_of(ppn).or_else(|| self.mapping.start().stream_of(ppn))
     }
 
+    /// Where the page of a slot goes: the plane that it is dealt to under static placement, and the stream.
+    pub fn place_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
+        let (entry, on_flash) = (&buffer[slot], buffer.newest_flash_copy(slot));
+        let stream = self.host_class(entry.hint, on_flash, entry.prev_version.is_some(), plan);
+        (self.plane_of(entry.lpn), stream)
+    }
+
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
     /// given, and whether a version is on its way there.
-    pub fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
+    fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
             return StreamId::new(usize::from(hint % config.hints));

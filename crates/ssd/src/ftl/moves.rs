@@ -217,6 +217,11 @@ impl Ftl {
         std::mem::take(&mut self.relocator.host_is_next[die])
     }
 
+    /// A page of host data is on its way to a page of the flash.
+    pub fn host_page_leaves(&mut self, ppn: Ppn, plan: &Plan) {
+        self.relocator[plan.layout.plane_of(ppn)].host_pages += 1;
+    }
+
     /// Data of a block is to move, unless that is asked for already.
     pub fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         let requests = &mut self.relocator[plane].requests;
@@ -275,7 +280,7 @@ mod tests {
             ftl.blocks.open_erased(PLANE, stream);
         }
         let ppn = ftl.take_page(PLANE, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
-        ftl.relocate(lpn, source, ppn);
+        ftl.relocate(lpn, source, ppn, &mut Buffer::new(plan));
         ftl.goes_stale(source, plan);
         ftl.blocks.completed(ppn);
         ftl.has_moved(source, plan);

@@ -158,8 +158,9 @@ impl Ftl {
         }
     }
 
-    /// Nothing is being relocated any more. Blocks that have failed are still to be emptied.
-    pub fn stop_relocating(&mut self) {
+    /// Nothing is being relocated any more. Blocks that have failed are still to be emptied: returns, by plane, which these are, and whether it has
+    /// broken.
+    pub fn stop_relocating(&mut self) -> Vec<(Vec<u32>, bool)> {
         for relocation in &mut self.relocator.planes {
             let old = std::mem::take(relocation);
             let bad = |moving: &&Relocation| moving.cause == relocation_causes::BAD_BLOCK;
@@ -174,5 +175,6 @@ impl Ftl {
             (relocation.host_pages, relocation.levelled_at) = (old.host_pages, old.levelled_at);
         }
         self.relocator.host_is_next.iter_mut().for_each(|next| *next = false);
+        self.relocator.planes.iter().map(|relocation| (relocation.failed.clone(), relocation.broken)).collect()
     }
 }

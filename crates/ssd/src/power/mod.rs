@@ -86,7 +86,7 @@ impl Power {
         if plan.config.age.is_staggered() {
             // The cache is empty at the start.
             for (plane, stream) in streams(plan).filter(|(_, stream)| !plan.streams.in_slc(*stream)) {
-                let (block, next_page) = (ftl.blocks.open_block(plane, stream), ftl.blocks.next_place(plane, stream));
+                let (block, next_page) = ftl.stands_at(plane, stream);
                 flash.staggered(plane, block, stream, next_page);
             }
         }

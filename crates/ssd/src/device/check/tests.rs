@@ -120,7 +120,7 @@ fn what_is_rescued_from_elsewhere_or_dropped_or_left_in_service_is_caught() {
     assert_eq!(found(at_work(500, &[]), unknown), Invariant::Mapping);
     let drop = |drive: &mut Drive| drive.core.probe.dropped(drive.core.now, on_flash(drive).0);
     assert_eq!(found(at_work(500, &[]), drop), Invariant::Mapping);
-    let broken = |drive: &mut Drive| drive.ftl.relocator[PlaneId(1)].broken = true;
+    let broken = |drive: &mut Drive| assert!(drive.ftl.plane_breaks(PlaneId(1)));
     assert_eq!(found(at_work(500, &[]), broken), Invariant::Counts);
 }
 
@@ -167,8 +167,7 @@ fn wrong_counts_of_blocks_and_pages_are_caught() {
     assert_eq!(found(at_work(500, &["ftl.slc_cache=static", "slc.blocks=2"]), cached), Invariant::Counts);
     let copied = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        let copies = drive.ftl.copies.as_mut().expect("Invariant: it counts copies");
-        (0..2).for_each(|_| copies.copied(ppn, ppn, lpn.0 as f64));
+        (0..2).for_each(|_| drive.ftl.copied(ppn, ppn, lpn.0 as f64));
     };
     assert_eq!(found(at_work(500, &["gc.copyback=true", "gc.copyback_limit=1"]), copied), Invariant::Counts);
 }
