@@ -18,7 +18,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {"buffer.size": "64KiB"}),
     ("tlc", {"refresh.period": "60s"}),
     ("tlc", {"chip.plane_programs": "single"}),
-    ("tlc", {"gc.copyback": True}),
     ("tlc-page", {"gc.copyback": True, "mapping.unit": "4KiB"}),
     ("tlc-page", {"gc.copyback": True, "chip.program_passes": 2, "chip.program_unit": "wordline"}),
     ("tlc-page", {"ftl.raid": "parity:64", "age.fill": 0}),

@@ -309,7 +309,7 @@ fn ids_are_types() {
 
 /// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is none: what
 /// becomes a struct leaves this list, and nothing joins.
-const TUPLES: [(&str, &[&str]); 14] = [
+const TUPLES: [(&str, &[&str]); 13] = [
     ("ssd::host", &["part"]),
     ("ssd::phases", &["phase"]),
     ("ssd::ftl", &["next_valid"]),
@@ -322,7 +322,6 @@ const TUPLES: [(&str, &[&str]); 14] = [
     ("ssd::device::collect", &["next_valid"]),
     ("ssd::device::read", &["keep_part", "read_part"]),
     ("ssd::device::rest", &["refreshed_within"]),
-    ("ssd::flash::program", &["gather"]),
     ("ssd::flash::retry", &["decoding_of"]),
 ];
 

@@ -90,9 +90,9 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
 fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     let slc = &config.slc;
     let copies = slc.fold == Fold::Copyback;
-    if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {
+    if copies && (layout.shared() > 1 || config.chip.program_passes > 1) {
         let problem = "is copyback, which moves whole pages within a plane, in one pass";
-        let remedy = "set it to \"controller\", or mapping.unit to \"page\", ftl.allocation to \"plane\" and chip.program_passes to 1";
+        let remedy = "set it to \"controller\", or mapping.unit to \"page\" and chip.program_passes to 1";
         return refuse("slc.fold", problem, remedy);
     }
     if slc.full == Full::Wait && slc.fold_start == 0 {

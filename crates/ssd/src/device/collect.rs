@@ -15,7 +15,7 @@ use super::Device;
 use crate::arena::OpId;
 use crate::config::{EraseWhen, Reclaim};
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId, QueueSet};
+use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::relocator::Relocation;
 use crate::observe::probe::Probe;
@@ -197,15 +197,16 @@ impl<P: Probe> Device<P> {
     /// Starts to move the data of a flash page, of which `ppn` is the first valid page.
     fn relocate_page(&mut self, plane: PlaneId, lpn: Lpn, ppn: Ppn) {
         if self.ftl.copies_back(ppn, &self.core.plan) {
-            let op = self.relocation_op(plane, lpn, ppn);
-            self.ftl.relocator[plane].writing += 1;
-            let op = self.flash.ops.insert(op);
-            self.flash().queue_program(op);
-        } else {
-            self.ftl.relocator[plane].reading += self.core.plan.layout.shared();
-            let bytes = self.bytes_that_move(ppn);
-            self.queue_read(Class::InternalRead, Owner::Relocation(ppn.into()), lpn, ppn, (bytes, 0));
+            let op = PageOp { bus_bytes: 0, ..self.relocation_op(plane, lpn, ppn) };
+            if self.view().may_copy(op.die, op.queue, ppn) {
+                self.ftl.relocator[plane].writing += 1;
+                let op = self.flash.ops.insert(op);
+                return self.flash().queue_program(op);
+            }
         }
+        self.ftl.relocator[plane].reading += self.core.plan.layout.shared();
+        let bytes = self.bytes_that_move(ppn);
+        self.queue_read(Class::InternalRead, Owner::Relocation(ppn.into()), lpn, ppn, (bytes, 0));
     }
 
     /// Bytes that cross the bus where a flash page moves: from its first valid page, which is given, to its last.
@@ -258,11 +259,17 @@ impl<P: Probe> Device<P> {
     /// A page that moves has been programmed.
     pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
         let (lpn, ppn) = self.flash.ops[id].pages();
+        let copied = self.flash.ops[id].is_copied();
         self.flash.ops.release(id);
-        let plane = self.core.plan.layout.plane_of(source);
+        let layout = &self.core.plan.layout;
+        debug_assert!(
+            !copied || layout.flash_plane_of(source) == layout.flash_plane_of(ppn),
+            "Invariant: what a die copies stays on its plane of the flash"
+        );
+        let plane = layout.plane_of(source);
         let cause = self.ftl.relocator[plane].victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
         self.core.counters.pages_relocated[cause] += 1;
-        if self.ftl.copies_back(source, &self.core.plan) {
+        if copied {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
             }

@@ -37,7 +37,7 @@ use schemes::Candidates as _;
 use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
-use crate::config::Plan;
+use crate::config::{Fold, Plan};
 use crate::persist::state;
 use crate::streams::StreamId;
 use aged::Aged;
@@ -270,6 +270,17 @@ impl Ftl {
         }
         candidates.remove(block);
         Some(block)
+    }
+
+    /// Whether the data of a page that is relocated may move within its plane, without bus and ECC.
+    #[inline]
+    pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
+        let copied = if self.blocks.page_in_slc(source) {
+            plan.config.slc.fold == Fold::Copyback
+        } else {
+            plan.config.gc.copyback
+        };
+        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     /// The data of a page has been copied back to another one, with so many errors per KiB.

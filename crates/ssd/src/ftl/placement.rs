@@ -4,7 +4,7 @@ use nand::{Address, DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, PeCycles, Ppn};
 
 use super::Ftl;
-use crate::config::{Fold, Plan};
+use crate::config::Plan;
 use crate::flash::{AgeClock, PageConditions, Placement};
 use crate::lifetime::Erase;
 use crate::streams::StreamId;
@@ -89,16 +89,6 @@ impl Placement for Ftl {
         conditions.pec = PeCycles(cycles);
         // What an erase of the cache leaves is not known pulse by pulse.
         PageConditions { conditions, programmed, added_errors: if in_slc { own } else { added + own } }
-    }
-
-    #[inline]
-    fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
-        let copied = if self.blocks.page_in_slc(source) {
-            plan.config.slc.fold == Fold::Copyback
-        } else {
-            plan.config.gc.copyback
-        };
-        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     fn wants_background(&self, die: DieId, plan: &Plan) -> bool {
