@@ -25,7 +25,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {**PARITY, **CACHE, "ftl.allocation": "plane", "mapping.unit": "page", "slc.fold": "copyback"}),
     ("tlc", {**CACHE, "ftl.hints": 5}),
     ("tlc", {**CACHE, "ftl.hints": 4, "slc.blocks": 3}),
-    ("tlc", {**CACHE, "refresh.reclaim": "wordline"}),
     ("tlc", {"ftl.hints": 9}),
     ("tlc", {**CACHE, "slc.fold": "copyback"}),
     ("tlc", {**CACHE, "slc.cell": "TLC"}),

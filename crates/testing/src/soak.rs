@@ -386,6 +386,11 @@ pub fn draw(seed: u64) -> Case {
     let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
     device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
     device.extend(copies_within_superblocks(seed, &device));
+    let reclaim = &mut Dice { stream: Stream::new(seed, "soak reclaim of caches"), drawn: 0 };
+    if device.iter().any(|word| word == "ftl.slc_cache=static" || word == "ftl.slc_cache=dynamic") && reclaim.chance(50)
+    {
+        device.push("refresh.reclaim=wordline".to_owned());
+    }
     // One load in twenty has requests as long as a good part of the drive, of which few are enough.
     let long = &mut Dice { stream: Stream::new(seed, "soak long requests"), drawn: 0 };
     if long.chance(5) {
@@ -456,6 +461,10 @@ pub fn joined(seed: u64) -> Case {
     let cuts = &mut Dice { stream: Stream::new(seed, "soak cuts of parity"), drawn: 0 };
     if parity && cuts.chance(50) {
         settings.push(format!("power.cut_at={}", cuts.one(&["random:50ms", "[op:7, 30ms, op:90]"])));
+    }
+    let reclaim = &mut Dice { stream: Stream::new(seed, "soak reclaim of joined caches"), drawn: 0 };
+    if cached && reclaim.chance(50) {
+        settings.push("refresh.reclaim=wordline".into());
     }
     case.device.extend(settings);
     case

@@ -6,7 +6,6 @@ use units::Span;
 
 use super::Config;
 use super::ftl::SlcCache;
-use super::refresh::Reclaim;
 use super::refusal::{Refusal, refuse};
 use super::slc::{Fold, Full};
 
@@ -66,12 +65,6 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
             slc.cell.bits() >= layout.bits,
             "has no fewer bits a cell than geometry.cell",
             "choose fewer, such as \"SLC\"",
-        ),
-        (
-            "refresh.reclaim",
-            config.refresh.reclaim == Reclaim::Wordline,
-            "is wordline, and wordlines of a block in the cache hold fewer pages",
-            "write \"block\"",
         ),
         (
             "geometry.pages",

@@ -480,15 +480,9 @@ impl<P: Probe> Device<P> {
     /// A page has been read: the wordlines beside it whose count has come to the limit are to move.
     #[cold]
     fn reclaim_neighbours(&mut self, ppn: Ppn, limit: u32) {
-        let layout = self.core.plan.layout;
-        let Address { plane, block, page } = layout.unpack(ppn);
-        let own = layout.wordline(page);
-        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten().filter(|page| *page < layout.pages)
-        {
-            let wordline = layout.wordline(page);
-            if self.ftl.reads_of_wordline(plane, block, page, &self.core.plan) >= limit
-                && self.next_valid(plane, block, wordline.clone()).is_some()
-            {
+        let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
+        for wordline in self.ftl.disturbed_beside(ppn, limit, &self.core.plan) {
+            if self.next_valid(plane, block, wordline.clone()).is_some() {
                 let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
                 self.request_move(plane, Relocation { block, cause, wordline });
             }

@@ -309,24 +309,49 @@ impl Ftl {
     #[inline]
     pub fn count_read(&mut self, ppn: Ppn, senses: u32) -> (u32, u32) {
         if let Some(disturb) = &mut self.disturb {
-            disturb.read(ppn, senses);
+            disturb.read(ppn, self.blocks.page_in_slc(ppn), senses);
         }
         self.blocks.count_read(ppn, senses)
     }
 
+    /// The pages of a block that share a wordline with one: in the SLC cache fewer than in other blocks.
+    pub fn wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> Range<u32> {
+        let of_mode = plan.slc.as_ref().filter(|_| self.blocks.in_slc(plane, block));
+        of_mode.map_or(&plan.layout, |slc| &slc.layout).wordline(page)
+    }
+
+    /// The wordlines beside that of a page whose data has met so many reads.
+    pub fn disturbed_beside(&self, ppn: Ppn, limit: u32, plan: &Plan) -> impl Iterator<Item = Range<u32>> + use<> {
+        let Address { plane, block, page } = plan.layout.unpack(ppn);
+        let own = self.wordline(plane, block, page, plan);
+        let beside = [own.start.checked_sub(1), Some(own.end)].map(|page| {
+            let wordline = self.wordline(plane, block, page?, plan);
+            let is_one = wordline != own
+                && !wordline.is_empty()
+                && self.reads_of_wordline(plane, block, wordline.start, plan) >= limit;
+            is_one.then_some(wordline)
+        });
+        beside.into_iter().flatten()
+    }
+
     /// The reads that data of the wordline of a page has met, with superblocks on the plane where it has met most.
-    pub fn reads_of_wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> u32 {
-        let flash_pages = plan.layout.wordline(page).step_by(plan.layout.shared() as usize);
+    fn reads_of_wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> u32 {
+        let in_slc = self.blocks.in_slc(plane, block);
+        let flash_pages = self.wordline(plane, block, page, plan).step_by(plan.layout.shared() as usize);
         let reads = |page| {
             let ppn = plan.layout.pack(Address { plane, block, page });
             let of_block = self.blocks.reads_of(ppn);
-            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, of_block))
+            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, in_slc, of_block))
         };
         flash_pages.map(reads).max().unwrap_or(0)
     }
 
-    /// A full block of which a part has moved is a candidate again.
+    /// A full block of which a part has moved is a candidate again; of the SLC cache it is folded next.
     pub fn stays_full(&mut self, plane: PlaneId, block: u32) {
+        let written_by = self.blocks.stream_of_block(plane, block);
+        if let Some(slc) = self.blocks.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
+            return slc.plane_mut(plane).folds_next(block, written_by == Some(StreamId::CONVERTED));
+        }
         let valid = self.valid(plane, block);
         self.blocks.candidates(plane, &self.aged).insert(block, valid);
     }
