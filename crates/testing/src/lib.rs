@@ -157,7 +157,6 @@ pub fn with_units(devices: impl Strategy<Value = Vec<String>> + 'static) -> Boxe
             settings.extend([
                 "ftl.allocation=superblock".into(),
                 "chip.plane_programs=lockstep".into(),
-                "gc.copyback=false".into(),
                 format!("buffer.size={}KiB", slots * 64),
                 "ftl.over_provisioning=3.0".into(),
             ]);

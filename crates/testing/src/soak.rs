@@ -385,6 +385,12 @@ pub fn draw(seed: u64) -> Case {
     }
     let copies = &mut Dice { stream: Stream::new(seed, "soak copies in a row"), drawn: 0 };
     device.push(format!("gc.copyback_limit={}", copies.one(&["none", "none", "1", "3"])));
+    device.extend(copies_within_superblocks(seed, &device));
+    let reclaim = &mut Dice { stream: Stream::new(seed, "soak reclaim of caches"), drawn: 0 };
+    if device.iter().any(|word| word == "ftl.slc_cache=static" || word == "ftl.slc_cache=dynamic") && reclaim.chance(50)
+    {
+        device.push("refresh.reclaim=wordline".to_owned());
+    }
     // One load in twenty has requests as long as a good part of the drive, of which few are enough.
     let long = &mut Dice { stream: Stream::new(seed, "soak long requests"), drawn: 0 };
     if long.chance(5) {
@@ -455,6 +461,10 @@ pub fn joined(seed: u64) -> Case {
     let cuts = &mut Dice { stream: Stream::new(seed, "soak cuts of parity"), drawn: 0 };
     if parity && cuts.chance(50) {
         settings.push(format!("power.cut_at={}", cuts.one(&["random:50ms", "[op:7, 30ms, op:90]"])));
+    }
+    let reclaim = &mut Dice { stream: Stream::new(seed, "soak reclaim of joined caches"), drawn: 0 };
+    if cached && reclaim.chance(50) {
+        settings.push("refresh.reclaim=wordline".into());
     }
     case.device.extend(settings);
     case
@@ -623,6 +633,18 @@ fn superblocks(seed: u64) -> Vec<String> {
     }
     let settings = ["ftl.allocation=superblock", "chip.plane_programs=lockstep", "gc.copyback=false"];
     settings.map(String::from).into()
+}
+
+/// Data of superblocks that is copied back, drawn by itself, where nothing else is against it.
+fn copies_within_superblocks(seed: u64, device: &[String]) -> Vec<String> {
+    let drawn =
+        |key: &str| device.iter().rev().find_map(|word| word.strip_prefix(&format!("{key}="))).unwrap_or_default();
+    let whole = drawn("geometry.page_size") == drawn("mapping.unit") || drawn("mapping.unit") == "page";
+    let one_pass = matches!(drawn("chip.program_passes"), "" | "1");
+    let joins = drawn("ftl.allocation") == "superblock" && whole && one_pass && drawn("ftl.raid") == "none";
+    let d = &mut Dice { stream: Stream::new(seed, "soak copies within superblocks"), drawn: 0 };
+    let copies = joins && d.chance(50);
+    copies.then(|| "gc.copyback=true".to_owned()).into_iter().collect()
 }
 
 /// Passes of a wordline's program, drawn by themselves. What takes its data over the bus again is not copied back.

@@ -312,7 +312,7 @@ fn ids_are_types() {
 
 /// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is none: what
 /// becomes a struct leaves this list, and nothing joins.
-const TUPLES: [(&str, &[&str]); 12] = [
+const TUPLES: [(&str, &[&str]); 11] = [
     ("ssd::host", &["part"]),
     ("ssd::phases", &["phase"]),
     ("ssd::ftl", &["next_valid"]),
@@ -323,7 +323,6 @@ const TUPLES: [(&str, &[&str]); 12] = [
     ("ssd::ftl::stripes", &["Stripes"]),
     ("ssd::device::collect", &["next_valid"]),
     ("ssd::device::read", &["keep_part", "read_part"]),
-    ("ssd::flash::program", &["gather"]),
     ("ssd::flash::retry", &["decoding_of"]),
 ];
 

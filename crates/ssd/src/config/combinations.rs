@@ -109,10 +109,6 @@ fn superblocks_are_programmed_together(config: &Config) -> Result<(), Refusal> {
         let problem = "fills all planes of a die at once, and they are programmed one at a time";
         return refuse("ftl.allocation", problem, "write \"plane\", or set chip.plane_programs to \"lockstep\"");
     }
-    if config.gc.copyback {
-        let problem = "is true, and relocated pages of a superblock change their plane";
-        return refuse("gc.copyback", problem, "set it to false, or ftl.allocation to \"plane\"");
-    }
     Ok(())
 }
 

@@ -6,7 +6,6 @@ use units::Span;
 
 use super::Config;
 use super::ftl::SlcCache;
-use super::refresh::Reclaim;
 use super::refusal::{Refusal, refuse};
 use super::slc::{Fold, Full};
 
@@ -68,12 +67,6 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
             "choose fewer, such as \"SLC\"",
         ),
         (
-            "refresh.reclaim",
-            config.refresh.reclaim == Reclaim::Wordline,
-            "is wordline, and wordlines of a block in the cache hold fewer pages",
-            "write \"block\"",
-        ),
-        (
             "geometry.pages",
             !layout.flash_pages().is_multiple_of(layout.bits),
             "leaves a wordline incomplete",
@@ -90,9 +83,9 @@ fn goes_with(config: &Config, layout: &Layout) -> Result<(), Refusal> {
 fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Refusal> {
     let slc = &config.slc;
     let copies = slc.fold == Fold::Copyback;
-    if copies && (layout.shared() > 1 || layout.stripe > 1 || config.chip.program_passes > 1) {
+    if copies && (layout.shared() > 1 || config.chip.program_passes > 1) {
         let problem = "is copyback, which moves whole pages within a plane, in one pass";
-        let remedy = "set it to \"controller\", or mapping.unit to \"page\", ftl.allocation to \"plane\" and chip.program_passes to 1";
+        let remedy = "set it to \"controller\", or mapping.unit to \"page\" and chip.program_passes to 1";
         return refuse("slc.fold", problem, remedy);
     }
     if slc.full == Full::Wait && slc.fold_start == 0 {

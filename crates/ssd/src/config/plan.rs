@@ -120,7 +120,8 @@ impl Plan {
     /// Whether it depends on where relocated data comes from whether it is copied back.
     #[inline]
     pub(crate) fn copies_vary(&self) -> bool {
-        self.slc.is_some() || self.config.gc.copyback_limit.is_some()
+        let superblocks = self.layout.stripe > 1 && self.config.gc.copyback;
+        self.slc.is_some() || self.config.gc.copyback_limit.is_some() || superblocks
     }
 
     /// Whether data is copied back whose errors are known.

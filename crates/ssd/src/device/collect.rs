@@ -15,7 +15,7 @@ use super::Device;
 use super::placed::Because;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId, QueueSet};
+use crate::flash::{QueueId, QueueSet};
 use crate::ftl::failures::Erased;
 use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
 use crate::ftl::reads::Reads;
@@ -139,13 +139,16 @@ impl<P: Probe> Device<P> {
         let (die, place) = self.core.plan.layout.die_of(plane);
         loop {
             match self.ftl.next_of_move(plane, &self.writes.buffer, &self.core.plan) {
-                Next::Copies { lpn, source } => self.program_moved(lpn, source),
-                Next::Reads { lpn, source, pages } => {
-                    let page_size = self.core.plan.layout.page_size.0 as u32;
-                    let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
-                    let owner = Owner::Relocation(source.into());
-                    self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
+                Next::Copies { lpn, source } => {
+                    let queue = QueueId::of_programs(self.ftl.stream_of_move(source, &self.core.plan), place.into());
+                    if self.view().may_copy(die, queue, source) {
+                        self.program_moved(lpn, source, true);
+                    } else {
+                        let pages = self.ftl.begin_read(source, &self.writes.buffer, &self.core.plan);
+                        self.read_moved(lpn, source, pages);
+                    }
                 }
+                Next::Reads { lpn, source, pages } => self.read_moved(lpn, source, pages),
                 Next::Programs => {
                     self.flash().force_plane(die, place, QueueSet::RELOCATED);
                     return false;
@@ -163,16 +166,24 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// Queues the read of a flash page that moves: of these places in it.
+    fn read_moved(&mut self, lpn: Lpn, source: Ppn, pages: Range<u32>) {
+        let page_size = self.core.plan.layout.page_size.0 as u32;
+        let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
+        self.queue_read(Class::InternalRead, Owner::Relocation(source.into()), lpn, source, (bytes, 0));
+    }
+
     /// The first valid page of a full block in a range of its pages.
     pub(super) fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
         self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
     }
 
-    /// Queues the program of a page that moves.
-    fn program_moved(&mut self, lpn: Lpn, source: Ppn) {
+    /// Queues the program of a page that moves: its die copies it back, or its data comes over the bus.
+    fn program_moved(&mut self, lpn: Lpn, source: Ppn, copied: bool) {
         let (die, place) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(source));
         let writes = self.ftl.moves_in(source, &self.core.plan);
-        let (queue, bytes) = (QueueId::of_programs(writes, place.into()), self.core.plan.layout.page_size.0 as u32);
+        let bytes = if copied { 0 } else { self.core.plan.layout.page_size.0 as u32 };
+        let queue = QueueId::of_programs(writes, place.into());
         let seq = self.flash.number();
         let op = PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) };
         let op = self.flash.ops.insert(op);
@@ -197,7 +208,7 @@ impl<P: Probe> Device<P> {
             if data != PageData::Right {
                 self.damage(lpn, data);
             }
-            self.program_moved(lpn, ppn);
+            self.program_moved(lpn, ppn, false);
         }
         self.continue_relocation(plane);
     }
@@ -205,9 +216,15 @@ impl<P: Probe> Device<P> {
     /// A page that moves has been programmed.
     pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
         let (lpn, ppn) = self.flash.ops[id].pages();
+        let copied = self.flash.ops[id].is_copied();
         self.flash.ops.release(id);
-        let plane = self.core.plan.layout.plane_of(source);
-        if self.ftl.copies_back(source, &self.core.plan) {
+        let layout = &self.core.plan.layout;
+        debug_assert!(
+            !copied || layout.flash_plane_of(source) == layout.flash_plane_of(ppn),
+            "Invariant: what a die copies stays on its plane of the flash"
+        );
+        let plane = layout.plane_of(source);
+        if copied {
             if self.flash.is_broken(source) {
                 self.damage(lpn, PageData::Lost);
             }

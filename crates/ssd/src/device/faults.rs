@@ -13,8 +13,8 @@ use crate::arena::OpId;
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
-use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId};
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::Location;
 use crate::ftl::blocks::Breaks;
 use crate::observe::probe::Probe;
@@ -118,10 +118,11 @@ impl<P: Probe> Device<P> {
             Owner::Relocation(source) => {
                 let source = source.get();
                 let plane = self.core.plan.layout.plane_of(source);
+                let copied = self.flash.ops[id].is_copied();
                 self.flash.ops.release(id);
                 self.ftl.moves_no_more(plane);
                 // A page that is copied back has not been read.
-                if !self.ftl.copies_back(source, &self.core.plan) {
+                if !copied {
                     self.rescue(lpn.get(), source);
                 }
                 self.continue_relocation(plane);

@@ -15,8 +15,8 @@ use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::Plan;
 use crate::error::RunError;
-use crate::flash::op::{Owner, PageData};
-use crate::flash::{Interrupted, Placement as _};
+use crate::flash::Interrupted;
+use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::ftl::stripes::Stripes;
 use crate::ftl::{Ftl, Location};
@@ -62,10 +62,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
         let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
         // Whether what is programmed could not be read before.
-        let lost = |owner: Owner, lpn: Lpn| match owner {
-            Owner::Relocation(source) if ftl.copies_back(source.get(), plan) || lpn.0 >= plan.logical_pages => {
-                flash.is_broken(source.get())
-            }
+        let lost = |op: &PageOp, lpn: Lpn| match op.owner {
+            Owner::Relocation(source) if op.is_copied() || lpn.0 >= plan.logical_pages => flash.is_broken(source.get()),
             Owner::Slot(_) | Owner::Relocation(_) => ftl.condition_of(lpn) == PageData::Lost,
             _ => false,
         };
@@ -88,7 +86,7 @@ impl<P: Probe> Device<P> {
             };
             let left = content.and_then(|(version, content)| match end {
                 ProgramEnd::Ended { failed } if failed >> op.queue.plane() & 1 != 0 => None,
-                ProgramEnd::Ended { .. } if lost(op.owner, lpn) => Some((version, Content::Host(Data::LOST))),
+                ProgramEnd::Ended { .. } if lost(op, lpn) => Some((version, Content::Host(Data::LOST))),
                 ProgramEnd::Ended { .. } => Some((version, content)),
                 ProgramEnd::Torn => None,
             });

@@ -132,6 +132,12 @@ impl PageOp {
         (self.lpn.get(), self.ppn.get())
     }
 
+    /// Whether it programs what the die has sensed itself, on the same plane of the flash: nothing of it crosses the bus.
+    #[inline]
+    pub fn is_copied(&self) -> bool {
+        self.bus_bytes == 0 && matches!(self.owner, Owner::Relocation(_))
+    }
+
     /// What it is for, where that is not a host's request.
     pub fn purpose(&self) -> &'static str {
         match self.owner {
@@ -242,6 +248,25 @@ impl Queue {
         }
         self.len -= 1;
         Some(found)
+    }
+
+    /// Takes the oldest entry that is wanted out of a queue.
+    pub fn take_first(&mut self, ops: &mut Ops, is_wanted: impl Fn(&PageOp) -> bool) -> Option<OpId> {
+        let (mut found, mut rest) = (None, Queue::EMPTY);
+        while let Some(id) = self.pop(ops) {
+            if found.is_none() && is_wanted(&ops[id]) {
+                found = Some(id);
+            } else {
+                rest.push(ops, id);
+            }
+        }
+        *self = rest;
+        found
+    }
+
+    /// The entries, from the head on.
+    pub fn entries<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> + use<'a> {
+        std::iter::successors(self.head, |id| ops[*id].next).map(|id| &ops[id])
     }
 
     /// The head of a queue that is not empty.

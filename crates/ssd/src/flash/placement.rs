@@ -50,8 +50,6 @@ pub(crate) trait Placement {
     fn cycles(&self, plane: PlaneId, block: u32, plan: &Plan) -> u32;
     /// The conditions under which a page is read.
     fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> PageConditions;
-    /// Whether the data of a page that is relocated moves within its plane, without bus and ECC.
-    fn copies_back(&self, source: Ppn, plan: &Plan) -> bool;
 
     /// Whether an idle die has something to collect in the background.
     fn wants_background(&self, die: DieId, plan: &Plan) -> bool;

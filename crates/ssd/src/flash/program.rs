@@ -1,5 +1,6 @@
 //! Programs: pages from the queues into the registers, and from there into the array.
 
+use nand::geometry::MAX_PLANES;
 use nand::{Address, DieId, PassOrder};
 use schemes::Class;
 use units::{Ppn, Span};
@@ -16,22 +17,33 @@ use crate::observe::stats::{channel, die};
 use crate::phases::{Phases, slower};
 use crate::streams::StreamId;
 
+/// What a program command programs.
+struct Gathered {
+    /// The linked operations.
+    ops: OpId,
+    /// Pages whose data is sent, or padding, and pages that are copied back.
+    sent: u64,
+    copied: u64,
+    /// How long the die senses these.
+    sensing: Span,
+}
+
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Moves the data of a program into the registers of a die, and starts it if the array is free. Returns its first
     /// operation.
     pub fn load_program(&mut self, die: DieId, lead: QueueId, writes: StreamId, set: u8) -> OpId {
         let copyback = self.view().copies_back(die, lead);
-        let (ops, pages, sensing) = self.gather(die, set, writes, copyback);
-        let commands = self.t_commands(set);
+        let Gathered { ops, sent, copied, sensing } = self.gather(die, set, writes, copyback);
+        self.core.counters.pages_copied_back += copied;
+        self.core.counters.pages_transferred_in += sent;
+        // What is copied back takes a command to sense and one to program.
+        let commands = self.t_commands(set) * if copied > 0 { 2 } else { 1 };
         let channel = self.flash.dies[die].channel;
-        let ready = if copyback {
-            self.core.counters.pages_copied_back += pages;
-            // A command to sense and one to program.
-            self.occupy(channel, commands * 2, channel::COMMAND)
+        let ready = if sent == 0 {
+            self.occupy(channel, commands, channel::COMMAND)
         } else {
-            self.core.counters.pages_transferred_in += pages;
-            self.use_energy(|plan| Energy::moves(plan, pages * plan.layout.page_size.0));
-            self.occupy(channel, commands + self.core.plan.t_data_in(pages), channel::WRITE_DATA)
+            self.use_energy(|plan| Energy::moves(plan, sent * plan.layout.page_size.0));
+            self.occupy(channel, commands + self.core.plan.t_data_in(sent), channel::WRITE_DATA)
         };
         let program = Program { ops, planes: set, ready, sensing, pass: 0 };
         self.flash.host_units += u32::from(lead.class() == Class::UserProgram);
@@ -59,20 +71,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages; returns
-    /// the linked operations, how many pages the command programs, padding included, and how long it senses the
-    /// pages that it copies back.
-    pub(super) fn gather(&mut self, die: DieId, set: u8, writes: StreamId, copyback: bool) -> (OpId, u64, Span) {
-        let (mut ops, mut pages, mut sensing) = (List::EMPTY, 0, Span::ZERO);
+    /// Takes a unit of pages from a write class's queues of each plane of a set and gives them their physical pages.
+    fn gather(&mut self, die: DieId, set: u8, writes: StreamId, copyback: bool) -> Gathered {
+        let (mut ops, mut pages, mut copied, mut sensing) = (List::EMPTY, 0, 0, Span::ZERO);
+        let superblock = self.core.plan.layout.stripe > 1;
         let (stream, unit) = (self.core.plan.streams.opened_by(writes), self.core.plan.streams.unit_of(writes));
         let now = self.flash.age_clock(self.core.now);
         for plane in planes(set) {
             let physical = self.core.plan.layout.plane(die, plane as u8);
             let queue = QueueId::of_programs(writes, plane);
-            let mut here = Span::ZERO;
+            let mut here = [Span::ZERO; MAX_PLANES as usize];
             for _ in 0..unit {
                 pages += 1;
-                let Some(op) = self.flash.dies[die].queues[queue].pop(&mut self.flash.ops) else {
+                let next = if superblock && copyback {
+                    self.next_of_superblock(die, queue, stream)
+                } else {
+                    self.flash.dies[die].queues[queue].pop(&mut self.flash.ops)
+                };
+                let Some(op) = next else {
                     self.placement.take_page(physical, stream, None, now);
                     self.core.counters.pages_padded += 1;
                     continue;
@@ -81,15 +97,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.flash.ops[op].ppn = self.placement.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
                     Owner::Slot(_) => self.count_waiting(self.flash.programs_waiting - 1),
-                    Owner::Relocation(source) if copyback => {
+                    Owner::Relocation(source) if copyback && (!superblock || self.flash.ops[op].is_copied()) => {
                         let source = source.get();
-                        here += self.core.plan.t_read(source, self.placement.page_in_slc(source));
+                        copied += 1;
+                        here[self.core.plan.layout.in_stripe(source) as usize] +=
+                            self.core.plan.t_read(source, self.placement.page_in_slc(source));
                     }
                     _ => {}
                 }
                 ops.push(&mut self.flash.ops, op);
             }
-            sensing = sensing.max(here);
+            sensing = here.into_iter().fold(sensing, Span::max);
             if queue.class() == Class::UserProgram {
                 self.placement.spend(physical, self.core.plan.streams.paced(writes));
             }
@@ -101,7 +119,32 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.update_eligibility(die, queue);
             self.update_plane_eligibility(die, plane as u8);
         }
-        (ops.first().expect("Invariant: a program has a page"), pages, sensing)
+        let with_data = ops.first().expect("Invariant: a program has a page");
+        // Where nothing has to be sent, padding is not either.
+        let all_copied = copyback && self.all_copied(with_data);
+        let copied = if all_copied { pages } else { copied };
+        Gathered { ops: with_data, sent: pages - copied, copied, sensing }
+    }
+
+    /// Whether every page of a program is copied back.
+    fn all_copied(&self, first: OpId) -> bool {
+        let mut pages = std::iter::successors(Some(first), |op| self.flash.ops[*op].next);
+        self.core.plan.layout.stripe == 1 || pages.all(|op| self.flash.ops[op].is_copied())
+    }
+
+    /// The page that a program of a superblock takes next: one that is copied back stays on its plane, and comes before those that can be
+    /// on any.
+    fn next_of_superblock(&mut self, die: DieId, queue: QueueId, stream: StreamId) -> Option<OpId> {
+        let layout = self.core.plan.layout;
+        let plane = layout.plane(die, queue.plane() as u8);
+        let page = self.placement.next_place(plane, stream);
+        let here = layout.in_stripe(layout.pack(Address { plane, block: 0, page }));
+        let stays = |op: &PageOp| match op.owner {
+            Owner::Relocation(source) => op.is_copied() && layout.in_stripe(source.get()) == here,
+            _ => false,
+        };
+        let (queue, ops) = (&mut self.flash.dies[die].queues[queue], &mut self.flash.ops);
+        queue.take_first(ops, stays).or_else(|| queue.take_first(ops, |op| !op.is_copied()))
     }
 
     /// tPROG of a program over the nominal one: of the slowest of its blocks.

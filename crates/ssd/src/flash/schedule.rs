@@ -1,9 +1,11 @@
 //! What a die may start: which of its queues are ready, which goes first, and who goes along.
 
+use nand::geometry::MAX_PLANES;
 use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
+use units::Ppn;
 
 use super::backend::{FlashAt, FlashView};
-use super::op::Owner;
+use super::op::{Owner, PageOp};
 use super::placement::Placement;
 use super::queues::{HOST_PROGRAMS, QueueId, QueueSet, READS, USER_READS};
 use super::state::{Active, DieState, Pick, Precedence, Program};
@@ -146,9 +148,26 @@ impl<L: Placement> FlashView<'_, L> {
         if !self.plan.copies_vary() {
             return self.plan.config.gc.copyback && relocated();
         }
-        let head = || &self.flash.ops[self.flash.dies[die].queues[queue].first()];
-        relocated()
-            && matches!(head().owner, Owner::Relocation(source) if self.placement.copies_back(source.get(), self.plan))
+        let queue = &self.flash.dies[die].queues[queue];
+        // Of superblocks every page that is copied back comes into the next program, beside others.
+        let most = if self.plan.layout.stripe > 1 { usize::MAX } else { 1 };
+        relocated() && queue.entries(&self.flash.ops).take(most).any(PageOp::is_copied)
+    }
+
+    /// Whether a page can be copied back by a program of a queue. One of a superblock puts as many pages on each plane: what waits for the
+    /// source's may be one program ahead of what fills programs on all planes, so that none of them leaves a place empty for it.
+    pub fn may_copy(&self, die: DieId, queue: QueueId, source: Ppn) -> bool {
+        let layout = &self.plan.layout;
+        let Some(writes) = queue.writes().filter(|_| layout.stripe > 1) else { return true };
+        let mut waiting = [0; MAX_PLANES as usize];
+        for op in self.flash.dies[die].queues[queue].entries(&self.flash.ops).filter(|op| op.is_copied()) {
+            if let Owner::Relocation(other) = op.owner {
+                waiting[layout.in_stripe(other.get()) as usize] += 1;
+            }
+        }
+        let each = self.plan.streams.unit_of(writes) / layout.stripe;
+        let whole = waiting[..layout.stripe as usize].iter().min().map_or(0, |least| least / each);
+        waiting[layout.in_stripe(source) as usize] < each * (whole + 1)
     }
 
     /// Whether no read that is older than the moment at which a block was emptied waits on its plane: such a read

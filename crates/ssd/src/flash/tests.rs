@@ -59,9 +59,6 @@ impl Placement for Written {
         let conditions = Conditions { pec, retention, temperature: Temperature(30.0), reads: 0 };
         PageConditions { conditions, programmed: None, added_errors: 0.0 }
     }
-    fn copies_back(&self, _: Ppn, _: &Plan) -> bool {
-        unreachable!("{NO_WRITES}")
-    }
     fn wants_background(&self, _: DieId, _: &Plan) -> bool {
         false
     }

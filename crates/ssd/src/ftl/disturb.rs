@@ -21,6 +21,8 @@ struct Wordline {
 /// What reads have done to wordlines. Memory: 8 bytes a wordline of the blocks that were read or programmed in part.
 pub(crate) struct Disturb {
     layout: Layout,
+    /// Bits of a cell in blocks of the SLC cache, which have as many wordlines as others.
+    slc_bits: u32,
     /// By how much more a neighbour counts than another wordline.
     more: f64,
     /// By number over the device.
@@ -32,13 +34,15 @@ impl Disturb {
     pub fn new(plan: &Plan) -> Option<Disturb> {
         let chip = &plan.config.chip;
         let more = chip.neighbour_disturb - 1.0;
-        chip.read_disturb.then(|| Disturb { layout: plan.layout, more, blocks: HashMap::new() })
+        let slc_bits = plan.slc.as_ref().map_or(0, |slc| slc.layout.bits);
+        chip.read_disturb.then(|| Disturb { layout: plan.layout, slc_bits, more, blocks: HashMap::new() })
     }
 
     /// The block of the flash that a page is in, and its wordline there.
-    fn place(&self, ppn: Ppn) -> (u32, usize) {
+    fn place(&self, ppn: Ppn, in_slc: bool) -> (u32, usize) {
         let (block, page) = self.layout.flash_block_and_page(ppn);
-        (block as u32, (page / self.layout.bits) as usize)
+        let bits = if in_slc { self.slc_bits } else { self.layout.bits };
+        (block as u32, (page / bits) as usize)
     }
 
     fn block(&mut self, block: u32) -> &mut [Wordline] {
@@ -46,12 +50,12 @@ impl Disturb {
         self.blocks.entry(block).or_insert_with(|| vec![Wordline::default(); wordlines].into())
     }
 
-    /// A page has been sensed so many times.
-    pub fn read(&mut self, ppn: Ppn, senses: u32) {
+    /// A page, of a block of the SLC cache or not, has been sensed so many times.
+    pub fn read(&mut self, ppn: Ppn, in_slc: bool, senses: u32) {
         if self.more == 0.0 {
             return;
         }
-        let (block, wordline) = self.place(ppn);
+        let (block, wordline) = self.place(ppn, in_slc);
         let wordlines = self.block(block);
         for beside in [wordline.wrapping_sub(1), wordline + 1] {
             if let Some(neighbour) = wordlines.get_mut(beside) {
@@ -61,8 +65,8 @@ impl Disturb {
     }
 
     /// A page is programmed in a block that has been read so often.
-    pub fn programmed(&mut self, ppn: Ppn, reads: u32) {
-        let (block, wordline) = self.place(ppn);
+    pub fn programmed(&mut self, ppn: Ppn, in_slc: bool, reads: u32) {
+        let (block, wordline) = self.place(ppn, in_slc);
         if reads > 0 || self.blocks.contains_key(&block) {
             self.block(block)[wordline] = Wordline { before: reads, beside: 0 };
         }
@@ -74,8 +78,8 @@ impl Disturb {
     }
 
     /// The reads of a page's block as the page's data has met them, of `reads` since the erase.
-    pub fn effective(&self, ppn: Ppn, reads: u32) -> u32 {
-        let (block, wordline) = self.place(ppn);
+    pub fn effective(&self, ppn: Ppn, in_slc: bool, reads: u32) -> u32 {
+        let (block, wordline) = self.place(ppn, in_slc);
         let Some(wordlines) = self.blocks.get(&block) else { return reads };
         let Wordline { before, beside } = wordlines[wordline];
         let more = (f64::from(beside) * self.more).round();
@@ -84,7 +88,7 @@ impl Disturb {
 }
 
 state! {
-    Disturb { stored { blocks } rebuilt { layout, more } }
+    Disturb { stored { blocks } rebuilt { layout, slc_bits, more } }
 }
 
 stored! {

@@ -43,7 +43,7 @@ use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
 use crate::buffer::Buffer;
-use crate::config::Plan;
+use crate::config::{Fold, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::streams::StreamId;
@@ -353,6 +353,17 @@ impl Ftl {
         Some(block)
     }
 
+    /// Whether the data of a page that is relocated may move within its plane, without bus and ECC.
+    #[inline]
+    pub fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
+        let copied = if self.blocks.page_in_slc(source) {
+            plan.config.slc.fold == Fold::Copyback
+        } else {
+            plan.config.gc.copyback
+        };
+        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
+    }
+
     /// The data of a page has been copied back to another one, with so many errors per KiB.
     pub fn copied(&mut self, source: Ppn, copy: Ppn, errors: f64) {
         if let Some(copies) = &mut self.copies {
@@ -375,8 +386,12 @@ impl Ftl {
         self.blocks.count_erase(plane, block)
     }
 
-    /// A full block of which a part has moved is a candidate again.
+    /// A full block of which a part has moved is a candidate again; of the SLC cache it is folded next.
     fn stays_full(&mut self, plane: PlaneId, block: u32) {
+        let written_by = self.blocks.stream_of_block(plane, block);
+        if let Some(slc) = self.blocks.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
+            return slc.plane_mut(plane).folds_next(block, written_by == Some(StreamId::CONVERTED));
+        }
         let valid = self.valid(plane, block);
         self.blocks.candidates(plane, self.mapping.start()).insert(block, valid);
     }

@@ -129,10 +129,14 @@ impl Ftl {
 
     /// A flash page of which that is the first valid page begins to move.
     fn begin_page(&mut self, lpn: Lpn, source: Ppn, buffer: &Buffer, plan: &Plan) -> Next {
-        use crate::flash::Placement as _;
         if self.copies_back(source, plan) {
             return Next::Copies { lpn, source };
         }
+        Next::Reads { lpn, source, pages: self.begin_read(source, buffer, plan) }
+    }
+
+    /// A flash page, of which that is the first valid page, is read to move. From that page to its last valid one, by their places in it.
+    pub fn begin_read(&mut self, source: Ppn, buffer: &Buffer, plan: &Plan) -> Range<u32> {
         let layout = &plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
         self.relocator[plane].reading += layout.shared();
@@ -142,7 +146,7 @@ impl Ftl {
             end = page + 1;
         }
         let start = after - layout.shared();
-        Next::Reads { lpn, source, pages: page - start..end - start }
+        page - start..end - start
     }
 
     /// A flash page that moves has been read. Whether its plane still works.
@@ -154,8 +158,13 @@ impl Ftl {
 
     /// The data of a page waits for its program elsewhere in its plane: in which stream.
     pub fn moves_in(&mut self, source: Ppn, plan: &Plan) -> StreamId {
+        self.relocator[plan.layout.plane_of(source)].writing += 1;
+        self.stream_of_move(source, plan)
+    }
+
+    /// The stream in which the data of a page that moves is programmed.
+    pub fn stream_of_move(&self, source: Ppn, plan: &Plan) -> StreamId {
         let plane = plan.layout.plane_of(source);
-        self.relocator[plane].writing += 1;
         let converted = self.relocator[plane].relocates_for(relocation_causes::CONVERSION) && self.converts_more(plane);
         self.relocated_class(source, plan, converted)
     }

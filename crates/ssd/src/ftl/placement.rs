@@ -4,7 +4,7 @@ use nand::{Address, DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, PeCycles, Ppn};
 
 use super::Ftl;
-use crate::config::{Fold, Plan};
+use crate::config::Plan;
 use crate::flash::{AgeClock, PageConditions, Placement};
 use crate::lifetime::Erase;
 use crate::streams::StreamId;
@@ -45,7 +45,7 @@ impl Placement for Ftl {
     fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let ppn = self.blocks.take_page(plane, stream, lpn, now);
         if let Some(disturb) = &mut self.disturb {
-            disturb.programmed(ppn, self.blocks.reads_of(ppn));
+            disturb.programmed(ppn, self.blocks.page_in_slc(ppn), self.blocks.reads_of(ppn));
         }
         ppn
     }
@@ -68,12 +68,12 @@ impl Placement for Ftl {
     #[inline]
     fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> PageConditions {
         let (mut conditions, programmed) = self.blocks.conditions(ppn, now, plan);
+        let in_slc = self.blocks.page_in_slc(ppn);
         if let Some(disturb) = &self.disturb {
-            conditions.reads = disturb.effective(ppn, conditions.reads);
+            conditions.reads = disturb.effective(ppn, in_slc, conditions.reads);
         }
         let suspended = self.suspended.as_ref().map_or(0.0, |suspended| suspended.errors(ppn));
         let own = self.copies.as_ref().map_or(suspended, |copies| suspended + copies.errors(ppn));
-        let in_slc = self.blocks.page_in_slc(ppn);
         // The stress of blocks that are always in the SLC cache's mode is none of their cells'.
         let Some(wear) = self.wear.as_ref().filter(|_| !in_slc || plan.space.fixed == 0) else {
             return PageConditions { conditions, programmed, added_errors: own };
@@ -89,16 +89,6 @@ impl Placement for Ftl {
         conditions.pec = PeCycles(cycles);
         // What an erase of the cache leaves is not known pulse by pulse.
         PageConditions { conditions, programmed, added_errors: if in_slc { own } else { added + own } }
-    }
-
-    #[inline]
-    fn copies_back(&self, source: Ppn, plan: &Plan) -> bool {
-        let copied = if self.blocks.page_in_slc(source) {
-            plan.config.slc.fold == Fold::Copyback
-        } else {
-            plan.config.gc.copyback
-        };
-        copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
     fn wants_background(&self, die: DieId, plan: &Plan) -> bool {

@@ -1,6 +1,8 @@
 //! Reads of a block, and what is to move because of them: read reclaim of a block or of the wordlines beside one that is read, and blocks that are read so
 //! often that they are converted into the SLC cache.
 
+use std::ops::Range;
+
 use nand::{Address, PlaneId};
 use units::Ppn;
 
@@ -30,7 +32,7 @@ impl Ftl {
     pub fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner, plan: &Plan) -> Option<Reads> {
         let senses = if plan.config.chip.read_disturb { 1 + retries } else { 1 };
         if let Some(disturb) = &mut self.disturb {
-            disturb.read(ppn, senses);
+            disturb.read(ppn, self.blocks.page_in_slc(ppn), senses);
         }
         let (before, after) = self.blocks.count_read(ppn, senses);
         let asks = plan.config.refresh.reads.is_some() || plan.streams.has(StreamId::CONVERTED);
@@ -61,12 +63,13 @@ impl Ftl {
     /// The wordlines beside that of a page that has been read whose count has come to the limit are to move, where they hold anything.
     fn reclaim_neighbours(&self, ppn: Ppn, limit: u32, buffer: &Buffer, plan: &Plan, wanted: &mut Vec<Relocation>) {
         let Address { plane, block, page } = plan.layout.unpack(ppn);
-        let own = plan.layout.wordline(page);
-        let beside = [own.start.checked_sub(1), Some(own.end)].into_iter().flatten();
-        for page in beside.filter(|page| *page < plan.layout.pages) {
-            let wordline = plan.layout.wordline(page);
+        let own = self.wordline(plane, block, page, plan);
+        for page in [own.start.checked_sub(1), Some(own.end)].into_iter().flatten() {
+            let wordline = self.wordline(plane, block, page, plan);
             let is_here = |lpn| self.flash_version(lpn, buffer);
-            if self.reads_of_wordline(plane, block, page, plan) >= limit
+            if wordline != own
+                && !wordline.is_empty()
+                && self.reads_of_wordline(plane, block, wordline.start, plan) >= limit
                 && self.next_valid(plane, block, wordline.clone(), plan, is_here).is_some()
             {
                 let (cause, wordline) = (relocation_causes::READ_RECLAIM, Some(wordline.start));
@@ -75,13 +78,20 @@ impl Ftl {
         }
     }
 
+    /// The pages of a block that share a wordline with one: in the SLC cache fewer than in other blocks.
+    pub(super) fn wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> Range<u32> {
+        let of_mode = plan.slc.as_ref().filter(|_| self.blocks.in_slc(plane, block));
+        of_mode.map_or(&plan.layout, |slc| &slc.layout).wordline(page)
+    }
+
     /// The reads that data of the wordline of a page has met, with superblocks on the plane where it has met most.
     pub(super) fn reads_of_wordline(&self, plane: PlaneId, block: u32, page: u32, plan: &Plan) -> u32 {
-        let flash_pages = plan.layout.wordline(page).step_by(plan.layout.shared() as usize);
+        let in_slc = self.blocks.in_slc(plane, block);
+        let flash_pages = self.wordline(plane, block, page, plan).step_by(plan.layout.shared() as usize);
         let reads = |page| {
             let ppn = plan.layout.pack(Address { plane, block, page });
             let of_block = self.blocks.reads_of(ppn);
-            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, of_block))
+            self.disturb.as_ref().map_or(of_block, |disturb| disturb.effective(ppn, in_slc, of_block))
         };
         flash_pages.map(reads).max().unwrap_or(0)
     }

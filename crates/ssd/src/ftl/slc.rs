@@ -51,6 +51,11 @@ impl PlaneCache {
         self.full.pop_front().or_else(|| self.kept.pop_front())
     }
 
+    /// A full block, of converted data or not, that was taken out of the lists comes before all others.
+    pub fn folds_next(&mut self, block: u32, converted: bool) {
+        if converted { &mut self.kept } else { &mut self.full }.push_front(block);
+    }
+
     /// Takes a full block out of the lists; whether it was in it.
     pub fn claim(&mut self, block: u32) -> bool {
         [&mut self.full, &mut self.kept].into_iter().any(|blocks| {

@@ -223,8 +223,9 @@ impl Ftl {
             self.relocator[plane].begin_collection(valid);
             self.update_pacing(plane, plan);
         }
+        let range = wordline.map_or(0..pages, |page| self.wordline(plane, block, page, plan));
         let relocation = &mut self.relocator[plane];
-        relocation.pages = wordline.map_or(0..pages, |page| plan.layout.wordline(page));
+        relocation.pages = range;
         (relocation.victim, relocation.scanned) = (Some(begun), false);
         relocation.moved = 0;
     }

@@ -502,3 +502,87 @@ proptest! {
         prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
     }
 }
+
+/// Drives with an SLC cache whose wordlines are relocated after few reads: settings beside these.
+fn caches_that_are_reclaimed() -> impl Strategy<Value = Vec<String>> {
+    let policies = (
+        prop::sample::select(vec!["static", "dynamic"]),
+        prop::sample::select(vec!["page", "wordline"]),
+        prop::sample::select(vec!["opened", "reclaimed"]),
+        prop::sample::select(vec!["none", "hot:20", "retries:5"]),
+        prop::sample::select(vec!["none", "100us"]),
+        prop::sample::select(vec!["controller", "copyback"]),
+        prop::sample::select(vec!["SLC", "MLC"]),
+    );
+    (policies, any::<bool>(), 150..250u32).prop_map(|(policies, superblocks, limit)| {
+        let (kind, unit, erase, convert, idle, fold, cell) = policies;
+        let mut settings: Vec<String> = [
+            "geometry.channels=1",
+            "geometry.chips=1",
+            "geometry.dies=2",
+            "geometry.planes=2",
+            "geometry.blocks=60",
+            "geometry.pages=18",
+            "buffer.size=1MiB",
+            "age.fill=0.5",
+            "ftl.over_provisioning=4.0",
+            "chip.plane_programs=lockstep",
+            "chip.read_disturb=true",
+            "chip.neighbour_disturb=10",
+            "refresh.reclaim=wordline",
+            "slc.blocks=6",
+            "slc.fold_start=1",
+            "gc.start=8",
+            "gc.stop=9",
+        ]
+        .map(String::from)
+        .into();
+        settings.extend([
+            format!("ftl.slc_cache={kind}"),
+            format!("chip.program_unit={unit}"),
+            format!("ftl.erase_when={erase}"),
+            format!("slc.convert={convert}"),
+            format!("slc.fold_idle={idle}"),
+            format!("slc.fold={fold}"),
+            format!("slc.cell={cell}"),
+            format!("slc.t_read={}", if cell == "SLC" { "[25us]" } else { "[25us, 30us]" }),
+            format!("ftl.allocation={}", if superblocks { "superblock" } else { "plane" }),
+            format!("refresh.reads={limit}"),
+        ]);
+        settings
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn where_wordlines_of_an_slc_cache_are_reclaimed_every_read_is_right(settings in caches_that_are_reclaimed(), seed in any::<u64>()) {
+        let config = config(&settings);
+        let watch = Watch::default();
+        let mut device = watched(&config, 1, watch.clone());
+        let draws = units::Stream::new(seed, "requests");
+        let request = |index: u64| {
+            let draw = |what: u64, below: u64| draws.below(index * 4 + what, below);
+            // Few pages are written, and these are read over and over.
+            let op = if draw(0, 6) == 0 { Op::Write } else { Op::Read };
+            let (first, sectors) = (draw(1, 80) * 32 + draw(2, 32), 1 + draw(3, 40));
+            Request::new(Time(index * 150_000), op, Bytes(first * 512), Bytes(sectors * 512))
+        };
+        let requests: Vec<Request> = (0..3000).map(request).collect();
+        watch.0.borrow_mut().layout = Some(device.plan().layout);
+        watch.0.borrow_mut().requests.clone_from(&requests);
+        requests.iter().for_each(|request| { device.submit(*request).unwrap(); });
+        while device.advance_to_completion(Time::NEVER).unwrap() {
+            if device.take_completions().any(|completion| completion.id % 256 == 0) {
+                device.check().unwrap();
+                device.check_mapping().unwrap();
+            }
+        }
+        device.flush().unwrap();
+        device.check_mapping().unwrap();
+        prop_assert!(device.counters().pages_relocated[ssd::stats::relocation_causes::READ_RECLAIM] > 0);
+        let truth = watch.0.borrow();
+        prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+    }
+}

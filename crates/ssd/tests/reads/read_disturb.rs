@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use nand::VirtualChip;
 use nand::model::ladder::Ladder;
 use ssd::Device;
+use ssd::stats::relocation_causes::{FOLD, READ_RECLAIM};
 use testing::one_plane;
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
@@ -133,6 +134,38 @@ fn reclaim_by_wordline_moves_the_neighbours_alone() {
     // A wordline of a superblock is one of each plane.
     let (pages, blocks, worst) = moved("wordline", "superblock", 2);
     assert!((pages, blocks) == (12, 0) && worst < 700, "{pages} pages, {blocks} blocks, at most {worst} reads");
+}
+
+/// Blocks of an SLC cache have as many wordlines as others, of a page each: the pages beside one that is read are disturbed, and move.
+#[test]
+fn reclaim_by_wordline_moves_the_pages_beside_one_of_an_slc_cache() {
+    let moved = |more: &[&str]| {
+        let cache = ["ftl.slc_cache=static", "slc.blocks=4", "slc.fold_idle=1s", "ftl.over_provisioning=2.0"];
+        let disturb = ["chip.read_disturb=true", "chip.neighbour_disturb=10", "geometry.pages=48", "age.fill=0"];
+        let mut drive = device(&[&cache[..], &disturb, &["buffer.mode=write-through"], more].concat());
+        let mut go = |op: Op, page: u64| {
+            let at = Time(drive.now().0 + 10_000_000);
+            drive.submit(Request::new(at, op, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+            drive.advance(Time(at.0 + 9_999_999)).unwrap();
+            drive.take_completions().for_each(drop);
+        };
+        (0..17).for_each(|page| go(Op::Write, page));
+        (0..300).for_each(|_| go(Op::Read, 8));
+        drive.check().unwrap();
+        drive.check_mapping().unwrap();
+        let reads = [0, 6, 7, 8, 9, 10].map(|page| drive.conditions(Lpn(page)).unwrap().reads);
+        // What is left of the block is folded as soon as the host is idle.
+        drive.advance(Time(drive.now().0 + 5_000_000_000)).unwrap();
+        let counters = drive.counters();
+        (counters.pages_relocated[READ_RECLAIM], counters.pages_relocated[FOLD], reads)
+    };
+    assert_eq!(moved(&["refresh.reads=none"]), (0, 16, [300, 300, 3_000, 300, 3_000, 300]));
+    let (pages, folded, reads) = moved(&["refresh.reads=600", "refresh.reclaim=wordline"]);
+    assert_eq!((pages, folded), (2, 14));
+    // The two that have moved were read for that, beside the others.
+    let others = [0, 1, 3, 5].map(|which| reads[which]);
+    assert!(others.iter().all(|reads| (300..=320).contains(reads)), "{reads:?}");
+    assert!(reads[2] < 300 && reads[4] < 300, "what has moved is elsewhere: {reads:?}");
 }
 
 #[test]

@@ -131,8 +131,13 @@ impl Blocks {
 
     /// Where a page's data was written: the stream of its block, or none for data from before the run.
     pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
-        let address = self.layout.unpack(ppn);
-        match self.block(address.plane, address.block).written {
+        let Address { plane, block, .. } = self.layout.unpack(ppn);
+        self.stream_of_block(plane, block)
+    }
+
+    /// The same of a block.
+    pub fn stream_of_block(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
+        match self.block(plane, block).written {
             INITIAL | EMPTY => None,
             record => Some(self.written[record as usize].stream),
         }
