@@ -338,7 +338,7 @@ impl<P: Probe> Device<P> {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
-        if self.ftl.has_parity() {
+        if self.ftl.has_parity {
             self.rebuild_planes();
         }
         self.destage();
