@@ -120,7 +120,7 @@ impl<P: Probe> Device<P> {
             }
             ended = self.flash().after_array_event(die);
         }
-        if self.writes.wait() || self.ftl.has_parity() {
+        if self.writes.wait() || self.ftl.has_parity {
             self.core.marks.set |= Marks::WAITING;
         }
     }
@@ -276,7 +276,7 @@ impl<P: Probe> Device<P> {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed = || !self.ftl.has_parity() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        let needed = || !self.ftl.has_parity || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         self.deliver(id, data);
     }

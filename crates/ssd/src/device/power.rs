@@ -336,7 +336,7 @@ impl<P: Probe> Device<P> {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
-        if self.ftl.has_parity() {
+        if self.ftl.has_parity {
             self.rebuild_planes();
         }
         self.destage();

@@ -73,7 +73,8 @@ pub(crate) struct Ftl {
     copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     damage: Option<Damage>,
-    /// Stripes of parity, where there are any.
+    /// Whether there is parity over dies, and its stripes.
+    pub has_parity: bool,
     pub stripes: Option<Stripes>,
     relocator: Relocator,
     /// Visits for refresh.
@@ -94,6 +95,7 @@ impl Ftl {
             suspended: Suspended::new(plan),
             copies: Copies::new(plan),
             damage: Damage::new(plan),
+            has_parity: plan.config.ftl.raid.wide().is_some(),
             stripes: Stripes::new(plan, &aged),
             mapping: Chosen::new(all_pages(plan), aged),
             relocator: Relocator::new(plan),
@@ -490,5 +492,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
+    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { has_parity, draws } }
 }

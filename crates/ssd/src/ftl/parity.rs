@@ -30,12 +30,6 @@ pub(crate) enum Orphans {
 }
 
 impl Ftl {
-    /// Whether there is parity over dies.
-    #[inline]
-    pub fn has_parity(&self) -> bool {
-        self.stripes.is_some()
-    }
-
     /// A page has been programmed and is valid: it joins a stripe. Parity is in none.
     #[inline]
     pub fn joins_stripe(&mut self, lpn: Lpn, ppn: Ppn, plan: &Plan) {
