@@ -138,17 +138,22 @@ impl<P: Probe> Device<P> {
     fn move_pages(&mut self, plane: PlaneId) -> bool {
         let (die, place) = self.core.plan.layout.die_of(plane);
         loop {
-            match self.ftl.next_of_move(plane, &self.writes.buffer, &self.core.plan) {
-                Next::Copies { lpn, source } => {
-                    let queue = QueueId::of_programs(self.ftl.stream_of_move(source, &self.core.plan), place.into());
-                    if self.view().may_copy(die, queue, source) {
-                        self.program_moved(lpn, source, true);
-                    } else {
-                        let pages = self.ftl.begin_read(source, &self.writes.buffer, &self.core.plan);
-                        self.read_moved(lpn, source, pages);
-                    }
+            let next = match self.ftl.next_of_move(plane, &self.writes.buffer, &self.core.plan) {
+                Next::Copies { lpn, source, writes }
+                    if !self.view().may_copy(die, QueueId::of_programs(writes, place.into()), source) =>
+                {
+                    self.ftl.begin_read(lpn, source, &self.writes.buffer, &self.core.plan)
                 }
-                Next::Reads { lpn, source, pages } => self.read_moved(lpn, source, pages),
+                next => next,
+            };
+            match next {
+                Next::Copies { lpn, source, .. } => self.program_moved(lpn, source, true),
+                Next::Reads { lpn, source, pages } => {
+                    let page_size = self.core.plan.layout.page_size.0 as u32;
+                    let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
+                    let owner = Owner::Relocation(source.into());
+                    self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
+                }
                 Next::Programs => {
                     self.flash().force_plane(die, place, QueueSet::RELOCATED);
                     return false;
@@ -164,13 +169,6 @@ impl<P: Probe> Device<P> {
                 Next::Waits => return false,
             }
         }
-    }
-
-    /// Queues the read of a flash page that moves: of these places in it.
-    fn read_moved(&mut self, lpn: Lpn, source: Ppn, pages: Range<u32>) {
-        let page_size = self.core.plan.layout.page_size.0 as u32;
-        let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
-        self.queue_read(Class::InternalRead, Owner::Relocation(source.into()), lpn, source, (bytes, 0));
     }
 
     /// The first valid page of a full block in a range of its pages.

@@ -68,8 +68,6 @@ pub(crate) struct Flash {
     pub(super) flush_units: bool,
     /// Whole units of host data in the dies' queues, and programs of host data.
     pub(super) host_units: u32,
-    /// Dies that may take programs that they did not take before, as a set.
-    pub(super) stirred: Vec<u64>,
 }
 
 impl Flash {
@@ -102,7 +100,6 @@ impl Flash {
             granted: 0,
             granting: false,
             programs_waiting: 0,
-            stirred: vec![0; layout.dies.div_ceil(64) as usize],
             write_queue_full,
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
@@ -125,7 +122,8 @@ impl Flash {
     /// Something above may let a die take programs that it did not take before.
     #[inline]
     pub fn stir(&mut self, die: DieId) {
-        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+        let state = &self.dies[die];
+        self.channels[state.channel].stirred |= state.bit;
     }
 
     /// The same of all dies.
@@ -136,10 +134,10 @@ impl Flash {
     /// Dies that may take programs that they did not take when this was asked last.
     #[inline]
     pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
-        for (index, word) in self.stirred.iter_mut().enumerate() {
-            while *word != 0 {
-                each(DieId::new(64 * index + word.trailing_zeros() as usize));
-                *word &= *word - 1;
+        for channel in self.channels.iter_mut() {
+            while channel.stirred != 0 {
+                each(DieId::new((channel.first_die + channel.stirred.trailing_zeros()) as usize));
+                channel.stirred &= channel.stirred - 1;
             }
         }
     }
@@ -274,8 +272,8 @@ state! {
             flush_units, host_units, fault_due,
         }
         parts { references, failures, faults, budget }
-        // What dies take is found out again. Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, stirred, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
+        // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
+        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

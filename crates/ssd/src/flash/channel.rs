@@ -16,6 +16,8 @@ pub struct Channel {
     /// Dies of the channel that want to start a command, and that want data for a program.
     pub wants_command: u64,
     pub wants_data: u64,
+    /// Dies that may take programs that they did not take before.
+    pub stirred: u64,
     /// The first die of the channel, and the place of the one that was granted last.
     pub first_die: u32,
     pub last_die: u32,
@@ -34,6 +36,7 @@ impl Channel {
             transfer_out: None,
             wants_command: 0,
             wants_data: 0,
+            stirred: 0,
             first_die,
             last_die: 0,
             out: VecDeque::new(),
@@ -77,7 +80,7 @@ impl EccState {
 
 stored! {
     Channel {
-        free_at, transfer_out, wants_command, wants_data, first_die, last_die, out, ecc, event, meter,
+        free_at, transfer_out, wants_command, wants_data, stirred, first_die, last_die, out, ecc, event, meter,
     }
     EccState { reserved, decoding, waiting, busy }
 }

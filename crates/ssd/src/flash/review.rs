@@ -33,7 +33,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so what it
     /// wants the bus for, where its time goes, and its next event.
     pub fn reschedule(&mut self, die: DieId) {
-        self.flash.stir(die);
+        let state = &self.flash.dies[die];
+        self.flash.channels[state.channel].stirred |= state.bit;
         if self.core.plan.suspends {
             if self.flash.dies[die].suspended.is_some() {
                 self.try_resume(die);

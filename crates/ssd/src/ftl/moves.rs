@@ -18,8 +18,8 @@ use crate::streams::StreamId;
 /// What a plane that relocates a block does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Its die copies a page.
-    Copies { lpn: Lpn, source: Ppn },
+    /// Its die copies a page, if it can, for a program of that stream.
+    Copies { lpn: Lpn, source: Ppn, writes: StreamId },
     /// A flash page is read: from its first valid page, which is given, to its last, by their places in it.
     Reads { lpn: Lpn, source: Ppn, pages: Range<u32> },
     /// Programs of what has been read, in partly filled units where need be: no further page comes that could fill them.
@@ -130,13 +130,13 @@ impl Ftl {
     /// A flash page of which that is the first valid page begins to move.
     fn begin_page(&mut self, lpn: Lpn, source: Ppn, buffer: &Buffer, plan: &Plan) -> Next {
         if self.copies_back(source, plan) {
-            return Next::Copies { lpn, source };
+            return Next::Copies { lpn, source, writes: self.stream_of_move(source, plan) };
         }
-        Next::Reads { lpn, source, pages: self.begin_read(source, buffer, plan) }
+        self.begin_read(lpn, source, buffer, plan)
     }
 
-    /// A flash page, of which that is the first valid page, is read to move. From that page to its last valid one, by their places in it.
-    pub fn begin_read(&mut self, source: Ppn, buffer: &Buffer, plan: &Plan) -> Range<u32> {
+    /// A flash page, of which that is the first valid page, is read to move.
+    pub fn begin_read(&mut self, lpn: Lpn, source: Ppn, buffer: &Buffer, plan: &Plan) -> Next {
         let layout = &plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
         self.relocator[plane].reading += layout.shared();
@@ -146,7 +146,7 @@ impl Ftl {
             end = page + 1;
         }
         let start = after - layout.shared();
-        page - start..end - start
+        Next::Reads { lpn, source, pages: page - start..end - start }
     }
 
     /// A flash page that moves has been read. Whether its plane still works.
@@ -163,7 +163,7 @@ impl Ftl {
     }
 
     /// The stream in which the data of a page that moves is programmed.
-    pub fn stream_of_move(&self, source: Ppn, plan: &Plan) -> StreamId {
+    fn stream_of_move(&self, source: Ppn, plan: &Plan) -> StreamId {
         let plane = plan.layout.plane_of(source);
         let converted = self.relocator[plane].relocates_for(relocation_causes::CONVERSION) && self.converts_more(plane);
         self.relocated_class(source, plan, converted)
