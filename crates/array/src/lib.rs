@@ -7,6 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `config.rs` | the section `[array]` |
+//! | `given.rs`, `run.rs` | an array file and what is given beside it; a run on it |
 //! | `layout.rs` | where the units of stripes lie |
 //! | `select/`, `hedge/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
@@ -20,6 +21,7 @@
 mod array;
 mod config;
 mod drive;
+mod given;
 pub mod hedge;
 mod layout;
 mod link;
@@ -34,6 +36,7 @@ mod reads;
 mod rebuild;
 mod rebuilding;
 mod report;
+mod run;
 pub mod select;
 mod slab;
 mod stats;
@@ -41,9 +44,11 @@ mod writes;
 
 pub use array::Array;
 pub use config::{ArrayConfig, LayoutKind};
+pub use given::{ArrayGiven, DriveSection};
 pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
 pub use observer::{ArrayEvent, Observer, OpId};
 pub use plan::{WriteKind, WritePlan, plan};
 pub use rebuild::RebuildRecord;
+pub use run::{PreparedArray, prepare};
 pub use stats::{ArrayCounters, Count};

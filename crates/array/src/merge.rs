@@ -109,5 +109,10 @@ pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> D
         sum.recoveries.extend(next.recoveries);
         sum
     };
-    drives.map(Drive::state).reduce(together).expect("Invariant: an array has a drive")
+    let states: Vec<DriveState> = drives.map(Drive::state).collect();
+    let count = states.len() as u64;
+    let mut state = states.into_iter().reduce(together).expect("Invariant: an array has a drive");
+    // Of the mean drive, since the plan is that of one.
+    state.written /= count;
+    state
 }

@@ -38,6 +38,8 @@ impl<D: Drive> Array<D> {
         let mut section = Map::new();
         let code = self.layout.code;
         section.insert("layout".into(), json!(self.config.layout.word()));
+        section.insert("width".into(), json!(self.seats.len()));
+        section.insert("rows".into(), json!(self.layout.rows));
         section.insert("data".into(), json!(code.data));
         section.insert("parity".into(), json!(code.parity));
         section.insert("chunk_bytes".into(), json!(self.layout.chunk));
