@@ -135,11 +135,19 @@ enum OnWhat {
 }
 
 impl OnWhat {
-    /// What is run, how its input was understood, and what that says of the result.
-    fn told(&self) -> (&Value, &Option<String>, &Vec<Finding>) {
+    /// What is run.
+    fn manifest(&self) -> Value {
         match self {
-            OnWhat::Device(prepared) => (&prepared.manifest, &prepared.note, &prepared.findings),
-            OnWhat::Array(array) => (&array.prepared.manifest, &array.prepared.note, &array.prepared.findings),
+            OnWhat::Device(prepared) => prepared.manifest.clone(),
+            OnWhat::Array(array) => array.prepared.manifest.clone(),
+        }
+    }
+
+    /// How its input was understood, and what that says of the result.
+    fn understood(&self) -> (Option<String>, Vec<Finding>) {
+        match self {
+            OnWhat::Device(prepared) => (prepared.note.clone(), prepared.findings.clone()),
+            OnWhat::Array(array) => (array.prepared.note.clone(), array.prepared.findings.clone()),
         }
     }
 
@@ -243,8 +251,8 @@ impl Simulation {
     }
 
     fn ready(ready: Ready) -> Simulation {
-        let (manifest, note, findings) = ready.prepared.told();
-        let (manifest, note, findings) = (manifest.clone(), note.clone(), findings.clone());
+        let manifest = ready.prepared.manifest();
+        let (note, findings) = ready.prepared.understood();
         Simulation {
             run: Mutex::new(RunState::Ready(Box::new(ready))),
             manifest,

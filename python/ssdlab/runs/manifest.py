@@ -85,8 +85,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft
-    words. Paths are absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those
+    of soft words. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}

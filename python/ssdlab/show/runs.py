@@ -90,7 +90,7 @@ def _array(result: Result) -> list[Table]:
     columns = ("drive", "reads", "mean", "p99", "p99.9", "writes", "failed at")
     tables.append(Table("Drives: requests of the array to each", columns, rows))
     if array.rebuilds:
-        cells = [
+        rebuilt: list[tuple[str, ...]] = [
             (
                 of.drive,
                 time_text(of.began_ns),
@@ -100,7 +100,7 @@ def _array(result: Result) -> list[Table]:
             )
             for of in array.rebuilds
         ]
-        tables.append(Table("Rebuilds", ("onto", "began", "ended", "chunks", "lost"), cells))
+        tables.append(Table("Rebuilds", ("onto", "began", "ended", "chunks", "lost"), rebuilt))
     return tables
 
 
