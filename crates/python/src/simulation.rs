@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use array::PreparedArray;
 use logs::{Table, series_parquet};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
@@ -64,6 +65,8 @@ pub(crate) fn content_hash(path: &Path) -> io::Result<String> {
 pub(crate) struct Options {
     /// Those of the run itself, by name.
     pub run: Vec<(String, Given)>,
+    /// The file of an array.
+    pub array: Option<String>,
     pub traces: TraceOptions,
     pub output: OutputOptions,
 }
@@ -74,6 +77,10 @@ impl Options {
         let mut options = Options::default();
         for (name, value) in given.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
             let name: String = name.extract()?;
+            if name == "array" {
+                options.array = Some(value.extract()?);
+                continue;
+            }
             let value = match value.extract() {
                 Ok(text) => Given::Text(text),
                 Err(_) => Given::Number(value.extract()?),
@@ -121,9 +128,44 @@ enum RunState {
     Finished,
 }
 
-/// A run whose input has been read and checked, with where its requests are logged.
+/// A run whose input has been read and checked: on one device, or on an array of them.
+enum OnWhat {
+    Device(Prepared),
+    Array(Box<PreparedArray>),
+}
+
+impl OnWhat {
+    /// What is run.
+    fn manifest(&self) -> Value {
+        match self {
+            OnWhat::Device(prepared) => prepared.manifest.clone(),
+            OnWhat::Array(array) => array.prepared.manifest.clone(),
+        }
+    }
+
+    /// How its input was understood, and what that says of the result.
+    fn understood(&self) -> (Option<String>, Vec<Finding>) {
+        match self {
+            OnWhat::Device(prepared) => (prepared.note.clone(), prepared.findings.clone()),
+            OnWhat::Array(array) => (array.prepared.note.clone(), array.prepared.findings.clone()),
+        }
+    }
+
+    /// The run on one device.
+    fn on_device(self) -> PyResult<Prepared> {
+        match self {
+            OnWhat::Device(prepared) => Ok(prepared),
+            OnWhat::Array(_) => {
+                let remedy = "give the device of one of its drives, with --device, --scheme and --age";
+                Err(refuse(refused("--array", "cannot be explained, nor shown as a timeline", remedy)))
+            }
+        }
+    }
+}
+
+/// The same, with where its requests are logged.
 struct Ready {
-    prepared: Prepared,
+    prepared: OnWhat,
     log: Option<Box<dyn RequestLog>>,
     /// A checkpoint that is written during the run, and when.
     save_after: Option<(PathBuf, Span)>,
@@ -137,8 +179,12 @@ impl RunState {
         if let RunState::Ready(_) = self
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
-            let Ready { prepared: Prepared { config, source, options, .. }, log, save_after, check } = *ready;
-            let mut run = open(&config, source, options, log, check).map_err(|error| raised.raise(error))?;
+            let Ready { prepared, log, save_after, check } = *ready;
+            let opened = match prepared {
+                OnWhat::Device(Prepared { config, source, options, .. }) => open(&config, source, options, log, check),
+                OnWhat::Array(array) => array.open(log, check),
+            };
+            let mut run = opened.map_err(|error| raised.raise(error))?;
             if let Some((path, after)) = save_after {
                 run.save_after(after, path);
             }
@@ -201,12 +247,12 @@ struct Progress {
 impl Simulation {
     /// A run that has not begun.
     pub(crate) fn of(prepared: Prepared) -> Simulation {
-        Simulation::ready(Ready { prepared, log: None, save_after: None, check: false })
+        Simulation::ready(Ready { prepared: OnWhat::Device(prepared), log: None, save_after: None, check: false })
     }
 
     fn ready(ready: Ready) -> Simulation {
-        let manifest = ready.prepared.manifest.clone();
-        let (note, findings) = (ready.prepared.note.clone(), ready.prepared.findings.clone());
+        let manifest = ready.prepared.manifest();
+        let (note, findings) = ready.prepared.understood();
         Simulation {
             run: Mutex::new(RunState::Ready(Box::new(ready))),
             manifest,
@@ -256,7 +302,11 @@ pub(crate) struct FinishedRun<'py> {
 }
 
 /// What Python keeps of a run's outcome.
-pub(crate) fn finished_run<'py>(py: Python<'py>, outcome: &mut Outcome, result: &Value) -> PyResult<FinishedRun<'py>> {
+pub(crate) fn finished_run<'py, D>(
+    py: Python<'py>,
+    outcome: &mut Outcome<D>,
+    result: &Value,
+) -> PyResult<FinishedRun<'py>> {
     let described = outcome
         .report()
         .0
@@ -303,7 +353,7 @@ impl Simulation {
         merge: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
-        let Options { run, traces, output } = Options::of(options)?;
+        let Options { run, array, traces, output } = Options::of(options)?;
         let (policies, raised) = policies_of(policies)?;
         let drive = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
@@ -315,9 +365,21 @@ impl Simulation {
             options: &run,
             fingerprint: content_hash,
         };
-        let prepared =
-            prepare(&Inputs { drive, workload, merge: &merge, traces }).map_err(|error| raised.raise(error))?;
-        let log = request_log(&output, &prepared.config)?;
+        let inputs = Inputs { drive, workload, merge: &merge, traces };
+        let prepared = match &array {
+            None => prepare(&inputs).map(OnWhat::Device),
+            Some(file) => array::prepare(&inputs, file).map(|array| OnWhat::Array(Box::new(array))),
+        };
+        let prepared = prepared.map_err(|error| raised.raise(error))?;
+        let config = match &prepared {
+            OnWhat::Device(prepared) => &prepared.config,
+            OnWhat::Array(array) => array.config(),
+        };
+        let log = request_log(&output, config)?;
+        if array.is_some() && output.save.is_some() {
+            let remedy = "leave it out: an array begins each run with its drives as their age says";
+            return Err(refuse(refused("--save", "is given with --array, and an array cannot be saved", remedy)));
+        }
         let OutputOptions { check, save, save_at, .. } = output;
         let (save, save_after) = match save_at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
@@ -341,7 +403,8 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
+        let Ready { prepared, log, .. } = *ready;
+        let Prepared { config, source, options, .. } = prepared.on_device()?;
         let explainer = Explainer::new(slowest, wanted, options.warmup);
         let mut run =
             Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
@@ -399,7 +462,8 @@ impl Simulation {
         let RunState::Ready(ready) = std::mem::replace(&mut *state, RunState::Finished) else {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
-        let Ready { prepared: Prepared { config, source, options, .. }, log, .. } = *ready;
+        let Ready { prepared, log, .. } = *ready;
+        let Prepared { config, source, options, .. } = prepared.on_device()?;
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -502,16 +566,20 @@ impl Simulation {
         }
         let unsaved = run.saves();
         let (_, completed) = run.counts();
+        let sections = run.sections();
         let mut outcome = py.detach(|| run.finish().map_err(raise))?;
         if unsaved {
             let _ = self.unsaved.set(outcome.measured.totals.usage.elapsed);
         }
         let interruption = interrupted.then(|| findings::interrupted(completed));
         findings::add(&mut outcome.measured.findings, self.findings.iter().cloned().chain(interruption));
-        let result = result(&self.manifest, &outcome.measured);
+        let mut result = result(&self.manifest, &outcome.measured);
+        if let Some(all) = result.as_object_mut() {
+            all.extend(sections);
+        }
         let finished = finished_run(py, &mut outcome, &result)?;
         if self.save.is_some() {
-            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = outcome.device;
         }
         Ok(finished)
     }

@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
     ("ecc", &["units"]),
     ("schemes", &["units", "nand"]),
     ("ssd", &["units", "workload", "nand", "ecc", "schemes"]),
+    ("array", &["units", "workload", "ssd"]),
     ("logs", &["workload", "ssd"]),
     ("capi", &["units", "workload", "ssd", "logs"]),
     ("nbd", &["units", "workload", "ssd"]),
     ("testing", &["units", "workload", "nand", "ssd"]),
     ("tidy", &[]),
     ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "nbd"]),
-    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "logs", "nbd"]),
+    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "nbd"]),
 ];
 
 #[test]
@@ -45,7 +46,7 @@ fn no_crate_depends_on_a_higher_layer() {
 #[test]
 fn layers_without_a_clock_read_none() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in ["units", "nand", "ecc", "schemes", "workload", "ssd", "logs"] {
+    for name in ["units", "nand", "ecc", "schemes", "workload", "ssd", "array", "logs"] {
         for file in rust_files(&crates.join(name).join("src")) {
             let text = fs::read_to_string(&file).unwrap();
             if file.ends_with("ssd/src/bench.rs") {

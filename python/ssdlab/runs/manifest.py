@@ -85,8 +85,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those of soft
-    words. Paths are absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those
+    of soft words. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -99,6 +99,8 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
     if options.checkpoint is not None:
         found["checkpoint"] = options.checkpoint
+    if options.array is not None:
+        found["array"] = options.array
     found |= {f"merge:{index}": path for index, path in enumerate(options.merge)}
     if options.policies is not None:
         from ssdlab.policy.source import files

@@ -17,6 +17,9 @@ Settings = Mapping[str, Any] | Iterable[str]
 class RunOptions(TypedDict, total=False):
     """The options of a run that are given by keyword."""
 
+    array: PathLike | None
+    """File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. ``device``, ``scheme``,
+    ``age`` and ``settings`` are those of each of its drives, ``array.KEY`` in ``settings`` those of the array."""
     scheme: str | None
     """Scheme's name, or ``axis=choice`` pairs with commas between."""
     age: Age | None

@@ -51,7 +51,7 @@ class Reproducer:
 
     def command_of(self, manifest: Manifest, repeat: int = 1) -> Command:
         """The command that gives the result of ``manifest``, or of ``repeat`` runs of which it is the first."""
-        resolved = ("device", "workload", "scheme", "checkpoint")
+        resolved = ("device", "workload", "scheme", "checkpoint", "array")
         plan = {name: manifest[name] for name in OPTIONS if name in manifest and name not in resolved}
         plan["policies"], unknown = self._policies(manifest.get("policies", {}))
         options = Options("tlc", "default", **plan)
@@ -66,6 +66,9 @@ class Reproducer:
         if "checkpoint" in manifest:
             arguments += ["--from", "CHECKPOINT"]
             why = f"give the file of {manifest['checkpoint'][:19]}… in place of CHECKPOINT (ssdlab run --save)"
+        if "array" in manifest:
+            arguments += ["--array", "ARRAY"]
+            why = "give the array file in place of ARRAY, without --device, --age and --set of its drives"
         if not why:
             asked = options.replace(settings=tuple(settings))
             why = _check(asked, files, manifest)

@@ -193,6 +193,11 @@ class Result:
         return self._part("serve", Settings) if "serve" in self._data else None
 
     @property
+    def array(self) -> Settings | None:
+        """What an array did, and each of its drives (docs/arrays.md); None where the run was on one device."""
+        return self._part("array", Settings) if "array" in self._data else None
+
+    @property
     def process(self) -> Process:
         """Wall time [s] and peak resident set [B] of the process that played the run."""
         return self._part("process", Process)

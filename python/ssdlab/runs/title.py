@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 
 def title(result: Result) -> str:
-    """Device, scheme, workload, pace and simulated time of a run."""
+    """Device or array, scheme, workload, pace and simulated time of a run."""
     manifest = result.manifest
     work = manifest.workload
+    array = result.array
+    drive, capacity = manifest.device.name, manifest.device.capacity_bytes
+    if array is not None:
+        drive, capacity = f"{array.layout} of {array.width} drives", array.capacity_bytes
     if "trace" in work:
         what = work.trace
     elif "phases" in work:
@@ -22,17 +26,17 @@ def title(result: Result) -> str:
     elif "traces" in work:
         what = " + ".join(of.trace for of in work.traces)
     elif "generator" in work:
-        what = _access(work.generator, manifest.device.capacity_bytes)
+        what = _access(work.generator, capacity)
     elif "driver" in work:
         what = f"requests from {work.driver}"
     else:
         jobs = work.jobs.items()
-        what = " + ".join(f"{name}: {_access(job, manifest.device.capacity_bytes)}" for name, job in jobs)
+        what = " + ".join(f"{name}: {_access(job, capacity)}" for name, job in jobs)
     scheme = f", {manifest.scheme}" if manifest.scheme else ""
     policies = manifest.get("policies", {})
     scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
-    return f"{manifest.device.name}{scheme}: {what}, {manifest.replay}, {seconds}"
+    return f"{drive}{scheme}: {what}, {manifest.replay}, {seconds}"
 
 
 def _access(job: Settings, capacity: int) -> str:

@@ -64,7 +64,44 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
         )
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
-    return [latency, rates, *_usage(result), pages, *_serve(result)], footnotes
+    return [latency, rates, *_array(result), *_usage(result), pages, *_serve(result)], footnotes
+
+
+def _array(result: Result) -> list[Table]:
+    """What an array asked of its drives, and how they answered."""
+    array = result.array
+    if array is None:
+        return []
+    asked = array.requests_to_drives
+    name = f"Array: {array.layout}, {array.data} + {array.parity} chunks of {array.chunk_bytes >> 10} KiB"
+    purposes = {purpose.replace("_", " "): f"{count:,}" for purpose, count in asked.items() if count}
+    counts = ("reads_reconstructed", "hedges_sent", "hedges_won", "extra_reads_won", "lock_waits", "lost_requests")
+    shown = {count.replace("_", " "): f"{array[count]:,}" for count in counts if array[count]}
+    tables = [Table(f"{name}; requests to drives", tuple(purposes), [tuple(purposes.values())], left=0)]
+    if shown:
+        tables.append(Table("Array: what came of them", tuple(shown), [tuple(shown.values())], left=0))
+    rows = []
+    for drive in array.drives:
+        reads, writes = drive.host.read, drive.host.write
+        latency = reads.latency_ns
+        failed = "-" if drive.failed_ns is None else time_text(drive.failed_ns)
+        cells = (f"{reads.requests:,}", *(time_text(latency[key]) for key in ("mean", "p99", "p99_9")))
+        rows.append((drive.name, *cells, f"{writes.requests:,}", failed))
+    columns = ("drive", "reads", "mean", "p99", "p99.9", "writes", "failed at")
+    tables.append(Table("Drives: requests of the array to each", columns, rows))
+    if array.rebuilds:
+        rebuilt: list[tuple[str, ...]] = [
+            (
+                of.drive,
+                time_text(of.began_ns),
+                "-" if of.ended_ns is None else time_text(of.ended_ns),
+                f"{of.rows:,} of {array.rows:,}",
+                f"{of.rows_lost:,}",
+            )
+            for of in array.rebuilds
+        ]
+        tables.append(Table("Rebuilds", ("onto", "began", "ended", "chunks", "lost"), rebuilt))
+    return tables
 
 
 def _serve(result: Result) -> list[Table]:

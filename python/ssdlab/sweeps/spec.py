@@ -16,7 +16,17 @@ SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_outpu
 
 MOST_CASES = 100_000
 """Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
-FILES = ("device", "workload", "checkpoint", "chip.model", "read.rpt", "ecc.code", "ecc.code_2bit", "ecc.code_3bit")
+FILES = (
+    "device",
+    "workload",
+    "checkpoint",
+    "array",
+    "chip.model",
+    "read.rpt",
+    "ecc.code",
+    "ecc.code_2bit",
+    "ecc.code_3bit",
+)
 """What may name a file: it is looked for beside the file that names it, then in the working directory."""
 Value = str | int | float | bool | list[Any]
 
@@ -31,7 +41,7 @@ class Case(NamedTuple):
     """The run that its drive is warmed up by, if it is."""
 
 
-DRIVE = ("device", "scheme", "age", "precondition", "seed", "policies", "traces", "checkpoint")
+DRIVE = ("device", "array", "scheme", "age", "precondition", "seed", "policies", "traces", "checkpoint")
 """The options of a case that hold for what warms its drive up too, with the drive's keys; all other ones say what is
 played."""
 

@@ -140,7 +140,7 @@ def with_files(options: Options, paths: Mapping[str, str]) -> Options:
     for role, path in paths.items():
         if role == "device":
             options = options.replace(device=path)
-        elif role in ("workload", "checkpoint"):
+        elif role in ("workload", "checkpoint", "array"):
             options = options.replace(**{role: path})
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path

@@ -88,6 +88,8 @@ pub trait Drive {
     fn workload_is_to_come(&mut self) {}
     /// The workload begins: what was submitted before brought it into its state.
     fn workload_begins(&mut self) {}
+    /// What is measured is counted from now on.
+    fn counting_begins(&mut self) {}
     /// Where in its life it was at the start.
     fn start_of_life(&self) -> Start {
         Start::AsWritten

@@ -28,7 +28,7 @@ pub(super) fn values(section: &dyn Section) -> Value {
 }
 
 /// Sections by their names.
-pub(super) fn sections<'a, N: Into<String>>(all: impl IntoIterator<Item = (N, &'a dyn Section)>) -> Value {
+pub fn sections<'a, N: Into<String>>(all: impl IntoIterator<Item = (N, &'a dyn Section)>) -> Value {
     Value::Object(all.into_iter().map(|(name, section)| (name.into(), values(section))).collect::<Map<_, _>>())
 }
 
@@ -56,7 +56,7 @@ pub(super) fn rpt(plan: &Plan) -> Option<Value> {
 }
 
 /// A device: its configuration, and the content of the files that this names.
-pub(super) fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
+pub fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
     let config = plan.config.sections();
     let ecc = &plan.config.ecc;
     let code = |file: &str| file.ends_with(".csv").then(|| fingerprint_of(file.as_ref(), fingerprint)).transpose();

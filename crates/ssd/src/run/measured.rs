@@ -243,6 +243,7 @@ impl<D: Drive> MeasuredDrive<D> {
 
     /// What is measured is counted from now on.
     pub fn warmup_ends(&mut self) {
+        self.drive.counting_begins();
         self.baseline = Some(self.drive.totals());
         self.course.start(Point::of(&self.drive));
     }

@@ -9,7 +9,7 @@ pub mod findings;
 mod fingerprint;
 mod host;
 mod live;
-mod manifest;
+pub mod manifest;
 mod measured;
 mod options;
 mod outcome;
@@ -34,9 +34,12 @@ pub use live::Live;
 pub use options::{Declared, Given, Kind, OutputOptions, Replay, RunOptions, TraceOptions, declared};
 pub use outcome::Outcome;
 pub use playing::{Playing, open};
-pub use prepare::{DriveInputs, Inputs, Prepared, PreparedLive, prepare, prepare_live};
+pub use prepare::{
+    DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, prepare, prepare_live, prepare_on,
+};
 pub use refusal::{parse, refused};
 pub use replay::Run;
 pub use request_log::RequestLog;
 pub use result::{as_json, result};
 pub use steady::Round;
+pub use workload_given::is_workload_key;

@@ -257,6 +257,9 @@ fn input_options() -> Vec<Declared> {
     inputs! {
         /// Preset (`ssdlab.presets()`), or device file (TOML).
         device [Kind::Path, "NAME|FILE", default = Some("tlc"), help = Some("Preset, or device file (TOML).")]
+        /// File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. `device`, `scheme`, `age` and `settings`
+        /// are those of each of its drives, `array.KEY` in `settings` those of the array.
+        array [Kind::Path, "FILE", help = Some("Run on an array of drives (TOML), such as examples/array.toml.")]
         /// Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.
         workload [Kind::Workload, "NAME|FILE|TRACE", default = Some("default")]
         /// Scheme's name, or `axis=choice` pairs with commas between.

@@ -28,18 +28,25 @@ pub struct Outcome<D = Device> {
     pub log: Option<Box<dyn RequestLog>>,
 }
 
-impl<D: Drive> Outcome<D> {
+impl<D> Outcome<D> {
     /// The statistics.
     pub fn report(&self) -> Report {
         report::report(&self.measured)
     }
 }
 
+impl<D> Outcome<D> {
+    /// The same with another final state of the drive, or none.
+    pub fn with<E>(self, device: impl FnOnce(D) -> E) -> Outcome<E> {
+        let Outcome { measured, series, device: drive, log } = self;
+        Outcome { measured, series, device: device(drive), log }
+    }
+}
+
 impl<P: Probe> Outcome<Device<P>> {
     /// The same, with a device that nobody watches any more.
     pub fn unwatched(self) -> Outcome {
-        let Outcome { measured, series, device, log } = self;
-        Outcome { measured, series, device: device.watched_by(Unwatched), log }
+        self.with(|device| device.watched_by(Unwatched))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
 use units::Span;
 use workload::Source;
 
@@ -34,8 +35,12 @@ pub trait Playing: Send {
     fn warms(&self) -> Option<(u64, f64)>;
     /// See [`Run::step`].
     fn step(&mut self, requests: u64) -> Result<bool, RunError>;
-    /// See [`Run::finish`].
-    fn finish(self: Box<Self>) -> Result<Outcome, RunError>;
+    /// Sections of the result that the drive adds.
+    fn sections(&self) -> Map<String, Value> {
+        Map::new()
+    }
+    /// See [`Run::finish`]; the device, where the drive is one.
+    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError>;
 }
 
 impl<P: Probe + Send> Playing for Run<Device<P>> {
@@ -63,8 +68,8 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         Run::step(self, requests)
     }
-    fn finish(self: Box<Self>) -> Result<Outcome, RunError> {
-        Run::finish(*self).map(Outcome::unwatched)
+    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError> {
+        Ok(Run::finish(*self)?.unwatched().with(Some))
     }
 }
 

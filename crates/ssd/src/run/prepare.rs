@@ -1,7 +1,7 @@
 //! A run is prepared: what its user gives is read and checked, and what decides its result is written down.
 
 use serde_json::{Map, Value, json};
-use units::ConfigError;
+use units::{Bytes, ConfigError};
 use workload::Source;
 
 use super::checkpoint::Checkpoint;
@@ -83,40 +83,93 @@ pub struct PreparedLive {
     pub findings: Vec<Finding>,
 }
 
+/// A drive that is not one device, for a run on it.
+pub struct OtherDrive<'a> {
+    /// Its name in the manifest, and everything that decides what it does.
+    pub manifest: (&'a str, Value),
+    /// The device that it is made of, or the first of those.
+    pub device: &'a DeviceSpec,
+    /// Its capacity.
+    pub capacity: Bytes,
+}
+
+/// A run on another drive than one device, whose input has been read and checked.
+pub struct PreparedOn {
+    /// The workload.
+    pub source: Box<dyn Source>,
+    /// The options.
+    pub options: RunOptions,
+    /// What is run: everything that decides the result.
+    pub manifest: Value,
+    /// How the input was understood.
+    pub note: Option<String>,
+    /// What in the input puts the result in doubt.
+    pub findings: Vec<Finding>,
+}
+
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
 pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
-    let Drive { spec, plan, mut options } = drive(&inputs.drive)?;
-    check_sort_window(inputs.traces.sort_window)?;
-    let wanted = match (options.until_steady, options.requests) {
-        (Some(_), _) => Wanted::Endless,
-        (None, Some(requests)) => Wanted::AtLeast(requests),
-        (None, None) => Wanted::Own,
-    };
-    let Opened { source, manifest: workload, note, findings: mut found, closed, requests } =
-        workload_given::open(&WorkloadGiven {
-            word: inputs.workload,
-            merge: inputs.merge,
-            settings: inputs.drive.settings,
-            traces: &inputs.traces,
-            beyond: options.beyond,
-            wanted,
-            seed: options.seed,
-            capacity: plan.capacity(),
-            fingerprint: inputs.drive.fingerprint,
-        })?;
-    check_warmup(&options, requests)?;
-    if let Some(depth) = closed
-        && !inputs.drive.options.iter().any(|(name, _)| name == "replay")
-    {
-        options.replay = Replay::Closed(depth);
-    }
+    let Drive { spec, plan, options } = drive(&inputs.drive)?;
+    let Loaded { opened, mut options } = load(inputs, plan.capacity(), options)?;
+    let Opened { source, manifest: workload, note, findings: mut found, requests, .. } = opened;
     let manifest = manifest_of(&inputs.drive, &spec, &plan, workload, &options)?;
     if source.leads() {
         // The source makes more.
         options.requests = options.requests.or(requests);
     }
     findings::add(&mut found, of_settings(&inputs.drive, &spec)?);
-    Ok(Prepared { config: spec.config, source, options, manifest, note, findings: found })
+    Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), note, findings: found })
+}
+
+/// The same of a run on another drive than one device. Of the inputs, what says which device is run is not read.
+pub fn prepare_on(inputs: &Inputs, drive: OtherDrive) -> Result<PreparedOn, RunError> {
+    let mut options = RunOptions::default();
+    for (name, given) in inputs.drive.options {
+        options.set(name, given)?;
+    }
+    let Loaded { opened, mut options } = load(inputs, drive.capacity, options)?;
+    let Opened { source, manifest: workload, note, findings, requests, .. } = opened;
+    let plan = drive.device.config.plan()?;
+    let mut manifest = manifest_of(&inputs.drive, drive.device, &plan, workload, &options)?;
+    manifest.insert(drive.manifest.0.into(), drive.manifest.1);
+    if source.leads() {
+        options.requests = options.requests.or(requests);
+    }
+    Ok(PreparedOn { source, options, manifest: Value::Object(manifest), note, findings })
+}
+
+/// A workload that has been opened, and the options as it leaves them.
+struct Loaded {
+    opened: Opened,
+    options: RunOptions,
+}
+
+/// Opens the workload for a drive of some capacity.
+fn load(inputs: &Inputs, capacity: Bytes, mut options: RunOptions) -> Result<Loaded, RunError> {
+    check_sort_window(inputs.traces.sort_window)?;
+    let wanted = match (options.until_steady, options.requests) {
+        (Some(_), _) => Wanted::Endless,
+        (None, Some(requests)) => Wanted::AtLeast(requests),
+        (None, None) => Wanted::Own,
+    };
+    let opened = workload_given::open(&WorkloadGiven {
+        word: inputs.workload,
+        merge: inputs.merge,
+        settings: inputs.drive.settings,
+        traces: &inputs.traces,
+        beyond: options.beyond,
+        wanted,
+        seed: options.seed,
+        capacity,
+        fingerprint: inputs.drive.fingerprint,
+    })?;
+    check_warmup(&options, opened.requests)?;
+    if let Some(depth) = opened.closed
+        && !inputs.drive.options.iter().any(|(name, _)| name == "replay")
+    {
+        options.replay = Replay::Closed(depth);
+    }
+    Ok(Loaded { opened, options })
 }
 
 /// Reads and checks what a run needs whose requests come from outside: from `driver`, as the manifest calls it.
@@ -127,6 +180,7 @@ pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, 
     }
     let Drive { spec, plan, options } = drive(inputs)?;
     let manifest = manifest_of(inputs, &spec, &plan, json!({ "driver": driver }), &options)?;
+    let manifest = Value::Object(manifest);
     Ok(PreparedLive { findings: of_settings(inputs, &spec)?, config: spec.config, options, manifest })
 }
 
@@ -159,7 +213,7 @@ fn manifest_of(
     plan: &Plan,
     workload: Value,
     options: &RunOptions,
-) -> Result<Value, RunError> {
+) -> Result<Map<String, Value>, RunError> {
     let mut manifest = Map::new();
     manifest.insert("ssdlab".into(), json!(inputs.version));
     manifest.insert("results_version".into(), json!(RESULTS_VERSION));
@@ -173,7 +227,7 @@ fn manifest_of(
     if let Some(path) = &options.checkpoint {
         manifest.insert("checkpoint".into(), json!(fingerprint_of(path, inputs.fingerprint)?));
     }
-    Ok(Value::Object(manifest))
+    Ok(manifest)
 }
 
 /// What is to be known of the settings.

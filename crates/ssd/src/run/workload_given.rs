@@ -58,7 +58,7 @@ pub(super) struct Opened {
 }
 
 /// Whether a setting is one of the workload rather than the device.
-pub(super) fn is_workload_key(word: &str) -> bool {
+pub fn is_workload_key(word: &str) -> bool {
     ["workload.", "job."].iter().any(|section| word.trim_start().starts_with(section))
 }
 

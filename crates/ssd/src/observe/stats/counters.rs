@@ -7,17 +7,24 @@ use crate::persist::{Reader, Stored, Writer};
 /// Counts of one kind: one number, or one for each cause.
 trait Count: Copy {
     fn since(self, before: Self) -> Self;
+    fn plus(self, more: Self) -> Self;
 }
 
 impl Count for u64 {
     fn since(self, before: u64) -> u64 {
         self - before
     }
+    fn plus(self, more: u64) -> u64 {
+        self + more
+    }
 }
 
 impl<const N: usize> Count for [u64; N] {
     fn since(self, before: [u64; N]) -> [u64; N] {
         std::array::from_fn(|cause| self[cause] - before[cause])
+    }
+    fn plus(self, more: [u64; N]) -> [u64; N] {
+        std::array::from_fn(|cause| self[cause] + more[cause])
     }
 }
 
@@ -49,6 +56,14 @@ macro_rules! counters {
                 Counters {
                     $($($counter: self.$counter.since(before.$counter),)+)+
                     $($inner: self.$inner.since(before.$inner),)+
+                }
+            }
+
+            /// What has happened in two drives together.
+            pub fn plus(&self, more: &Counters) -> Counters {
+                Counters {
+                    $($($counter: self.$counter.plus(more.$counter),)+)+
+                    $($inner: self.$inner.plus(more.$inner),)+
                 }
             }
         }

@@ -57,6 +57,17 @@ pub struct IdleTime {
     pub(crate) counts: (usize, usize),
 }
 
+impl IdleTime {
+    /// That of the parts of two drives.
+    pub fn plus(self, more: IdleTime) -> IdleTime {
+        IdleTime {
+            dies: self.dies + more.dies,
+            channels: self.channels + more.channels,
+            counts: (self.counts.0 + more.counts.0, self.counts.1 + more.counts.1),
+        }
+    }
+}
+
 /// The state of a device at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {

@@ -1,0 +1,488 @@
+//! The array: requests are split, drives are advanced in the order of their events, and what they answer goes on.
+//!
+//! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals), then its drives in
+//! the order of their numbers. A drive without a request of the array is left behind, and played on when it has one: nothing that it does
+//! meanwhile reaches the others.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use ssd::{Completion, Drive, RunError};
+use units::{Bytes, ConfigError, Time};
+use workload::Request;
+
+use crate::config::{ArrayConfig, refusal};
+use crate::hedge::{HedgeParameters, RecentReads};
+use crate::layout::Layout;
+use crate::link::{Link, Way};
+use crate::locks::Locks;
+use crate::member::{Member, MemberDrive};
+use crate::observer::{ArrayEvent, Observer};
+use crate::ops::{Answer, Due, Op, Open, Reply, Sub, Timer};
+use crate::rebuild::Rebuild;
+use crate::select::Candidate;
+use crate::slab::{Key, Slab};
+use crate::stats::ArrayCounters;
+
+/// A place for a drive in the layout.
+pub(crate) struct Seat {
+    /// The drive in it, by its number.
+    pub drive: usize,
+    pub state: SeatState,
+}
+
+/// What a place holds.
+pub(crate) enum SeatState {
+    /// All of its data.
+    Present,
+    /// Nothing: its drive has failed, and no spare one has taken over.
+    Missing,
+    /// What has been rebuilt so far.
+    Rebuilding(Rebuild),
+}
+
+/// What goes on at the present time.
+pub(crate) enum Step {
+    Reply(Sub, Reply),
+    /// A lock is held that was waited for.
+    Granted(Key),
+    /// An operation of a request is done.
+    Part(Key),
+}
+
+/// When playing ends before its time.
+#[derive(Clone, Copy)]
+pub(crate) enum Stop {
+    Never,
+    Completion,
+    Arrivals(usize),
+}
+
+/// How far a drive is played.
+enum Reach {
+    /// Until it completes something, or up to a time.
+    Completion(Time),
+    /// To its next event, which is at this time.
+    Event(Time),
+}
+
+/// Many drives as one. See [`crate`].
+pub struct Array<D: Drive = ssd::Device> {
+    pub(crate) config: ArrayConfig,
+    pub(crate) layout: Layout,
+    pub(crate) members: Vec<Member<D>>,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) spares: VecDeque<usize>,
+    pub(crate) link: Link,
+    pub(crate) now: Time,
+    pub(crate) next_id: u64,
+    pub(crate) last_arrival: Time,
+    pub(crate) arrivals: VecDeque<(u64, Request)>,
+    /// When the request has come that is begun now: before the present, where the drives' queues were full.
+    arriving: Option<Time>,
+    pub(crate) open: Slab<Open>,
+    pub(crate) ops: Slab<Option<Op>>,
+    pub(crate) locks: Locks,
+    pub(crate) steps: VecDeque<Step>,
+    timers: BinaryHeap<Due>,
+    timers_set: u64,
+    pub(crate) completions: Vec<Completion>,
+    answers: Vec<Answer>,
+    pub(crate) recent: RecentReads,
+    pub(crate) hedging: HedgeParameters,
+    /// Reads for which something was chosen.
+    pub(crate) chosen: u64,
+    pub(crate) failure: Option<RunError>,
+    pub(crate) counters: ArrayCounters,
+    pub(crate) counters_before: ArrayCounters,
+    observer: Option<Box<dyn Observer>>,
+}
+
+impl<D: Drive> Array<D> {
+    /// Makes an array of drives; those that are spare stand by. The smallest drive rules how much of each is used.
+    ///
+    /// # Errors
+    /// The configuration cannot be used, or not with so many drives.
+    pub fn new(config: &ArrayConfig, drives: Vec<MemberDrive<D>>, seed: u64) -> Result<Array<D>, ConfigError> {
+        let spare: Vec<bool> = drives.iter().map(|drive| drive.spare).collect();
+        let in_use: Vec<usize> = (0..drives.len()).filter(|index| !spare[*index]).collect();
+        let smallest = drives.iter().map(|member| member.drive.capacity()).min().unwrap_or(Bytes(0));
+        let layout = config.layout(in_use.len(), smallest, seed)?;
+        if in_use.len() < drives.len() && layout.code.parity == 0 {
+            let remedy = "leave [drive.NAME] spare out, or choose a layout with redundancy";
+            return Err(refusal("layout", "has no redundancy from which a spare drive could be rebuilt", remedy));
+        }
+        let members: Vec<Member<D>> = drives.into_iter().map(Member::new).collect();
+        let seats = in_use.iter().map(|drive| Seat { drive: *drive, state: SeatState::Present }).collect();
+        let hedging = HedgeParameters { delay: config.hedge_delay, percentile: config.hedge_percentile };
+        Ok(Array {
+            config: config.clone(),
+            layout,
+            seats,
+            spares: (0..members.len()).filter(|index| spare[*index]).collect(),
+            link: Link::new(config.link_bandwidth, config.link_latency),
+            now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
+            members,
+            next_id: 0,
+            last_arrival: Time::ZERO,
+            arrivals: VecDeque::new(),
+            arriving: None,
+            open: Slab::new(),
+            ops: Slab::new(),
+            locks: Locks::default(),
+            steps: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            timers_set: 0,
+            completions: Vec::new(),
+            answers: Vec::new(),
+            recent: RecentReads::new(config.hedge_percentile),
+            hedging,
+            chosen: 0,
+            failure: None,
+            counters: ArrayCounters::default(),
+            counters_before: ArrayCounters::default(),
+            observer: None,
+        })
+    }
+
+    /// Someone is told what the array does.
+    pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// The placement of its stripes.
+    pub fn placement(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its drives, spare ones and those that have failed included.
+    pub fn drives(&self) -> impl Iterator<Item = &D> {
+        self.members.iter().map(|member| &member.drive)
+    }
+
+    /// The drive, by its number, in each place of the layout.
+    pub fn drives_in_place(&self) -> Vec<usize> {
+        self.seats.iter().map(|seat| seat.drive).collect()
+    }
+
+    /// What has been counted so far, warm-up included.
+    pub fn counters_so_far(&self) -> &ArrayCounters {
+        &self.counters
+    }
+
+    pub(crate) fn tell(&mut self, event: &ArrayEvent) {
+        if let Some(observer) = &mut self.observer {
+            observer.sees(self.now, event);
+        }
+    }
+
+    pub(crate) fn set_timer(&mut self, time: Time, what: Timer) {
+        self.timers_set += 1;
+        self.timers.push(Due { time, number: self.timers_set, what });
+    }
+
+    /// When the array itself does something next.
+    pub(crate) fn next_own(&self) -> Time {
+        if !self.steps.is_empty() {
+            return self.now;
+        }
+        let timer = self.timers.peek().map_or(Time::NEVER, |due| due.time);
+        timer.min(self.arrivals.front().map_or(Time::NEVER, |(_, request)| request.time))
+    }
+
+    fn stops(&self, stop: Stop) -> bool {
+        match stop {
+            Stop::Never => false,
+            Stop::Completion => !self.completions.is_empty(),
+            Stop::Arrivals(pending) => Drive::pending_arrivals(self) < pending,
+        }
+    }
+
+    /// Plays what happens up to `limit`, or until it stops.
+    pub(crate) fn play(&mut self, limit: Time, stop: Stop) -> Result<(), RunError> {
+        loop {
+            while let Some(step) = self.steps.pop_front() {
+                self.go_on(step);
+            }
+            if let Some(failure) = &self.failure {
+                return Err(failure.clone());
+            }
+            if self.stops(stop) {
+                return Ok(());
+            }
+            let own = self.next_own();
+            let (first, until) = self.next_member(own);
+            let (time, index) = first.unwrap_or((Time::NEVER, 0));
+            if own.min(time) > limit || own.min(time) == Time::NEVER {
+                return Ok(());
+            }
+            if own <= time {
+                self.now = self.now.max(own);
+                self.own_event();
+            } else {
+                // Where fewer arrivals may wait at any time, from one event to the next.
+                let by_event = matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending);
+                let reach = if by_event { Reach::Event(time) } else { Reach::Completion(until.min(limit)) };
+                self.play_member(index, reach);
+            }
+        }
+    }
+
+    /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
+    fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
+        let (mut first, mut second) = ((Time::NEVER, 0), (Time::NEVER, 0));
+        for (index, member) in self.members.iter().enumerate() {
+            if member.next < first.0 {
+                (first, second) = ((member.next, index), first);
+            } else if member.next < second.0 {
+                second = (member.next, index);
+            }
+        }
+        if first.0 == Time::NEVER {
+            return (None, Time::NEVER);
+        }
+        let is_first = first.1 < second.1 || second.0 == Time::NEVER;
+        let before_other = if is_first { second.0 } else { Time(second.0.0 - 1) };
+        let before_own = if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) };
+        (Some(first), before_other.min(before_own))
+    }
+
+    fn own_event(&mut self) {
+        if self.timers.peek().is_some_and(|due| due.time <= self.now) {
+            let due = self.timers.pop().expect("Invariant: it was there");
+            return self.on_timer(due.what);
+        }
+        let (id, request) = self.arrivals.pop_front().expect("Invariant: an arrival is due");
+        self.begin(id, request);
+    }
+
+    fn on_timer(&mut self, timer: Timer) {
+        match timer {
+            Timer::Deliver { drive, request, sub } => self.deliver(drive, request, sub),
+            Timer::Reply { sub, reply } => self.steps.push_back(Step::Reply(sub, reply)),
+            Timer::Hedge(op) => self.hedge(op),
+            Timer::Fail(drive) => self.drive_fails(drive),
+            Timer::Rebuild(place) => self.rebuild_goes_on(place),
+        }
+    }
+
+    /// Plays a drive on.
+    fn play_member(&mut self, index: usize, reach: Reach) {
+        let member = &mut self.members[index];
+        let drive = &mut member.drive;
+        let played = match reach {
+            Reach::Completion(until) => drive.advance_to_completion(until),
+            Reach::Event(time) => drive.advance_to_arrivals(drive.pending_arrivals(), time),
+        };
+        let mut answers = std::mem::take(&mut self.answers);
+        member.take_answers(&mut answers);
+        if !answers.is_empty() {
+            self.now = self.now.max(member.drive.now());
+        }
+        member.look();
+        for Answer { sub, reply, request } in answers.drain(..) {
+            if self.link.is_ideal() {
+                self.steps.push_back(Step::Reply(sub, reply));
+                continue;
+            }
+            let bytes = if request.op == workload::Op::Read { request.bytes } else { Bytes(0) };
+            let time = self.link.send(self.now, Way::FromDrives, bytes);
+            self.set_timer(time, Timer::Reply { sub, reply });
+        }
+        self.answers = answers;
+        match played {
+            Ok(_) => {}
+            // The others go on without it.
+            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
+                self.now = self.now.max(time);
+                self.drive_fails(index);
+            }
+            Err(error) => self.failure = Some(error),
+        }
+    }
+
+    /// A request arrives.
+    fn begin(&mut self, id: u64, request: Request) {
+        self.arriving = Some(request.time);
+        let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
+        let key = self.open.insert(open);
+        match request.op {
+            workload::Op::Read if self.layout.code.parity > 0 => self.begin_read(key, request),
+            workload::Op::Write if self.layout.code.parity > 0 => self.begin_write(key, request),
+            workload::Op::Read | workload::Op::Write => self.begin_plain(key, request),
+            workload::Op::Trim => self.begin_trim(key, request),
+            workload::Op::Flush => self.begin_flush(key, request),
+        }
+        self.steps.push_back(Step::Part(key));
+        self.arriving = None;
+    }
+
+    /// A further operation that the request waits for.
+    pub(crate) fn add_part(&mut self, request: Key) {
+        self.open.get_mut(request).expect("Invariant: the request waits").parts += 1;
+    }
+
+    /// Something is to be known of a request when it completes.
+    pub(crate) fn mark(&mut self, request: Key, mark: impl FnOnce(&mut Open)) {
+        mark(self.open.get_mut(request).expect("Invariant: the request waits"));
+    }
+
+    fn go_on(&mut self, step: Step) {
+        match step {
+            Step::Reply(sub, reply) => self.on_reply(sub, reply),
+            Step::Granted(op) => self.granted(op),
+            Step::Part(request) => {
+                let open = self.open.get_mut(request).expect("Invariant: the request waits");
+                open.parts -= 1;
+                if open.parts == 0 {
+                    let open = self.open.remove(request).expect("Invariant: it is there");
+                    let Open { id, request, uncorrectable, refused, aborted, .. } = open;
+                    self.completions.push(Completion {
+                        id,
+                        request,
+                        finish: self.now,
+                        uncorrectable,
+                        refused,
+                        aborted,
+                    });
+                }
+            }
+        }
+    }
+
+    fn on_reply(&mut self, sub: Sub, reply: Reply) {
+        let Some(op) = self.ops.get_mut(sub.op).and_then(Option::take) else {
+            // The read is complete without it.
+            self.counters.reads_unused += u64::from(reply.is_done());
+            return;
+        };
+        let left = match op {
+            Op::Plain(op) => self.plain_replied(op, sub, reply).map(Op::Plain),
+            Op::Read(op) => self.read_replied(op, sub, reply).map(Op::Read),
+            Op::Write(op) => self.write_replied(op, sub, reply).map(Op::Write),
+            Op::Row(op) => self.row_replied(op, sub, reply).map(Op::Row),
+            Op::Repair(op) => self.repair_replied(op, sub).map(Op::Repair),
+        };
+        self.put_back(sub.op, left);
+    }
+
+    fn granted(&mut self, key: Key) {
+        let Some(op) = self.ops.get_mut(key).and_then(Option::take) else { return };
+        let left = match op {
+            Op::Read(op) => self.read_granted(op, key).map(Op::Read),
+            Op::Write(op) => self.write_granted(op, key).map(Op::Write),
+            Op::Row(op) => self.row_granted(op, key).map(Op::Row),
+            Op::Repair(op) => self.repair_granted(op, key).map(Op::Repair),
+            Op::Plain(op) => Some(Op::Plain(op)),
+        };
+        self.put_back(key, left);
+    }
+
+    /// Puts an operation back that goes on; one that does not is over.
+    pub(crate) fn put_back(&mut self, key: Key, left: Option<Op>) {
+        match left {
+            Some(op) => *self.ops.get_mut(key).expect("Invariant: it is under way") = Some(op),
+            None => drop(self.ops.remove(key)),
+        }
+    }
+
+    /// Releases the locks of an operation.
+    pub(crate) fn unlock(&mut self, stripe: u64, key: Key) {
+        let mut granted = Vec::new();
+        self.locks.release(stripe, key, &mut granted);
+        self.steps.extend(granted.into_iter().map(Step::Granted));
+    }
+
+    /// Whether the place of a unit holds its data.
+    pub(crate) fn is_stored(&self, stripe: u64, unit: usize) -> bool {
+        let spot = self.layout.spot(stripe, unit);
+        match &self.seats[spot.place].state {
+            SeatState::Present => true,
+            SeatState::Missing => false,
+            SeatState::Rebuilding(rebuild) => rebuild.has(spot.row),
+        }
+    }
+
+    /// The units, of those given as bits, that hold their data, in the order in which they are to be taken.
+    pub(crate) fn candidates(&mut self, stripe: u64, units: u64) -> Vec<usize> {
+        let each = (0..self.layout.code.width()).filter(|unit| units >> unit & 1 == 1);
+        let mut candidates: Vec<Candidate> = each
+            .filter(|unit| self.is_stored(stripe, *unit))
+            .map(|unit| {
+                let drive = self.seats[self.layout.spot(stripe, unit).place].drive;
+                Candidate { unit, outstanding: self.members[drive].outstanding }
+            })
+            .collect();
+        self.config.select.order(&mut candidates, self.chosen);
+        self.chosen += 1;
+        candidates.into_iter().map(|candidate| candidate.unit).collect()
+    }
+
+    /// Sends a request for a piece of a stripe to its drive.
+    pub(crate) fn send(&mut self, op: workload::Op, stripe: u64, sub: Sub, host: Option<Request>) {
+        let spot = self.layout.spot(stripe, sub.piece.unit);
+        let offset = Bytes(spot.row * self.layout.chunk + sub.piece.start);
+        let request = Request::new(self.now, op, offset, Bytes(sub.piece.bytes()));
+        let (queue, hint) = host.map_or((0, 0), |host| (host.queue, host.hint));
+        self.send_to(self.seats[spot.place].drive, request.on(queue).hinted(hint), sub);
+    }
+
+    /// Sends a request to a drive.
+    pub(crate) fn send_to(&mut self, drive: usize, request: Request, sub: Sub) {
+        let sub = Sub { drive, ..sub };
+        let member = &mut self.members[drive];
+        member.outstanding += 1;
+        member.requests[sub.purpose as usize] += 1;
+        member.bytes[sub.purpose as usize] += request.bytes.0;
+        if self.link.is_ideal() {
+            return self.deliver(drive, request, sub);
+        }
+        let bytes = if request.op == workload::Op::Write { request.bytes } else { Bytes(0) };
+        let time = self.link.send(self.now, Way::ToDrives, bytes);
+        self.set_timer(time, Timer::Deliver { drive, request, sub });
+    }
+
+    fn deliver(&mut self, drive: usize, request: Request, sub: Sub) {
+        let member = &mut self.members[drive];
+        if member.failed.is_some() {
+            member.outstanding -= 1;
+            return self.steps.push_back(Step::Reply(sub, Reply::DEAD));
+        }
+        let time = self.arriving.unwrap_or(self.now);
+        if let Err(error) = member.submit(Request { time, ..request }, sub) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// The workload begins: drives fail at their times from now on.
+    pub(crate) fn set_failures(&mut self) {
+        for drive in 0..self.members.len() {
+            if let Some(span) = self.members[drive].fails_at {
+                self.set_timer(self.now + span, Timer::Fail(drive));
+            }
+        }
+    }
+
+    /// A drive fails: what it was asked for is not answered, and a spare one takes its place, if there is one.
+    fn drive_fails(&mut self, drive: usize) {
+        if self.members[drive].failed.is_some() {
+            return;
+        }
+        let lost = self.members[drive].fail(self.now);
+        self.counters.drives_failed += 1;
+        self.spares.retain(|spare| *spare != drive);
+        self.tell(&ArrayEvent::DriveFailed { drive });
+        if let Some(place) = self.seats.iter().position(|seat| seat.drive == drive) {
+            self.seats[place].state = SeatState::Missing;
+            if let Some(spare) = self.spares.pop_front() {
+                self.begin_rebuild(place, spare);
+            }
+        }
+        self.steps.extend(lost.into_iter().map(|sub| Step::Reply(sub, Reply::DEAD)));
+    }
+
+    /// A drive that has become read-only takes no part any more.
+    pub(crate) fn refuses(&mut self, drive: usize) {
+        self.drive_fails(drive);
+    }
+}

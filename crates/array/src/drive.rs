@@ -1,0 +1,182 @@
+//! The array as a drive.
+
+use std::path::Path;
+use std::vec::Drain;
+
+use ssd::stats::latency::Latencies;
+use ssd::stats::series::Sample;
+use ssd::stats::{Counters, DriveState, Start, Totals};
+use ssd::{Completion, Drive, Plan, RunError};
+use units::{Bytes, Span, Temperature, Time};
+use workload::Request;
+
+use crate::array::{Array, Stop};
+use crate::config::refusal;
+use crate::member::Member;
+use crate::merge;
+
+impl<D: Drive> Array<D> {
+    /// The drives that have not failed.
+    fn alive(&self) -> impl Iterator<Item = &Member<D>> {
+        self.members.iter().filter(|member| member.failed.is_none())
+    }
+
+    /// All drives, for what is asked of each.
+    fn all(&self) -> impl Iterator<Item = &D> {
+        self.members.iter().map(|member| &member.drive)
+    }
+
+    /// Does something with each drive that has not failed, whose events are different then.
+    fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
+        for member in self.members.iter_mut().filter(|member| member.failed.is_none()) {
+            does(&mut member.drive)?;
+            member.look();
+        }
+        self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
+        Ok(())
+    }
+
+    /// Latencies of a drive's requests: reads, writes, trims, flushes.
+    pub fn latencies_of(&self, drive: usize) -> [Latencies; 4] {
+        self.members[drive].latencies.total()
+    }
+}
+
+impl<D: Drive> Drive for Array<D> {
+    fn capacity(&self) -> Bytes {
+        self.layout.capacity()
+    }
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn latest(&self) -> Time {
+        self.all().map(Drive::latest).min().unwrap_or(Time::ZERO)
+    }
+
+    fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        let is_first = self.pending_arrivals() == 0;
+        let earliest = if is_first { self.last_arrival.max(self.now) } else { self.last_arrival };
+        if request.time < earliest {
+            return Err(RunError::BackInTime { time: request.time, earliest });
+        }
+        let latest = self.latest();
+        if request.time > latest {
+            return Err(RunError::BeyondHorizon { time: request.time, latest });
+        }
+        let Request { offset, bytes, .. } = request;
+        let end = offset.0.checked_add(bytes.0);
+        let is_empty = bytes.0 == 0 && request.op.has_address();
+        if is_empty || end.is_none_or(|end| end > self.capacity().0) {
+            return Err(RunError::OutOfRange { offset, bytes, capacity: self.capacity() });
+        }
+        self.last_arrival = request.time;
+        self.arrivals.push_back((self.next_id, request));
+        self.next_id += 1;
+        Ok(self.next_id - 1)
+    }
+    fn submitted(&self) -> u64 {
+        self.next_id
+    }
+    fn outstanding(&self) -> u64 {
+        (self.arrivals.len() + self.open.len()) as u64
+    }
+    fn pending_arrivals(&self) -> usize {
+        self.arrivals.len() + self.alive().map(|member| member.drive.pending_arrivals()).sum::<usize>()
+    }
+    fn partly_served(&self) -> f64 {
+        if self.members.len() == 1 { self.members[0].drive.partly_served() } else { 0.0 }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let own = Some(self.next_own()).filter(|time| *time != Time::NEVER);
+        self.alive().filter_map(|member| member.drive.next_event()).chain(own).min()
+    }
+    fn idle(&self) -> bool {
+        self.next_own() == Time::NEVER && self.alive().all(|member| member.drive.idle())
+    }
+    fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        self.play(time, Stop::Never)?;
+        self.each_alive(|drive| drive.advance(time))
+    }
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        self.play(limit, Stop::Completion)?;
+        Ok(!self.completions.is_empty())
+    }
+    fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
+        self.play(limit, Stop::Arrivals(pending))?;
+        Ok(Drive::pending_arrivals(self) < pending)
+    }
+    fn take_completions(&mut self) -> Drain<'_, Completion> {
+        self.completions.drain(..)
+    }
+    fn flush(&mut self) -> Result<(), RunError> {
+        self.play(Time::NEVER, Stop::Never)?;
+        self.each_alive(Drive::flush)
+    }
+    fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        self.play(Time::NEVER, Stop::Never)?;
+        self.each_alive(|drive| drive.rest(span, at))
+    }
+    fn save_as(&self, _: &Path) -> Result<(), RunError> {
+        let remedy = "leave --save out: an array begins each run with its drives as their age says";
+        Err(RunError::Config(refusal("save", "an array cannot be saved", remedy)))
+    }
+
+    fn workload_is_to_come(&mut self) {
+        self.members.iter_mut().for_each(|member| member.drive.workload_is_to_come());
+    }
+    fn workload_begins(&mut self) {
+        self.members.iter_mut().for_each(|member| member.drive.workload_begins());
+        self.set_failures();
+    }
+    fn counting_begins(&mut self) {
+        self.counters_before = self.counters.clone();
+        self.members.iter_mut().for_each(Member::counting_begins);
+    }
+    fn start_of_life(&self) -> Start {
+        let mut starts = self.all().map(Drive::start_of_life);
+        let first = starts.next().unwrap_or(Start::AsWritten);
+        if starts.all(|start| start == first) { first } else { Start::OnTheWay }
+    }
+    fn settles(&self) -> bool {
+        self.alive().any(|member| member.drive.settles())
+    }
+    fn buffered_pages(&self) -> u32 {
+        self.all().map(Drive::buffered_pages).sum()
+    }
+    /// That of a drive, where no other one makes good for it.
+    fn end_of_life(&self) -> Option<Time> {
+        if self.layout.code.parity > 0 { None } else { self.all().filter_map(Drive::end_of_life).min() }
+    }
+
+    /// That of its first drive.
+    fn plan(&self) -> &Plan {
+        self.members[0].drive.plan()
+    }
+    fn counters(&self) -> Counters {
+        merge::counters(self.all())
+    }
+    fn totals(&self) -> Totals {
+        merge::totals(self.all())
+    }
+    fn pages_of_planes(&self) -> Vec<(u64, u64)> {
+        self.all().flat_map(Drive::pages_of_planes).collect()
+    }
+    fn sample(&self) -> Sample {
+        merge::sample(self.all())
+    }
+    fn state(&self) -> DriveState {
+        let mut state = merge::state(self.all());
+        state.end_of_life = self.end_of_life();
+        state
+    }
+    fn check_all(&mut self) -> Result<(), RunError> {
+        for member in self.members.iter_mut().filter(|member| member.failed.is_none()) {
+            member.drive.check_all()?;
+        }
+        if self.outstanding() == 0 && !self.is_rebuilding() && self.ops.len() == 0 && !self.locks.is_empty() {
+            return Err(RunError::Broken("stripes of an array are locked and nothing is under way".into()));
+        }
+        Ok(())
+    }
+}

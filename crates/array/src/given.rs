@@ -1,0 +1,195 @@
+//! An array as its user gives it: a file with a section `[array]` and one `[drive.NAME]` for each kind of drive, and what is given beside it.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use ssd::DeviceSpec;
+use ssd::config::Precondition;
+use ssd::probe::Probe;
+use ssd::run::manifest::{device, sections};
+use ssd::run::{DeviceWord, DriveInputs, device_given, is_workload_key};
+use ssd::{Config, Device, Drive, RunError};
+use units::section::Section;
+use units::{Bytes, ConfigError, Document, Span, Stream};
+
+use crate::array::Array;
+use crate::config::{ArrayConfig, refusal};
+use crate::member::MemberDrive;
+
+units::section! {
+    /// Drives of one kind in an array.
+    pub struct DriveSection in "drive" {
+        /// Preset, or device file; "none" means what is given beside the array file, or tlc.
+        device: Option<String> = None,
+        /// Named scheme, or choices on its axes.
+        scheme: Option<String> = None,
+        /// State at the start, such as "pec=2000,retention=6mo".
+        age: Option<String> = None,
+        /// Configuration keys, "section.key=value" each.
+        settings: Vec<String> = Vec::new(),
+        /// How many there are of it.
+        count: u16 = 1,
+        /// They stand by, to take over from drives that fail.
+        spare: bool = false,
+        /// They fail at this time of the workload.
+        fails_at: Option<Span> = None,
+    }
+}
+
+/// A kind of drive in an array.
+struct Kind {
+    name: String,
+    section: DriveSection,
+    spec: DeviceSpec,
+}
+
+/// An array that has been read and checked.
+pub struct ArrayGiven {
+    config: ArrayConfig,
+    kinds: Vec<Kind>,
+    /// The first device: what of a result concerns one device is about it.
+    pub first: DeviceSpec,
+    /// Bytes of the address space.
+    pub capacity: Bytes,
+    /// What is to be known of it.
+    pub note: Option<String>,
+}
+
+impl ArrayGiven {
+    /// Reads an array file. Of what is given beside it, the scheme replaces that of each drive, age and settings are applied after each
+    /// drive's own, and settings of the section `array` to the array.
+    ///
+    /// # Errors
+    /// A mistake in the file, or in what is given: where, and what to write instead.
+    pub fn read(path: &str, inputs: &DriveInputs, seed: u64) -> Result<ArrayGiven, ConfigError> {
+        let text = units::file::read_text(Path::new(path)).map_err(|problem| ConfigError {
+            origin: path.into(),
+            line: None,
+            key: None,
+            problem,
+            remedy: "give an array file (TOML), such as examples/array.toml".into(),
+        })?;
+        let document = Document::parse(&text, path)?;
+        let mut config = ArrayConfig::default();
+        document.apply(&mut [&mut config], &["about", "drive"])?;
+        let is_of_array = |word: &&String| word.trim_start().starts_with("array.");
+        for word in inputs.settings.iter().filter(is_of_array) {
+            units::document::apply_word(word, &mut [&mut config])?;
+        }
+        let names = document.parts("drive")?;
+        if names.is_empty() {
+            let remedy = "write a section [drive.NAME] with device = \"tlc\" and count = 4, say";
+            return Err(ConfigError { origin: path.into(), ..refusal("layout", "has no drives", remedy) });
+        }
+        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+        let kind = |name: String| {
+            let mut section = DriveSection::default();
+            document.apply_part("drive", &name, &mut section, &[])?;
+            let spec = spec_of(&section, folder, inputs)
+                .map_err(|error| ConfigError { origin: format!("{path}, drive.{name}: {}", error.origin), ..error })?;
+            Ok(Kind { name, section, spec })
+        };
+        let kinds = names.into_iter().map(kind).collect::<Result<Vec<Kind>, ConfigError>>()?;
+        ArrayGiven::checked(config, kinds, seed)
+    }
+
+    fn checked(config: ArrayConfig, kinds: Vec<Kind>, seed: u64) -> Result<ArrayGiven, ConfigError> {
+        let mut capacities: Vec<Bytes> = Vec::new();
+        for Kind { name, section, spec } in &kinds {
+            let key = |key: &str| format!("drive.{name}.{key}");
+            let fail = |of: &str, problem: &str, remedy: &str| {
+                Err(ConfigError { key: Some(key(of)), ..refusal("", problem, remedy) })
+            };
+            if section.count == 0 {
+                return fail("count", "is 0", "write a positive number, or leave the section out");
+            }
+            if matches!(spec.config.age.precondition, Precondition::Write(_)) {
+                let remedy = "leave age.precondition out: its drives start in a steady state by formula";
+                return fail("settings", "age.precondition = \"write:N\" is for single drives", remedy);
+            }
+            capacities.push(spec.config.plan()?.capacity());
+        }
+        let in_use: usize =
+            kinds.iter().filter(|kind| !kind.section.spare).map(|kind| usize::from(kind.section.count)).sum();
+        let smallest = *capacities.iter().min().expect("Invariant: there are drives");
+        let layout = config.layout(in_use, smallest, seed)?;
+        let larger = kinds.iter().zip(&capacities).filter(|(_, capacity)| **capacity > smallest);
+        let names: Vec<&str> = larger.map(|(kind, _)| kind.name.as_str()).collect();
+        let note = (!names.is_empty()).then(|| {
+            let larger = names.join(", ");
+            format!(
+                "the smallest drive rules: of each drive {smallest} are used, and {larger} {} more",
+                if names.len() == 1 { "has" } else { "have" }
+            )
+        });
+        let first = kinds.iter().find(|kind| !kind.section.spare).expect("Invariant: a layout has drives").spec.clone();
+        Ok(ArrayGiven { config, kinds, first, capacity: layout.capacity(), note })
+    }
+
+    /// Everything that decides what the array does.
+    ///
+    /// # Errors
+    /// A file that a drive's configuration names cannot be read.
+    pub fn manifest(&self, inputs: &DriveInputs) -> Result<Value, RunError> {
+        let mut all = sections([("config", &self.config as &dyn Section)]);
+        let drives = self.kinds.iter().map(|Kind { name, section, spec }| {
+            let mut drive = json!({
+                "name": name,
+                "count": section.count,
+                "spare": section.spare,
+                "fails_at_ns": section.fails_at.map(|span| span.0),
+            });
+            drive["device"] = device(&spec.name, &spec.config.plan()?, inputs.fingerprint)?;
+            Ok(drive)
+        });
+        all["drives"] = Value::Array(drives.collect::<Result<_, RunError>>()?);
+        Ok(all)
+    }
+
+    /// Builds the array, its drives as `watched` builds them from a configuration and a seed.
+    ///
+    /// # Errors
+    /// A drive cannot be built.
+    pub fn build<P: Probe>(
+        &self,
+        seed: u64,
+        watched: impl Fn(&Config, u64) -> Result<Device<P>, ConfigError>,
+    ) -> Result<Array<Device<P>>, ConfigError> {
+        let random = Stream::new(seed, "array-drive");
+        let mut drives: Vec<MemberDrive<Device<P>>> = Vec::new();
+        for Kind { name, section, spec } in &self.kinds {
+            for number in 1..=section.count {
+                // The first drive is that of a run without an array.
+                let own = if drives.is_empty() { seed } else { random.bits(drives.len() as u64) };
+                drives.push(MemberDrive {
+                    name: if section.count == 1 { name.clone() } else { format!("{name}-{number}") },
+                    drive: watched(&spec.config, own)?,
+                    spare: section.spare,
+                    fails_at: section.fails_at,
+                });
+            }
+        }
+        let array = Array::new(&self.config, drives, seed)?;
+        debug_assert_eq!(array.capacity(), self.capacity);
+        Ok(array)
+    }
+}
+
+/// A drive of the array, with its scheme, age and settings.
+fn spec_of(section: &DriveSection, folder: &Path, inputs: &DriveInputs) -> Result<DeviceSpec, ConfigError> {
+    let beside = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
+    let beside = beside.map(|path| path.to_string_lossy().into_owned());
+    let word = match (&beside, &section.device) {
+        (Some(path), _) => DeviceWord::Named(path),
+        (None, Some(word)) => DeviceWord::Named(word),
+        (None, None) => inputs.device,
+    };
+    let scheme = inputs.scheme.or(section.scheme.as_deref());
+    let ages = [section.age.as_deref(), inputs.age].into_iter().flatten().collect::<Vec<&str>>().join(",");
+    let further =
+        inputs.settings.iter().filter(|word| !word.trim_start().starts_with("array.") && !is_workload_key(word));
+    let settings: Vec<String> = section.settings.iter().chain(further).cloned().collect();
+    let mut spec = device_given(word, scheme, Some(&ages), &settings)?;
+    spec.config.policies = inputs.policies.clone();
+    Ok(spec)
+}

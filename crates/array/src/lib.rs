@@ -1,0 +1,54 @@
+//! Arrays of drives: many drives as one, which a run plays as it plays any [`ssd::Drive`].
+//!
+//! An array holds no data. It splits requests by its [`Layout`], and what it asks of its drives, and when, is what an array would ask that
+//! does hold data. Stripes have `data` + `parity` units of which any `data` give the others, so that a mirror, RAID-5, RAID-6 and an
+//! erasure code differ in two numbers; a stripe set has no parity.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config.rs` | the section `[array]` |
+//! | `given.rs`, `run.rs` | an array file and what is given beside it; a run on it |
+//! | `layout.rs` | where the units of stripes lie |
+//! | `select/`, `hedge/` | host policies, one file a choice |
+//! | `plan.rs` | how a stripe is written |
+//! | `array.rs` | the array: its events, and requests to its drives |
+//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs` | what it does with stripes |
+//! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
+//! | `locks.rs` | who works on a stripe |
+//! | `drive.rs` | the array as a drive |
+//! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
+
+mod array;
+mod config;
+mod drive;
+mod given;
+pub mod hedge;
+mod layout;
+mod link;
+mod locks;
+mod member;
+mod merge;
+mod observer;
+mod ops;
+mod plain;
+mod plan;
+mod reads;
+mod rebuild;
+mod rebuilding;
+mod report;
+mod run;
+pub mod select;
+mod slab;
+mod stats;
+mod writes;
+
+pub use array::Array;
+pub use config::{ArrayConfig, LayoutKind};
+pub use given::{ArrayGiven, DriveSection};
+pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
+pub use member::MemberDrive;
+pub use observer::{ArrayEvent, Observer, OpId};
+pub use plan::{WriteKind, WritePlan, plan};
+pub use rebuild::RebuildRecord;
+pub use run::{PreparedArray, prepare};
+pub use stats::{ArrayCounters, Count};

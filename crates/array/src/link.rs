@@ -1,0 +1,41 @@
+//! The link or switch that all drives share: each direction moves one request's data after another, and each way takes its time.
+
+use units::{Bandwidth, Bytes, Span, Time};
+
+/// The link.
+pub(crate) struct Link {
+    bandwidth: Option<Bandwidth>,
+    latency: Span,
+    /// Until when the directions are busy: to the drives, from them.
+    free_at: [Time; 2],
+    /// For how long they have been busy.
+    pub busy: [Span; 2],
+}
+
+/// A direction.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    ToDrives,
+    FromDrives,
+}
+
+impl Link {
+    pub fn new(bandwidth: Option<Bandwidth>, latency: Span) -> Link {
+        Link { bandwidth, latency, free_at: [Time::ZERO; 2], busy: [Span::ZERO; 2] }
+    }
+
+    /// Whether it takes no time at all.
+    pub fn is_ideal(&self) -> bool {
+        self.bandwidth.is_none() && self.latency == Span::ZERO
+    }
+
+    /// When so many bytes arrive that are sent now.
+    pub fn send(&mut self, now: Time, way: Way, bytes: Bytes) -> Time {
+        let time = self.bandwidth.map_or(Span::ZERO, |bandwidth| bandwidth.time_for(bytes));
+        let way = way as usize;
+        self.free_at[way] = if bytes.0 > 0 { self.free_at[way].max(now) + time } else { self.free_at[way] };
+        self.busy[way] += time;
+        let ready = if bytes.0 > 0 { self.free_at[way] } else { now };
+        ready + self.latency
+    }
+}

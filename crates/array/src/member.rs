@@ -1,0 +1,131 @@
+//! A drive of the array, with what the array keeps of it.
+
+use std::collections::VecDeque;
+
+use ssd::Drive;
+use ssd::stats::Totals;
+use ssd::stats::latency::ByQueue;
+use units::{Span, Time};
+use workload::Request;
+
+use crate::ops::{Answer, Purpose, Reply, Sub};
+
+/// A drive as it is given to an array.
+pub struct MemberDrive<D> {
+    /// What it is called in results.
+    pub name: String,
+    /// The drive.
+    pub drive: D,
+    /// It stands by, to take over from one that fails.
+    pub spare: bool,
+    /// When it fails, from the beginning of the workload on.
+    pub fails_at: Option<Span>,
+}
+
+/// A drive in the array.
+pub(crate) struct Member<D> {
+    pub name: String,
+    pub drive: D,
+    pub fails_at: Option<Span>,
+    /// When it has failed.
+    pub failed: Option<Time>,
+    /// Requests to it that have not been answered, those on their way to it included.
+    pub outstanding: u64,
+    /// When something happens in it that may complete a request.
+    pub next: Time,
+    /// Those that it has, by its numbers from `first` on.
+    subs: VecDeque<Option<Sub>>,
+    first: u64,
+    /// When the last request came.
+    last: Time,
+    pub latencies: ByQueue,
+    /// Requests by their purposes.
+    pub requests: [u64; Purpose::COUNT],
+    pub bytes: [u64; Purpose::COUNT],
+    /// What it had counted when counting began.
+    pub baseline: Totals,
+}
+
+impl<D: Drive> Member<D> {
+    pub fn new(given: MemberDrive<D>) -> Member<D> {
+        let MemberDrive { name, drive, fails_at, .. } = given;
+        Member {
+            name,
+            fails_at,
+            failed: None,
+            outstanding: 0,
+            next: Time::NEVER,
+            subs: VecDeque::new(),
+            first: drive.submitted(),
+            last: Time::ZERO,
+            latencies: ByQueue::new(1),
+            requests: [0; Purpose::COUNT],
+            bytes: [0; Purpose::COUNT],
+            baseline: drive.totals(),
+            drive,
+        }
+    }
+
+    /// Hands a request over, which comes at its time, or where that has passed as early as can be.
+    pub fn submit(&mut self, mut request: Request, sub: Sub) -> Result<(), ssd::RunError> {
+        let is_first = self.drive.pending_arrivals() == 0;
+        let earliest = if is_first { self.last.max(self.drive.now()) } else { self.last };
+        request.time = request.time.max(earliest);
+        self.last = request.time;
+        let id = self.drive.submit(request)?;
+        if self.subs.is_empty() {
+            self.first = id;
+        }
+        self.subs.push_back(Some(sub));
+        self.look();
+        Ok(())
+    }
+
+    /// When something happens next that matters: nothing does while no request is there.
+    pub fn look(&mut self) {
+        let next = if self.subs.is_empty() { None } else { self.drive.next_event() };
+        self.next = next.unwrap_or(Time::NEVER);
+    }
+
+    /// Takes the answers.
+    pub fn take_answers(&mut self, answers: &mut Vec<Answer>) {
+        for completion in self.drive.take_completions() {
+            let index = (completion.id - self.first) as usize;
+            let sub = self.subs[index].take().expect("Invariant: a request completes once");
+            while let Some(None) = self.subs.front() {
+                self.subs.pop_front();
+                self.first += 1;
+            }
+            let reply = Reply {
+                uncorrectable: completion.uncorrectable,
+                refused: completion.refused,
+                aborted: completion.aborted,
+                dead: false,
+                latency: completion.latency(),
+            };
+            if !(completion.refused || completion.aborted) {
+                let Request { op, bytes, .. } = completion.request;
+                self.latencies.record(0, op, reply.latency, bytes.0);
+            }
+            self.outstanding -= 1;
+            answers.push(Answer { sub, reply, request: completion.request });
+        }
+    }
+
+    /// Fails: what it was asked for is not answered.
+    pub fn fail(&mut self, now: Time) -> Vec<Sub> {
+        self.failed = Some(now);
+        self.next = Time::NEVER;
+        let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
+        self.outstanding -= subs.len() as u64;
+        subs
+    }
+
+    /// What is counted begins now.
+    pub fn counting_begins(&mut self) {
+        self.latencies = ByQueue::new(1);
+        self.requests = [0; Purpose::COUNT];
+        self.bytes = [0; Purpose::COUNT];
+        self.baseline = self.drive.totals();
+    }
+}

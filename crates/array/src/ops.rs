@@ -1,0 +1,275 @@
+//! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that this takes.
+
+use units::{Bytes, Span, Time};
+use workload::Request;
+
+use crate::layout::{Code, Piece};
+use crate::slab::Key;
+
+/// A request of the host.
+pub(crate) struct Open {
+    pub id: u64,
+    pub request: Request,
+    /// Operations that it still waits for.
+    pub parts: u32,
+    pub uncorrectable: bool,
+    pub refused: bool,
+    pub aborted: bool,
+}
+
+/// What a request to a drive is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Data that the host asked for.
+    ReadData,
+    /// What missing data is reconstructed from.
+    ReadReconstruct,
+    /// A hedge: a second way to data whose read has not completed.
+    ReadHedge,
+    /// Late binding: more than is needed.
+    ReadExtra,
+    /// Old data, old parity or the rest of a stripe, before a write.
+    ReadBeforeWrite,
+    /// What a lost drive is rebuilt from.
+    ReadRebuild,
+    /// Data of the host.
+    WriteData,
+    /// Parity.
+    WriteParity,
+    /// What is rebuilt, to the spare drive.
+    WriteRebuild,
+    /// Data that a drive could not correct, again.
+    WriteRepair,
+    /// Trims and flushes.
+    Other,
+}
+
+impl Purpose {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Purpose::Other as usize + 1;
+}
+
+/// A request to a drive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sub {
+    pub op: Key,
+    pub piece: Piece,
+    pub purpose: Purpose,
+    /// The drive that it went to.
+    pub drive: usize,
+    /// Its operation held the lock of the stripe when it was sent.
+    pub is_locked: bool,
+}
+
+impl Sub {
+    /// A request that is to be sent.
+    pub fn new(op: Key, piece: Piece, purpose: Purpose) -> Sub {
+        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true }
+    }
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    pub uncorrectable: bool,
+    pub refused: bool,
+    pub aborted: bool,
+    /// The drive has failed: nothing became of it.
+    pub dead: bool,
+    pub latency: Span,
+}
+
+impl Reply {
+    pub const DEAD: Reply =
+        Reply { uncorrectable: false, refused: false, aborted: false, dead: true, latency: Span::ZERO };
+
+    /// Whether what was asked has been done.
+    pub fn is_done(&self) -> bool {
+        !(self.uncorrectable || self.refused || self.aborted || self.dead)
+    }
+}
+
+/// A request to a drive that it has answered.
+pub(crate) struct Answer {
+    pub sub: Sub,
+    pub reply: Reply,
+    pub request: Request,
+}
+
+/// A range of a drive.
+pub(crate) struct OnDrive {
+    pub drive: usize,
+    pub offset: Bytes,
+    pub bytes: Bytes,
+}
+
+/// An operation of the array.
+pub(crate) enum Op {
+    /// Requests to drives that need no others: those of stripes without redundancy, trims, flushes.
+    Plain(PlainOp),
+    Read(ReadOp),
+    Write(WriteOp),
+    Row(RowOp),
+    Repair(RepairOp),
+}
+
+pub(crate) struct PlainOp {
+    pub request: Key,
+    pub outstanding: usize,
+}
+
+/// How an operation stands with the lock that it needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lock {
+    None,
+    Waits,
+    Held,
+}
+
+/// A piece that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadPiece {
+    pub piece: Piece,
+    /// It was asked for under the lock of the stripe: pieces of several units fit together only if all of them were.
+    pub is_locked: bool,
+}
+
+/// A read of pieces of one stripe.
+pub(crate) struct ReadOp {
+    pub request: Key,
+    pub stripe: u64,
+    pub wanted: Vec<Piece>,
+    /// Under way, and read.
+    pub asked: Vec<ReadPiece>,
+    pub got: Vec<ReadPiece>,
+    /// Units, as bits: those that were read first, and those that could not be read.
+    pub first: u64,
+    pub failed: u64,
+    pub lock: Lock,
+    pub hedged: bool,
+    pub extra: bool,
+}
+
+impl ReadOp {
+    /// Whether a wanted piece can be had from what has been read, and from what is under way, if that counts.
+    fn has(&self, code: Code, wanted: Piece, asked: bool) -> bool {
+        let read = self.got.iter().chain(self.asked.iter().filter(|_| asked));
+        let covers = |read: &&ReadPiece| read.piece.unit == wanted.unit && read.piece.covers(wanted);
+        read.clone().any(|read| covers(&read))
+            || units_that_cover(code, read, wanted).count_ones() as usize >= code.data
+    }
+
+    /// Whether what has been read is enough.
+    pub fn is_complete(&self, code: Code) -> bool {
+        self.wanted.iter().all(|wanted| self.has(code, *wanted, false))
+    }
+
+    /// The wanted pieces that cannot be had from what has been read, and with `asked` neither from what is under way.
+    pub fn missing(&self, code: Code, asked: bool) -> Vec<Piece> {
+        self.wanted.iter().filter(|wanted| !self.has(code, **wanted, asked)).copied().collect()
+    }
+
+    /// The units of which all bytes of a range have been read or are under way so that they fit together, as bits.
+    pub fn covering(&self, code: Code, start: u64, end: u64) -> u64 {
+        units_that_cover(code, self.asked.iter().chain(&self.got), Piece { unit: 0, start, end })
+    }
+
+    /// The units of which anything is under way, has been read or could not be read, as bits.
+    pub fn tried(&self) -> u64 {
+        units_of(self.asked.iter().chain(&self.got).map(|read| &read.piece)) | self.failed
+    }
+}
+
+/// The units that are read with all bytes of a range and so that they fit together, as bits: copies always do.
+fn units_that_cover<'a>(code: Code, read: impl Iterator<Item = &'a ReadPiece>, range: Piece) -> u64 {
+    let fits = |read: &&ReadPiece| read.piece.covers(range) && (read.is_locked || code.copies());
+    units_of(read.filter(fits).map(|read| &read.piece))
+}
+
+/// The units of pieces, as bits.
+pub(crate) fn units_of<'a>(pieces: impl Iterator<Item = &'a Piece>) -> u64 {
+    pieces.fold(0, |units, piece| units | 1 << piece.unit)
+}
+
+/// Where a write of a stripe, or a row that is rebuilt, has come to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Locking,
+    Reading,
+    Writing,
+}
+
+/// A write of pieces of one stripe.
+pub(crate) struct WriteOp {
+    pub request: Key,
+    pub stripe: u64,
+    pub pieces: Vec<Piece>,
+    pub writes: Vec<Piece>,
+    pub phase: Phase,
+    pub outstanding: usize,
+    /// Units that could not be read, as bits.
+    pub failed: u64,
+    /// A read has failed: it is planned once more.
+    pub again: bool,
+}
+
+/// A unit of a lost drive that is rebuilt.
+pub(crate) struct RowOp {
+    pub place: usize,
+    /// The spare drive.
+    pub drive: usize,
+    pub row: u64,
+    pub stripe: u64,
+    pub unit: usize,
+    pub phase: Phase,
+    pub outstanding: usize,
+    pub failed: u64,
+    pub again: bool,
+}
+
+/// Pieces that a drive could not correct are written again.
+pub(crate) struct RepairOp {
+    pub stripe: u64,
+    pub pieces: Vec<Piece>,
+    pub outstanding: usize,
+}
+
+/// What happens at a time.
+#[derive(Clone, Copy)]
+pub(crate) enum Timer {
+    /// A request arrives at a drive.
+    Deliver { drive: usize, request: Request, sub: Sub },
+    /// Its data, or its acknowledgement, arrives at the host.
+    Reply { sub: Sub, reply: Reply },
+    /// A read is hedged, unless it is complete.
+    Hedge(Key),
+    /// A drive fails.
+    Fail(usize),
+    /// A rebuild goes on.
+    Rebuild(usize),
+}
+
+/// A timer in the order of time, those of one time as they were set.
+pub(crate) struct Due {
+    pub time: Time,
+    pub number: u64,
+    pub what: Timer,
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        (self.time, self.number) == (other.time, other.number)
+    }
+}
+impl Eq for Due {}
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Due {
+    /// The earliest is the greatest: a heap gives it first.
+    fn cmp(&self, other: &Due) -> std::cmp::Ordering {
+        (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests to drives that need no others: reads and writes of stripes without redundancy, trims, flushes.
+
+use ssd::Drive;
+use units::Bytes;
+use workload::Request;
+
+use crate::array::{Array, SeatState, Step};
+use crate::layout::Piece;
+use crate::ops::{OnDrive, Op, PlainOp, Purpose, Reply, Sub};
+use crate::slab::Key;
+
+impl<D: Drive> Array<D> {
+    /// Hands requests to drives that need no others, and that the host's request waits for.
+    fn plain(&mut self, request: Key, host: Request, to_drives: Vec<OnDrive>) {
+        if to_drives.is_empty() {
+            return;
+        }
+        self.add_part(request);
+        let op = PlainOp { request, outstanding: to_drives.len() };
+        let key = self.ops.insert(Some(Op::Plain(op)));
+        let purpose = match host.op {
+            workload::Op::Read => Purpose::ReadData,
+            workload::Op::Write => Purpose::WriteData,
+            workload::Op::Trim | workload::Op::Flush => Purpose::Other,
+        };
+        for OnDrive { drive, offset, bytes } in to_drives {
+            let sub = Sub::new(key, Piece { unit: 0, start: 0, end: bytes.0 }, purpose);
+            self.send_to(drive, Request { time: self.now, offset, bytes, ..host }, sub);
+        }
+    }
+
+    /// A read or write of stripes without redundancy: what lies together on a drive is one request to it.
+    pub(crate) fn begin_plain(&mut self, key: Key, request: Request) {
+        let chunk = self.layout.chunk;
+        let mut to_drives: Vec<OnDrive> = Vec::new();
+        let (layout, seats) = (&self.layout, &self.seats);
+        let mut is_lost = false;
+        layout.split(request.offset.0, request.bytes.0, |stripe, pieces| {
+            for piece in pieces {
+                let spot = layout.spot(stripe, piece.unit);
+                let seat = &seats[spot.place];
+                is_lost |= matches!(seat.state, SeatState::Missing);
+                let (offset, bytes) = (spot.row * chunk + piece.start, piece.bytes());
+                let ends_here =
+                    |range: &&mut OnDrive| range.drive == seat.drive && range.offset.0 + range.bytes.0 == offset;
+                match to_drives.iter_mut().find(ends_here) {
+                    Some(range) => range.bytes.0 += bytes,
+                    None => to_drives.push(OnDrive { drive: seat.drive, offset: Bytes(offset), bytes: Bytes(bytes) }),
+                }
+            }
+        });
+        if is_lost {
+            self.counters.lost_requests += 1;
+            let is_read = request.op == workload::Op::Read;
+            return self.mark(key, |open| if is_read { open.uncorrectable = true } else { open.refused = true });
+        }
+        self.plain(key, request, to_drives);
+    }
+
+    pub(crate) fn plain_replied(&mut self, mut op: PlainOp, sub: Sub, reply: Reply) -> Option<PlainOp> {
+        let is_read = sub.purpose == Purpose::ReadData;
+        let of_redundant = sub.purpose == Purpose::Other && self.layout.code.parity > 0 && reply.dead;
+        self.mark(op.request, |open| {
+            open.uncorrectable |= reply.uncorrectable || reply.dead && is_read;
+            open.refused |= reply.refused || reply.dead && !is_read && !of_redundant;
+            open.aborted |= reply.aborted;
+        });
+        op.outstanding -= 1;
+        if op.outstanding == 0 {
+            self.steps.push_back(Step::Part(op.request));
+            return None;
+        }
+        Some(op)
+    }
+
+    /// Trims go to drives where they leave the parity right: whole stripes, copies, and data without parity. Others are left out.
+    pub(crate) fn begin_trim(&mut self, key: Key, request: Request) {
+        if self.layout.code.parity == 0 {
+            return self.begin_plain(key, request);
+        }
+        let (code, chunk) = (self.layout.code, self.layout.chunk);
+        let mut to_drives = Vec::new();
+        let mut left_out = 0;
+        let (layout, seats) = (&self.layout, &self.seats);
+        layout.split(request.offset.0, request.bytes.0, |stripe, pieces| {
+            let is_whole = pieces.len() == code.data && pieces.iter().all(|piece| piece.bytes() == chunk);
+            if !is_whole && !code.copies() {
+                left_out += pieces.iter().map(|piece| piece.bytes()).sum::<u64>();
+                return;
+            }
+            for unit in 0..code.width() {
+                let (spot, piece) = (layout.spot(stripe, unit), pieces[0]);
+                if matches!(seats[spot.place].state, SeatState::Present) {
+                    let offset = Bytes(spot.row * chunk + piece.start);
+                    to_drives.push(OnDrive { drive: seats[spot.place].drive, offset, bytes: Bytes(piece.bytes()) });
+                }
+            }
+        });
+        self.counters.trims_left_out_bytes += left_out;
+        self.plain(key, request, to_drives);
+    }
+
+    pub(crate) fn begin_flush(&mut self, key: Key, request: Request) {
+        let there = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Missing));
+        let to_drives = there.map(|seat| OnDrive { drive: seat.drive, offset: Bytes(0), bytes: Bytes(0) }).collect();
+        self.plain(key, request, to_drives);
+    }
+}

@@ -1,0 +1,255 @@
+//! Reads of stripes with redundancy: directly, reconstructed from other units where a drive is missing or cannot correct its data, hedged,
+//! and bound late.
+
+use ssd::Drive;
+use workload::Request;
+
+use crate::array::{Array, Step};
+use crate::hedge::Hedge;
+use crate::layout::{Piece, hull};
+use crate::locks::Access;
+use crate::observer::{ArrayEvent, OpId};
+use crate::ops::{Lock, Op, Purpose, ReadOp, ReadPiece, RepairOp, Reply, Sub, Timer, units_of};
+use crate::slab::Key;
+
+impl<D: Drive> Array<D> {
+    pub(crate) fn begin_read(&mut self, request: Key, host: Request) {
+        let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
+        self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));
+        for (stripe, wanted) in stripes {
+            self.add_part(request);
+            let op = ReadOp {
+                request,
+                stripe,
+                wanted,
+                asked: Vec::new(),
+                got: Vec::new(),
+                first: 0,
+                failed: 0,
+                lock: Lock::None,
+                hedged: false,
+                extra: false,
+            };
+            self.start_read(op);
+        }
+    }
+
+    fn start_read(&mut self, mut op: ReadOp) {
+        let key = self.ops.insert(None);
+        let may_add = self.config.extra_reads > 0 || self.config.hedge != Hedge::None;
+        if may_add && op.wanted.len() > 1 {
+            // What is read first can be used with what may be read later.
+            self.may_reconstruct(&mut op, key);
+        }
+        let mut left = self.ask(op, key);
+        if let Some(op) = &mut left {
+            op.first = units_of(op.asked.iter().map(|read| &read.piece));
+            self.ask_for_more(op, key);
+            if let Some(span) = self.config.hedge.after(&self.hedging, &self.recent) {
+                self.set_timer(self.now + span, Timer::Hedge(key));
+            }
+        }
+        self.put_back(key, left.map(Op::Read));
+    }
+
+    /// Sends reads until what is under way would be enough. None where so much is lost that the read is over.
+    fn ask(&mut self, mut op: ReadOp, key: Key) -> Option<ReadOp> {
+        let code = self.layout.code;
+        let is_there =
+            |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && op.failed >> piece.unit & 1 == 0;
+        let (directly, to_decode): (Vec<Piece>, Vec<Piece>) = op.missing(code, true).into_iter().partition(is_there);
+        if !to_decode.is_empty() && !code.copies() {
+            if op.lock == Lock::None {
+                let held = self.locks.acquire(op.stripe, key, Access::Shared, hull(&op.wanted));
+                op.lock = if held { Lock::Held } else { Lock::Waits };
+                self.counters.lock_waits += u64::from(!held);
+            }
+            if op.lock == Lock::Waits {
+                return Some(op);
+            }
+        }
+        for piece in directly {
+            self.send_read(&mut op, key, piece, Purpose::ReadData);
+        }
+        if to_decode.is_empty() {
+            return Some(op);
+        }
+        let (start, end) = hull(&to_decode);
+        let covering = op.covering(code, start, end);
+        let needed = code.data.saturating_sub(covering.count_ones() as usize);
+        let chosen = self.candidates(op.stripe, !(covering | op.failed));
+        if chosen.len() < needed {
+            return self.read_is_lost(op, key);
+        }
+        // Of copies, one is as good as another.
+        let purpose = if code.copies() && op.failed == 0 { Purpose::ReadData } else { Purpose::ReadReconstruct };
+        for unit in chosen.into_iter().take(needed) {
+            self.send_read(&mut op, key, Piece { unit, start, end }, purpose);
+        }
+        Some(op)
+    }
+
+    /// Late binding: more units of a stripe that is read whole.
+    fn ask_for_more(&mut self, op: &mut ReadOp, key: Key) {
+        let (code, extra) = (self.layout.code, usize::from(self.config.extra_reads));
+        if extra == 0 || op.lock == Lock::Waits || op.wanted.len() < code.data || !self.may_reconstruct(op, key) {
+            return;
+        }
+        let (start, end) = hull(&op.wanted);
+        let chosen = self.candidates(op.stripe, !op.tried());
+        for unit in chosen.into_iter().take(extra) {
+            op.extra = true;
+            self.send_read(op, key, Piece { unit, start, end }, Purpose::ReadExtra);
+        }
+    }
+
+    /// Whether other units may be read in place of those that are wanted: not while the stripe is being written.
+    fn may_reconstruct(&mut self, op: &mut ReadOp, key: Key) -> bool {
+        if self.layout.code.copies() || op.lock == Lock::Held {
+            return true;
+        }
+        let held = op.lock == Lock::None && self.locks.try_acquire(op.stripe, key, Access::Shared, hull(&op.wanted));
+        if held {
+            op.lock = Lock::Held;
+        }
+        held
+    }
+
+    /// The time has come at which a read that is not complete is hedged: as many further units are read as make good one that is slow.
+    pub(crate) fn hedge(&mut self, key: Key) {
+        let Some(Op::Read(mut op)) = self.ops.get_mut(key).and_then(Option::take) else { return };
+        let code = self.layout.code;
+        let (start, end) = hull(&op.missing(code, false));
+        let fitting = op.covering(code, start, end).count_ones() as usize;
+        let needed = code.data.min((code.data + 1).saturating_sub(fitting));
+        let chosen = self.candidates(op.stripe, !op.tried());
+        if chosen.len() < needed || !self.may_reconstruct(&mut op, key) {
+            self.counters.hedges_left_out += 1;
+        } else {
+            op.hedged = true;
+            self.counters.hedges_sent += 1;
+            for unit in chosen.into_iter().take(needed) {
+                self.send_read(&mut op, key, Piece { unit, start, end }, Purpose::ReadHedge);
+            }
+        }
+        self.put_back(key, Some(Op::Read(op)));
+    }
+
+    fn send_read(&mut self, op: &mut ReadOp, key: Key, piece: Piece, purpose: Purpose) {
+        let is_locked = op.lock == Lock::Held;
+        op.asked.push(ReadPiece { piece, is_locked });
+        let host = self.open.get_mut(op.request).map(|open| open.request);
+        self.send(workload::Op::Read, op.stripe, Sub { is_locked, ..Sub::new(key, piece, purpose) }, host);
+    }
+
+    pub(crate) fn read_replied(&mut self, mut op: ReadOp, sub: Sub, reply: Reply) -> Option<ReadOp> {
+        let read = ReadPiece { piece: sub.piece, is_locked: sub.is_locked };
+        let asked = op.asked.iter().position(|asked| *asked == read);
+        op.asked.swap_remove(asked.expect("Invariant: what is read was asked for"));
+        if reply.aborted {
+            self.mark(op.request, |open| open.aborted = true);
+        }
+        if !reply.is_done() {
+            op.failed |= 1 << sub.piece.unit;
+            self.counters.reads_failed += 1;
+            return self.ask(op, sub.op);
+        }
+        if sub.purpose == Purpose::ReadData {
+            self.recent.add(reply.latency);
+        }
+        op.got.push(read);
+        let drive = sub.drive;
+        let ReadPiece { piece, is_locked } = read;
+        self.tell(&ArrayEvent::Read { op: OpId(sub.op.number()), drive, stripe: op.stripe, piece, is_locked });
+        if !op.is_complete(self.layout.code) {
+            return Some(op);
+        }
+        self.read_is_over(op, sub.op, true)
+    }
+
+    pub(crate) fn read_granted(&mut self, mut op: ReadOp, key: Key) -> Option<ReadOp> {
+        op.lock = Lock::Held;
+        self.ask(op, key)
+    }
+
+    fn read_is_lost(&mut self, op: ReadOp, key: Key) -> Option<ReadOp> {
+        self.counters.lost_requests += 1;
+        self.mark(op.request, |open| open.uncorrectable = true);
+        self.read_is_over(op, key, false)
+    }
+
+    fn read_is_over(&mut self, op: ReadOp, key: Key, is_whole: bool) -> Option<ReadOp> {
+        let code = self.layout.code;
+        let got = units_of(op.got.iter().map(|read| &read.piece));
+        // Pieces that came neither from their own drive nor, of copies, from that which was asked first.
+        let directly = if code.copies() { op.first & got } else { got };
+        let wanted = if code.copies() { op.first } else { units_of(op.wanted.iter()) };
+        let indirect = is_whole && (wanted & !directly != 0 || op.failed != 0);
+        if indirect {
+            let lost =
+                op.failed != 0 || (!code.copies() && op.wanted.iter().any(|piece| op.first >> piece.unit & 1 == 0));
+            self.counters.reads_reconstructed += u64::from(lost);
+            self.counters.hedges_won += u64::from(!lost && op.hedged);
+            self.counters.extra_reads_won += u64::from(!lost && !op.hedged && op.extra);
+        }
+        let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
+        let event =
+            ArrayEvent::Served { op: OpId(key.number()), request, stripe: op.stripe, wanted: &op.wanted, is_whole };
+        self.tell(&event);
+        if op.lock != Lock::None {
+            self.unlock(op.stripe, key);
+        }
+        if is_whole && self.config.repair && op.failed != 0 {
+            self.begin_repair(&op);
+        }
+        self.steps.push_back(Step::Part(op.request));
+        None
+    }
+
+    /// What a drive could not correct is written to it again, as it was reconstructed.
+    fn begin_repair(&mut self, op: &ReadOp) {
+        let is_bad = |unit: usize| op.failed >> unit & 1 == 1;
+        let (start, end) = hull(&op.wanted);
+        let pieces: Vec<Piece> = if self.layout.code.copies() {
+            (0..self.layout.code.width()).filter(|unit| is_bad(*unit)).map(|unit| Piece { unit, start, end }).collect()
+        } else {
+            op.wanted.iter().filter(|piece| is_bad(piece.unit)).copied().collect()
+        };
+        if pieces.is_empty() {
+            return;
+        }
+        let key = self.ops.insert(None);
+        let repair = RepairOp { stripe: op.stripe, pieces, outstanding: 0 };
+        let left = if self.locks.acquire(op.stripe, key, Access::Exclusive, (start, end)) {
+            self.repair_granted(repair, key)
+        } else {
+            Some(repair)
+        };
+        self.put_back(key, left.map(Op::Repair));
+    }
+
+    pub(crate) fn repair_granted(&mut self, mut op: RepairOp, key: Key) -> Option<RepairOp> {
+        for piece in std::mem::take(&mut op.pieces) {
+            if self.is_stored(op.stripe, piece.unit) {
+                op.outstanding += 1;
+                self.counters.repairs += 1;
+                let sub = Sub::new(key, piece, Purpose::WriteRepair);
+                self.send(workload::Op::Write, op.stripe, sub, None);
+            }
+        }
+        self.repair_goes_on(op, key)
+    }
+
+    pub(crate) fn repair_replied(&mut self, mut op: RepairOp, sub: Sub) -> Option<RepairOp> {
+        op.outstanding -= 1;
+        self.repair_goes_on(op, sub.op)
+    }
+
+    fn repair_goes_on(&mut self, op: RepairOp, key: Key) -> Option<RepairOp> {
+        if op.outstanding > 0 {
+            return Some(op);
+        }
+        self.unlock(op.stripe, key);
+        None
+    }
+}

@@ -1,0 +1,67 @@
+//! How far a rebuild has come.
+
+use std::collections::BTreeSet;
+
+use units::Time;
+
+/// A rebuild that goes on.
+pub(crate) struct Rebuild {
+    /// The row that is begun next; those before `ended` have ended, and further ones are in `ahead`.
+    pub next: u64,
+    pub ended: u64,
+    ahead: BTreeSet<u64>,
+    /// Rows whose data is lost.
+    pub lost: BTreeSet<u64>,
+    pub under_way: u64,
+    /// When the next row may begin.
+    pub allowed: Time,
+    /// It waits for that.
+    pub waits: bool,
+}
+
+/// A rebuild, for the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RebuildRecord {
+    /// The drive that is rebuilt on, by its number.
+    pub drive: usize,
+    /// When it began.
+    pub began: Time,
+    /// When all was rebuilt that could be, if it was.
+    pub ended: Option<Time>,
+    /// Rows that were rebuilt.
+    pub rows: u64,
+    /// Rows whose data was lost.
+    pub lost: u64,
+}
+
+impl Rebuild {
+    /// One that begins now.
+    pub fn new(now: Time) -> Rebuild {
+        Rebuild {
+            next: 0,
+            ended: 0,
+            ahead: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            under_way: 0,
+            allowed: now,
+            waits: false,
+        }
+    }
+
+    /// Whether a row has been rebuilt.
+    pub fn has(&self, row: u64) -> bool {
+        (row < self.ended || self.ahead.contains(&row)) && !self.lost.contains(&row)
+    }
+
+    /// A row has been rebuilt, or is lost.
+    pub fn row_ends(&mut self, row: u64, is_lost: bool) {
+        self.under_way -= 1;
+        self.ahead.insert(row);
+        while self.ahead.remove(&self.ended) {
+            self.ended += 1;
+        }
+        if is_lost {
+            self.lost.insert(row);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Rebuilds: the units of a lost drive are worked out of the others, row by row, and written to a spare one while the host goes on. A unit
+//! that has not been rebuilt counts as missing.
+
+use ssd::Drive;
+use units::{Bytes, Span};
+use workload::Request;
+
+use crate::array::{Array, Seat, SeatState};
+use crate::layout::{Piece, Spot};
+use crate::locks::Access;
+use crate::observer::{ArrayEvent, OpId};
+use crate::ops::{Op, Phase, Purpose, Reply, RowOp, Sub, Timer};
+use crate::rebuild::{Rebuild, RebuildRecord};
+use crate::slab::Key;
+
+impl<D: Drive> Array<D> {
+    /// Whether a spare drive is being written.
+    pub(crate) fn is_rebuilding(&self) -> bool {
+        self.seats.iter().any(|seat| matches!(seat.state, SeatState::Rebuilding(_)))
+    }
+
+    /// A spare drive takes a place.
+    pub(crate) fn begin_rebuild(&mut self, place: usize, drive: usize) {
+        self.seats[place] = Seat { drive, state: SeatState::Rebuilding(Rebuild::new(self.now)) };
+        let record = RebuildRecord { drive, began: self.now, ended: None, rows: 0, lost: 0 };
+        self.counters.rebuilds.push(record);
+        self.set_timer(self.now, Timer::Rebuild(place));
+    }
+
+    /// Begins rows, as many as may be under way, no faster than the rate allows.
+    pub(crate) fn rebuild_goes_on(&mut self, place: usize) {
+        let interval = self.config.rebuild_rate.time_for(Bytes(self.layout.chunk));
+        let (now, depth, rows) = (self.now, u64::from(self.config.rebuild_depth), self.layout.rows);
+        let Seat { drive, state: SeatState::Rebuilding(rebuild) } = &mut self.seats[place] else { return };
+        if rebuild.allowed <= now {
+            rebuild.waits = false;
+        }
+        if rebuild.next == rows || rebuild.under_way == depth || rebuild.waits {
+            return;
+        }
+        if rebuild.allowed > now {
+            rebuild.waits = true;
+            let at = rebuild.allowed;
+            return self.set_timer(at, Timer::Rebuild(place));
+        }
+        let (row, drive) = (rebuild.next, *drive);
+        rebuild.next += 1;
+        rebuild.under_way += 1;
+        rebuild.allowed = now + Span(interval.0.max(1));
+        rebuild.waits = true;
+        let at = rebuild.allowed;
+        self.set_timer(at, Timer::Rebuild(place));
+        self.begin_row(place, drive, row);
+    }
+
+    fn begin_row(&mut self, place: usize, drive: usize, row: u64) {
+        let (stripe, unit) = self.layout.at(Spot { place, row });
+        let phase = Phase::Locking;
+        let op = RowOp { place, drive, row, stripe, unit, phase, outstanding: 0, failed: 0, again: false };
+        let key = self.ops.insert(None);
+        let held = self.locks.acquire(stripe, key, Access::Exclusive, (0, self.layout.chunk));
+        let left = if held { self.row_granted(op, key) } else { Some(op) };
+        self.put_back(key, left.map(Op::Row));
+    }
+
+    /// The stripe is locked: as many units are read as give the lost one.
+    pub(crate) fn row_granted(&mut self, mut op: RowOp, key: Key) -> Option<RowOp> {
+        let (code, chunk) = (self.layout.code, self.layout.chunk);
+        let chosen = self.candidates(op.stripe, !(op.failed | 1 << op.unit));
+        if chosen.len() < code.data {
+            return self.row_is_over(&op, key, true);
+        }
+        (op.phase, op.again, op.outstanding) = (Phase::Reading, false, code.data);
+        for unit in chosen.into_iter().take(code.data) {
+            let sub = Sub::new(key, Piece { unit, start: 0, end: chunk }, Purpose::ReadRebuild);
+            self.send(workload::Op::Read, op.stripe, sub, None);
+        }
+        Some(op)
+    }
+
+    pub(crate) fn row_replied(&mut self, mut op: RowOp, sub: Sub, reply: Reply) -> Option<RowOp> {
+        op.outstanding -= 1;
+        let (id, stripe, piece) = (OpId(sub.op.number()), op.stripe, sub.piece);
+        if op.phase == Phase::Writing {
+            if reply.is_done() {
+                self.tell(&ArrayEvent::Rebuilt { op: id, drive: op.drive, stripe, unit: op.unit });
+            } else if reply.refused {
+                self.refuses(op.drive);
+            }
+            return self.row_is_over(&op, sub.op, !reply.is_done());
+        }
+        let drive = sub.drive;
+        if reply.is_done() {
+            self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true });
+        } else {
+            self.counters.reads_failed += 1;
+            op.failed |= 1 << piece.unit;
+            op.again = true;
+        }
+        if op.outstanding > 0 {
+            return Some(op);
+        }
+        if op.again {
+            return self.row_granted(op, sub.op);
+        }
+        if self.members[op.drive].failed.is_some() {
+            return self.row_is_over(&op, sub.op, true);
+        }
+        (op.phase, op.outstanding) = (Phase::Writing, 1);
+        let chunk = self.layout.chunk;
+        let piece = Piece { unit: op.unit, start: 0, end: chunk };
+        let request = Request::new(self.now, workload::Op::Write, Bytes(op.row * chunk), Bytes(chunk));
+        self.send_to(op.drive, request, Sub::new(sub.op, piece, Purpose::WriteRebuild));
+        Some(op)
+    }
+
+    /// A row has been rebuilt, or is lost, or the spare drive is.
+    fn row_is_over(&mut self, op: &RowOp, key: Key, is_lost: bool) -> Option<RowOp> {
+        let (rows, now) = (self.layout.rows, self.now);
+        let seat = &mut self.seats[op.place];
+        if let SeatState::Rebuilding(rebuild) = &mut seat.state
+            && seat.drive == op.drive
+        {
+            rebuild.row_ends(op.row, is_lost);
+            let is_whole = rebuild.ended == rows;
+            let nothing_lost = rebuild.lost.is_empty();
+            let records = &mut self.counters.rebuilds;
+            let record = records.iter_mut().find(|record| record.drive == op.drive);
+            let record = record.expect("Invariant: a rebuild is recorded");
+            record.rows += u64::from(!is_lost);
+            record.lost += u64::from(is_lost);
+            if is_whole {
+                record.ended = Some(now);
+                if nothing_lost {
+                    seat.state = SeatState::Present;
+                }
+            } else {
+                self.set_timer(now, Timer::Rebuild(op.place));
+            }
+        }
+        self.unlock(op.stripe, key);
+        None
+    }
+}

@@ -1,0 +1,107 @@
+//! What an array reports beside what every run reports: itself, and each of its drives.
+
+use serde_json::{Map, Value, json};
+use ssd::Drive;
+use ssd::stats::Measured;
+use ssd::stats::report::report;
+use workload::ReadCounts;
+
+use crate::array::Array;
+use crate::member::Member;
+use crate::ops::Purpose;
+use crate::rebuild::RebuildRecord;
+use crate::stats::ArrayCounters;
+
+/// Names of the purposes of requests to drives.
+const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
+    ("read_data", Purpose::ReadData),
+    ("read_reconstruct", Purpose::ReadReconstruct),
+    ("read_hedge", Purpose::ReadHedge),
+    ("read_extra", Purpose::ReadExtra),
+    ("read_before_write", Purpose::ReadBeforeWrite),
+    ("read_rebuild", Purpose::ReadRebuild),
+    ("write_data", Purpose::WriteData),
+    ("write_parity", Purpose::WriteParity),
+    ("write_rebuild", Purpose::WriteRebuild),
+    ("write_repair", Purpose::WriteRepair),
+    ("other", Purpose::Other),
+];
+
+impl<D: Drive> Array<D> {
+    /// What has been counted since counting began.
+    pub fn counters_now(&self) -> ArrayCounters {
+        self.counters.since(&self.counters_before)
+    }
+
+    /// The section `array` of a result: the layout, what was counted, and each drive with its own statistics.
+    pub fn section(&self) -> Value {
+        let mut section = Map::new();
+        let code = self.layout.code;
+        section.insert("layout".into(), json!(self.config.layout.word()));
+        section.insert("width".into(), json!(self.seats.len()));
+        section.insert("rows".into(), json!(self.layout.rows));
+        section.insert("data".into(), json!(code.data));
+        section.insert("parity".into(), json!(code.parity));
+        section.insert("chunk_bytes".into(), json!(self.layout.chunk));
+        section.insert("capacity_bytes".into(), json!(self.capacity().0));
+        section.insert("unused_bytes".into(), json!(self.unused()));
+        let counters = self.counters_now();
+        for (count, value) in ArrayCounters::DECLARED.iter().zip(counters.counts()) {
+            section.insert(count.name.into(), json!(value));
+        }
+        let busy = self.link.busy.map(|span| json!(span.0));
+        section.insert("link_busy_ns".into(), json!({ "to_drives": busy[0], "from_drives": busy[1] }));
+        let rebuilds: Vec<Value> = counters.rebuilds.iter().map(|record| self.rebuild(record)).collect();
+        section.insert("rebuilds".into(), Value::Array(rebuilds));
+        section.insert("requests_to_drives".into(), purposes(|purpose| self.all_of(|member| member.requests[purpose])));
+        section.insert("bytes_to_drives".into(), purposes(|purpose| self.all_of(|member| member.bytes[purpose])));
+        section.insert("drives".into(), self.members.iter().map(of_member).collect());
+        Value::Object(section)
+    }
+
+    fn all_of(&self, count: impl Fn(&Member<D>) -> u64) -> u64 {
+        self.members.iter().map(count).sum()
+    }
+
+    /// Bytes of the drives in use that the layout leaves unused: the smallest of them rules.
+    pub fn unused(&self) -> u64 {
+        let used = self.layout.rows * self.layout.chunk;
+        self.seats.iter().map(|seat| self.members[seat.drive].drive.capacity().0.saturating_sub(used)).sum()
+    }
+
+    fn rebuild(&self, record: &RebuildRecord) -> Value {
+        json!({
+            "drive": self.members[record.drive].name,
+            "began_ns": record.began.0,
+            "ended_ns": record.ended.map(|time| time.0),
+            "rows": record.rows,
+            "rows_lost": record.lost,
+        })
+    }
+}
+
+/// A number for each purpose.
+fn purposes(count: impl Fn(usize) -> u64) -> Value {
+    Value::Object(PURPOSES.iter().map(|(name, purpose)| ((*name).into(), json!(count(*purpose as usize)))).collect())
+}
+
+/// A drive: its requests by purpose, and the statistics that a run on it alone would report.
+fn of_member<D: Drive>(member: &Member<D>) -> Value {
+    let measured = Measured {
+        latencies: member.latencies.clone(),
+        totals: member.drive.totals().since(&member.baseline),
+        wrapped: 0,
+        settled: 0,
+        missing: None,
+        read: ReadCounts::default(),
+        steady: None,
+        drive: member.drive.state(),
+        findings: Vec::new(),
+    };
+    let mut section = Map::new();
+    section.insert("name".into(), json!(member.name));
+    section.insert("failed_ns".into(), json!(member.failed.map(|time| time.0)));
+    section.insert("requests".into(), purposes(|purpose| member.requests[purpose]));
+    section.extend(report(&measured).to_json());
+    Value::Object(section)
+}

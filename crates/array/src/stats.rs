@@ -1,0 +1,77 @@
+//! What an array counts.
+
+use crate::rebuild::RebuildRecord;
+
+/// A count of an array.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What is counted.
+    pub about: &'static str,
+}
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $counter:ident: $unit:literal,)+) => {
+        /// Counts of an array.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct ArrayCounters {
+            $($(#[doc = $doc])+ pub $counter: u64,)+
+            /// Rebuilds onto spare drives.
+            pub rebuilds: Vec<RebuildRecord>,
+        }
+
+        impl ArrayCounters {
+            /// The counts, in order.
+            pub const DECLARED: &[Count] =
+                &[$(Count { name: stringify!($counter), unit: $unit, about: concat!($($doc),+) }),+];
+
+            /// Their values.
+            pub fn counts(&self) -> Vec<u64> {
+                vec![$(self.$counter),+]
+            }
+
+            /// What has been counted since `before`; of rebuilds, all.
+            pub fn since(&self, before: &ArrayCounters) -> ArrayCounters {
+                ArrayCounters { $($counter: self.$counter - before.$counter,)+ rebuilds: self.rebuilds.clone() }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Reads of a stripe whose data was reconstructed, since a drive was missing or could not correct it.
+    reads_reconstructed: "reads of stripes",
+    /// Reads of drives that brought nothing: the drive failed, or could not correct its data.
+    reads_failed: "requests to drives",
+    /// Reads of drives that were no longer needed when they completed.
+    reads_unused: "requests to drives",
+    /// Reads of stripes that were hedged.
+    hedges_sent: "reads of stripes",
+    /// Hedged reads that the hedge has completed.
+    hedges_won: "reads of stripes",
+    /// Reads that were late and not hedged: the stripe was being written, or too few drives were left.
+    hedges_left_out: "reads of stripes",
+    /// Reads bound late that were completed without one of the drives that hold their data.
+    extra_reads_won: "reads of stripes",
+    /// Writes of stripes for which nothing had to be read.
+    writes_full: "writes of stripes",
+    /// Writes of stripes that read the old data and the old parity.
+    writes_read_modify: "writes of stripes",
+    /// Writes of stripes that read the data that is not written.
+    writes_reconstruct: "writes of stripes",
+    /// Writes of stripes that read as many units as give the others, since a drive was missing.
+    writes_decode: "writes of stripes",
+    /// Operations that waited for another one on the same stripe.
+    lock_waits: "operations",
+    /// Pieces that a drive could not correct and that were written to it again.
+    repairs: "requests to drives",
+    /// Parts of requests whose data is lost: more drives have failed than the layout allows.
+    lost_requests: "reads and writes of stripes",
+    /// Trimmed bytes that were not handed on, since that would have made the parity wrong.
+    trims_left_out_bytes: "B",
+    /// Drives that have failed.
+    drives_failed: "drives",
+}

@@ -1,0 +1,142 @@
+//! Writes of stripes with redundancy: planned with the drives that are there ([`crate::plan`]), under a lock.
+
+use ssd::Drive;
+use workload::Request;
+
+use crate::array::{Array, Step};
+use crate::layout::{Piece, hull};
+use crate::locks::Access;
+use crate::observer::{ArrayEvent, OpId};
+use crate::ops::{Op, Phase, Purpose, Reply, Sub, WriteOp};
+use crate::plan::{WriteKind, plan};
+use crate::slab::Key;
+
+impl<D: Drive> Array<D> {
+    pub(crate) fn begin_write(&mut self, request: Key, host: Request) {
+        let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
+        self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));
+        for (stripe, pieces) in stripes {
+            self.add_part(request);
+            let range = hull(&pieces);
+            let op = WriteOp {
+                request,
+                stripe,
+                pieces,
+                writes: Vec::new(),
+                phase: Phase::Locking,
+                outstanding: 0,
+                failed: 0,
+                again: false,
+            };
+            let key = self.ops.insert(None);
+            let left = if self.locks.acquire(stripe, key, Access::Exclusive, range) {
+                self.write_granted(op, key)
+            } else {
+                self.counters.lock_waits += 1;
+                Some(op)
+            };
+            self.put_back(key, left.map(Op::Write));
+        }
+    }
+
+    /// The stripe is locked: what has to be read is read.
+    pub(crate) fn write_granted(&mut self, mut op: WriteOp, key: Key) -> Option<WriteOp> {
+        let stored = |unit: usize| self.is_stored(op.stripe, unit);
+        let readable = |unit: usize| stored(unit) && op.failed >> unit & 1 == 0;
+        let Some(plan) = plan(self.layout.code, &op.pieces, stored, readable) else {
+            return self.write_is_lost(op, key);
+        };
+        match plan.kind {
+            WriteKind::Full => self.counters.writes_full += 1,
+            WriteKind::ReadModifyWrite => self.counters.writes_read_modify += 1,
+            WriteKind::Reconstruct => self.counters.writes_reconstruct += 1,
+            WriteKind::Decode => self.counters.writes_decode += 1,
+        }
+        let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
+        self.tell(&ArrayEvent::Planned {
+            op: OpId(key.number()),
+            request,
+            stripe: op.stripe,
+            kind: plan.kind,
+            pieces: &op.pieces,
+        });
+        (op.writes, op.again, op.phase) = (plan.writes, false, Phase::Reading);
+        op.outstanding = plan.reads.len();
+        let host = self.open.get_mut(op.request).map(|open| open.request);
+        for piece in plan.reads {
+            let sub = Sub::new(key, piece, Purpose::ReadBeforeWrite);
+            self.send(workload::Op::Read, op.stripe, sub, host);
+        }
+        self.write_goes_on(op, key)
+    }
+
+    pub(crate) fn write_replied(&mut self, mut op: WriteOp, sub: Sub, reply: Reply) -> Option<WriteOp> {
+        let is_done = reply.is_done();
+        op.outstanding -= 1;
+        if reply.aborted {
+            self.mark(op.request, |open| open.aborted = true);
+        }
+        let drive = sub.drive;
+        let (id, stripe, piece) = (OpId(sub.op.number()), op.stripe, sub.piece);
+        match op.phase {
+            Phase::Reading if is_done => self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true }),
+            Phase::Reading => {
+                self.counters.reads_failed += 1;
+                op.failed |= 1 << piece.unit;
+                op.again = true;
+            }
+            _ if is_done => self.tell(&ArrayEvent::Written { op: id, drive, stripe, piece }),
+            // A drive that takes no writes any more has no current data either.
+            _ if reply.refused => self.refuses(drive),
+            _ => {}
+        }
+        self.write_goes_on(op, sub.op)
+    }
+
+    /// Where nothing is outstanding: it is planned again, written, or done.
+    fn write_goes_on(&mut self, mut op: WriteOp, key: Key) -> Option<WriteOp> {
+        if op.outstanding > 0 {
+            return Some(op);
+        }
+        if op.again {
+            return self.write_granted(op, key);
+        }
+        if op.phase == Phase::Reading {
+            op.phase = Phase::Writing;
+            let writes: Vec<Piece> = std::mem::take(&mut op.writes)
+                .into_iter()
+                .filter(|piece| self.is_stored(op.stripe, piece.unit))
+                .collect();
+            op.outstanding = writes.len();
+            let host = self.open.get_mut(op.request).map(|open| open.request);
+            for piece in writes {
+                let is_data = piece.unit < self.layout.code.data;
+                let purpose = if is_data { Purpose::WriteData } else { Purpose::WriteParity };
+                self.send(workload::Op::Write, op.stripe, Sub::new(key, piece, purpose), host);
+            }
+            if op.outstanding > 0 {
+                return Some(op);
+            }
+        }
+        let there = (0..self.layout.code.width()).filter(|unit| self.is_stored(op.stripe, *unit)).count();
+        if there < self.layout.code.data {
+            return self.write_is_lost(op, key);
+        }
+        self.write_is_over(&op, key)
+    }
+
+    /// Too many drives are missing: what was to be written is not stored.
+    fn write_is_lost(&mut self, op: WriteOp, key: Key) -> Option<WriteOp> {
+        self.counters.lost_requests += 1;
+        self.mark(op.request, |open| open.refused = true);
+        let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
+        self.tell(&ArrayEvent::NotStored { request, stripe: op.stripe });
+        self.write_is_over(&op, key)
+    }
+
+    fn write_is_over(&mut self, op: &WriteOp, key: Key) -> Option<WriteOp> {
+        self.unlock(op.stripe, key);
+        self.steps.push_back(Step::Part(op.request));
+        None
+    }
+}

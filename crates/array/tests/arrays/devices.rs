@@ -1,0 +1,72 @@
+//! Arrays of simulated drives.
+
+use array::{Array, ArrayConfig, MemberDrive};
+use proptest::prelude::*;
+use ssd::run::{Replay, Run, RunOptions};
+use ssd::{Config, Device, Drive};
+use testing::cases;
+use units::Bytes;
+
+use crate::server::config;
+
+fn small() -> Config {
+    let mut config = ssd::presets::load("tlc-page").unwrap().config;
+    for word in ["geometry.blocks=24", "ftl.over_provisioning=1.0", "age.precondition=none", "host.queue_depth=8"] {
+        config.set(word).unwrap();
+    }
+    config
+}
+
+fn array(config: &ArrayConfig, count: u64) -> Array {
+    let member = |seed| MemberDrive {
+        name: format!("drive-{seed}"),
+        drive: Device::new(&small(), seed).unwrap(),
+        spare: false,
+        fails_at: None,
+    };
+    Array::new(config, (1..=count).map(member).collect(), 1).unwrap()
+}
+
+/// The statistics of a run on a drive.
+fn statistics(drive: impl Drive, words: &[String], replay: Replay, size: Bytes, warmup: u64) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let source = workload::presets::get("default", &words).unwrap().source(size, 7).unwrap();
+    let options = RunOptions { requests: Some(400), replay, warmup, ..RunOptions::default() };
+    let mut run = Run::on(drive, source, options, None).unwrap();
+    while !run.step(37).unwrap() {}
+    let outcome = run.finish().unwrap();
+    format!("{}\n{:?}", serde_json::Value::Object(outcome.report().to_json()), outcome.series.rows())
+}
+
+fn loads() -> impl Strategy<Value = (Vec<String>, Replay)> {
+    let rw = prop_oneof![Just("randread"), Just("randwrite"), Just("randrw")];
+    let replay = prop_oneof![Just(Replay::Timed(1.0)), (1..40u32).prop_map(Replay::Closed)];
+    let size = prop_oneof![Just("8KiB"), Just("100KiB"), Just("1MiB")];
+    (rw, size, 1_000..200_000u32, replay).prop_map(|(rw, size, rate, replay)| {
+        (vec![format!("workload.rw={rw}"), format!("workload.rate_iops={rate}"), format!("workload.bs={size}")], replay)
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    /// Of one drive it is that drive, statistics and time series, to the last byte.
+    #[test]
+    fn an_array_of_one_device_is_that_device((words, replay) in loads(), warmup in prop_oneof![Just(0u64), Just(50)]) {
+        let device = Device::new(&small(), 1).unwrap();
+        let size = Drive::capacity(&device);
+        let alone = statistics(device, &words, replay, size, warmup);
+        let array = array(&config(&["layout=stripe"]), 1);
+        prop_assert_eq!(Drive::capacity(&array), size);
+        prop_assert_eq!(statistics(array, &words, replay, size, warmup), alone);
+    }
+
+    /// The same array plays the same run twice.
+    #[test]
+    fn runs_of_arrays_are_repeatable((words, replay) in loads(), layout in prop_oneof![Just("stripe"), Just("mirror"), Just("raid5")]) {
+        let config = config(&[&format!("layout={layout}"), "chunk=16KiB"]);
+        let size = array(&config, 3).capacity();
+        let once = statistics(array(&config, 3), &words, replay, size, 0);
+        prop_assert_eq!(statistics(array(&config, 3), &words, replay, size, 0), once);
+    }
+}

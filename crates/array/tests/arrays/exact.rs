@@ -1,0 +1,179 @@
+//! Closed forms: times on idle drives to the nanosecond, counts of reads and writes, queues.
+
+use proptest::prelude::*;
+use ssd::Drive;
+use testing::cases;
+use units::{Bytes, Span, Stream, Time};
+use workload::{Op, Request};
+
+use crate::server::{Server, array, played};
+
+const CHUNK: u64 = 64 << 10;
+const CAPACITY: Bytes = Bytes(64 * CHUNK);
+
+/// Drives whose services take 100 us and 1 ns a byte, the first with `slow` more.
+fn drives(count: usize, slow: u64) -> Vec<Server> {
+    let drive = |index: usize| {
+        let more = if index == 0 { slow } else { 0 };
+        Server::new(CAPACITY, move |_, request| Span(100_000 + request.bytes.0 + more))
+    };
+    (0..count).map(drive).collect()
+}
+
+fn at(time: u64, op: Op, chunk: u64, bytes: u64) -> Request {
+    Request::new(Time(time), op, Bytes(chunk * CHUNK), Bytes(bytes))
+}
+
+/// The latency of a lone request.
+fn alone(words: &[&str], drives: Vec<Server>, request: Request) -> u64 {
+    played(&mut array(words, drives), &[request])[0].latency().0
+}
+
+#[test]
+fn a_read_of_a_stripe_set_takes_as_long_as_its_slowest_part() {
+    let words = ["layout=stripe"];
+    assert_eq!(alone(&words, drives(4, 0), at(7, Op::Read, 0, 4096)), 104_096);
+    assert_eq!(alone(&words, drives(4, 0), at(7, Op::Read, 0, 4 * CHUNK)), 100_000 + CHUNK);
+    assert_eq!(alone(&words, drives(4, 5_000), at(7, Op::Read, 0, 4 * CHUNK)), 105_000 + CHUNK);
+    // Two rows lie together on a drive: one request.
+    assert_eq!(alone(&words, drives(4, 0), at(7, Op::Read, 0, 8 * CHUNK)), 100_000 + 2 * CHUNK);
+}
+
+#[test]
+fn parity_writes_read_first_and_write_then() {
+    let words = ["layout=raid5"];
+    let (small, whole) = (100_000 + 4096, 100_000 + CHUNK);
+    assert_eq!(alone(&words, drives(5, 0), at(0, Op::Write, 0, 4096)), 2 * small, "read-modify-write");
+    assert_eq!(alone(&words, drives(5, 0), at(0, Op::Write, 0, 3 * CHUNK)), 2 * whole, "reconstruct-write");
+    assert_eq!(alone(&words, drives(5, 0), at(0, Op::Write, 0, 4 * CHUNK)), whole, "full stripe");
+    assert_eq!(alone(&["layout=mirror"], drives(3, 0), at(0, Op::Write, 0, 4096)), small, "copies at once");
+}
+
+#[test]
+fn the_link_is_shared_and_its_latency_counts_both_ways() {
+    let words = ["layout=stripe", "link_bandwidth=1GB/s", "link_latency=2us"];
+    assert_eq!(alone(&words, drives(4, 0), at(0, Op::Read, 0, 4096)), 2_000 + 104_096 + 4_096 + 2_000);
+    // Four chunks come at once and cross one after another.
+    assert_eq!(alone(&words, drives(4, 0), at(0, Op::Read, 0, 4 * CHUNK)), 4_000 + 100_000 + CHUNK + 4 * CHUNK);
+    assert_eq!(alone(&words, drives(4, 0), at(0, Op::Write, 0, 4 * CHUNK)), 4_000 + 4 * CHUNK + 100_000 + CHUNK);
+}
+
+#[test]
+fn a_hedge_is_sent_at_its_time_and_a_late_bound_read_takes_the_first() {
+    let read = at(0, Op::Read, 0, 4096);
+    let slow = 1_000_000;
+    assert_eq!(alone(&["layout=mirror"], drives(2, slow), read), 104_096 + slow);
+    let hedged = ["layout=mirror", "hedge=delay", "hedge_delay=300us"];
+    assert_eq!(alone(&hedged, drives(2, slow), read), 300_000 + 104_096);
+    let hedged = ["layout=erasure", "parity=2", "hedge=delay", "hedge_delay=300us"];
+    assert_eq!(alone(&hedged, drives(6, slow), read), 300_000 + 104_096, "reconstructed from four others");
+    let late = ["layout=mirror", "extra_reads=1"];
+    assert_eq!(alone(&late, drives(2, slow), read), 104_096);
+    let late = ["layout=erasure", "parity=2", "extra_reads=1"];
+    assert_eq!(alone(&late, drives(6, slow), at(0, Op::Read, 0, 4 * CHUNK)), 100_000 + CHUNK);
+}
+
+#[test]
+fn a_read_that_a_drive_cannot_correct_is_reconstructed_and_repaired() {
+    for (words, count) in [(["layout=mirror", "chunk=64KiB"], 2), (["layout=raid5", "chunk=64KiB"], 4)] {
+        let mut drives = drives(count, 0);
+        let bad =
+            Server::new(CAPACITY, |_, request: &Request| Span(100_000 + request.bytes.0)).that_fails(|id| id == 0);
+        drives[0] = bad;
+        let mut array = array(&words, drives);
+        let completion = played(&mut array, &[at(0, Op::Read, 0, 4096)])[0];
+        assert_eq!((completion.latency().0, completion.uncorrectable), (2 * 104_096, false), "{words:?}");
+        assert_eq!(array.counters_so_far().repairs, 1);
+        assert_eq!(array.drives().next().unwrap().writes, (1, 4096));
+    }
+    let bad = Server::new(CAPACITY, |_, _| Span(5)).that_fails(|_| true);
+    let completion = played(&mut array(&["layout=stripe"], vec![bad]), &[at(0, Op::Read, 0, 4096)])[0];
+    assert!(completion.uncorrectable);
+}
+
+#[test]
+fn policies_choose_the_copies_that_are_read() {
+    let reads = |select: &str| {
+        let mut array = array(&["layout=mirror", select], drives(2, 400_000));
+        // Chunk 0: its first copy is on the first drive, which is slow.
+        let requests: Vec<Request> = (0..12).map(|n| at(n * 200_000, Op::Read, 0, 4096)).collect();
+        played(&mut array, &requests);
+        array.drives().map(|drive| drive.reads.0).collect::<Vec<u64>>()
+    };
+    assert_eq!(reads("select=primary"), [12, 0]);
+    assert_eq!(reads("select=round-robin"), [6, 6]);
+    // It takes 504 us and the other one 104 us: busy until the third request after it.
+    assert_eq!(reads("select=shortest-queue"), [4, 8]);
+}
+
+/// Mean latency of requests to a stripe set of two drives with exponential services (fork-join of two M/M/1 queues with common
+/// arrivals): (12 - load) / 8 of that of one queue (Flatto and Hahn, SIAM J. Appl. Math. 44, 1984; Nelson and Tantawi, IEEE Trans.
+/// Comput. 37, 1988).
+#[test]
+fn a_stripe_over_two_queues_is_their_fork_join() {
+    let (service, requests) = (100_000.0, 400_000);
+    for load in [0.3, 0.7] {
+        let drive = |index: u64| {
+            let random = Stream::new(9, "service").entity(index);
+            Server::new(Bytes(64 * CHUNK), move |id, _| Span((random.exponential(id) * service) as u64))
+        };
+        let mut array = array(&["layout=stripe"], vec![drive(0), drive(1)]);
+        let (random, mut time, mut sum) = (Stream::new(7, "arrivals"), 0.0, 0);
+        for id in 0..requests {
+            time += random.exponential(id) * service / load;
+            array.advance(Time(time as u64)).unwrap();
+            array.submit(at(time as u64, Op::Read, 0, 2 * CHUNK)).unwrap();
+            sum += array.take_completions().map(|completion| completion.latency().0).sum::<u64>();
+        }
+        let mean = sum as f64 / requests as f64;
+        let expected = (12.0 - load) / 8.0 * service / (1.0 - load);
+        assert!((mean / expected - 1.0).abs() < 0.015, "{mean} against {expected} at {load}");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    /// Of k + m drives a lone write of x whole chunks of a stripe reads min(k - x, x + m) and writes x + m.
+    #[test]
+    fn requests_to_drives_are_those_of_the_formulas(data in 2..8usize, parity in 1..4usize, x in 1..8usize, first in 0..8usize) {
+        let x = x.min(data);
+        let first = first % (data - x + 1);
+        let words = [format!("parity={parity}"), "layout=erasure".into()];
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut array = array(&words, drives(data + parity, 0));
+        let stripe = 5 * data as u64;
+        played(&mut array, &[at(0, Op::Write, stripe + first as u64, x as u64 * CHUNK)]);
+        let (reads, writes) = array.drives().fold((0, 0), |sum, drive| (sum.0 + drive.reads.0, sum.1 + drive.writes.0));
+        prop_assert_eq!(reads, (data - x).min(x + parity) as u64 * u64::from(x < data));
+        prop_assert_eq!(writes, (x + parity) as u64);
+    }
+
+    /// Every chunk has its own spot, the units of a stripe lie on different drives, and spots are found back.
+    #[test]
+    fn placements_are_one_to_one(data in 1..6usize, parity in 0..3usize, more in 0..5usize, declustered: bool) {
+        let width = data + parity;
+        let drives = if declustered { width + more } else { width * (1 + more % 3) };
+        let placement = if declustered { array::Placement::Declustered } else { array::Placement::Rotated };
+        let code = array::Code { data, parity };
+        let layout = array::Layout::new(code, drives, Bytes(CHUNK), Bytes(40 * CHUNK + 7), placement, 3).unwrap();
+        let stripes = layout.capacity().0 / CHUNK / data as u64;
+        let mut spots = std::collections::BTreeSet::new();
+        for stripe in 0..stripes {
+            let places: std::collections::BTreeSet<usize> =
+                (0..width).map(|unit| layout.spot(stripe, unit).place).collect();
+            prop_assert_eq!(places.len(), width);
+            for unit in 0..width {
+                let spot = layout.spot(stripe, unit);
+                prop_assert!(spot.row < layout.rows && spot.place < drives);
+                prop_assert!(spots.insert((spot.place, spot.row)));
+                if drives > 1 {
+                    prop_assert_eq!(layout.at(spot), (stripe, unit));
+                }
+            }
+        }
+        if drives > 1 {
+            prop_assert_eq!(spots.len() as u64, layout.rows * drives as u64, "no row is left over");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Arrays of drives: against closed forms, against single devices, and against an oracle that follows where every version of the data is.
+
+mod devices;
+mod exact;
+mod oracle;
+mod random;
+mod server;

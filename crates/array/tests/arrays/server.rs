@@ -1,0 +1,178 @@
+//! A drive that serves one request after another, each in a time that is known.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::vec::Drain;
+
+use array::{Array, ArrayConfig, MemberDrive};
+use ssd::stats::series::Sample;
+use ssd::stats::{Counters, DriveState, Totals};
+use ssd::{Completion, Drive, Plan, RunError};
+use units::{Bytes, Span, Temperature, Time};
+use workload::{Op, Request};
+
+/// How long the service of a request takes, by its number.
+pub type Service = Box<dyn Fn(u64, &Request) -> Span + Send>;
+
+/// The drive: one server, first come, first served.
+pub struct Server {
+    capacity: Bytes,
+    service: Service,
+    /// Which reads it cannot correct, by their numbers.
+    uncorrectable: Box<dyn Fn(u64) -> bool + Send>,
+    now: Time,
+    free_at: Time,
+    submitted: u64,
+    waiting: VecDeque<Completion>,
+    completions: Vec<Completion>,
+    /// Reads and writes that it was asked for, and their bytes.
+    pub reads: (u64, u64),
+    pub writes: (u64, u64),
+}
+
+impl Server {
+    pub fn new(capacity: Bytes, service: impl Fn(u64, &Request) -> Span + Send + 'static) -> Server {
+        Server {
+            capacity,
+            service: Box::new(service),
+            uncorrectable: Box::new(|_| false),
+            now: Time::ZERO,
+            free_at: Time::ZERO,
+            submitted: 0,
+            waiting: VecDeque::new(),
+            completions: Vec::new(),
+            reads: (0, 0),
+            writes: (0, 0),
+        }
+    }
+
+    pub fn that_fails(mut self, uncorrectable: impl Fn(u64) -> bool + Send + 'static) -> Server {
+        self.uncorrectable = Box::new(uncorrectable);
+        self
+    }
+
+    fn play(&mut self, limit: Time, stops: bool) {
+        while let Some(completion) = self.waiting.pop_front_if(|next| next.finish <= limit) {
+            self.now = completion.finish;
+            self.completions.push(completion);
+            if stops {
+                return;
+            }
+        }
+    }
+}
+
+fn plan() -> &'static Plan {
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    PLAN.get_or_init(|| ssd::presets::load("tlc-page").unwrap().config.plan().unwrap())
+}
+
+impl Drive for Server {
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn latest(&self) -> Time {
+        Time(u64::MAX / 2)
+    }
+    fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        assert!(request.time >= self.now, "in the order of time");
+        assert!(request.offset.0 + request.bytes.0 <= self.capacity.0, "within the drive");
+        let id = self.submitted;
+        self.submitted += 1;
+        let of_kind = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
+        *of_kind = (of_kind.0 + 1, of_kind.1 + request.bytes.0);
+        self.free_at = self.free_at.max(request.time) + (self.service)(id, &request);
+        let uncorrectable = request.op == Op::Read && (self.uncorrectable)(id);
+        let finish = self.free_at;
+        self.waiting.push_back(Completion { id, request, finish, uncorrectable, refused: false, aborted: false });
+        Ok(id)
+    }
+    fn submitted(&self) -> u64 {
+        self.submitted
+    }
+    fn outstanding(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+    fn pending_arrivals(&self) -> usize {
+        0
+    }
+    fn next_event(&self) -> Option<Time> {
+        self.waiting.front().map(|next| next.finish)
+    }
+    fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        self.play(time, false);
+        self.now = self.now.max(time);
+        Ok(())
+    }
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        self.play(limit, true);
+        Ok(!self.completions.is_empty())
+    }
+    fn advance_to_arrivals(&mut self, _: usize, _: Time) -> Result<bool, RunError> {
+        Ok(true)
+    }
+    fn take_completions(&mut self) -> Drain<'_, Completion> {
+        self.completions.drain(..)
+    }
+    fn flush(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+    fn rest(&mut self, _: Span, _: Option<Temperature>) -> Result<(), RunError> {
+        Ok(())
+    }
+    fn save_as(&self, _: &Path) -> Result<(), RunError> {
+        unimplemented!("no test saves it")
+    }
+    fn plan(&self) -> &Plan {
+        plan()
+    }
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+    fn pages_of_planes(&self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+    fn sample(&self) -> Sample {
+        unimplemented!("no test makes a time series")
+    }
+    fn state(&self) -> DriveState {
+        unimplemented!("no test makes a report")
+    }
+    fn check_all(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+/// An array's section with keys set.
+pub fn config(words: &[&str]) -> ArrayConfig {
+    let mut config = ArrayConfig::default();
+    for word in words {
+        units::document::apply_word(&format!("array.{word}"), &mut [&mut config]).unwrap();
+    }
+    config
+}
+
+/// An array of drives in use.
+pub fn array(words: &[&str], drives: Vec<Server>) -> Array<Server> {
+    let member = |drive| MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None };
+    Array::new(&config(words), drives.into_iter().map(member).collect(), 1).unwrap()
+}
+
+/// Plays requests to the end; the completions in the order in which they came.
+pub fn played(array: &mut Array<Server>, requests: &[Request]) -> Vec<Completion> {
+    let mut completions = Vec::new();
+    for request in requests {
+        array.submit(*request).unwrap();
+    }
+    while array.advance_to_completion(Time::NEVER).unwrap() {
+        completions.extend(array.take_completions());
+    }
+    completions
+}
