@@ -70,6 +70,8 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) config: ArrayConfig,
     pub(crate) layout: Layout,
     pub(crate) members: Vec<Member<D>>,
+    /// When something happens in each of them that may complete a request.
+    pub(crate) nexts: Vec<Time>,
     pub(crate) seats: Vec<Seat>,
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
@@ -121,6 +123,7 @@ impl<D: Drive> Array<D> {
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
+            nexts: vec![Time::NEVER; members.len()],
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
@@ -194,7 +197,7 @@ impl<D: Drive> Array<D> {
         match stop {
             Stop::Never => false,
             Stop::Completion => !self.completions.is_empty(),
-            Stop::Arrivals(pending) => Drive::pending_arrivals(self) < pending,
+            Stop::Arrivals(pending) => self.arrivals.len() < pending && Drive::pending_arrivals(self) < pending,
         }
     }
 
@@ -231,11 +234,11 @@ impl<D: Drive> Array<D> {
     /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
     fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
         let (mut first, mut second) = ((Time::NEVER, 0), (Time::NEVER, 0));
-        for (index, member) in self.members.iter().enumerate() {
-            if member.next < first.0 {
-                (first, second) = ((member.next, index), first);
-            } else if member.next < second.0 {
-                second = (member.next, index);
+        for (index, next) in self.nexts.iter().copied().enumerate() {
+            if next < first.0 {
+                (first, second) = ((next, index), first);
+            } else if next < second.0 {
+                second = (next, index);
             }
         }
         if first.0 == Time::NEVER {
@@ -279,7 +282,7 @@ impl<D: Drive> Array<D> {
         if !answers.is_empty() {
             self.now = self.now.max(member.drive.now());
         }
-        member.look();
+        self.nexts[index] = member.next_that_matters();
         for Answer { sub, reply, request } in answers.drain(..) {
             if self.link.is_ideal() {
                 self.steps.push_back(Step::Reply(sub, reply));
@@ -449,8 +452,11 @@ impl<D: Drive> Array<D> {
             return self.steps.push_back(Step::Reply(sub, Reply::DEAD));
         }
         let time = self.arriving.unwrap_or(self.now);
-        if let Err(error) = member.submit(Request { time, ..request }, sub) {
-            self.failure.get_or_insert(error);
+        match member.submit(Request { time, ..request }, sub) {
+            Ok(()) => self.nexts[drive] = member.next_that_matters(),
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
         }
     }
 
@@ -469,6 +475,7 @@ impl<D: Drive> Array<D> {
             return;
         }
         let lost = self.members[drive].fail(self.now);
+        self.nexts[drive] = Time::NEVER;
         self.counters.drives_failed += 1;
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });

@@ -28,9 +28,10 @@ impl<D: Drive> Array<D> {
 
     /// Does something with each drive that has not failed, whose events are different then.
     fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
-        for member in self.members.iter_mut().filter(|member| member.failed.is_none()) {
+        let alive = self.members.iter_mut().zip(&mut self.nexts).filter(|(member, _)| member.failed.is_none());
+        for (member, next) in alive {
             does(&mut member.drive)?;
-            member.look();
+            *next = member.next_that_matters();
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
         Ok(())

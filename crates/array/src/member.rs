@@ -31,8 +31,6 @@ pub(crate) struct Member<D> {
     pub failed: Option<Time>,
     /// Requests to it that have not been answered, those on their way to it included.
     pub outstanding: u64,
-    /// When something happens in it that may complete a request.
-    pub next: Time,
     /// Those that it has, by its numbers from `first` on.
     subs: VecDeque<Option<Sub>>,
     first: u64,
@@ -54,7 +52,6 @@ impl<D: Drive> Member<D> {
             fails_at,
             failed: None,
             outstanding: 0,
-            next: Time::NEVER,
             subs: VecDeque::new(),
             first: drive.submitted(),
             last: Time::ZERO,
@@ -77,14 +74,13 @@ impl<D: Drive> Member<D> {
             self.first = id;
         }
         self.subs.push_back(Some(sub));
-        self.look();
         Ok(())
     }
 
     /// When something happens next that matters: nothing does while no request is there.
-    pub fn look(&mut self) {
+    pub fn next_that_matters(&self) -> Time {
         let next = if self.subs.is_empty() { None } else { self.drive.next_event() };
-        self.next = next.unwrap_or(Time::NEVER);
+        next.unwrap_or(Time::NEVER)
     }
 
     /// Takes the answers.
@@ -115,7 +111,6 @@ impl<D: Drive> Member<D> {
     /// Fails: what it was asked for is not answered.
     pub fn fail(&mut self, now: Time) -> Vec<Sub> {
         self.failed = Some(now);
-        self.next = Time::NEVER;
         let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
         self.outstanding -= subs.len() as u64;
         subs
