@@ -130,7 +130,7 @@ enum RunState {
 
 /// A run whose input has been read and checked: on one device, or on an array of them.
 enum OnWhat {
-    Device(Prepared),
+    Device(Box<Prepared>),
     Array(Box<PreparedArray>),
 }
 
@@ -154,7 +154,7 @@ impl OnWhat {
     /// The run on one device.
     fn on_device(self) -> PyResult<Prepared> {
         match self {
-            OnWhat::Device(prepared) => Ok(prepared),
+            OnWhat::Device(prepared) => Ok(*prepared),
             OnWhat::Array(_) => {
                 let remedy = "give the device of one of its drives, with --device, --scheme and --age";
                 Err(refuse(refused("--array", "cannot be explained, nor shown as a timeline", remedy)))
@@ -181,7 +181,10 @@ impl RunState {
         {
             let Ready { prepared, log, save_after, check } = *ready;
             let opened = match prepared {
-                OnWhat::Device(Prepared { config, source, options, .. }) => open(&config, source, options, log, check),
+                OnWhat::Device(prepared) => {
+                    let Prepared { config, source, options, .. } = *prepared;
+                    open(&config, source, options, log, check)
+                }
                 OnWhat::Array(array) => array.open(log, check),
             };
             let mut run = opened.map_err(|error| raised.raise(error))?;
@@ -247,7 +250,12 @@ struct Progress {
 impl Simulation {
     /// A run that has not begun.
     pub(crate) fn of(prepared: Prepared) -> Simulation {
-        Simulation::ready(Ready { prepared: OnWhat::Device(prepared), log: None, save_after: None, check: false })
+        Simulation::ready(Ready {
+            prepared: OnWhat::Device(Box::new(prepared)),
+            log: None,
+            save_after: None,
+            check: false,
+        })
     }
 
     fn ready(ready: Ready) -> Simulation {
@@ -367,7 +375,7 @@ impl Simulation {
         };
         let inputs = Inputs { drive, workload, merge: &merge, traces };
         let prepared = match &array {
-            None => prepare(&inputs).map(OnWhat::Device),
+            None => prepare(&inputs).map(|prepared| OnWhat::Device(Box::new(prepared))),
             Some(file) => array::prepare(&inputs, file).map(|array| OnWhat::Array(Box::new(array))),
         };
         let prepared = prepared.map_err(|error| raised.raise(error))?;
