@@ -135,7 +135,10 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         ssdlab.run("tlc", requests=10, seed=seed, save=path)
     policy = tmp_path / "mine.py"
     policy.write_text("def one(view):\n    return None\n\n\ndef two(view):\n    return None\n")
-    base, traced = key(), key(workload=str(trace))
+    drives = [tmp_path / name for name in ("one.toml", "two.toml", "three.toml")]
+    for path, pec in zip(drives, (1, 1, 2), strict=True):
+        path.write_text(f'[array]\nlayout = "mirror"\n\n[drive.a]\ndevice = "tlc"\nage = "pec={pec}"\ncount = 2\n')
+    base, traced, mirrored = key(), key(workload=str(trace)), key(array=str(drives[0]))
     assert base == key()
     changed = [
         key(device="asplos21"),
@@ -163,16 +166,29 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         key(checkpoint=str(saved[2])),
         key(policies=(("victim", f"{policy}:one"),)),
         key(policies=(("victim", f"{policy}:two"),)),
+        mirrored,
+        key(array=str(drives[2])),
     ]
     assert len({base, *changed}) == 1 + len(changed)
     # Every option of a run is above, but for where results go, what is found by its content, what is kept, and checks.
     tested = {"device", "workload", "scheme", "age", "settings", "replay", "requests", "duration", "warmup", "seed"}
-    tested |= {"until_steady", "format", "skip_bad_lines", "sort_window", "volumes", "beyond", "checkpoint", "policies"}
+    tested |= {
+        "until_steady",
+        "format",
+        "skip_bad_lines",
+        "sort_window",
+        "volumes",
+        "beyond",
+        "checkpoint",
+        "policies",
+        "array",
+    }
     outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
     assert set(OPTIONS) - tested == {"precondition", "traces", "check"} | outputs
     assert key(check=True) == base
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced
+    assert key(array=str(drives[1])) == mirrored
     assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))
     assert key(scheme="fifo") == key(settings=("schedule.order=fifo",))
     assert key(age="pec=1") == key(settings=("age.pec=1",))

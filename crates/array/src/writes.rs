@@ -1,4 +1,4 @@
-//! Writes of stripes with redundancy: planned with the drives that are there ([`crate::plan`]), under a lock.
+//! Writes of stripes with redundancy: planned with the drives that are there (`plan.rs`), under a lock.
 
 use ssd::Drive;
 use workload::Request;

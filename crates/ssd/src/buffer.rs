@@ -131,7 +131,7 @@ impl Buffer {
         self.slots[slot].waiters = Some(self.waiters.insert(Waiter { command, next }));
     }
 
-    /// What the host wrote into a slot has left the buffer [bytes], which is said once.
+    /// What the host wrote into a slot has left the buffer \[bytes\], which is said once.
     #[inline]
     pub fn settles(&mut self, slot: SlotId) -> u64 {
         std::mem::take(&mut self.slots[slot].host_bytes)

@@ -1,4 +1,4 @@
-//! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`](crate::Device) is one; what is made of
+//! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`] is one; what is made of
 //! devices, or stands in for one, is another.
 
 use std::path::Path;
