@@ -27,7 +27,7 @@ units::section! {
     pub struct ArrayConfig in "array" {
         /// Layout: stripe, mirror, raid5, raid6 or erasure.
         layout: LayoutKind = LayoutKind::Stripe,
-        /// Bytes of a stripe that lie on one drive.
+        /// Bytes of a stripe that lie on one drive (assumed: a usual choice).
         chunk: Bytes = Bytes::from_kib(64),
         /// Copies of a mirror; "none" means one on every drive.
         copies: Option<u16> = None,
@@ -42,7 +42,7 @@ units::section! {
         select: Select = Select::Primary,
         /// When a read that has not completed is also sent to other drives: none, delay or percentile.
         hedge: Hedge = Hedge::None,
-        /// Hedging by delay: after so long. By percentile: before enough reads have completed to know it.
+        /// Hedging by delay: after so long (assumed). By percentile: before enough reads have completed to know it.
         hedge_delay: Span = Span::from_ms(1),
         /// Hedging by percentile: after this percentile of the latencies of recent reads.
         hedge_percentile: f64 = 95.0,
@@ -53,7 +53,7 @@ units::section! {
         link_bandwidth: Option<Bandwidth> = None,
         /// Time on the way between host and drive, in each direction.
         link_latency: Span = Span::ZERO,
-        /// Most data that a rebuild writes to a spare drive in a second.
+        /// Most data that a rebuild writes to a spare drive in a second (assumed, as the rebuild's depth).
         rebuild_rate: Bandwidth = Bandwidth(200_000_000),
         /// Chunks that a rebuild works on at once.
         rebuild_depth: u16 = 4,

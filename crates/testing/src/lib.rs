@@ -3,6 +3,7 @@
 //! A crate of its own, so that the drive is compiled for these probes once and not by every program of tests (`crates/ssd/tests`).
 
 mod files;
+mod log;
 pub mod soak;
 mod watcher;
 
@@ -16,6 +17,7 @@ use units::{Bytes, Ppn, Time};
 use workload::{Op, Request};
 
 pub use files::{measured_rpt, measured_steps, weak_code};
+pub use log::KeptLog;
 pub use watcher::{Watched, Watcher};
 
 /// A device that `watcher` watches.

@@ -4,7 +4,7 @@ use units::Span;
 
 /// Reads that are remembered (assumed: enough for a 99th percentile).
 const MOST: usize = 1024;
-/// Reads after which the percentile is worked out again.
+/// Reads after which the percentile is worked out again (assumed: some tens of times before all remembered reads are others).
 const STRETCH: usize = 64;
 
 /// The latencies of the last reads, and a percentile of them, which is brought up to date every 64 reads.

@@ -3,12 +3,12 @@
 use ssd::run::checkpoint::write;
 use ssd::run::{Live, Replay, Run, RunOptions};
 use ssd::stats::die::CAUSES;
-use ssd::{Config, Device, Event, Probe, RequestLog, RunError, Unwatched};
+use ssd::{Config, Device, Event, Probe, RunError, Unwatched};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};
 
-use testing::cases;
 use testing::soak::{Case, configuration, draw, resumed, resumed_otherwise};
+use testing::{KeptLog, cases};
 
 /// The first so many random devices that are accepted.
 fn accepted(wanted: u32) -> impl Iterator<Item = (Case, Config)> {
@@ -191,20 +191,6 @@ fn a_probe_that_comes_later_is_told_what_dies_do() {
     assert!(used.dies[0][0] < now.since(start), "a die has worked");
 }
 
-/// Numbers of the requests and their times.
-#[derive(Default)]
-struct Kept(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64, u64)>>>);
-
-impl RequestLog for Kept {
-    fn push(&mut self, completion: &ssd::Completion) -> Result<(), RunError> {
-        self.0.lock().unwrap().push((completion.id, completion.request.time.0, completion.finish.0));
-        Ok(())
-    }
-    fn close(self: Box<Self>) -> Result<(u64, Vec<u8>), RunError> {
-        Ok((0, Vec::new()))
-    }
-}
-
 #[test]
 fn a_checkpoint_in_the_middle_of_a_run_leaves_it_alone_and_its_requests_are_nobodys() {
     let config = small(&[]);
@@ -220,14 +206,15 @@ fn a_checkpoint_in_the_middle_of_a_run_leaves_it_alone_and_its_requests_are_nobo
     assert_eq!(played(run), plain);
     let device = Device::load(&config, &mut std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!((device.now(), device.outstanding().0), (Time(3_333_000), 16));
-    let log = Kept::default();
-    let kept = log.0.clone();
+    let log = KeptLog::default();
     let from = RunOptions { checkpoint: Some(path.clone()), requests: Some(100), ..options };
-    played(Run::new(&config, source(), from, Some(Box::new(log))).unwrap());
-    let mut kept = kept.lock().unwrap().clone();
-    kept.sort_unstable();
-    assert_eq!(kept.iter().map(|entry| entry.0).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
-    assert!(kept.iter().all(|entry| entry.1 < entry.2) && kept[0].1 == 0);
+    played(Run::new(&config, source(), from, Some(Box::new(log.clone()))).unwrap());
+    let mut kept = log.completions();
+    kept.sort_unstable_by_key(|completion| completion.id);
+    assert_eq!(kept.iter().map(|completion| completion.id).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
+    assert!(
+        kept.iter().all(|completion| completion.request.time < completion.finish) && kept[0].request.time == Time::ZERO
+    );
     // So it is where requests come from outside.
     let options = RunOptions { checkpoint: Some(path.clone()), ..RunOptions::default() };
     let mut live = Live::open(&config, &options, None, Unwatched).unwrap();

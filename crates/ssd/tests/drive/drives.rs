@@ -1,18 +1,17 @@
 //! A drive of one's own is played as a device is: here one that is made of devices, end to end.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::vec::Drain;
 
 use proptest::prelude::*;
 use ssd::run::{Live, Replay, Run, RunOptions};
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Totals};
-use ssd::{Completion, Config, Device, Drive, Plan, RequestLog, RunError};
+use ssd::{Completion, Config, Device, Drive, Plan, RunError};
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
-use testing::cases;
+use testing::{KeptLog, cases};
 
 /// Devices of one kind, one behind another in the address space. What is not of requests is that of the first.
 struct EndToEnd {
@@ -134,20 +133,6 @@ impl Drive for EndToEnd {
     }
 }
 
-/// A log that the test keeps.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Completion>>>);
-
-impl RequestLog for Kept {
-    fn push(&mut self, completion: &Completion) -> Result<(), RunError> {
-        self.0.lock().unwrap().push(*completion);
-        Ok(())
-    }
-    fn close(self: Box<Self>) -> Result<(u64, Vec<u8>), RunError> {
-        Ok((0, Vec::new()))
-    }
-}
-
 fn config() -> Config {
     let mut config = ssd::presets::load("tlc-page").unwrap().config;
     for word in [
@@ -166,11 +151,11 @@ fn config() -> Config {
 fn played(drive: impl Drive, words: &[String], replay: Replay, size: Bytes) -> (Vec<Completion>, String) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let source = workload::presets::get("default", &words).unwrap().source(size, 7).unwrap();
-    let (log, options) = (Kept::default(), RunOptions { requests: Some(400), replay, ..RunOptions::default() });
+    let (log, options) = (KeptLog::default(), RunOptions { requests: Some(400), replay, ..RunOptions::default() });
     let mut run = Run::on(drive, source, options, Some(Box::new(log.clone()))).unwrap();
     while !run.step(37).unwrap() {}
     let statistics = serde_json::Value::Object(run.finish().unwrap().report().to_json()).to_string();
-    (Arc::into_inner(log.0).unwrap().into_inner().unwrap(), statistics)
+    (log.completions(), statistics)
 }
 
 fn loads() -> impl Strategy<Value = (Vec<String>, Replay)> {

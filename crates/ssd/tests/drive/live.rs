@@ -1,29 +1,14 @@
 //! A run whose requests come from outside has the result of the run that replays them.
 
-use std::sync::{Arc, Mutex};
-
 use ssd::run::{Live, Outcome, Run, RunOptions};
 use ssd::stats::series::Row;
-use ssd::{Completion, Config, RequestLog, RunError, Unwatched};
+use ssd::{Completion, Config, RunError, Unwatched};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request, Source, TraceError};
 
+use testing::KeptLog;
 use testing::soak::{Case, configuration, draw, source};
 use testing::worn_out_soon;
-
-/// A log that the test keeps.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Completion>>>);
-
-impl RequestLog for Kept {
-    fn push(&mut self, completion: &Completion) -> Result<(), RunError> {
-        self.0.lock().unwrap().push(*completion);
-        Ok(())
-    }
-    fn close(self: Box<Self>) -> Result<(u64, Vec<u8>), RunError> {
-        Ok((self.0.lock().unwrap().len() as u64, Vec::new()))
-    }
-}
 
 /// Requests as a source.
 struct Listed(Vec<Request>);
@@ -41,15 +26,15 @@ impl Source for Listed {
 /// Everything that a run has found out, and why it ended early.
 type Found = (String, Vec<Row>, Vec<Completion>, Option<RunError>);
 
-fn found(outcome: Outcome, log: Kept, end: Option<RunError>) -> Found {
+fn found(outcome: Outcome, log: KeptLog, end: Option<RunError>) -> Found {
     let statistics = serde_json::Value::Object(outcome.report().to_json()).to_string();
     let rows = outcome.series.rows().to_vec();
     drop(outcome);
-    (statistics, rows, Arc::into_inner(log.0).unwrap().into_inner().unwrap(), end)
+    (statistics, rows, log.completions(), end)
 }
 
 fn replayed(config: &Config, options: &RunOptions, requests: &[Request]) -> Result<Found, RunError> {
-    let log = Kept::default();
+    let log = KeptLog::default();
     let source = Box::new(Listed(requests.to_vec()));
     let mut run = Run::new(config, source, options.clone(), Some(Box::new(log.clone())))?;
     while !run.step(50)? {}
@@ -59,7 +44,7 @@ fn replayed(config: &Config, options: &RunOptions, requests: &[Request]) -> Resu
 
 /// Submits requests now and then ahead of their time, and stops at any times between them.
 fn driven(config: &Config, options: &RunOptions, requests: &[Request], seed: u64) -> Result<Found, RunError> {
-    let log = Kept::default();
+    let log = KeptLog::default();
     let mut live = Live::open(config, options, Some(Box::new(log.clone())), Unwatched)?;
     let mut taken = Vec::new();
     let end = drive(&mut live, requests, &Stream::new(seed, "driver"), &mut taken).err();
