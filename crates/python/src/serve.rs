@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nbd::{Clock, Exported, Finished, Listener, Offer, Pace, Recorded, Store, Think, Watched};
+use nbd::Offer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, Pace, Recorded, Store, Think, Watched};
 use ssd::Unwatched;
 use ssd::run::findings;
 use ssd::run::{
@@ -32,8 +33,8 @@ pub struct Server {
 }
 
 enum State {
-    Preparing { listener: Listener, drives: Vec<(Exported, Drive)> },
-    Serving { server: nbd::Server, listener: Listener, drives: Vec<Drive> },
+    Preparing { listener: Listener, drives: Vec<((Offer, Exported), Drive)> },
+    Serving { server: served::Server, listener: Listener, drives: Vec<Drive> },
     Stopped,
 }
 
@@ -133,8 +134,8 @@ impl Server {
             _ => Clock::Virtual(Pace {
                 think: parse::<Think>("--think", think).map_err(refuse)?,
                 grace: parse::<Option<Span>>("--grace", grace).map_err(refuse)?,
-                depth: u32::try_from(depth).ok().filter(|depth| *depth <= nbd::MOST_REQUESTS).ok_or_else(|| {
-                    let remedy = format!("write {} at most, as many as are worked on of a client", nbd::MOST_REQUESTS);
+                depth: u32::try_from(depth).ok().filter(|depth| *depth <= MOST_REQUESTS).ok_or_else(|| {
+                    let remedy = format!("write {} at most, as many as are worked on of a client", MOST_REQUESTS);
                     refuse(refused(&format!("--depth {depth}"), "is too many", &remedy))
                 })?,
             }),
@@ -142,7 +143,7 @@ impl Server {
         let lag_bound = parse("--lag-bound", lag_bound).map_err(refuse)?;
         let listener = match (socket, address) {
             (Some(path), _) => Listener::unix(Path::new(path)),
-            (None, Some(address)) => Listener::tcp(address),
+            (None, Some(address)) => Listener::tcp("--listen", address),
             (None, None) => Err(refused("--socket", "is missing", "give --socket PATH or --listen HOST:PORT")),
         };
         let listener = listener.map_err(refuse)?;
@@ -193,7 +194,7 @@ impl Server {
         };
         let preferred = live.device().plan().layout.page_size.0 as u32;
         let offer = Offer { name: name.clone(), about, size, preferred };
-        let exported = Exported { offer, live, store, records, after_load };
+        let exported = (offer, Exported { live, store, records, after_load });
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
         let note = (!known.is_empty()).then(|| {
             known.join(
@@ -214,9 +215,9 @@ impl Server {
         let State::Preparing { listener, drives } = std::mem::replace(&mut *state, State::Stopped) else {
             return Err(SimulationError::new_err("the server has begun"));
         };
-        let (exported, drives): (Vec<Exported>, Vec<Drive>) = drives.into_iter().unzip();
-        let server = nbd::Server::start(exported, self.clock);
-        let uris = drives.iter().map(|drive| listener.uri(&drive.name)).collect();
+        let (exported, drives): (Vec<(Offer, Exported)>, Vec<Drive>) = drives.into_iter().unzip();
+        let server = nbd::serve(exported, self.clock);
+        let uris = drives.iter().map(|drive| nbd::uri(&listener.place(), &drive.name)).collect();
         *state = State::Serving { server, listener, drives };
         Ok(uris)
     }

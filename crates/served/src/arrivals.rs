@@ -1,6 +1,8 @@
 //! Clients between their call and their first request: simulated time waits while the server has something to do for them.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,7 +23,7 @@ pub(crate) struct Arrivals {
 
 /// How far the server has read what a client sends.
 #[derive(Clone)]
-pub(crate) struct Reading {
+pub struct Reading {
     stream: Arc<Stream>,
     /// Its thread has something to do.
     busy: Arc<AtomicBool>,
@@ -30,12 +32,12 @@ pub(crate) struct Reading {
 impl Reading {
     /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still there, or
     /// its reader is busy with it.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.stream.has_arrived() && !self.stream.has_input() && !self.busy.load(Ordering::SeqCst)
     }
 
     /// Waits for input, and is busy from then on.
-    pub fn wait(&self, arrivals: &Arrivals) {
+    fn wait(&self, arrivals: &Arrivals) {
         self.busy.store(false, Ordering::SeqCst);
         self.stream.await_input();
         self.busy.store(true, Ordering::SeqCst);
@@ -83,6 +85,52 @@ impl Arrivals {
         let calls = self.listener.get().is_some_and(has_input);
         let comes = calls || self.accepted.load(Ordering::SeqCst) > 0;
         (!comes && self.lock().values().all(Reading::is_done)).then_some(reads)
+    }
+}
+
+/// A client as its protocol serves it.
+pub struct Caller {
+    /// Its number.
+    pub connection: u64,
+    /// Its socket.
+    pub stream: Arc<Stream>,
+    /// How far it is read.
+    pub reading: Reading,
+    arrivals: Arc<Arrivals>,
+}
+
+impl Caller {
+    pub(crate) fn new(connection: u64, stream: &Arc<Stream>, arrivals: &Arc<Arrivals>) -> Caller {
+        let reading = arrivals.begins(connection, stream);
+        Caller { connection, stream: stream.clone(), reading, arrivals: arrivals.clone() }
+    }
+
+    /// What it sends.
+    pub fn input(&self) -> Input<'_> {
+        Input(self)
+    }
+
+    /// It has chosen what it wants: its engine sees from now on how far it is read, and simulated time waits for it no more otherwise.
+    pub fn chose(&self) {
+        self.arrivals.ends(self.connection);
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.arrivals.ends(self.connection);
+        self.stream.shut(Shutdown::Both);
+    }
+}
+
+/// What a client sends, as it comes.
+pub struct Input<'a>(&'a Caller);
+
+impl Read for Input<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Caller { stream, reading, arrivals, .. } = self.0;
+        reading.wait(arrivals);
+        (&mut &**stream).read(into)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sockets: of the file system, and of TCP.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -25,7 +25,7 @@ pub enum Stream {
 
 impl Stream {
     /// Ends one direction or both, for the client and for every thread that waits.
-    pub(crate) fn shut(&self, how: Shutdown) {
+    pub fn shut(&self, how: Shutdown) {
         // It may have ended already.
         let _ = match self {
             Stream::Unix(stream) => stream.shutdown(how),
@@ -34,7 +34,7 @@ impl Stream {
     }
 
     /// The process at the other end, where it is of this machine; otherwise why it is not known.
-    pub(crate) fn process(&self) -> Result<u32, String> {
+    pub fn process(&self) -> Result<u32, String> {
         let found = match self {
             Stream::Unix(stream) => {
                 sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32)
@@ -137,6 +137,15 @@ impl Write for &Stream {
 /// Where clients come in. A socket in the file system goes with it.
 pub struct Listener(Kind);
 
+/// Where clients come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a path of the file system.
+    Unix(PathBuf),
+    /// At an address of TCP, if it can be found out.
+    Tcp(Option<SocketAddr>),
+}
+
 enum Kind {
     Unix(UnixListener, PathBuf),
     Tcp(TcpListener),
@@ -168,26 +177,23 @@ impl Listener {
         }
     }
 
-    /// Listens at an address, `HOST:PORT`.
-    pub fn tcp(address: &str) -> Result<Listener, ConfigError> {
+    /// Listens at an address, `HOST:PORT`, that an option has given.
+    pub fn tcp(option: &str, address: &str) -> Result<Listener, ConfigError> {
         let listener = TcpListener::bind(address).and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok(listener)
         });
         listener.map(|listener| Listener(Kind::Tcp(listener))).map_err(|error| {
             let remedy = "write HOST:PORT with a port that is free, such as 127.0.0.1:10809; port 0 finds one";
-            refused(format!("--listen {address}"), format!("is not accepted: {error}"), remedy)
+            refused(format!("{option} {address}"), format!("is not accepted: {error}"), remedy)
         })
     }
 
-    /// Where clients find an export, as they write it.
-    pub fn uri(&self, export: &str) -> String {
+    /// Where clients come in.
+    pub fn place(&self) -> Place {
         match &self.0 {
-            Kind::Unix(_, path) => format!("nbd+unix:///{export}?socket={}", path.display()),
-            Kind::Tcp(listener) => {
-                let address = listener.local_addr().map_or_else(|_| "?".into(), |address| address.to_string());
-                format!("nbd://{address}/{export}")
-            }
+            Kind::Unix(_, path) => Place::Unix(path.clone()),
+            Kind::Tcp(listener) => Place::Tcp(listener.local_addr().ok()),
         }
     }
 
