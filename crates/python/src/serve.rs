@@ -1,10 +1,12 @@
 //! Drives served to real programs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nbd::Offer;
+use nvme::Namespace;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
@@ -24,16 +26,80 @@ use crate::simulation::{FinishedRun, Options, Simulation, content_hash, finished
 /// How long a look for clients takes at most: signals wait for it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A server of simulated drives for clients of the NBD protocol.
+/// A server of simulated drives for clients of the NBD protocol, or for hosts of NVMe/TCP.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Server {
     clock: Clock,
     lag_bound: Span,
+    protocol: Protocol,
     state: Mutex<State>,
 }
 
+/// How clients ask.
+enum Protocol {
+    Nbd,
+    /// Hosts of these names may connect, or all.
+    Nvme {
+        hosts: Option<BTreeSet<String>>,
+    },
+}
+
+impl Protocol {
+    /// Who asks, as the manifest says it.
+    fn driver(&self) -> &'static str {
+        match self {
+            Protocol::Nbd => "NBD clients",
+            Protocol::Nvme { .. } => "NVMe hosts",
+        }
+    }
+
+    fn start(&self, exported: Vec<(Seen, Exported)>, clock: Clock) -> served::Server {
+        match self {
+            Protocol::Nbd => {
+                nbd::serve(exported.into_iter().map(|(seen, exported)| (seen.offer, exported)).collect(), clock)
+            }
+            Protocol::Nvme { hosts } => {
+                let exported = exported.into_iter().map(|(seen, exported)| (seen.namespace, exported)).collect();
+                nvme::tcp::serve(exported, hosts.clone(), clock)
+            }
+        }
+    }
+
+    /// Where clients find a drive.
+    fn uri(&self, listener: &Listener, drive: &Drive) -> String {
+        match self {
+            Protocol::Nbd => nbd::uri(&listener.place(), &drive.name),
+            Protocol::Nvme { .. } => nvme::tcp::uri(&listener.place(), &drive.nqn),
+        }
+    }
+}
+
+/// A drive as clients see it, by each protocol.
+struct Seen {
+    offer: Offer,
+    namespace: Namespace,
+}
+
+impl Seen {
+    /// A drive of a name: the device that it is, with its scheme.
+    fn new(name: &str, device: &str, scheme: Option<&str>, live: &Live) -> Seen {
+        let what = scheme.map_or_else(|| device.to_owned(), |scheme| format!("{device}, {scheme}"));
+        let (plan, size) = (live.device().plan(), live.capacity());
+        let page = plan.layout.page_size;
+        let namespace = Namespace {
+            preferred: page,
+            queues: plan.config.host.queues,
+            streams: plan.config.ftl.hints,
+            volatile_cache: !plan.config.power.plp,
+            ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
+        };
+        let about = format!("simulated drive {what}");
+        Seen { offer: Offer { name: name.to_owned(), about, size, preferred: page.0 as u32 }, namespace }
+    }
+}
+
 enum State {
-    Preparing { listener: Listener, drives: Vec<((Offer, Exported), Drive)> },
+    Preparing { listener: Listener, drives: Vec<((Seen, Exported), Drive)> },
     Serving { server: served::Server, listener: Listener, drives: Vec<Drive> },
     Stopped,
 }
@@ -41,6 +107,8 @@ enum State {
 /// What is known of a drive before it is served.
 struct Drive {
     name: String,
+    /// Its subsystem's.
+    nqn: String,
     prepared: PreparedLive,
 }
 
@@ -116,13 +184,15 @@ fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
 
 #[pymethods]
 impl Server {
-    /// Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound is of the real
-    /// one, the others are of the virtual one.
+    /// Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to a TCP address: those of the names `hosts`, or
+    /// all. The clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one.
     #[new]
-    #[pyo3(signature = (*, socket, address, clock, think, grace, depth, lag_bound))]
+    #[pyo3(signature = (*, socket, address, nvme, hosts, clock, think, grace, depth, lag_bound))]
     fn new(
         socket: Option<&str>,
         address: Option<&str>,
+        nvme: Option<&str>,
+        hosts: Option<BTreeSet<String>>,
         clock: &str,
         think: &str,
         grace: &str,
@@ -141,13 +211,17 @@ impl Server {
             }),
         };
         let lag_bound = parse("--lag-bound", lag_bound).map_err(refuse)?;
-        let listener = match (socket, address) {
-            (Some(path), _) => Listener::unix(Path::new(path)),
-            (None, Some(address)) => Listener::tcp("--listen", address),
-            (None, None) => Err(refused("--socket", "is missing", "give --socket PATH or --listen HOST:PORT")),
+        let (listener, protocol) = match (socket, address, nvme) {
+            (Some(path), ..) => (Listener::unix(Path::new(path)), Protocol::Nbd),
+            (_, Some(address), _) => (Listener::tcp("--listen", address, "127.0.0.1:10809"), Protocol::Nbd),
+            (.., Some(address)) => (Listener::tcp("--nvme", address, "127.0.0.1:4420"), Protocol::Nvme { hosts }),
+            _ => {
+                let remedy = "give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT";
+                (Err(refused("--socket", "is missing", remedy)), Protocol::Nbd)
+            }
         };
         let listener = listener.map_err(refuse)?;
-        Ok(Server { clock, lag_bound, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
+        Ok(Server { clock, lag_bound, protocol, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
     }
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
@@ -178,7 +252,7 @@ impl Server {
             options: &run,
             fingerprint: content_hash,
         };
-        let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
+        let prepared = prepare_live(&inputs, self.protocol.driver()).map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
         let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
         let log = request_log(&output, &prepared.config)?;
@@ -188,13 +262,9 @@ impl Server {
             Some(path) => Store::in_file(&path, size).map_err(refuse)?,
             None => Store::in_memory(memory),
         };
-        let about = match scheme {
-            Some(scheme) => format!("simulated drive {device}, {scheme}"),
-            None => format!("simulated drive {device}"),
-        };
-        let preferred = live.device().plan().layout.page_size.0 as u32;
-        let offer = Offer { name: name.clone(), about, size, preferred };
-        let exported = (offer, Exported { live, store, records, after_load });
+        let seen = Seen::new(&name, device, scheme, &live);
+        let nqn = seen.namespace.nqn.clone();
+        let exported = (seen, Exported { live, store, records, after_load });
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
         let note = (!known.is_empty()).then(|| {
             known.join(
@@ -203,7 +273,7 @@ impl Server {
             )
         });
         match &mut *self.lock() {
-            State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
+            State::Preparing { drives, .. } => drives.push((exported, Drive { name, nqn, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
         }
         Ok(note)
@@ -215,9 +285,9 @@ impl Server {
         let State::Preparing { listener, drives } = std::mem::replace(&mut *state, State::Stopped) else {
             return Err(SimulationError::new_err("the server has begun"));
         };
-        let (exported, drives): (Vec<(Offer, Exported)>, Vec<Drive>) = drives.into_iter().unzip();
-        let server = nbd::serve(exported, self.clock);
-        let uris = drives.iter().map(|drive| nbd::uri(&listener.place(), &drive.name)).collect();
+        let (exported, drives): (Vec<(Seen, Exported)>, Vec<Drive>) = drives.into_iter().unzip();
+        let server = self.protocol.start(exported, self.clock);
+        let uris = drives.iter().map(|drive| self.protocol.uri(&listener, drive)).collect();
         *state = State::Serving { server, listener, drives };
         Ok(uris)
     }
@@ -250,7 +320,7 @@ impl Server {
         };
         drop(listener);
         let finished = py.detach(|| server.stop());
-        let session = |(Drive { name, prepared }, finished): (Drive, Finished)| {
+        let session = |(Drive { name, prepared, .. }, finished): (Drive, Finished)| {
             let serve = self.section(&finished);
             let findings = prepared.findings.iter().cloned().chain(self.of_clock(&finished)).collect();
             let Finished { live, failure, record, .. } = finished;

@@ -1,13 +1,17 @@
 //! Clients between their call and their first request: simulated time waits while the server has something to do for them.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::stream::{Listener, Stream, has_input};
+
+/// How long a client is listened to that is told why it is left.
+const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Who arrives, and what is read of anybody.
 #[derive(Default)]
@@ -27,6 +31,8 @@ pub struct Reading {
     stream: Arc<Stream>,
     /// Its thread has something to do.
     busy: Arc<AtomicBool>,
+    /// How long its client may be silent [ms of the machine's time]; 0 for ever.
+    patience: Arc<AtomicU64>,
 }
 
 impl Reading {
@@ -37,11 +43,14 @@ impl Reading {
     }
 
     /// Waits for input, and is busy from then on.
-    fn wait(&self, arrivals: &Arrivals) {
+    fn wait(&self, arrivals: &Arrivals) -> io::Result<()> {
+        let patience = self.patience.load(Ordering::SeqCst);
+        let patience = (patience > 0).then(|| Duration::from_millis(patience));
         self.busy.store(false, Ordering::SeqCst);
-        self.stream.await_input();
+        let came = self.stream.await_input(patience);
         self.busy.store(true, Ordering::SeqCst);
         arrivals.reads.fetch_add(1, Ordering::SeqCst);
+        if came { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
     }
 }
 
@@ -68,7 +77,8 @@ impl Arrivals {
 
     /// A client has come in.
     pub fn begins(&self, connection: u64, stream: &Arc<Stream>) -> Reading {
-        let reading = Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)) };
+        let reading =
+            Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)), patience: Arc::default() };
         self.lock().insert(connection, reading.clone());
         reading
     }
@@ -110,6 +120,20 @@ impl Caller {
         Input(self)
     }
 
+    /// It is left when it has been silent for so long, from when it is waited for next; none is for ever.
+    pub fn hurry(&self, patience: Option<Duration>) {
+        let patience = patience.map_or(0, |patience| patience.as_millis().max(1) as u64);
+        self.reading.patience.store(patience, Ordering::SeqCst);
+    }
+
+    /// Passes over what it still sends, for a moment at most.
+    pub fn drain(&self) {
+        let (end, mut input) = (Instant::now() + FAREWELL, &*self.stream);
+        while self.stream.await_input(Some(end.saturating_duration_since(Instant::now())))
+            && input.read(&mut [0; 4096]).is_ok_and(|bytes| bytes > 0)
+        {}
+    }
+
     /// It has chosen what it wants: its engine sees from now on how far it is read, and simulated time waits for it no more otherwise.
     pub fn chose(&self) {
         self.arrivals.ends(self.connection);
@@ -129,7 +153,7 @@ pub struct Input<'a>(&'a Caller);
 impl Read for Input<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Caller { stream, reading, arrivals, .. } = self.0;
-        reading.wait(arrivals);
+        reading.wait(arrivals)?;
         (&mut &**stream).read(into)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -19,10 +19,11 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("capi", &["units", "workload", "ssd", "logs"]),
     ("served", &["units", "workload", "ssd"]),
     ("nbd", &["units", "workload", "served"]),
+    ("nvme", &["units", "workload", "ssd", "served"]),
     ("testing", &["units", "workload", "nand", "ssd"]),
     ("tidy", &[]),
-    ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd"]),
-    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "served", "nbd"]),
+    ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd", "nvme"]),
+    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "served", "nbd", "nvme"]),
 ];
 
 #[test]

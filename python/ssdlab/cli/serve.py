@@ -33,6 +33,8 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
 @click.argument("drives", required=False, metavar="[DRIVES.toml]")
 @click.option("--socket", metavar="PATH", help="Listen at a socket in the file system.")
 @click.option("--listen", "address", metavar="HOST:PORT", help="Listen at a TCP address; port 0 finds a free one.")
+@click.option("--nvme", metavar="HOST:PORT", help="Serve NVMe/TCP, not NBD, at a TCP address; port 0 finds a free one.")
+@click.option("--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe: let in hosts of this name only; repeat.")
 @_takes_drive
 @click.option("--data", metavar="FILE", help="Keep the data in this sparse file  [default: in memory]")
 @click.option(
@@ -93,6 +95,8 @@ def serve(
     drives: str | None,
     socket: str | None,
     address: str | None,
+    nvme: str | None,
+    hosts: tuple[str, ...],
     data: str | None,
     memory: str,
     clock: str,
@@ -113,7 +117,7 @@ def serve(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Serve simulated drives to real programs, as network block devices (NBD).
+    """Serve simulated drives to real programs, as network block devices (NBD) or NVMe drives (NVMe/TCP).
 
     Ctrl-C ends it and writes what a run writes. DRIVES.toml has a section for each of several drives.
 
@@ -121,12 +125,18 @@ def serve(
     ssdlab serve --age pec=2000,retention=6mo --socket /tmp/drive.sock
     fio --name=a --ioengine=nbd --uri='nbd+unix:///?socket=/tmp/drive.sock' --rw=randread --size=1g
     ssdlab serve --clock real --data drive.img --listen 127.0.0.1:10809 --once --json out.json
+    ssdlab serve --clock real --nvme 127.0.0.1:4420
+    nvme connect -t tcp -a 127.0.0.1 -s 4420 -n nqn.2026-01.internal.ssdlab:drive
     """
     from ssdlab.cli.playing import Outputs
     from ssdlab.runs.serving import Pace, Serving
 
-    if (socket is None) == (address is None):
-        raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
+    if [socket, address, nvme].count(None) != 2:
+        raise click.UsageError(
+            "clients need one place to come to: give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT"
+        )
+    if hosts and nvme is None:
+        raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
     check_timeline(timeline, windows, slowest)
     outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
@@ -139,7 +149,15 @@ def serve(
             "--timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
         )
     with Serving(
-        served, pace, socket=socket, address=address, memory=memory, records=records, after_load=after_load
+        served,
+        pace,
+        socket=socket,
+        address=address,
+        nvme=nvme,
+        hosts=hosts or None,
+        memory=memory,
+        records=records,
+        after_load=after_load,
     ) as serving:
         for note in serving.notes:
             echo_error(f"note: {note}")
