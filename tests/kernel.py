@@ -1,5 +1,5 @@
-"""A stock Linux kernel in a virtual machine without root: QEMU emulates the processor, and its user-mode network reaches servers of this
-machine at 10.0.2.2. The file system is an archive in memory of Debian's own programs."""
+"""A stock Linux kernel in a virtual machine without root: QEMU emulates the processor, and its user-mode network
+reaches servers of this machine at 10.0.2.2. The file system is an archive in memory of Debian's own programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _needed(program: str) -> dict[str, Path]:
     assert path is not None
     listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
     libraries = re.findall(r"(/\S+) \(0x", listed)
-    return {f"bin/{program}": Path(path)} | {library.lstrip("/"): Path(library) for library in libraries}
+    return {f"debian/{program}": Path(path)} | {library.lstrip("/"): Path(library) for library in libraries}
 
 
 def _loaded(of: Path) -> list[Path]:
@@ -86,12 +86,16 @@ def _archive(of: Path, script: str) -> bytes:
     for module in modules:
         archive.add(f"modules/{module.name}", stat.S_IFREG | 0o644, module.read_bytes())
     loads = "\n".join(f"insmod /modules/{module.name} || echo cannot load {module.name}" for module in modules)
-    init = f"""#!/bin/busybox sh
-/bin/busybox --install -s /bin
+    init = f"""#!/debian/busybox sh
+/debian/busybox mkdir /bin; /debian/busybox --install -s /bin
 mount -t proc none /proc; mount -t sysfs none /sys; mount -t devtmpfs none /dev
 {loads}
 ip link set lo up; ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0; ip route add default via 10.0.2.2
-run() {{ echo "== $*"; "$@" 2>&1; echo "== ended $?"; }}
+run() {{
+    echo; echo "== run $*"
+    if [ -x /debian/$1 ]; then /debian/"$@" 2>&1; else "$@" 2>&1; fi
+    code=$?; echo; echo "== ended $code"
+}}
 {script}
 echo == all
 poweroff -f
@@ -123,7 +127,16 @@ def play(script: str, folder: Path, seconds: float) -> dict[str, str]:
             machine.wait()
     printed = log.read_text(errors="replace").replace("\r", "")
     assert "== all" in printed, printed[-5000:]
-    parts = re.findall(r"^== ([^\n]*)\n(.*?)^== ended (\d+)$", printed, re.MULTILINE | re.DOTALL)
-    for line, said, code in parts:
-        assert code == "0", f"{line}\n{said}"
-    return {line: said for line, said, _ in parts}
+    said: dict[str, str] = {}
+    line = None
+    for text in printed.splitlines():
+        begun, ended = re.match(r"== run (.*)", text), re.match(r"== ended (\d+)", text)
+        if begun:
+            line = begun[1]
+            said[line] = ""
+        elif ended and line is not None:
+            assert ended[1] == "0", f"{line}\n{said[line]}"
+            line = None
+        elif line is not None:
+            said[line] += text + "\n"
+    return said

@@ -32,7 +32,7 @@ def crc32c(data: bytes) -> int:
     return value ^ 0xFFFFFFFF
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A command that ended with a status other than success."""
 
     def __init__(self, status: int, result: int) -> None:
@@ -42,7 +42,7 @@ class Refused(Exception):
         self.result = result
 
 
-class Terminated(Exception):
+class TerminatedError(Exception):
     """The controller has ended the connection: with a fatal error status and information, or without a word."""
 
     def __init__(self, status: int | None, information: int = 0) -> None:
@@ -100,7 +100,7 @@ class Queue:
             except ConnectionResetError:
                 more = b""
             if not more:
-                raise Terminated(None)
+                raise TerminatedError(None)
             data += more
         return data
 
@@ -126,7 +126,7 @@ class Queue:
         expects: int = 0,
         capsule: bool = False,
     ) -> int:
-        """Sends a command with dwords 10 to 15; returns its name. ``data`` goes in the capsule, or when it is asked for."""
+        """Sends a command with dwords 10 to 15; returns its name. ``data`` goes in the capsule, or when asked for."""
         command = self._next
         self._next = (self._next + 1) % 0x8000
         kind = 0x01 if capsule else 0x5A
@@ -147,7 +147,7 @@ class Queue:
             if kind == 3:
                 status, information = struct.unpack_from("<HI", header, 8)
                 self._take(total - length)
-                raise Terminated(status, information)
+                raise TerminatedError(status, information)
             assert bool(flags & 1) == self.header_digest
             at = length
             if self.header_digest:
@@ -190,11 +190,19 @@ class Queue:
         done = self.receive()
         assert done.command == command
         if done.status:
-            raise Refused(done.status, done.result)
+            raise RefusedError(done.status, done.result)
         return done.result, done.data
 
-    def connect(self, queue: int, controller: int = 0xFFFF, *, nqn: str = NQN, host: str = HOST, size: int = 127,
-                keep_alive: int = 0) -> int:
+    def connect(
+        self,
+        queue: int,
+        controller: int = 0xFFFF,
+        *,
+        nqn: str = NQN,
+        host: str = HOST,
+        size: int = 127,
+        keep_alive: int = 0,
+    ) -> int:
         """Connects the queue; the controller's number."""
         data = bytes(range(16)) + struct.pack("<H", controller)
         data = data.ljust(256, b"\0") + nqn.encode().ljust(256, b"\0") + host.encode().ljust(256, b"\0")
@@ -225,7 +233,7 @@ class Host:
 
     def __init__(self, place: tuple[str, int], queues: int = 1, *, nqn: str = NQN, **framing: bool) -> None:
         self.place, self.nqn, self.framing = place, nqn, framing
-        self.admin = Queue(place, **framing)  # type: ignore[arg-type]
+        self.admin = Queue(place, **framing)
         self.controller = self.admin.connect(0, nqn=nqn)
         # Enabled, with queue entries of 64 and 16 bytes.
         self.admin.ask(0x7F, 0, 0x14, 0x460001, namespace=0)
@@ -240,7 +248,7 @@ class Host:
 
     def queue(self, number: int, size: int = 127) -> Queue:
         """A further I/O queue."""
-        queue = Queue(self.place, **self.framing)  # type: ignore[arg-type]
+        queue = Queue(self.place, **self.framing)
         queue.connect(number, self.controller, nqn=self.nqn, size=size)
         return queue
 

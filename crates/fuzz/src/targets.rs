@@ -193,6 +193,8 @@ static OFFERS: LazyLock<[Offer; 2]> = LazyLock::new(|| {
 /// Bytes that a store keeps.
 const KEPT: u64 = 1 << 20;
 
+pub use crate::hosts::nvme;
+
 /// See [`crate::TARGETS`].
 pub fn nbd(data: &[u8]) {
     let mut input = Cursor::new(data);

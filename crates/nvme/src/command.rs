@@ -7,6 +7,32 @@ use crate::status::Status;
 #[derive(Clone, Copy, Debug)]
 pub struct Command(pub [u8; 64]);
 
+/// A host's name for a command of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandId(pub u16);
+
+/// A queue of a controller; its admin queue is number 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueId(pub u16);
+
+impl QueueId {
+    /// The admin queue.
+    pub const ADMIN: QueueId = QueueId(0);
+
+    /// Whether it is the admin queue.
+    pub fn is_admin(self) -> bool {
+        self == QueueId::ADMIN
+    }
+}
+
+/// A controller of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ControllerId(pub u16);
+
+/// A logical block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lba(pub u64);
+
 /// Where the data of a command is (Base 2.0, 4.1.2 "Scatter Gather List (SGL)").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -34,8 +60,8 @@ impl Command {
     }
 
     /// The host's name for it.
-    pub fn id(&self) -> u16 {
-        u16_at(&self.0, 2)
+    pub fn id(&self) -> CommandId {
+        CommandId(u16_at(&self.0, 2))
     }
 
     /// The namespace.
@@ -176,8 +202,8 @@ pub type Outcome = Result<Answer, Refused>;
 
 /// A completion queue entry (Base 2.0, 3.3.3.2 "Common Completion Queue Entry"): the head of the submission queue, the command, the result, and
 /// the status field ([`Status::field`], 0 for success). The queue's number is reserved in Fabrics.
-pub fn completion(head: u16, command: u16, result: u64, status: u16) -> [u8; 16] {
+pub fn completion(head: u16, command: CommandId, result: u64, status: u16) -> [u8; 16] {
     let mut fields = Fields::new(16);
-    fields.u64(0, result).u16(8, head).u16(12, command).u16(14, status);
+    fields.u64(0, result).u16(8, head).u16(12, command.0).u16(14, status);
     fields.take().try_into().expect("Invariant: it has 16 bytes")
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::command::{Answer, Command, Outcome, admin, fabrics};
+use crate::command::{Answer, Command, CommandId, ControllerId, Outcome, QueueId, admin, fabrics};
 use crate::directives;
 use crate::features::{Features, WARNINGS};
 use crate::health::Health;
@@ -25,7 +25,7 @@ pub struct Host {
 /// A controller.
 pub struct Controller {
     /// Its number.
-    pub id: u16,
+    pub id: ControllerId,
     /// The drive's number in the target; none of a discovery controller.
     pub drive: Option<usize>,
     /// Whose it is.
@@ -40,14 +40,14 @@ struct State {
     features: Features,
     streams: directives::Streams,
     /// Async Event Requests that wait, by the commands' names.
-    events: VecDeque<u16>,
+    events: VecDeque<CommandId>,
     /// Critical warnings that the host has been told of: it hears of them again when they have gone and come again.
     told: u8,
     /// Commands that failed, the newest first, and how many have.
     errors: VecDeque<Failed>,
     failed: u64,
     /// What ends the connections of its queues, by the queues' numbers.
-    queues: BTreeMap<u16, Box<dyn Fn() + Send>>,
+    queues: BTreeMap<QueueId, Box<dyn Fn() + Send>>,
 }
 
 /// What an admin command needs to know.
@@ -55,7 +55,7 @@ pub struct Surroundings<'a> {
     /// The drive; none of a discovery controller.
     pub namespace: Option<&'a Namespace>,
     /// Controllers of the subsystem.
-    pub controllers: &'a dyn Fn() -> Vec<u16>,
+    pub controllers: &'a dyn Fn() -> Vec<ControllerId>,
     /// How the drive is; none if it has ended.
     pub health: &'a dyn Fn() -> Option<Health>,
     /// The discovery log.
@@ -73,7 +73,7 @@ const SHUTDOWN_COMPLETE: u32 = 2 << 2;
 impl Controller {
     /// A controller of a host that has connected.
     pub fn new(
-        id: u16,
+        id: ControllerId,
         drive: Option<usize>,
         host: Host,
         keep_alive: u32,
@@ -118,12 +118,12 @@ impl Controller {
     }
 
     /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host was given.
-    pub fn join(&self, queue: u16, end: Box<dyn Fn() + Send>) -> Result<(), Status> {
+    pub fn join(&self, queue: QueueId, end: Box<dyn Fn() + Send>) -> Result<(), Status> {
         let mut state = self.lock();
-        if queue > state.features.queues {
+        if queue.0 > state.features.queues {
             return Err(Status::CONNECT_INVALID_PARAMETERS);
         }
-        if (queue > 0 && state.status & READY == 0) || state.queues.contains_key(&queue) {
+        if (!queue.is_admin() && state.status & READY == 0) || state.queues.contains_key(&queue) {
             return Err(Status::COMMAND_SEQUENCE_ERROR);
         }
         state.queues.insert(queue, end);
@@ -131,10 +131,10 @@ impl Controller {
     }
 
     /// A queue's connection has ended. With the admin queue all end.
-    pub fn leave(&self, queue: u16) {
+    pub fn leave(&self, queue: QueueId) {
         let mut state = self.lock();
         state.queues.remove(&queue);
-        if queue == 0 {
+        if queue.is_admin() {
             state.end_queues();
         }
     }
@@ -185,7 +185,7 @@ impl Controller {
             admin::GET_FEATURES => self.lock().features.get(command, namespace),
             admin::SET_FEATURES => {
                 let mut state = self.lock();
-                let begun = state.queues.keys().any(|queue| *queue > 0);
+                let begun = state.queues.keys().any(|queue| !queue.is_admin());
                 state.features.set(command, namespace, begun)
             }
             admin::ASYNC_EVENT_REQUEST => {
@@ -232,7 +232,7 @@ impl Controller {
 
     /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. Type 1h in
     /// bits 2:0; what it is in bits 15:8; the log page in bits 23:16 (Base 2.0, 5.2 "Asynchronous Event Request").
-    pub fn event(&self, health: &Health) -> Option<(u16, u32)> {
+    pub fn event(&self, health: &Health) -> Option<(CommandId, u32)> {
         let mut state = self.lock();
         let warning = state.warning(health);
         state.told &= warning;
@@ -287,7 +287,7 @@ impl State {
 
     /// Ends the connections of all I/O queues.
     fn end_queues(&self) {
-        self.queues.range(1..).for_each(|(_, end)| end());
+        self.queues.range(QueueId(1)..).for_each(|(_, end)| end());
     }
 
     /// The critical warning, with the temperature in bit 1 (Base 2.0, 5.16.1.3).

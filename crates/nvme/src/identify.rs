@@ -1,7 +1,7 @@
 //! Identify: what there is and what it can do (Base 2.0, 5.17; NVM Command Set 1.0, 4.1.5).
 
 use crate::bytes::Fields;
-use crate::command::{Answer, Command, Outcome};
+use crate::command::{Answer, Command, ControllerId, Outcome};
 use crate::io;
 use crate::namespace::{BLOCK_SHIFT, CAPSULE_DATA, MDTS, Namespace, QUEUE_ENTRIES};
 use crate::status::Status;
@@ -34,9 +34,9 @@ mod structure {
 
 /// What is the controller's own.
 pub(crate) struct Own<'a> {
-    pub id: u16,
+    pub id: ControllerId,
     /// Controllers of the subsystem.
-    pub controllers: &'a [u16],
+    pub controllers: &'a [ControllerId],
     /// The drive; none of a discovery controller.
     pub namespace: Option<&'a Namespace>,
 }
@@ -95,7 +95,7 @@ fn after(number: u32, all: &[u32]) -> Result<Vec<u8>, Status> {
 impl Own<'_> {
     /// The controllers' numbers from one on, with how many there are before them (Base 2.0, 5.17.2.14 "Controller List").
     fn controllers_from(&self, first: u16) -> Vec<u8> {
-        let found: Vec<u16> = self.controllers.iter().copied().filter(|id| *id >= first).take(2047).collect();
+        let found: Vec<u16> = self.controllers.iter().map(|id| id.0).filter(|id| *id >= first).take(2047).collect();
         let mut fields = Fields::new(LENGTH);
         fields.u16(0, found.len() as u16);
         for (index, id) in found.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Own<'_> {
         fields.ascii(4, 20, serial).ascii(24, 40, model).ascii(64, 8, firmware);
         fields
             .u8(77, MDTS)
-            .u16(78, self.id)
+            .u16(78, self.id.0)
             .u32(80, VERSION)
             // Controller attributes: a host identifier of 128 bits.
             .u32(96, 1)

@@ -7,7 +7,7 @@ use served::{Failure, Step, Store, Work};
 use workload::Op;
 
 use crate::bytes::{u16_at, u32_at, u64_at};
-use crate::command::{Command, nvm};
+use crate::command::{Command, Lba, nvm};
 use crate::namespace::{BLOCK_SHIFT, Kind, LARGEST_TRANSFER, Namespace};
 use crate::status::Status;
 
@@ -245,13 +245,13 @@ impl Io {
     }
 
     /// Its first block.
-    pub fn block(&self) -> u64 {
-        match &self.does {
+    pub fn block(&self) -> Lba {
+        Lba(match &self.does {
             Does::Flush => 0,
             Does::Read(range) | Does::Write(range, _) | Does::Compare(range, _) | Does::Verify(range) => range.start,
             Does::Zeroes(range) | Does::Copy { to: range, .. } => range.start,
             Does::Deallocate(ranges) => ranges.first().map_or(0, |range| range.start),
-        }
+        })
     }
 
     /// Bytes of data that it holds in memory, or gives the host.

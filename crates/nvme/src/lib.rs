@@ -27,7 +27,7 @@ mod status;
 mod target;
 pub mod tcp;
 
-pub use command::{Answer, Command, Outcome, Refused};
+pub use command::{Answer, Command, CommandId, ControllerId, FABRICS, Lba, Outcome, Place, QueueId, Refused, fabrics};
 pub use controller::{Controller, Host, Surroundings};
 pub use health::Health;
 pub use identify::DISCOVERY;

@@ -1,7 +1,7 @@
 //! Log pages (Base 2.0, 5.16 "Get Log Page").
 
 use crate::bytes::Fields;
-use crate::command::{Answer, Command, Outcome, admin, nvm};
+use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, nvm};
 use crate::features;
 use crate::health::Health;
 use crate::namespace::{LARGEST_TRANSFER, Namespace};
@@ -54,10 +54,10 @@ impl Asked {
 /// A command that has failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failed {
-    pub queue: u16,
-    pub command: u16,
+    pub queue: QueueId,
+    pub command: CommandId,
     pub status: u16,
-    pub block: u64,
+    pub block: Lba,
     pub namespace: u32,
 }
 
@@ -66,10 +66,10 @@ pub(crate) fn errors<'a>(newest_first: impl Iterator<Item = &'a Failed>, count: 
     let mut fields = Fields::new(64 * most);
     for (index, failed) in newest_first.take(most).enumerate() {
         let at = 64 * index;
-        fields.u64(at, count - index as u64).u16(at + 8, failed.queue).u16(at + 10, failed.command);
+        fields.u64(at, count - index as u64).u16(at + 8, failed.queue.0).u16(at + 10, failed.command.0);
         // Which byte and bit were wrong is not told: FFFFh.
         fields.u16(at + 12, failed.status).u16(at + 14, 0xffff);
-        fields.u64(at + 16, failed.block).u32(at + 24, failed.namespace);
+        fields.u64(at + 16, failed.block.0).u32(at + 24, failed.namespace);
         // Over TCP.
         fields.u8(at + 29, 3);
     }

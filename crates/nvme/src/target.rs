@@ -1,12 +1,14 @@
 //! What hosts connect to: subsystems, and the controllers that hosts have of them.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bytes::{name_at, u16_at, u32_at};
-use crate::command::{Command, Refused};
-use crate::controller::{Controller, Host};
+use crate::command::{Command, ControllerId, FABRICS, Outcome, QueueId, Refused, fabrics};
+use crate::controller::{Controller, Host, Surroundings};
+use crate::discovery;
+use crate::health::Health;
 use crate::identify::DISCOVERY;
 use crate::namespace::{Namespace, QUEUE_ENTRIES};
 use crate::status::Status;
@@ -24,7 +26,7 @@ pub struct Target {
     pub namespaces: Vec<Namespace>,
     /// Names of hosts that may connect; none for all.
     allowed: Option<BTreeSet<String>>,
-    controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
+    controllers: Mutex<BTreeMap<ControllerId, Arc<Controller>>>,
 }
 
 /// A queue that has connected.
@@ -32,7 +34,7 @@ pub struct Connected {
     /// Its controller.
     pub controller: Arc<Controller>,
     /// Its number, 0 for the admin queue.
-    pub queue: u16,
+    pub queue: QueueId,
     /// Commands that it holds at most, from 0: SQSIZE.
     pub size: u16,
 }
@@ -59,7 +61,7 @@ impl Target {
         Target { namespaces, allowed, controllers: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Arc<Controller>>> {
         self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,15 +71,15 @@ impl Target {
     }
 
     /// Controllers of the same subsystem.
-    pub fn controllers_beside(&self, controller: &Controller) -> Vec<u16> {
-        let same = |(id, other): (&u16, &Arc<Controller>)| (other.drive == controller.drive).then_some(*id);
+    pub fn controllers_beside(&self, controller: &Controller) -> Vec<ControllerId> {
+        let same = |(id, other): (&ControllerId, &Arc<Controller>)| (other.drive == controller.drive).then_some(*id);
         self.lock().iter().filter_map(same).collect()
     }
 
     /// Connects a queue (Base 2.0, 6.3 "Connect Command and Response"), which `end` ends.
     pub fn connect(&self, command: &Command, data: &[u8], end: Box<dyn Fn() + Send>) -> Result<Connected, Refused> {
         let at = |at: usize| u16_at(&command.0, at);
-        let (format, queue, size) = (at(40), at(42), at(44));
+        let (format, queue, size) = (at(40), QueueId(at(42)), at(44));
         if format != 0 {
             return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.into());
         }
@@ -100,16 +102,16 @@ impl Target {
         }
         let host = Host { nqn: name.to_owned(), id };
         let wanted = u16_at(data, 16);
-        let controller = if queue == 0 {
+        let controller = if queue.is_admin() {
             if wanted != ANY_CONTROLLER {
                 return Err(Invalid::Data(16).into());
             }
             self.begin(drive, host, u32_at(&command.0, 48))?
         } else {
-            let found = self.lock().get(&wanted).cloned();
+            let found = self.lock().get(&ControllerId(wanted)).cloned();
             found.filter(|found| found.drive == drive && found.host == host).ok_or(Invalid::Data(16))?
         };
-        if queue > 0 && drive.is_none() {
+        if !queue.is_admin() && drive.is_none() {
             return Err(Invalid::Command(42).into());
         }
         match controller.join(queue, end) {
@@ -119,13 +121,46 @@ impl Target {
         }
     }
 
+    /// Answers a command of a queue that is no command of I/O; none is answered later. `health` tells how the drive is, `at` is the address that
+    /// the host came to.
+    pub fn command(
+        &self,
+        of: &Connected,
+        command: &Command,
+        data: &[u8],
+        health: &dyn Fn() -> Option<Health>,
+        at: Option<SocketAddr>,
+    ) -> Option<Outcome> {
+        let controller = &of.controller;
+        if command.opcode() == FABRICS {
+            return Some(match command.fabrics_type() {
+                fabrics::CONNECT => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
+                fabrics::PROPERTY_GET | fabrics::PROPERTY_SET if of.queue.is_admin() => controller.property(command),
+                _ => Err(Status::INVALID_OPCODE.into()),
+            });
+        }
+        if !of.queue.is_admin() {
+            return Some(Err(Status::INVALID_OPCODE.into()));
+        }
+        let around = Surroundings {
+            namespace: self.namespace(controller),
+            controllers: &|| self.controllers_beside(controller),
+            health,
+            discovery: &|| discovery::log(&self.namespaces, at),
+        };
+        controller.admin(command, data, &around)
+    }
+
     /// A new controller, of the lowest number that is free.
     fn begin(&self, drive: Option<usize>, host: Host, keep_alive: u32) -> Result<Arc<Controller>, Refused> {
         let mut controllers = self.lock();
         if controllers.len() >= MOST_CONTROLLERS {
             return Err(Status::CONNECT_CONTROLLER_BUSY.into());
         }
-        let id = (1..).find(|id| !controllers.contains_key(id)).expect("Invariant: fewer are there than numbers");
+        let id = (1..)
+            .map(ControllerId)
+            .find(|id| !controllers.contains_key(id))
+            .expect("Invariant: fewer are there than numbers");
         let namespace = drive.map(|drive| &self.namespaces[drive]);
         let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace));
         controllers.insert(id, controller.clone());
@@ -135,7 +170,7 @@ impl Target {
     /// A queue's connection has ended; a controller ends with its admin queue.
     pub fn leave(&self, connected: &Connected) {
         connected.controller.leave(connected.queue);
-        if connected.queue == 0 {
+        if connected.queue.is_admin() {
             self.lock().remove(&connected.controller.id);
         }
     }

@@ -27,14 +27,20 @@ if TYPE_CHECKING:
 DRIVE = ("device", "scheme", "age", "precondition", "settings", "warmup", "seed", "checkpoint")
 _takes_drive = options(*(run_option(name) for name in DRIVE))
 """The options of a run that concern the drive alone."""
+_takes_place = options(
+    click.option("--socket", metavar="PATH", help="NBD: listen at a socket in the file system."),
+    click.option("--listen", "address", metavar="HOST:PORT", help="NBD: listen at a TCP address; port 0 finds one."),
+    click.option("--nvme", metavar="HOST:PORT", help="NVMe/TCP: listen at a TCP address; port 0 finds one."),
+    click.option(
+        "--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe/TCP: let in this host only; repeat."
+    ),
+)
+"""Where clients come to."""
 
 
 @commands.command()
 @click.argument("drives", required=False, metavar="[DRIVES.toml]")
-@click.option("--socket", metavar="PATH", help="Listen at a socket in the file system.")
-@click.option("--listen", "address", metavar="HOST:PORT", help="Listen at a TCP address; port 0 finds a free one.")
-@click.option("--nvme", metavar="HOST:PORT", help="Serve NVMe/TCP, not NBD, at a TCP address; port 0 finds a free one.")
-@click.option("--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe: let in hosts of this name only; repeat.")
+@_takes_place
 @_takes_drive
 @click.option("--data", metavar="FILE", help="Keep the data in this sparse file  [default: in memory]")
 @click.option(
@@ -93,10 +99,6 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
 def serve(
     *,
     drives: str | None,
-    socket: str | None,
-    address: str | None,
-    nvme: str | None,
-    hosts: tuple[str, ...],
     data: str | None,
     memory: str,
     clock: str,
@@ -131,12 +133,7 @@ def serve(
     from ssdlab.cli.playing import Outputs
     from ssdlab.runs.serving import Pace, Serving
 
-    if [socket, address, nvme].count(None) != 2:
-        raise click.UsageError(
-            "clients need one place to come to: give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT"
-        )
-    if hosts and nvme is None:
-        raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
+    place = _place(given)
     check_timeline(timeline, windows, slowest)
     outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
@@ -148,17 +145,7 @@ def serve(
             "--age-after-load: its load is a warm-up, and a session with it cannot be played again: leave --warmup, "
             "--timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
         )
-    with Serving(
-        served,
-        pace,
-        socket=socket,
-        address=address,
-        nvme=nvme,
-        hosts=hosts or None,
-        memory=memory,
-        records=records,
-        after_load=after_load,
-    ) as serving:
+    with Serving(served, pace, **place, memory=memory, records=records, after_load=after_load) as serving:
         for note in serving.notes:
             echo_error(f"note: {note}")
         uris = serving.start()
@@ -169,6 +156,19 @@ def serve(
         with signals.held():
             for of in serving.stop():
                 _report(of, outputs, explain, quiet)
+
+
+def _place(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes where clients come to out of what is given."""
+    place = {name: given.pop(name) for name in ("socket", "address", "nvme")}
+    if list(place.values()).count(None) != 2:
+        raise click.UsageError(
+            "clients need one place to come to: give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT"
+        )
+    hosts = given.pop("hosts")
+    if hosts and place["nvme"] is None:
+        raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
+    return {**place, "hosts": hosts or None}
 
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:

@@ -116,9 +116,10 @@ class Serving:
         records: bool = False,
         after_load: str | None = None,
     ) -> None:
-        """Opens the drives. Clients of NBD come to the path ``socket`` or to a TCP ``address``, hosts of NVMe to the TCP
-        address ``nvme``: all, or those of the names (NQNs) ``hosts``. ``memory`` is what data without a file may take; with ``records`` the sessions' requests can be played again. After the first clients
-        have left, the drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
+        """Opens the drives. Clients of NBD come to the path ``socket`` or to a TCP ``address``; hosts of NVMe come to
+        the TCP address ``nvme``: all, or those of the names (NQNs) ``hosts``. ``memory`` is what data without a file
+        may take; with ``records`` the sessions' requests can be played again. After the first clients have left, the
+        drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
 
         Raises:
             InputError: a drive that cannot be built, a place that clients cannot come to.

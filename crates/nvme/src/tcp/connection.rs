@@ -12,9 +12,8 @@ use served::{
     Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
 };
 
-use crate::command::{Answer, Command, FABRICS, Outcome, Refused, fabrics};
-use crate::controller::{Controller, Surroundings};
-use crate::discovery;
+use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
+use crate::controller::Controller;
 use crate::health::Health;
 use crate::io::{self, Io, Planned};
 use crate::namespace::Namespace;
@@ -146,6 +145,7 @@ impl Connection<'_> {
                 }
             };
         }
+        let head = answers.head;
         let outcome = match (&self.connected, command.opcode()) {
             (None, FABRICS) if command.fabrics_type() == fabrics::CONNECT => {
                 let outcome = self.connect(&command, &data);
@@ -155,20 +155,18 @@ impl Connection<'_> {
             }
             // The first command of a queue (Base 2.0, 6.3).
             (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
-            (Some(of), FABRICS) => match command.fabrics_type() {
-                fabrics::CONNECT => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
-                fabrics::PROPERTY_GET | fabrics::PROPERTY_SET if of.queue == 0 => of.controller.property(&command),
-                _ => Err(Status::INVALID_OPCODE.into()),
-            },
             (Some(of), _) => {
-                let outcome = self.admin(&of.controller, &command, &data);
-                self.client.hurry(patience(&of.controller));
-                let Some(outcome) = outcome else { return self.tells(answers.head) };
+                let health = || self.export()?.look(Health::of);
+                let outcome = self.target.command(of, &command, &data, &health, self.client.stream.local());
+                if of.queue.is_admin() {
+                    self.client.hurry(patience(&of.controller));
+                }
+                let Some(outcome) = outcome else { return self.tells(head) };
                 outcome
             }
         };
         self.answer(answers, outcome);
-        self.tells(self.queue.answers(&command).head)
+        self.tells(head)
     }
 
     /// A command that the drive has a part in.
@@ -203,36 +201,27 @@ impl Connection<'_> {
         let Connected { controller, queue, size } = &connected;
         self.queue.connected(controller, *queue, *size);
         let id = controller.id;
-        self.client.hurry(if *queue == 0 { patience(controller) } else { None });
+        self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
         self.connected = Some(connected);
-        Ok(Answer::result(id))
+        Ok(Answer::result(id.0))
     }
 
     /// An I/O queue is one of the drive's. The drive knows of it before the next command comes.
     fn opens(&mut self) -> bool {
-        let Some(queue) = self.connected.as_ref().map(|of| of.queue).filter(|queue| *queue > 0) else { return true };
+        let Some(queue) = self.connected.as_ref().map(|of| of.queue).filter(|queue| !queue.is_admin()) else {
+            return true;
+        };
         let Some(answers) = self.replies.take() else { return false };
         let Some(export) = self.export() else { return false };
         let (connection, process) = (self.client.connection, self.client.stream.process());
-        let opened = export.open(Opened { connection, answers, process, queue: Some(DriveQueue(queue - 1)) });
+        let opened = export.open(Opened { connection, answers, process, queue: Some(DriveQueue(queue.0 - 1)) });
         self.client.chose();
         opened
     }
 
-    fn admin(&self, controller: &Arc<Controller>, command: &Command, data: &[u8]) -> Option<Outcome> {
-        let target = self.target;
-        let around = Surroundings {
-            namespace: target.namespace(controller),
-            controllers: &|| target.controllers_beside(controller),
-            health: &|| self.export()?.look(Health::of),
-            discovery: &|| discovery::log(&target.namespaces, self.client.stream.local()),
-        };
-        controller.admin(command, data, &around)
-    }
-
     /// Tells the host of an event, if it wants to be told and there is one.
     fn tells(&self, head: u16) -> bool {
-        let Some(Connected { controller, queue: 0, .. }) = &self.connected else { return true };
+        let Some(Connected { controller, queue: QueueId::ADMIN, .. }) = &self.connected else { return true };
         if controller.awaits_events()
             && let Some(health) = self.export().and_then(|export| export.look(Health::of))
         {
@@ -245,13 +234,13 @@ impl Connection<'_> {
 
     /// Refuses a command.
     fn refuse(&mut self, command: &Command, refused: Refused) {
-        self.refused += u64::from(self.queue.side.number > 0);
+        self.refused += u64::from(!self.queue.side.number.is_admin());
         self.answer(self.queue.answers(command), Err(refused));
     }
 
     /// Answers a command that the drive has no part in.
     fn answer(&self, answers: Answers, outcome: Outcome) {
-        self.outlet.say(answers.units(outcome, 0));
+        self.outlet.say(answers.units(outcome, Lba::default()));
     }
 
     /// The connection has ended. Commands before are still answered.
@@ -259,7 +248,7 @@ impl Connection<'_> {
         let connected = self.connected?;
         self.target.leave(&connected);
         let drive = connected.controller.drive?;
-        if connected.queue > 0 {
+        if !connected.queue.is_admin() {
             self.exports[drive].close(self.client.connection);
         }
         Some(Left { export: drive, requested: self.requested, refused: self.refused })

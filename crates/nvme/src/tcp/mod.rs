@@ -6,3 +6,4 @@ mod queue;
 
 pub use connection::{serve, uri};
 pub use pdu::{End, Fatal, Framing, Unit};
+pub use queue::{Answers, Queue, Side, Waits};

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use crate::bytes::{Fields, u16_at, u32_at};
+use crate::command::CommandId;
 use crate::namespace::{CAPSULE_DATA, LARGEST_TRANSFER};
 
 /// Types (TCP Transport 1.0, 3.6.1).
@@ -80,7 +81,7 @@ pub enum Unit {
     /// Data that was asked for.
     Data {
         /// The command.
-        command: u16,
+        command: CommandId,
         /// Which transfer.
         transfer: u16,
         /// The first byte.
@@ -203,7 +204,7 @@ impl Framing {
         if u32_at(&header, 16) != bytes {
             return wrong(&header, 16);
         }
-        let (command, transfer, offset) = (u16_at(&header, 8), u16_at(&header, 10), u32_at(&header, 12));
+        let (command, transfer, offset) = (CommandId(u16_at(&header, 8)), u16_at(&header, 10), u32_at(&header, 12));
         Ok(Unit::Data { command, transfer, offset, data, whole, last: flags & LAST != 0, header })
     }
 
@@ -244,9 +245,9 @@ impl Framing {
     }
 
     /// C2HData (3.6.2.9): all of a command's data at once, which a completion follows.
-    pub fn data(&self, command: u16, data: &[u8], into: &mut Vec<u8>) {
+    pub fn data(&self, command: CommandId, data: &[u8], into: &mut Vec<u8>) {
         let (mut fields, padding) = self.header(kind::C2H_DATA, LAST, data.len());
-        fields.u16(8, command).u32(12, 0).u32(16, data.len() as u32);
+        fields.u16(8, command.0).u32(12, 0).u32(16, data.len() as u32);
         into.reserve(64 + padding + data.len());
         self.close(fields, into);
         into.extend(std::iter::repeat_n(0, padding));
@@ -257,9 +258,9 @@ impl Framing {
     }
 
     /// R2T (3.6.2.10): all of a command's data may come.
-    pub fn ready(&self, command: u16, transfer: u16, length: u32) -> Vec<u8> {
+    pub fn ready(&self, command: CommandId, transfer: u16, length: u32) -> Vec<u8> {
         let (mut fields, _) = self.header(kind::R2T, 0, 0);
-        fields.u16(8, command).u16(10, transfer).u32(12, 0).u32(16, length);
+        fields.u16(8, command.0).u16(10, transfer).u32(12, 0).u32(16, length);
         let mut unit = Vec::new();
         self.close(fields, &mut unit);
         unit

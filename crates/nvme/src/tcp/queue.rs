@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::command::{Command, Direction, FABRICS, Outcome, Place, Refused, completion};
+use crate::command::{Command, CommandId, Direction, FABRICS, Lba, Outcome, Place, QueueId, Refused, completion};
 use crate::controller::Controller;
 use crate::io::{self, Planned};
 use crate::log_pages::Failed;
@@ -13,13 +13,32 @@ use crate::status::Status;
 use crate::tcp::pdu::{Fatal, Framing, Unit, fatal};
 
 /// What a command waits for.
-pub(crate) enum Waits {
+pub enum Waits {
     /// For nothing: with its data.
-    Ready { command: Command, planned: Option<Planned>, data: Vec<u8> },
+    Ready {
+        /// The command.
+        command: Command,
+        /// What it asks a drive for, if it does.
+        planned: Option<Planned>,
+        /// Its data.
+        data: Vec<u8>,
+    },
     /// For data that the host is to be asked for.
-    Data { command: Command, transfer: u16, length: u32 },
+    Data {
+        /// The command.
+        command: Command,
+        /// The name of the transfer.
+        transfer: u16,
+        /// How many bytes.
+        length: u32,
+    },
     /// For nothing more: it is refused.
-    Refused { command: Command, refused: Refused },
+    Refused {
+        /// The command.
+        command: Command,
+        /// Why.
+        refused: Refused,
+    },
     /// More data is to come.
     More,
 }
@@ -35,10 +54,11 @@ struct Transfer {
 
 /// What of a queue is known where its commands are answered.
 #[derive(Clone)]
-pub(crate) struct Side {
+pub struct Side {
+    /// How units are framed.
     pub framing: Framing,
     /// Its number.
-    pub number: u16,
+    pub number: QueueId,
     /// Commands that have come and have not been answered.
     outstanding: Arc<AtomicU32>,
     /// The controller; none before Connect.
@@ -46,7 +66,8 @@ pub(crate) struct Side {
 }
 
 /// A queue.
-pub(crate) struct Queue {
+pub struct Queue {
+    /// What answers need of it.
     pub side: Side,
     /// Entries, and which one comes next.
     entries: u16,
@@ -56,13 +77,14 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// That of a connection that has just been agreed on.
     pub fn new(framing: Framing) -> Queue {
-        let side = Side { framing, number: 0, outstanding: Arc::default(), controller: None };
+        let side = Side { framing, number: QueueId::ADMIN, outstanding: Arc::default(), controller: None };
         Queue { side, entries: QUEUE_ENTRIES, head: 0, transfers: BTreeMap::new(), next: 0 }
     }
 
     /// It has connected: to a controller, as its queue of a number and of so many entries from 0.
-    pub fn connected(&mut self, controller: &Arc<Controller>, number: u16, size: u16) {
+    pub fn connected(&mut self, controller: &Arc<Controller>, number: QueueId, size: u16) {
         self.side.controller = Some(controller.clone());
         (self.side.number, self.entries) = (number, size + 1);
     }
@@ -120,7 +142,7 @@ impl Queue {
         if !whole {
             return refused(Status::TRANSIENT_TRANSPORT_ERROR);
         }
-        let io = self.side.number > 0 && command.opcode() != FABRICS;
+        let io = !self.side.number.is_admin() && command.opcode() != FABRICS;
         let planned = match (io, namespace, &self.side.controller) {
             (true, Some(namespace), Some(controller)) => match io::plan(&command, namespace, controller.rules()) {
                 Ok(planned) => Some(planned),
@@ -186,7 +208,7 @@ fn wants(command: &Command, planned: Option<&Planned>) -> Result<u32, Status> {
 
 impl Side {
     /// A completion that answers no command that is still counted: of a request for events.
-    pub fn event(&self, command: u16, result: u32, head: u16) -> Vec<u8> {
+    pub fn event(&self, command: CommandId, result: u32, head: u16) -> Vec<u8> {
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         let mut unit = Vec::new();
         self.framing.completion(&completion(head, command, result.into(), 0), &mut unit);
@@ -195,15 +217,17 @@ impl Side {
 }
 
 /// A command that is to be answered.
-pub(crate) struct Answers {
+pub struct Answers {
     side: Side,
+    /// The head of the queue then.
     pub head: u16,
+    /// The command.
     pub command: Command,
 }
 
 impl Answers {
     /// What is sent: the data, then the completion. What has failed goes into the error log.
-    pub fn units(&self, outcome: Outcome, block: u64) -> Vec<u8> {
+    pub fn units(&self, outcome: Outcome, block: Lba) -> Vec<u8> {
         let (side, command) = (&self.side, &self.command);
         let mut units = Vec::new();
         let (result, status) = match outcome {
