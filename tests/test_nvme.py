@@ -289,6 +289,65 @@ def test_what_a_drive_cannot_do_is_a_status(serve: Callable[..., Target]) -> Non
     assert target.result()["serve"]["errors"] == target.result()["host"]["uncorrectable"] == len(lost)
 
 
+WORN = ("geometry.pages=24", "age.precondition=closed-form", "wear.erase_fail=0.3", "wear.end_of_life=read-only")
+
+
+def test_a_drive_at_the_end_of_its_life_warns_and_is_read_only(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, *(word for key in WORN for word in ("--set", key)), "--grace", "0ns")
+    host = Host(target.place)
+    [queue] = host.queues
+    events = [host.admin.send(0x0C) for _ in range(2)]
+    (blocks,) = struct.unpack_from("<Q", host.identify(0, 1))
+    queue.write(0, b"kept" * 128)
+    status, written = 0, 0
+    while status == 0:
+        for _ in range(32):
+            block = 32 + written * 0x9E3779B9 % (blocks // 32 - 2) * 32
+            queue.send(WRITE, *span(block, 32), namespace=1, data=bytes(32 * BLOCK))
+            written += 1
+        status = max(queue.receive().status for _ in range(32))
+    assert status == READ_ONLY
+    for command in [
+        partial(queue.write, 0, bytes(BLOCK)),
+        partial(queue.ask, DEALLOCATE, 0, 4, namespace=1, data=ranges([(0, 8)])),
+        partial(queue.ask, COPY, 0, 0, 0, namespace=1, data=struct.pack("<8xQH14x", 8, 0)),
+    ]:
+        refused(READ_ONLY, command)
+    assert queue.read(0, 1) == b"kept" * 128
+    # The host is told with the answer to what it says next, first that spare is low, or that the medium is read-only.
+    keep_alive = host.admin.send(0x18)
+    told = {(done := host.admin.receive()).command: done.result for _ in range(3)}
+    # Little spare is left, and the reliability is degraded: each is told once.
+    assert told == {keep_alive: 0, events[0]: 1 | 2 << 8 | 2 << 16, events[1]: 1 | 2 << 16}
+    warning = host.log(2, 512)[0]
+    assert warning & 8
+    assert host.log(2, 512)[3] < 100
+    host.close()
+    target.end()
+
+
+def test_a_power_cut_ends_what_is_under_way(serve: Callable[..., Target]) -> None:
+    cut = ["--set", 'power.cut_at=["op:4"]', "--set", "buffer.size=1MiB", "--depth", "16", "--grace", "none"]
+    target = serve(*SETS, *cut)
+    host = Host(target.place)
+    [queue] = host.queues
+    for number in range(16):
+        queue.send(WRITE, *span(64 * number, 64), namespace=1, data=bytes([number]) * (64 * BLOCK))
+    found = []
+    for number in range(16, 100):
+        found.append(queue.receive())
+        queue.send(WRITE, *span(64 * number, 64), namespace=1, data=bytes([number]) * (64 * BLOCK))
+    found += [queue.receive() for _ in range(16)]
+    ended = [done for done in found if done.status]
+    assert {done.status for done in ended} == {0x005}
+    assert not any(done.dnr for done in ended), "the host may try again"
+    health = host.log(2, 512)
+    assert struct.unpack_from("<Q", health, 112) == (2,), "power cycles"
+    assert struct.unpack_from("<Q", health, 144) == (1,), "unsafe shutdowns"
+    host.close()
+    target.end()
+
+
 def test_hosts_that_may_connect_and_how(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--allow-host", HOST, "--allow-host", "nqn.2014-08.org.nvmexpress:uuid:x")
     queue = Queue(target.place)
