@@ -307,12 +307,13 @@ def test_a_drive_at_the_end_of_its_life_warns_and_is_read_only(serve: Callable[.
             written += 1
         status = max(queue.receive().status for _ in range(32))
     assert status == READ_ONLY
-    for command in [
+    changes: list[Callable[[], object]] = [
         partial(queue.write, 0, bytes(BLOCK)),
         partial(queue.ask, DEALLOCATE, 0, 4, namespace=1, data=ranges([(0, 8)])),
         partial(queue.ask, COPY, 0, 0, 0, namespace=1, data=struct.pack("<8xQH14x", 8, 0)),
-    ]:
-        refused(READ_ONLY, command)
+    ]
+    for change in changes:
+        refused(READ_ONLY, change)
     assert queue.read(0, 1) == b"kept" * 128
     # The host is told with the answer to what it says next, first that spare is low, or that the medium is read-only.
     keep_alive = host.admin.send(0x18)

@@ -1,5 +1,5 @@
 //! How many 4-KiB random reads a second a host gets at a depth, by NBD and by NVMe/TCP, over TCP of this machine and with the real clock:
-//! `iops [DEPTH] [SECONDS]`. The hosts are as plain as can be: one connection, one thread.
+//! `iops [DEPTH] [SECONDS] [TIMES]`. The hosts are as plain as can be: one connection, one thread.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -175,7 +175,7 @@ fn main() {
     let words: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let (depth, seconds) = (words.first().copied().unwrap_or(32), words.get(1).copied().unwrap_or(3));
     let (depth, span) = (depth as u16, Duration::from_secs(seconds));
-    for _ in 0..5 {
+    for _ in 0..words.get(2).copied().unwrap_or(5) {
         let nbd = |exported: Exported| {
             let size = exported.live.capacity();
             let offer = nbd::Offer { name: String::new(), about: String::new(), size, preferred: 4096 };
