@@ -102,7 +102,7 @@ impl Controller {
         self.lock().status & READY != 0
     }
 
-    /// How long the host may be silent [ms]; 0 for ever.
+    /// How long the host may be silent \[ms]; 0 for ever.
     pub fn keep_alive(&self) -> u32 {
         self.lock().features.keep_alive
     }

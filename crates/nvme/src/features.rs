@@ -49,7 +49,7 @@ pub(crate) struct Features {
     pub queues: u16,
     /// Which events it wants to hear of.
     pub events: u32,
-    /// How often the host speaks [ms]; 0 for whenever it likes.
+    /// How often the host speaks \[ms]; 0 for whenever it likes.
     pub keep_alive: u32,
     arbitration: u32,
     host: [u8; 16],

@@ -144,7 +144,7 @@ impl Own<'_> {
             .u8(258, 3)
             // One firmware slot, which cannot be written.
             .u8(260, 0x03)
-            // Temperatures of warnings [K], and the capacity.
+            // Temperatures of warnings \[K], and the capacity.
             .u16(266, 273 + 75)
             .u16(268, 273 + 80)
             .u128(280, namespace.size.0.into())
