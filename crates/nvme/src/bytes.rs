@@ -1,5 +1,7 @@
 //! Structures of fixed size. All numbers of NVMe are little-endian (Base 2.0, 1.4.2 "Numerical Descriptions").
 
+use crate::namespace::LONGEST_NAME;
+
 /// A structure that is filled in field by field; what is not filled in is zero.
 pub(crate) struct Fields(Vec<u8>);
 
@@ -75,9 +77,9 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]))
 }
 
-/// The name in a field of 256 bytes, up to its null; none if it is no UTF-8 or longer than names are (Base 2.0, 4.5 "NVMe Qualified Names").
+/// The name in a field of 256 bytes, up to its null; none if it is no UTF-8 or longer than names are.
 pub(crate) fn name_at(bytes: &[u8], at: usize) -> Option<&str> {
     let field = &bytes[at..at + 256];
-    let end = field.iter().position(|byte| *byte == 0).filter(|end| *end <= 223)?;
+    let end = field.iter().position(|byte| *byte == 0).filter(|end| *end <= LONGEST_NAME)?;
     std::str::from_utf8(&field[..end]).ok()
 }

@@ -32,6 +32,6 @@ pub use controller::{Controller, Host, Surroundings};
 pub use health::Health;
 pub use identify::DISCOVERY;
 pub use io::{Io, Planned, Rules, plan};
-pub use namespace::{Kind, LARGEST_TRANSFER, MOST_QUEUES, Namespace, QUEUE_ENTRIES};
+pub use namespace::{Kind, LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, Namespace, QUEUE_ENTRIES};
 pub use status::Status;
 pub use target::{Connected, Target};

@@ -14,6 +14,9 @@ pub const CAPSULE_DATA: u32 = 8192;
 /// I/O queues of a controller, at most: those of the drive (`host.queues`), and so many.
 pub const MOST_QUEUES: u16 = 32;
 
+/// The longest name of a subsystem or of a host \[B] (Base 2.0, 4.5 "NVMe Qualified Names").
+pub const LONGEST_NAME: usize = 223;
+
 /// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier"). Zoned namespaces and endurance groups
 /// with placement handles find their place here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

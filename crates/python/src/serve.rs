@@ -264,6 +264,10 @@ impl Server {
         };
         let seen = Seen::new(&name, device, scheme, &live);
         let nqn = seen.namespace.nqn.clone();
+        if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme { .. }) {
+            let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
+            return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
+        }
         let exported = (seen, Exported { live, store, records, after_load });
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
         let note = (!known.is_empty()).then(|| {
