@@ -253,21 +253,24 @@ def checkpoint_check(path: str) -> None:
     """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
 
 class Server:
-    """A server of simulated drives for clients of the NBD protocol."""
+    """A server of simulated drives for clients of the NBD protocol, or for hosts of NVMe/TCP."""
 
     def __new__(
         cls,
         *,
         socket: str | None,
         address: str | None,
+        nvme: str | None,
+        hosts: set[str] | None,
         clock: str,
         think: str,
         grace: str,
         depth: int,
         lag_bound: str,
     ) -> Server:
-        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
-        is of the real one, the others are of the virtual one."""
+        """Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to the TCP address
+        ``nvme``: those of the names ``hosts``, or all. The clock is "real" or "virtual"; the bound is of the real one,
+        the others are of the virtual one."""
 
     def export(
         self,
