@@ -160,11 +160,12 @@ impl Drive {
 
     fn collect(&mut self, played: Result<(), RunError>) {
         let completions: Vec<Completion> = self.live.take_completions().collect();
-        for Completion { id, finish, uncorrectable, refused, aborted, .. } in completions {
+        for completion in completions {
+            let Completion { id, finish, uncorrectable, refused, .. } = completion;
             let flight = self.flights.remove(&id).expect("Invariant: what completes was submitted");
             if refused {
                 self.done.push(flight.ends(Err(Errno::Permission), finish));
-            } else if uncorrectable || aborted {
+            } else if uncorrectable || !completion.is_done() {
                 self.done.push(flight.ends(Err(Errno::InputOutput), finish));
             } else if flight.writes_durably() {
                 // As Linux does for drives without FUA.
