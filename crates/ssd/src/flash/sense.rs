@@ -4,7 +4,7 @@ use nand::{DieId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::{Attempt, Step};
-use super::backend::{FlashAt, FlashView};
+use super::backend::{Flash, FlashAt, FlashView};
 use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
@@ -74,19 +74,20 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter, mut heads) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
         let leader = self.flash.dies[die].queues[lead].head_seq;
         for queue in &queues[..count] {
-            let state = &mut self.flash.dies[die];
-            let read = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
-            state.read_head_changed(*queue, &self.flash.ops);
-            let op = &self.flash.ops[read];
+            let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
+            let state = &mut dies[die];
+            let read = state.queues[*queue].pop(ops).expect("Invariant: ready queues are not empty");
+            state.read_head_changed(*queue, ops);
+            let op = &ops[read];
             let id = op.newest();
-            heads[queue.plane()] = Some((read, id));
-            if self.flash.outcomes.is_none() {
+            state.page_register[queue.plane()] = Some(id);
+            if outcomes.is_none() {
                 t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
-                let (took, less) = self.prepare_sense(read, id, leader);
+                let (took, less) = self.prepare_sense(read, id, leader, count == 1);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
@@ -95,17 +96,20 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        let mut of_host = false;
         for queue in &queues[..count] {
+            of_host |= USER_READS.has(*queue);
             let plane = queue.plane();
-            let Some((read, id)) = heads[plane] else { continue };
+            let Some(id) = self.flash.dies[die].page_register[plane] else { continue };
             self.step_ends(id, Step::Queued);
             self.flash.dies[die].begin_sense(plane, Some(id), end);
+            let Some(read) = self.flash.attempts[id].read else { continue };
             if P::EXPLAINS {
                 self.tell_sense(read, id, start, end);
             }
             self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
         }
-        queues[..count].iter().any(|queue| USER_READS.has(*queue))
+        of_host
     }
 
     /// Tells the probe which page a die begins to sense, and for what.

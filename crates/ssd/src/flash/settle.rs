@@ -193,16 +193,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         None
     }
 
-    /// The bus's next event, or none.
-    #[inline]
-    fn schedule_bus(&mut self, channel: ChannelId, event: Time) {
-        let bus = &mut self.flash.channels[channel];
-        if bus.event != event {
-            bus.event = event;
-            self.core.agenda.set(self.core.slots.bus(channel), event);
-        }
-    }
-
     /// The oldest page that waits to leave a die has the bus.
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];

@@ -14,7 +14,7 @@ use units::{Span, Time};
 
 use super::attempt::Step;
 use super::op::{Ops, Queue};
-use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
+use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, READS, Ranks, USER_READS};
 use crate::arena::{AttemptId, OpId};
 use crate::config::Plan;
 use crate::meter::Meter;
@@ -30,6 +30,8 @@ pub(super) struct Begun {
     pub(super) queue: QueueId,
     /// The command that sensed it first, by the age of the read that led it: what one command senses is one read to the die.
     pub(super) command: u64,
+    /// That command has sensed no other page.
+    pub(super) alone: bool,
 }
 
 /// A read that a die is reserved for.
@@ -45,8 +47,9 @@ pub(super) struct Holder {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Reservation {
-    /// Planes with such a read.
+    /// Planes with such a read, and with one of the host's.
     pub planes: u8,
+    planes_of_host: u8,
     /// By how much tPRE is shorter than by default \[ns].
     pub(super) shorter: u32,
     holders: Vec<Holder>,
@@ -65,7 +68,22 @@ impl Reservation {
             None if goes_along => self.holders.insert(0, holder),
             None => self.holders.push(holder),
         }
-        self.planes |= 1 << read.queue.plane();
+        self.note_planes();
+    }
+
+    fn note_planes(&mut self) {
+        (self.planes, self.planes_of_host) = (0, 0);
+        for Holder { read, .. } in &self.holders {
+            let plane = 1 << read.queue.plane();
+            self.planes |= plane;
+            self.planes_of_host |= if USER_READS.has(read.queue) { plane } else { 0 };
+        }
+    }
+
+    /// Whether a read of the host's is among those that it is reserved for.
+    #[inline]
+    pub(super) fn is_of_host(&self) -> bool {
+        self.planes_of_host != 0
     }
 
     /// Whether the die is reserved for a read.
@@ -73,9 +91,32 @@ impl Reservation {
         self.holders.iter().any(|holder| holder.read.seq == seq && !holder.ended)
     }
 
+    /// Whether a retry of a read finds the die reserved for it, which goes on with it.
+    #[inline]
+    pub(super) fn goes_on_with(&self, seq: u64) -> bool {
+        self.holders.last().is_some_and(|holder| holder.read.seq == seq)
+    }
+
+    /// The read that it is reserved for, where there is one alone, whose command has sensed no other page.
+    #[inline]
+    fn only(&self) -> Option<Begun> {
+        match self.holders[..] {
+            [Holder { read, .. }] if read.alone => Some(read),
+            _ => None,
+        }
+    }
+
     /// Whether it is reserved for one read alone.
     pub(super) fn has_one(&self) -> bool {
         self.holders.len() == 1
+    }
+
+    /// The read that goes on, of those in a set of queues: one that ranks better, if there is any.
+    pub(super) fn first_to_go_on(&self, of: QueueSet, better: QueueSet) -> Option<Begun> {
+        match self.holders[..] {
+            [Holder { read, .. }] => of.has(read.queue).then_some(read),
+            _ => self.goes_on(of.and(better)).or_else(|| self.goes_on(of)),
+        }
     }
 
     /// The read that goes on, of those in a set of queues.
@@ -91,7 +132,7 @@ impl Reservation {
     /// A plane is reserved no more for the read that has ended there.
     pub(super) fn release(&mut self, plane: usize) {
         self.holders.retain(|holder| !holder.ended || holder.read.queue.plane() != plane);
-        self.planes = self.holders.iter().fold(0, |set, holder| set | 1 << holder.read.queue.plane());
+        self.note_planes();
     }
 }
 
@@ -363,13 +404,38 @@ impl DieState {
         self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent
     }
 
-    /// Whether it plainly has nothing to start: nothing has begun that goes on, and nothing is ready or may begin.
+    /// The planes that may begin to sense, of an array that does nothing else.
     #[inline]
-    pub(super) fn starts_nothing(&self, reads: PlaneReads) -> bool {
-        (self.ready.is_empty() || self.senses_alone(reads))
-            && self.suspended.is_none()
-            && self.next_pass.is_none()
-            && self.coarse.is_empty()
+    pub(super) fn may_sense(&self, reads: PlaneReads) -> u8 {
+        match reads {
+            PlaneReads::Independent => !(self.sensing | self.page_full),
+            PlaneReads::Single | PlaneReads::Lockstep if self.sensing == 0 => !self.page_full,
+            PlaneReads::Single | PlaneReads::Lockstep => 0,
+        }
+    }
+
+    /// Whether it plainly has nothing to start: nothing has begun that goes on, and what is ready finds no register or array, or waits for
+    /// a read that is being retried.
+    #[inline]
+    pub(super) fn starts_nothing(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
+        if self.senses_alone(reads) {
+            return true;
+        }
+        if self.suspended.is_some() || self.next_pass.is_some() || !self.coarse.is_empty() {
+            return false;
+        }
+        if self.ready.is_empty() {
+            return true;
+        }
+        let may_sense = if self.active.is_some() { 0 } else { self.may_sense(reads) };
+        let mut ready = self.ready.without(READS.without(QueueSet::on(may_sense)));
+        if self.reserved.planes != 0 && reads != PlaneReads::Independent {
+            let waits = |read: Begun| self.queues[read.queue].head_seq == read.seq;
+            let retries =
+                if self.reserved.only().is_some_and(|read| !waits(read)) { QueueSet::NONE } else { self.retries };
+            ready = ready.and(retries.or(ranks.above_reads(self.reserved.is_of_host())));
+        }
+        ready.is_empty()
     }
 
     /// The next time that something ends in the array.
@@ -470,9 +536,9 @@ stored! {
         next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
-    Begun { seq, queue, command }
+    Begun { seq, queue, command, alone }
     Holder { read, ended }
-    Reservation { planes, shorter, holders }
+    Reservation { planes, planes_of_host, shorter, holders }
     Work { began, runs_from, position, before, suspensions, within_pulses }
     Program { ops, planes, ready, sensing, pass }
 }
