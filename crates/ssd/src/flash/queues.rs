@@ -34,7 +34,7 @@ const _: () = assert!(QUEUES <= WORDS * u64::BITS as usize, "a set of queues fit
 
 /// A queue of a die: of a row, and of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct QueueId(u8);
+pub(crate) struct QueueId(pub(super) u8);
 
 impl QueueId {
     const fn new(row: usize, plane: usize) -> QueueId {
@@ -75,12 +75,6 @@ impl QueueId {
     #[inline]
     pub fn writes(self) -> Option<StreamId> {
         (usize::from(self.0) / PLANES).checked_sub(PROGRAMS).map(StreamId::new)
-    }
-
-    /// Where it is kept: those of a plane stand together.
-    #[inline]
-    pub fn place(self) -> usize {
-        usize::from(self.0) % PLANES * ROWS.len() + usize::from(self.0) / PLANES
     }
 }
 
@@ -162,23 +156,23 @@ impl QueueSet {
         a | b == 0
     }
 
-    /// Its word, and its bit in that.
+    /// Whether some queue is in both.
     #[inline]
-    const fn bit(queue: QueueId) -> (usize, u32) {
-        ((queue.0 / 64) as usize % WORDS, (queue.0 % 64) as u32)
+    pub const fn meets(self, QueueSet([c, d]): QueueSet) -> bool {
+        let QueueSet([a, b]) = self;
+        a & c | b & d != 0
     }
 
     #[inline]
     pub const fn has(self, queue: QueueId) -> bool {
-        let (word, bit) = QueueSet::bit(queue);
-        self.0[word] >> bit & 1 != 0
+        self.0[queue.0 as usize / 64 % WORDS] >> (queue.0 % 64) & 1 != 0
     }
 
     /// Puts a queue in, or takes it out.
     #[inline]
     pub const fn set(&mut self, queue: QueueId, in_it: bool) {
-        let (word, bit) = QueueSet::bit(queue);
-        self.0[word] = self.0[word] & !(1 << bit) | (in_it as u64) << bit;
+        let word = &mut self.0[queue.0 as usize / 64 % WORDS];
+        *word = *word & !(1 << (queue.0 % 64)) | (in_it as u64) << (queue.0 % 64);
     }
 
     /// Takes the first queue out.

@@ -35,8 +35,9 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
-    pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64, alone: bool) -> (Span, u32) {
+    pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
         let op = self.flash.ops[read];
+        let id = op.newest();
         let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
         if attempt.number > 0 {
@@ -281,9 +282,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.flash.ops[read].read.page = op.read.page;
             }
         }
-        let broken = self.flash.is_broken(ppn);
-        let (mut corrected, predicted, decoding) = self.decoding_of(&op, &attempt);
-        corrected &= !broken;
+        let (decodes, predicted, decoding) = self.decoding_of(&op, &attempt);
+        let corrected = decodes && !self.flash.is_broken(ppn);
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
@@ -293,7 +293,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && !broken
+            && !self.flash.is_broken(ppn)
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
             attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };

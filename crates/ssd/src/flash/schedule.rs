@@ -243,7 +243,7 @@ impl<L: Placement> FlashView<'_, L> {
         let state = &self.flash.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
+        let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
         let passed = self.retries_user_read(die) || waits;
         state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }

@@ -31,7 +31,8 @@ impl<L: Placement> FlashView<'_, L> {
         let queues = if state.suspended.is_some() { USER_READS } else { READS };
         let free =
             !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
-        if state.ready.and(queues).and(QueueSet::on(free)).is_empty() {
+        let queues_on_free = queues.and(QueueSet::on(free));
+        if !state.ready.meets(queues_on_free) {
             return joined;
         }
         let head = |queue: QueueId| {
@@ -40,7 +41,7 @@ impl<L: Placement> FlashView<'_, L> {
         };
         let (first, attempt) = head(lead);
         // Retries go with retries.
-        if attempt.number > 0 && state.retries.and(QueueSet::on(free)).is_empty() {
+        if attempt.number > 0 && !state.retries.meets(queues_on_free) {
             return joined;
         }
         // First senses go along if they could go alone, of a die that is reserved as well.
@@ -74,20 +75,21 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter) = (Span::ZERO, u32::MAX);
+        let (mut t_read, mut shorter, mut reads) = (Span::ZERO, u32::MAX, [None; PLANES]);
         let leader = self.flash.dies[die].queues[lead].head_seq;
-        for queue in &queues[..count] {
+        for (queue, of_queue) in queues[..count].iter().zip(&mut reads) {
             let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
             let state = &mut dies[die];
             let read = state.queues[*queue].pop(ops).expect("Invariant: ready queues are not empty");
             state.read_head_changed(*queue, ops);
+            *of_queue = Some(read);
             let op = &ops[read];
             let id = op.newest();
             state.page_register[queue.plane()] = Some(id);
             if outcomes.is_none() {
                 t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
-                let (took, less) = self.prepare_sense(read, id, leader, count == 1);
+                let (took, less) = self.prepare_sense(read, leader, count == 1);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
@@ -97,13 +99,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
         let mut of_host = false;
-        for queue in &queues[..count] {
+        for (queue, read) in queues[..count].iter().zip(reads) {
             of_host |= USER_READS.has(*queue);
             let plane = queue.plane();
-            let Some(id) = self.flash.dies[die].page_register[plane] else { continue };
+            let (Some(read), Some(id)) = (read, self.flash.dies[die].page_register[plane]) else { continue };
             self.step_ends(id, Step::Queued);
             self.flash.dies[die].begin_sense(plane, Some(id), end);
-            let Some(read) = self.flash.attempts[id].read else { continue };
             if P::EXPLAINS {
                 self.tell_sense(read, id, start, end);
             }

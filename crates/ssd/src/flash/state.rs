@@ -7,19 +7,17 @@
 //! A program takes its data into empty registers: into the cache registers while another program or erase
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
-use std::ops::{Index, IndexMut};
-
 use nand::{ChannelId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::Step;
-use super::op::{Ops, Queue};
-use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, READS, Ranks, USER_READS};
+use super::op::{Ops, Queues};
+use super::queues::{HOST_PROGRAMS, PLANES, QueueId, QueueSet, READS, Ranks, USER_READS};
 use crate::arena::{AttemptId, OpId};
 use crate::config::Plan;
 use crate::meter::Meter;
 use crate::observe::stats::die;
-use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
+use crate::persist::{stored, stored_enum};
 use crate::phases::Phases;
 use crate::streams::StreamId;
 
@@ -200,24 +198,6 @@ pub(crate) enum Ended {
     EraseOpened { writes: StreamId, planes: u8 },
 }
 
-/// The queues of a die, those of a plane together.
-pub(super) struct Queues([Queue; QUEUES]);
-
-impl Index<QueueId> for Queues {
-    type Output = Queue;
-    #[inline]
-    fn index(&self, queue: QueueId) -> &Queue {
-        &self.0[queue.place()]
-    }
-}
-
-impl IndexMut<QueueId> for Queues {
-    #[inline]
-    fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
-        &mut self.0[queue.place()]
-    }
-}
-
 /// A die's state. What every read looks at stands together at the beginning, and a die at the beginning of a cache line: of many
 /// dies no more than that has to stay in the cache.
 #[repr(C, align(64))]
@@ -300,7 +280,7 @@ pub(super) type Precedence = (u8, u64);
 impl DieState {
     pub fn new(channel: ChannelId, place: u32, chip: usize) -> DieState {
         DieState {
-            queues: Queues([Queue::EMPTY; QUEUES]),
+            queues: Queues::EMPTY,
             ready: QueueSet::NONE,
             retries: QueueSet::NONE,
             waiting: QueueSet::NONE,
@@ -380,12 +360,12 @@ impl DieState {
     }
 
     pub fn has_host_programs(&self) -> bool {
-        !self.waiting.and(HOST_PROGRAMS).is_empty()
+        self.waiting.meets(HOST_PROGRAMS)
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn.
     pub fn host_waits(&self) -> bool {
-        !self.ready.and(USER_READS.or(HOST_PROGRAMS)).is_empty()
+        self.ready.meets(USER_READS.or(HOST_PROGRAMS))
     }
 
     /// Whether its array does anything.
@@ -396,12 +376,6 @@ impl DieState {
     pub(super) fn array_idle(&self) -> bool {
         let between_passes = self.next_pass.is_some() || !self.coarse.is_empty();
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
-    }
-
-    /// Whether planes sense, and nothing else begins meanwhile.
-    #[inline]
-    pub(super) fn senses_alone(&self, reads: PlaneReads) -> bool {
-        self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent
     }
 
     /// The planes that may begin to sense, of an array that does nothing else.
@@ -416,24 +390,27 @@ impl DieState {
 
     /// Whether it plainly has nothing to start: nothing has begun that goes on, and what is ready finds no register or array, or waits for
     /// a read that is being retried.
-    #[inline]
+    #[inline(always)] // Mostly so, by the first or the second question.
     pub(super) fn starts_nothing(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
-        if self.senses_alone(reads) {
+        if self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent {
             return true;
         }
         if self.suspended.is_some() || self.next_pass.is_some() || !self.coarse.is_empty() {
             return false;
         }
-        if self.ready.is_empty() {
-            return true;
-        }
+        self.ready.is_empty() || self.ready_waits(reads, ranks)
+    }
+
+    /// Whether what is ready finds no register or array, or waits for a read that is being retried.
+    fn ready_waits(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
         let may_sense = if self.active.is_some() { 0 } else { self.may_sense(reads) };
         let mut ready = self.ready.without(READS.without(QueueSet::on(may_sense)));
         if self.reserved.planes != 0 && reads != PlaneReads::Independent {
-            let waits = |read: Begun| self.queues[read.queue].head_seq == read.seq;
-            let retries =
-                if self.reserved.only().is_some_and(|read| !waits(read)) { QueueSet::NONE } else { self.retries };
-            ready = ready.and(retries.or(ranks.above_reads(self.reserved.is_of_host())));
+            let goes_on = match self.reserved.only() {
+                Some(read) if self.queues[read.queue].head_seq != read.seq => QueueSet::NONE,
+                _ => self.retries,
+            };
+            ready = ready.and(goes_on.or(ranks.above_reads(self.reserved.is_of_host())));
         }
         ready.is_empty()
     }
@@ -546,13 +523,4 @@ stored! {
 stored_enum! {
     Active { 0 = Program(program), 1 = Erase(first), 2 = EraseOpened(writes, planes), }
     Pick { 0 = Nothing, 1 = Read(queue), 2 = Program(queue), 3 = Erase(queue), 4 = Resume, 5 = Pass, }
-}
-
-impl Stored for Queues {
-    fn write(&self, to: &mut Writer) {
-        self.0.write(to);
-    }
-    fn read(from: &mut Reader) -> std::io::Result<Queues> {
-        Stored::read(from).map(Queues)
-    }
 }
