@@ -426,5 +426,5 @@ def test_help_lists_every_command_whole() -> None:
     shown = subprocess.run(
         [str(SSDLAB), "--help"], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
     ).stdout
-    assert "..." not in shown
+    assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
     assert max(map(len, shown.splitlines())) <= 80
