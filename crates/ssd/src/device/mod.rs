@@ -48,6 +48,7 @@ use workload::Request;
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
+use crate::fdp::{Fdp, FdpSeen};
 use crate::flash::op::PageOp;
 use crate::flash::{Flash, Placement as _};
 use crate::ftl::Ftl;
@@ -82,6 +83,8 @@ pub struct Device<P: Probe = Unwatched> {
     power: Option<Box<Power>>,
     /// The zones, where the drive has any.
     zones: Option<Box<Zones>>,
+    /// Reclaim units, where the drive takes placement hints.
+    fdp: Option<Box<Fdp>>,
 }
 
 impl Device<Unwatched> {
@@ -116,6 +119,7 @@ impl<P: Probe> Device<P> {
             map: TranslationPages::new(&plan, ftl.map_pages_of_planes(&plan)),
             power: Power::new(&plan, &ftl),
             zones: plan.zones.as_ref().map(|zones| Box::new(Zones::new(zones, plan.config.age.fill.0))),
+            fdp: Fdp::new(&plan),
             ftl,
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
@@ -155,15 +159,16 @@ impl<P: Probe> Device<P> {
         play(&mut self.ftl, &self.core.plan)
     }
 
-    /// Whether collections go on that were under way at the start.
-    pub(crate) fn still_collects_from_start(&self) -> bool {
-        self.seen().still_collects_from_start()
+    /// Whether collections go on that were under way at the start, and the write buffer has room.
+    pub(crate) fn settles(&self) -> bool {
+        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
+        self.seen().still_collects_from_start() && u64::from(self.writes.buffer.in_use()) * 16 < slots * 15
     }
 
-    /// Whether hardly a page of the write buffer is free.
-    pub(crate) fn buffer_is_full(&self) -> bool {
-        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
-        u64::from(self.writes.buffer.in_use()) * 16 >= slots * 15
+    /// The reclaim units of placement handles, where the drive takes hints (`ftl.hints`).
+    pub fn fdp(&self) -> Option<FdpSeen<'_>> {
+        let (plan, counters) = (&self.core.plan, self.counters());
+        self.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
     }
 
     /// The present simulated time.
@@ -173,14 +178,15 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones } = self;
+        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp } =
+            self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
             flash.tell_meters(now, &mut core.probe);
         }
         let mut device =
-            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones };
+            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp };
         device.begin_ledger();
         device
     }
@@ -735,7 +741,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones, fdp } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -193,7 +193,7 @@ impl<P: Probe> Drive for Device<P> {
     }
     /// Collections that were under way at the start go on, and the write buffer has room.
     fn settles(&self) -> bool {
-        self.still_collects_from_start() && !self.buffer_is_full()
+        Device::settles(self)
     }
     fn buffered_pages(&self) -> u32 {
         Device::buffered_pages(self)
