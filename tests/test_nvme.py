@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -14,6 +17,7 @@ import polars as pl
 import pytest
 
 import kernel
+from conftest import Cli
 from nvme_host import BLOCK, DISCOVERY, HOST, NQN, Host, Queue, RefusedError, TerminatedError, crc32c, ranges, span
 from test_serve import AGED, SETS, Server, busy
 
@@ -625,3 +629,41 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     assert result["serve"]["errors"] == 0
     assert result["serve"]["connections"] == 3
     assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
+
+
+def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cli: Cli) -> None:
+    target = serve(*SETS, "--age", "pec=2000", "--scheme", "baseline", "--control", "c", "--requests-out", "r.parquet")
+    assert stat.S_IMODE((target.folder / "c").stat().st_mode) == 0o600
+    host = Host(target.place)
+    [queue] = host.queues
+    data = os.urandom(64 * BLOCK)
+    for block in range(0, 1024, 64):
+        queue.write(block, data)
+    queue.ask(FLUSH, namespace=1)
+    before = json.loads(cli("tell", "health", "c").stdout)
+    assert (before["writes"], before["power_cuts"], before["critical_warning"]) == (16, 0, 0)
+    assert "what is measured begins now" in " ".join(cli("tell", "rest", "c", "--for", "6mo").stdout.split())
+    for block in range(0, 1024, 64):
+        assert queue.read(block, 64) == data
+    assert "wrote old.ckpt" in cli("tell", "save", "c", "old.ckpt").stdout
+    # What cannot be done, and what cannot be understood.
+    for words, problem in [
+        (("rest", "c", "--for", "soon"), "--for"),
+        (("rest", "c", "--for", "6mo", "--drive", "other"), "names no drive"),
+        (("health", "nowhere"), "no server answers"),
+    ]:
+        done = cli("tell", *words)
+        assert (done.returncode, problem in done.stderr, "help:" in done.stderr) == (2, True, True), done.stderr
+    for line, problem in [(b"what\n", "error"), (b'{"do": "stop"}\n', "must be one of"), (b"[" * 70_000, "error")]:
+        with socket.socket(socket.AF_UNIX) as to:
+            to.connect(str(target.folder / "c"))
+            to.sendall(line)
+            assert problem in to.recv(65_536).decode()
+    host.close()
+    target.end()
+    assert not (target.folder / "c").exists()
+    # The load was a warm-up; its data was six months old when it was read.
+    result = target.result()
+    assert (result["host"]["write"]["requests"], result["host"]["read"]["requests"]) == (0, 16)
+    assert result["host"]["read"]["latency_ns"]["mean"] > 300_000
+    assert cli("run", "--from", "old.ckpt", "--requests", "100", "--quiet").returncode == 0
