@@ -503,6 +503,22 @@ def test_a_host_that_falls_silent_is_left(serve: Callable[..., Target]) -> None:
     queue.close()
 
 
+def test_a_host_that_does_not_listen_keeps_nobody_waiting(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--grace", "none")
+    deaf = Host(target.place)
+    deaf.admin.socket.settimeout(1)
+    with pytest.raises(TimeoutError):
+        while True:
+            deaf.admin.send(6, 1, expects=4096)
+    host = Host(target.place)
+    for block in range(20):
+        host.queues[0].write(block, bytes([block]) * BLOCK)
+        assert host.queues[0].read(block, 1) == bytes([block]) * BLOCK
+    host.close()
+    deaf.close()
+    target.end()
+
+
 def test_an_event_tells_of_a_drive_that_is_too_warm(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--grace", "0ns")
     host = Host(target.place)
