@@ -683,3 +683,36 @@ def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cl
     assert (result["host"]["write"]["requests"], result["host"]["read"]["requests"]) == (0, 16)
     assert result["host"]["read"]["latency_ns"]["mean"] > 300_000
     assert cli("run", "--from", "old.ckpt", "--requests", "100", "--quiet").returncode == 0
+
+
+def test_the_drive_is_asked_for_what_the_host_asks_for(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--requests-out", "r.parquet", "--grace", "0ns")
+    host = Host(target.place)
+    [queue] = host.queues
+    queue.write(3, bytes(2 * BLOCK), fua=True)
+    queue.ask(VERIFY, *span(8, 4), namespace=1)
+    queue.ask(ZEROES, *span(16, 8), namespace=1)
+    queue.ask(ZEROES, *span(24, 8, 1 << 25), namespace=1)
+    queue.ask(DEALLOCATE, 1, 4, namespace=1, data=ranges([(0, 8), (40, 0)]))
+    queue.ask(COPY, 200, 0, 1, namespace=1, data=b"".join(struct.pack("<8xQH14x", at, 7) for at in (64, 96)))
+    queue.ask(FLUSH, namespace=1)
+    host.close()
+    target.end()
+    log = pl.read_parquet(target.folder / "r.parquet")
+    found = [(op, at // BLOCK, bytes_ // BLOCK) for op, at, bytes_ in log["op", "offset", "bytes"].rows()]
+    reads = [(0, 64, 8), (0, 96, 8)]
+    # Reads of a copy are under way at the same time; in which order they end is the drive's affair.
+    assert sorted(found[6:8]) == reads
+    assert found[:6] + found[8:] == [
+        (1, 3, 2),
+        (3, 0, 0),
+        (0, 8, 4),
+        (1, 16, 8),
+        (2, 24, 8),
+        (2, 0, 8),
+        (1, 200, 16),
+        (3, 0, 0),
+    ]
+    arrivals, finishes = log["arrival_ns"].to_list(), log["finish_ns"].to_list()
+    assert arrivals[6] == arrivals[7]
+    assert arrivals[8] == max(finishes[6:8]), "what is read is written then"
