@@ -19,8 +19,12 @@ PATIENCE_S = 5.0
 """So long a line may take to come [s]."""
 LONGEST = 65_536
 """The longest line [B]."""
-WORDS = {"rest": ("for", "at"), "save": ("file",), "health": ()}
-"""What can be done, and what it takes."""
+WORDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "rest": (("for",), ("at",)),
+    "save": (("file",), ()),
+    "health": ((), ()),
+}
+"""What can be done: what it needs, and what else it takes; any takes ``drive``."""
 
 
 class Control:
@@ -89,33 +93,45 @@ def _line(of: socket.socket) -> bytes:
 
 def _done(server: Server, line: bytes) -> dict[str, Any]:
     try:
-        asked = json.loads(line)
-        if not isinstance(asked, dict) or asked.get("do") not in WORDS:
-            raise InputError(f'{line.decode(errors="replace").strip()[:200]}: "do" must be one of {", ".join(WORDS)}')
-        unknown = sorted(set(asked) - {"do", "drive", *WORDS[asked["do"]]})
-        if unknown:
-            raise InputError(f"{unknown[0]}: unknown to {asked['do']}")
-        given = {name: value for name, value in asked.items() if name != "do"}
-        if not all(isinstance(value, str) for value in given.values()):
-            raise InputError("every value must be a text")
+        given = _read(line)
         drive = given.get("drive")
-        match asked["do"]:
+        match given["do"]:
             case "rest":
-                server.rest(drive, given.get("for", ""), given.get("at"))
+                server.rest(drive, given["for"], given.get("at"))
                 return {"rested": given["for"]}
             case "save":
-                if not given.get("file"):
-                    raise InputError('"file" is missing')
                 server.save(drive, os.path.abspath(given["file"]))
                 return {"saved": given["file"]}
             case _:
                 health: dict[str, Any] = json.loads(server.health(drive))
                 return health
-    except (ValueError, RecursionError) as error:
-        # An InputError is one, too.
+    except (InputError, SimulationError) as error:
         return {"error": str(error)}
-    except SimulationError as error:
-        return {"error": str(error)}
+
+
+def _read(line: bytes) -> dict[str, str]:
+    """What a line asks for.
+
+    Raises:
+        InputError: it is no JSON, or asks for what cannot be done.
+    """
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        asked = None
+    shown = line.decode(errors="replace").strip()[:200]
+    if not isinstance(asked, dict) or not all(isinstance(value, str) for value in asked.values()):
+        raise InputError(f'{shown}: is no object of texts\n  help: write a line such as {{"do": "rest", "for": "6mo"}}')
+    do = asked.get("do")
+    if do not in WORDS:
+        raise InputError(f'{shown}: "do" is none of them\n  help: write one of {", ".join(WORDS)}')
+    needed, others = WORDS[do]
+    unknown = [name for name in asked if name not in ("do", "drive", *needed, *others)]
+    missing = [name for name in needed if name not in asked]
+    if unknown or missing:
+        what = f"{unknown[0]}: unknown" if unknown else f"{missing[0]}: is missing"
+        raise InputError(f"{do}.{what}\n  help: give {', '.join([*needed, *others, 'drive'])}")
+    return asked
 
 
 def tell(path: str, asked: dict[str, str]) -> dict[str, Any]:
