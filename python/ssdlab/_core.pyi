@@ -336,6 +336,17 @@ class Completed(TypedDict):
     request: int
     finish_ns: int
     uncorrectable: bool
+    status: str
+    offset: int
+
+class ZoneRow(TypedDict):
+    """A zone, as a report of zones has it."""
+
+    state: str
+    start: int
+    capacity: int
+    write_pointer: int
+    random_area: bool
 
 class PageConditions(TypedDict):
     """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""
@@ -360,6 +371,9 @@ class Device:
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
+
+    def zones(self, first: int = 0, count: int | None = None) -> list[ZoneRow]:
+        """The zones from one on; all that follow where no count is given."""
 
     def advance(self, time: int) -> list[Completed]:
         """Plays up to ``time`` [ns]; returns all that completed, in order."""

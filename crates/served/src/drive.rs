@@ -194,13 +194,17 @@ impl Drive {
 
     fn collect(&mut self, played: Result<(), RunError>) {
         let completions: Vec<Completion> = self.live.take_completions().collect();
-        for Completion { id, finish, uncorrectable, refused, aborted, .. } in completions {
+        for completion in completions {
+            let Completion { id, finish, uncorrectable, refused, aborted, .. } = completion;
             // Of a drive that has failed meanwhile all is answered.
             let Some(number) = self.operations.remove(&id) else { continue };
             let Some(flight) = self.flights.get_mut(&number) else { continue };
             flight.under_way -= 1;
-            let failed =
-                [(refused, Failure::ReadOnly), (aborted, Failure::PowerCut), (uncorrectable, Failure::Uncorrectable)];
+            let failed = [
+                (refused, Failure::ReadOnly),
+                (aborted, Failure::PowerCut),
+                (uncorrectable || !completion.is_done(), Failure::Uncorrectable),
+            ];
             if let Some((_, failure)) = failed.into_iter().find(|(failed, _)| *failed) {
                 flight.outcome = flight.outcome.and(Err(failure));
             }

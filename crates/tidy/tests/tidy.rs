@@ -108,8 +108,9 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
 /// it, it asks of a `Placement`.
-const ROOMS: [&str; 27] = [
+const ROOMS: [&str; 29] = [
     "persist",
+    "status",
     "streams",
     "arena",
     "agenda",
@@ -121,6 +122,7 @@ const ROOMS: [&str; 27] = [
     "error",
     "lifetime",
     "config",
+    "zones",
     "presets",
     "observe",
     "core",

@@ -11,6 +11,7 @@ use schemes::Class;
 use units::{Lpn, Ppn, Span};
 
 use super::Device;
+use super::zones::Zoning;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::Plan;
@@ -119,6 +120,9 @@ impl<P: Probe> Device<P> {
         self.writes = Writes::new(plan);
         self.read_cache = ReadCache::new(plan);
         let failed = self.ftl.stop_relocating();
+        if let (Some(zones), Some(plan)) = (&mut self.zones, &self.core.plan.zones) {
+            zones.power_cut(plan);
+        }
         let recovered = self.recover(&failed);
         self.recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
@@ -179,6 +183,9 @@ impl<P: Probe> Device<P> {
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             self.writes.buffer[slot].hint = hint;
             self.ftl.buffer(lpn, slot);
+            if self.zones.is_some() {
+                Zoning(self).gather(lpn, slot);
+            }
             let Some(power) = &mut self.power else { return };
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
@@ -210,7 +217,12 @@ impl<P: Probe> Device<P> {
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
-        let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
+        let is_written = |lpn: Lpn| match (&self.zones, &plan.zones) {
+            (Some(zones), Some(plan)) => zones.holds(lpn, plan),
+            _ => true,
+        };
+        let found_at = |(lpn, mapped): (&Lpn, &Mapped)| (*lpn, mapped.place.filter(|_| is_written(*lpn)));
+        let places = recovered.found.iter().map(found_at).chain(journal);
         let stripes = recovered.stripes.clone();
         self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), stripes, plan);
         recovered
@@ -229,8 +241,10 @@ impl<P: Probe> Device<P> {
     fn consult_oracle(&mut self) {
         let Some(power) = &mut self.power else { return };
         let Some(mut oracle) = power.oracle.take() else { return };
-        let Verdict { checked, lost, reported, violation } =
-            oracle.check(self.core.has_lost_data(), |lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
+        let Verdict { checked, lost, reported, violation } = oracle.check(self.core.has_lost_data(), |lpn| {
+            let held = self.ftl.initial_place(lpn).is_some() || self.core.plan.fills_zone_with(lpn);
+            (self.reads_as(lpn), !held)
+        });
         if let Some(power) = &mut self.power {
             power.oracle = Some(oracle);
         }
@@ -336,8 +350,11 @@ impl<P: Probe> Device<P> {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
-        if self.ftl.has_parity {
+        if self.core.plan.has_parity() {
             self.rebuild_planes();
+        }
+        if self.zones.is_some() {
+            Zoning(self).go_on();
         }
         self.destage();
         self.map_survives();
@@ -365,7 +382,7 @@ impl Power {
 
     /// The host has seen a completion.
     pub(super) fn host_saw(&mut self, completion: &Completion) {
-        if let Some(oracle) = self.oracle.as_mut().filter(|_| !completion.refused) {
+        if let Some(oracle) = self.oracle.as_mut().filter(|_| completion.is_done()) {
             oracle.completed(completion.id);
         }
     }

@@ -20,8 +20,7 @@ impl<L: Placement> FlashView<'_, L> {
         let state = &self.flash.dies[die];
         // Of the reads that have the die those that rank better go on first.
         let better = self.flash.ranks.above_reads(false).and(USER_READS);
-        let goes_on = |queues| state.reserved.goes_on(queues);
-        let Some(read) = goes_on(of.and(better)).or_else(|| goes_on(of)) else { return ready };
+        let Some(read) = state.reserved.first_to_go_on(of, better) else { return ready };
         if self.plan.config.chip.plane_reads == PlaneReads::Independent {
             return self.eligible_by_planes(state, ready, of);
         }
@@ -40,7 +39,7 @@ impl<L: Placement> FlashView<'_, L> {
             Sensing::Adaptive => state.retries,
         };
         let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
-        allowed = allowed.or(ranks.above_reads(state.reserved.goes_on(USER_READS).is_some()));
+        allowed = allowed.or(ranks.above_reads(state.reserved.is_of_host()));
         let mut going_on = QueueSet::NONE;
         for plane in planes(state.reserved.planes) {
             let here = QueueSet::on(1 << plane);
@@ -53,7 +52,7 @@ impl<L: Placement> FlashView<'_, L> {
 
     /// Whether a host's read is being retried on a die.
     pub fn retries_user_read(&self, die: DieId) -> bool {
-        self.flash.dies[die].reserved.goes_on(USER_READS).is_some()
+        self.flash.dies[die].reserved.is_of_host()
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.
