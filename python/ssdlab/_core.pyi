@@ -291,6 +291,16 @@ class Server:
     def start(self) -> list[str]:
         """Begins to serve; returns the URI of each drive."""
 
+    def rest(self, drive: str | None, span: str, at: str | None) -> None:
+        """Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured
+        begins then. A server of one drive needs no name."""
+
+    def save(self, drive: str | None, path: str) -> None:
+        """Writes a checkpoint of a drive that has nothing to do."""
+
+    def health(self, drive: str | None) -> str:
+        """How a drive is now: what its SMART log has, as JSON."""
+
     def notes(self) -> list[str]:
         """What users should be told of what goes on, since this was asked last."""
 
