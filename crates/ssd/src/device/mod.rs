@@ -8,17 +8,20 @@
 //! | `events.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `dispatch.rs` | pages that wait for their program find their dies |
 //! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
-//! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `journaling.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
+//!
+//! What crosses some components alone sees these alone: [`dispatch::Dispatch`], [`read::ReadsAt`], [`power::PowerAt`],
+//! `FlashAt`, `Seen`.
 //!
 //! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
 //! marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers: where one thing makes way for the
@@ -27,6 +30,7 @@
 mod check;
 mod collect;
 mod discard;
+mod dispatch;
 mod events;
 mod faults;
 mod health;
@@ -37,7 +41,6 @@ mod power;
 mod raid;
 mod read;
 mod rest;
-mod slc;
 mod write;
 
 use units::{Bytes, Conditions, Lpn, Span, Time};
@@ -143,11 +146,6 @@ impl<P: Probe> Device<P> {
     /// Something is played with the FTL alone, before time begins.
     pub(crate) fn play_ftl<T>(&mut self, play: impl FnOnce(&mut Ftl, &Plan) -> T) -> T {
         play(&mut self.ftl, &self.core.plan)
-    }
-
-    /// Whether collections go on that were under way at the start.
-    pub(crate) fn still_collects_from_start(&self) -> bool {
-        self.seen().still_collects_from_start()
     }
 
     /// Whether hardly a page of the write buffer is free.
@@ -385,10 +383,10 @@ impl<P: Probe> Device<P> {
         let marked = self.core.marks.set;
         self.core.marks.set = marked & !Marks::WAITING;
         if marked & Marks::PARITY != 0 {
-            self.dispatch_parity();
+            self.dispatch().parity();
         }
         if marked & Marks::POOLS != 0 {
-            self.dispatch_pools();
+            self.dispatch().pools();
         }
         if marked & Marks::WRITES != 0 {
             self.fetch_writes();
@@ -584,9 +582,9 @@ impl<P: Probe> Device<P> {
         self.flash.idle_time(self.core.now)
     }
 
-    /// Of each plane, the pages programmed since the start, and those of host data among them.
-    pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        self.seen().pages_of_planes()
+    /// Blocks that hold data of the cache or are open for it, where there is one.
+    pub fn slc_blocks(&self) -> Option<u64> {
+        self.seen().cache_blocks()
     }
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
@@ -620,12 +618,12 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         let now = self.flash.age_clock(self.core.now);
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
+        self.seen().flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
     pub fn flash_page(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.flash_version(lpn)
+        self.seen().flash_version(lpn)
     }
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
@@ -711,10 +709,6 @@ impl<P: Probe> Device<P> {
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
         self.seen().check()
-    }
-
-    fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.ftl.flash_version(lpn, &self.writes.buffer)
     }
 
     /// What brings pages of the buffer to flash without further ado.
