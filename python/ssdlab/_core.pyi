@@ -253,21 +253,24 @@ def checkpoint_check(path: str) -> None:
     """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
 
 class Server:
-    """A server of simulated drives for clients of the NBD protocol."""
+    """A server of simulated drives for clients of the NBD protocol, or for hosts of NVMe/TCP."""
 
     def __new__(
         cls,
         *,
         socket: str | None,
         address: str | None,
+        nvme: str | None,
+        hosts: set[str] | None,
         clock: str,
         think: str,
         grace: str,
         depth: int,
         lag_bound: str,
     ) -> Server:
-        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
-        is of the real one, the others are of the virtual one."""
+        """Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to the TCP address
+        ``nvme``: those of the names ``hosts``, or all. The clock is "real" or "virtual"; the bound is of the real one,
+        the others are of the virtual one."""
 
     def export(
         self,
@@ -323,6 +326,17 @@ class Completed(TypedDict):
     request: int
     finish_ns: int
     uncorrectable: bool
+    status: str
+    offset: int
+
+class ZoneRow(TypedDict):
+    """A zone, as a report of zones has it."""
+
+    state: str
+    start: int
+    capacity: int
+    write_pointer: int
+    random_area: bool
 
 class PageConditions(TypedDict):
     """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""
@@ -347,6 +361,9 @@ class Device:
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
+
+    def zones(self, first: int = 0, count: int | None = None) -> list[ZoneRow]:
+        """The zones from one on; all that follow where no count is given."""
 
     def advance(self, time: int) -> list[Completed]:
         """Plays up to ``time`` [ns]; returns all that completed, in order."""

@@ -6,7 +6,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssd::{Completion, Drive, RunError};
+use ssd::{Completion, Drive, RunError, Status};
 use units::{Bytes, ConfigError, Time};
 use workload::Request;
 
@@ -315,6 +315,7 @@ impl<D: Drive> Array<D> {
             workload::Op::Read | workload::Op::Write => self.begin_plain(key, request),
             workload::Op::Trim => self.begin_trim(key, request),
             workload::Op::Flush => self.begin_flush(key, request),
+            workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport => {}
         }
         self.steps.push_back(Step::Part(key));
         self.arriving = None;
@@ -340,14 +341,10 @@ impl<D: Drive> Array<D> {
                 if open.parts == 0 {
                     let open = self.open.remove(request).expect("Invariant: it is there");
                     let Open { id, request, uncorrectable, refused, aborted, .. } = open;
-                    self.completions.push(Completion {
-                        id,
-                        request,
-                        finish: self.now,
-                        uncorrectable,
-                        refused,
-                        aborted,
-                    });
+                    // An array is one range of addresses without zones.
+                    let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
+                    let done = Completion::new(id, request, self.now);
+                    self.completions.push(Completion { uncorrectable, refused, aborted, status, ..done });
                 }
             }
         }

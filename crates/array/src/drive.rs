@@ -38,7 +38,7 @@ impl<D: Drive> Array<D> {
     }
 
     /// Latencies of a drive's requests: reads, writes, trims, flushes.
-    pub fn latencies_of(&self, drive: usize) -> [Latencies; 4] {
+    pub fn latencies_of(&self, drive: usize) -> [Latencies; workload::Op::COUNT] {
         self.members[drive].latencies.total()
     }
 }

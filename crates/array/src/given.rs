@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use ssd::DeviceSpec;
-use ssd::config::Precondition;
+use ssd::config::{MappedBy, Precondition};
 use ssd::probe::Probe;
 use ssd::run::manifest::{device, sections};
 use ssd::run::{DeviceWord, DriveInputs, device_given, is_workload_key};
@@ -106,6 +106,11 @@ impl ArrayGiven {
             if matches!(spec.config.age.precondition, Precondition::Write(_)) {
                 let remedy = "leave age.precondition out: its drives start in a steady state by formula";
                 return fail("settings", "age.precondition = \"write:N\" is for single drives", remedy);
+            }
+            if spec.config.ftl.mapping == MappedBy::Zoned {
+                let problem =
+                    "ftl.mapping = \"zoned\" writes its zones in order, and the array writes each drive anywhere";
+                return fail("settings", problem, "write drives that are mapped by pages (ftl.mapping = \"page\")");
             }
             capacities.push(spec.config.plan()?.capacity());
         }

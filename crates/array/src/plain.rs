@@ -21,7 +21,7 @@ impl<D: Drive> Array<D> {
         let purpose = match host.op {
             workload::Op::Read => Purpose::ReadData,
             workload::Op::Write => Purpose::WriteData,
-            workload::Op::Trim | workload::Op::Flush => Purpose::Other,
+            _ => Purpose::Other,
         };
         for OnDrive { drive, offset, bytes } in to_drives {
             let sub = Sub::new(key, Piece { unit: 0, start: 0, end: bytes.0 }, purpose);

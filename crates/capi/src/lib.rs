@@ -15,6 +15,7 @@ use std::path::Path;
 use std::ptr;
 
 use ssd::run::{DeviceWord, DriveInputs, Given};
+use ssd::zones::ZoneDescriptor;
 use units::{Bytes, Time};
 use workload::Op;
 
@@ -32,6 +33,24 @@ pub const SSDLAB_WRITE: u8 = 1;
 pub const SSDLAB_TRIM: u8 = 2;
 /// Puts all data that was acknowledged on flash (NVMe Flush); offset and bytes have no meaning.
 pub const SSDLAB_FLUSH: u8 = 3;
+/// Writes bytes at the write pointer of the zone that begins at the offset; the completion says where.
+pub const SSDLAB_APPEND: u8 = 4;
+/// Closes the zones of a range.
+pub const SSDLAB_ZONE_CLOSE: u8 = 5;
+/// Finishes them.
+pub const SSDLAB_ZONE_FINISH: u8 = 6;
+/// Opens them.
+pub const SSDLAB_ZONE_OPEN: u8 = 7;
+/// Resets them.
+pub const SSDLAB_ZONE_RESET: u8 = 8;
+/// Takes read-only ones offline.
+pub const SSDLAB_ZONE_OFFLINE: u8 = 9;
+/// Commits what a zone random write area holds up to the end of the range.
+pub const SSDLAB_ZONE_FLUSH: u8 = 10;
+/// Opens zones with a zone random write area.
+pub const SSDLAB_ZONE_OPEN_RANDOM: u8 = 11;
+/// Reads descriptors of zones, 64 bytes each.
+pub const SSDLAB_ZONE_REPORT: u8 = 12;
 
 /// A drive and its run. Begin with `ssdlab_defaults`; every pointer may be null.
 #[repr(C)]
@@ -73,13 +92,13 @@ pub struct Request {
     pub queue: u16,
     /// Placement hint (NVMe Flexible Data Placement, Streams); 0 for none.
     pub hint: u16,
-    /// SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM or SSDLAB_FLUSH.
+    /// SSDLAB_READ, SSDLAB_WRITE and the others.
     pub op: u8,
 }
 
 /// A request that has completed.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Completion {
     /// Its number.
     pub id: u64,
@@ -91,6 +110,27 @@ pub struct Completion {
     pub uncorrectable: bool,
     /// The drive has become read-only at the end of its life and has not done it, or not wholly.
     pub refused: bool,
+    /// NVMe's Status Code Type and Status Code: 0 and 0 where it was done.
+    pub status_type: u8,
+    /// See `status_type`.
+    pub status_code: u8,
+    /// The first byte that it was done to: of an append where its data is.
+    pub offset: u64,
+}
+
+/// A zone, as a report of zones has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Zone {
+    /// Its first byte.
+    pub start: u64,
+    /// Bytes that can be written.
+    pub capacity: u64,
+    /// Where the next write goes [B].
+    pub write_pointer: u64,
+    /// Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13 read-only, 14 full,
+    /// 15 offline; 0 is conventional.
+    pub state: u8,
 }
 
 /// The version of the library; not to be freed.
@@ -202,15 +242,9 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Drive, request: *const Reques
 }
 
 fn in_core(request: &Request) -> Result<workload::Request, Failure> {
-    let op = match request.op {
-        SSDLAB_READ => Op::Read,
-        SSDLAB_WRITE => Op::Write,
-        SSDLAB_TRIM => Op::Trim,
-        SSDLAB_FLUSH => Op::Flush,
-        other => {
-            let help = "write SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM or SSDLAB_FLUSH";
-            return Err(Failure::input(format!("op is {other}\n  help: {help}")));
-        }
+    let Some(op) = Op::ALL.get(usize::from(request.op)).copied() else {
+        let help = "write SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM, SSDLAB_FLUSH or one of those of zones";
+        return Err(Failure::input(format!("op is {}\n  help: {help}", request.op)));
     };
     let core = workload::Request::new(Time(request.time), op, Bytes(request.offset), Bytes(request.bytes));
     Ok(core.on(request.queue).hinted(request.hint))
@@ -266,8 +300,10 @@ pub unsafe extern "C" fn ssdlab_take_completions(
             let (time, finish) = (done.request.time.0, done.finish.0);
             // What a power cut has ended was not done either.
             let (uncorrectable, refused) = (done.uncorrectable, done.refused || done.aborted);
+            let ((status_type, status_code), offset, id) = (done.status.code(), done.at.0, done.id);
+            let done = Completion { id, time, finish, uncorrectable, refused, status_type, status_code, offset };
             // SAFETY: `take_first` gives no more than `room`.
-            unsafe { into.add(*taken).write(Completion { id: done.id, time, finish, uncorrectable, refused }) };
+            unsafe { into.add(*taken).write(done) };
             *taken += 1;
         }
         Ok(())
@@ -302,6 +338,36 @@ pub unsafe extern "C" fn ssdlab_now(drive: *const Drive, time: *mut u64) -> Stat
 pub unsafe extern "C" fn ssdlab_capacity(drive: *const Drive, bytes: *mut u64) -> Status {
     // SAFETY: handed on.
     unsafe { number(drive, bytes, |playing| playing.live.capacity().0) }
+}
+
+/// How many zones the drive has: 0 where it has none (ftl.mapping).
+///
+/// # Safety
+/// Pointers are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_zones(drive: *const Drive, zones: *mut u64) -> Status {
+    // SAFETY: handed on.
+    unsafe { number(drive, zones, |playing| playing.live.device().zones().map_or(0, |zones| zones.count().into())) }
+}
+
+/// What a report of zones says of one, by its number.
+///
+/// # Safety
+/// Pointers are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_zone(drive: *const Drive, number: u32, zone: *mut Zone) -> Status {
+    // SAFETY: null or valid, by the caller's promise.
+    let (Some(drive), Some(zone)) = (unsafe { drive.as_ref() }, unsafe { zone.as_mut() }) else {
+        return Status::NullPointer;
+    };
+    status_of(drive.with(|playing| {
+        let none =
+            || Failure::input(format!("there is no zone {number}\n  help: ssdlab_zones says how many there are"));
+        let found = playing.live.device().zones().and_then(|zones| zones.zone(number)).ok_or_else(none)?;
+        let ZoneDescriptor { state, start, capacity, write_pointer, .. } = found;
+        *zone = Zone { start, capacity, write_pointer, state: state.code() };
+        Ok(())
+    }))
 }
 
 /// Requests that were submitted and have not completed.

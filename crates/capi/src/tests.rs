@@ -43,7 +43,7 @@ fn played(drive: *mut Drive, requests: u64) -> String {
             assert_eq!(ssdlab_submit(drive, &read(number * 3000, number * 7919 % 100_000), null_mut()), Status::Ok);
         }
         while completed {
-            let mut done = [Completion { id: 0, time: 0, finish: 0, uncorrectable: false, refused: false }; 4];
+            let mut done = [Completion::default(); 4];
             let mut taken = 0;
             assert_eq!(ssdlab_advance_to_completion(drive, SSDLAB_NEVER, &mut completed), Status::Ok);
             assert_eq!(ssdlab_take_completions(drive, done.as_mut_ptr(), done.len(), &mut taken), Status::Ok);

@@ -107,7 +107,7 @@ impl Table {
     /// Adds a request of a trace.
     pub fn push_request(&mut self, request: &Request) -> Result<(), RunError> {
         let Request { time, offset, bytes, op, queue, hint } = *request;
-        self.push_row(&[time.0, op as u64, offset.0, bytes.0, u64::from(queue), u64::from(hint)])
+        self.push_row(&[time.0, op.number() as u64, offset.0, bytes.0, u64::from(queue), u64::from(hint)])
     }
 
     fn push_row(&mut self, row: &[u64]) -> Result<(), RunError> {
@@ -150,7 +150,7 @@ impl RequestLog for Table {
         let row = [
             completion.id,
             (usize::from(request.queue) % self.queues) as u64,
-            request.op as u64,
+            request.op.number() as u64,
             request.offset.0,
             request.bytes.0,
             request.time.0,

@@ -20,12 +20,29 @@ struct Completed {
     request: u64,
     finish_ns: u64,
     uncorrectable: bool,
+    status: &'static str,
+    offset: u64,
+}
+
+/// A zone, as a report of zones has it.
+#[derive(IntoPyObject)]
+struct Zone {
+    state: &'static str,
+    start: u64,
+    capacity: u64,
+    write_pointer: u64,
+    random_area: bool,
 }
 
 impl Completed {
     fn of(completion: Completion) -> Completed {
-        let Completion { id, finish, uncorrectable, .. } = completion;
-        Completed { request: id, finish_ns: finish.0, uncorrectable }
+        let Completion { id, finish, uncorrectable, status, at, refused, aborted, .. } = completion;
+        let status = match status.name() {
+            _ if refused => "Namespace is Write Protected",
+            _ if aborted => "Commands Aborted due to Power Loss Notification",
+            name => name,
+        };
+        Completed { request: id, finish_ns: finish.0, uncorrectable, status, offset: at.0 }
     }
 }
 
@@ -105,6 +122,22 @@ impl Device {
         self.play(py, |device| checkpoint::write(device, &path))
     }
 
+    /// The zones of a range of them, all where none is given.
+    #[pyo3(signature = (first = 0, count = None))]
+    fn zones(&self, py: Python<'_>, first: u32, count: Option<u32>) -> PyResult<Vec<Zone>> {
+        let device = self.lock(py)?;
+        let Some(zones) = device.zones() else { return Ok(Vec::new()) };
+        let end = count.map_or(zones.count(), |count| first.saturating_add(count));
+        let of = |zone: ssd::zones::ZoneDescriptor| Zone {
+            state: zone.state.name(),
+            start: zone.start,
+            capacity: zone.capacity,
+            write_pointer: zone.write_pointer,
+            random_area: zone.has_random_area,
+        };
+        Ok((first..end).map_while(|zone| zones.zone(zone)).map(of).collect())
+    }
+
     /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
     #[pyo3(signature = (time, op, offset, bytes, queue = 0, hint = 0))]
     fn submit(
@@ -118,7 +151,8 @@ impl Device {
         hint: u16,
     ) -> PyResult<u64> {
         let op = Op::named(op).ok_or_else(|| {
-            let help = "write \"read\", \"write\", \"trim\" or \"flush\"";
+            let names: Vec<&str> = Op::ALL.into_iter().map(Op::name).collect();
+            let help = format!("write one of {}", names.join(", "));
             InputError::new_err(format!("op is {op:?}\n  help: {help}"))
         })?;
         let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);

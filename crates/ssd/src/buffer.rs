@@ -12,6 +12,8 @@ pub(crate) enum SlotState {
     Dirty,
     /// The old half of the page is being read from flash; further writes merge.
     ReadModifyWrite,
+    /// Waits for the rest of its zone's program; further writes merge.
+    Gathering,
     /// On its way to flash: a further write to the page takes a new slot.
     Flushing,
 }
@@ -62,6 +64,8 @@ pub(crate) struct Buffer {
     newest: Option<SlotId>,
     /// Pages in the dirty list.
     pub dirty_pages: u32,
+    /// Pages of zones that wait for the rest of a program.
+    pub gathering: u32,
     /// Pages above which the oldest go to flash.
     pub dirty_limit: u32,
     /// All sectors of a page.
@@ -84,6 +88,7 @@ impl Buffer {
             oldest: None,
             newest: None,
             dirty_pages: 0,
+            gathering: 0,
             dirty_limit: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as u32,
             full: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
             sector_bits,
@@ -109,7 +114,7 @@ impl Buffer {
 
     /// Slots on their way to flash.
     pub fn leaving(&self) -> u32 {
-        self.in_use() - self.dirty_pages
+        self.in_use() - self.dirty_pages - self.gathering
     }
 
     /// How many of `left` pages of a write, from `first` on, have room, where that is for whole units of the map; and the other pages of these
@@ -258,9 +263,19 @@ impl Buffer {
         self.unlink(id);
     }
 
+    /// Takes a page out of the dirty list that waits for the rest of its zone's program.
+    pub fn gather(&mut self, id: SlotId) {
+        if self.slots[id].state == SlotState::Dirty {
+            self.unlink(id);
+            self.slots[id].state = SlotState::Gathering;
+            self.gathering += 1;
+        }
+    }
+
     /// The slot's data will not change any more.
     pub fn start_flushing(&mut self, id: SlotId) {
         let slot = &mut self.slots[id];
+        self.gathering -= u32::from(slot.state == SlotState::Gathering);
         slot.state = SlotState::Flushing;
     }
 
@@ -271,10 +286,8 @@ impl Buffer {
     /// The data of a slot that is not frozen is not wanted any more; it leaves the dirty list if it is in it.
     pub fn forget(&mut self, id: SlotId) {
         let slot = &self.slots[id];
-        debug_assert!(
-            matches!(slot.state, SlotState::Dirty | SlotState::ReadModifyWrite),
-            "Invariant: frozen slots are programmed"
-        );
+        debug_assert!(slot.state != SlotState::Flushing, "Invariant: frozen slots are programmed");
+        self.gathering -= u32::from(slot.state == SlotState::Gathering);
         if slot.state == SlotState::Dirty {
             self.unlink(id);
         }
@@ -282,7 +295,9 @@ impl Buffer {
 
     /// Slots whose data is to reach flash.
     pub fn pending(&self) -> Vec<SlotId> {
-        let current = |slot: &SlotId| !self.slots[*slot].outdated;
+        // What is gathered is kept by capacitors (`power.plp`).
+        let leaves = |slot: &Slot| !slot.outdated && slot.state != SlotState::Gathering;
+        let current = |slot: &SlotId| leaves(&self.slots[*slot]);
         self.slots_in_use().filter(current).collect()
     }
 
@@ -351,7 +366,7 @@ impl std::ops::IndexMut<SlotId> for Buffer {
 
 state! {
     Buffer {
-        stored { slots, waiters, reserved, oldest, newest, dirty_pages }
+        stored { slots, waiters, reserved, oldest, newest, dirty_pages, gathering }
         rebuilt { capacity, unit_of_map, dirty_limit, full, sector_bits }
     }
 }
@@ -364,7 +379,7 @@ stored! {
 }
 
 stored_enum! {
-    SlotState { 0 = Dirty, 1 = ReadModifyWrite, 2 = Flushing, }
+    SlotState { 0 = Dirty, 1 = ReadModifyWrite, 2 = Flushing, 3 = Gathering, }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::firmware::Firmware;
 use crate::meter::Meter;
 use crate::observe::probe::{Event, Probe, Server};
 use crate::persist::{state, stored};
+use crate::status::Status;
 
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,27 @@ pub struct Completion {
     pub refused: bool,
     /// The power was cut (`power.cut_at`) before the host saw it complete: it may be done, in part, or not at all.
     pub aborted: bool,
+    /// What an NVMe controller would say of it; anything but a success where the drive has not done what was asked.
+    pub status: Status,
+    /// Where its data begins: of an append where the drive has put it.
+    pub at: Bytes,
 }
 
 impl Completion {
+    /// A request that was done as asked.
+    #[must_use]
+    pub fn new(number: u64, request: Request, finish: Time) -> Completion {
+        let at = request.offset;
+        let (uncorrectable, refused, aborted, status) = (false, false, false, Status::Success);
+        Completion { id: number, request, finish, uncorrectable, refused, aborted, status, at }
+    }
+
+    /// Whether what was asked was done: with data that could not be corrected, in the worst case.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        !(self.refused || self.aborted) && self.status.is_success()
+    }
+
     /// From the request's arrival to its completion.
     pub fn latency(&self) -> Span {
         self.finish.since(self.request.time)
@@ -54,8 +73,19 @@ pub(crate) struct Command {
     pub refused: bool,
     /// A trim has taken data of its before that was on flash.
     pub trimmed: bool,
+    /// Why it is not done, if it is not.
+    pub status: Status,
+    /// Where an append was asked to: the zone. What it does stands in the request.
+    pub asked: Bytes,
     /// The next command in the same submission queue.
     next: Option<CommandId>,
+}
+
+impl Command {
+    /// The request as the host made it.
+    fn asked_for(&self) -> Request {
+        Request { offset: self.asked, ..self.request }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -143,6 +173,8 @@ impl HostSide {
             uncorrectable: false,
             refused: false,
             trimmed: false,
+            status: Status::Success,
+            asked: request.offset,
             next: None,
         });
         if self.in_flight < core.plan.config.host.commands {
@@ -223,6 +255,13 @@ impl HostSide {
         self.acknowledge_now(core, command);
     }
 
+    /// A command is not done, for that reason.
+    pub fn fail<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId, status: Status) {
+        self.commands[command].status = status;
+        core.counters.requests_failed += 1;
+        self.acknowledge_now(core, command);
+    }
+
     /// What a command asked for is done.
     pub fn acknowledge_now<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
         self.acknowledge(core, command, core.now);
@@ -248,8 +287,10 @@ impl HostSide {
     }
 
     fn complete<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) -> Option<CommandId> {
-        let Command { id, request, queue, uncorrectable, refused, .. } = self.commands[command];
-        self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused, aborted: false });
+        let Command { id, request, queue, uncorrectable, refused, status, asked, .. } = self.commands[command];
+        let (at, request) = (request.offset, Request { offset: asked, ..request });
+        let done = Completion::new(id, request, core.now);
+        self.completions.push(Completion { uncorrectable, refused, status, at, ..done });
         core.counters.requests_uncorrectable += u64::from(uncorrectable);
         core.counters.requests_until_uncorrectable += u64::from(core.counters.requests_uncorrectable == 0);
         core.counters.requests_refused += u64::from(refused);
@@ -285,11 +326,10 @@ impl HostSide {
     /// The power is cut: what the drive works on, and what is on its way to the host, is aborted. What has not arrived waits.
     pub fn power_off<P: Probe>(&mut self, core: &mut Core<P>) {
         let mut aborted: Vec<(u64, Request)> =
-            self.commands.ids().map(|id| (self.commands[id].id, self.commands[id].request)).collect();
+            self.commands.ids().map(|id| (self.commands[id].id, self.commands[id].asked_for())).collect();
         aborted.sort_unstable_by_key(|(id, _)| *id);
         for (id, request) in aborted {
-            let (uncorrectable, refused, aborted) = (false, false, true);
-            self.completions.push(Completion { id, request, finish: core.now, uncorrectable, refused, aborted });
+            self.completions.push(Completion { aborted: true, ..Completion::new(id, request, core.now) });
             core.counters.requests_aborted += 1;
             if P::EXPLAINS {
                 core.probe.explain(core.now, Event::Completed { request: id });
@@ -361,7 +401,7 @@ state! {
 }
 
 stored! {
-    Completion { id, request, finish, uncorrectable, refused, aborted }
-    Command { id, request, remaining, queue, next_part, uncorrectable, refused, trimmed, next }
+    Completion { id, request, finish, uncorrectable, refused, aborted, status, at }
+    Command { id, request, remaining, queue, next_part, uncorrectable, refused, trimmed, status, asked, next }
     HostQueue { outstanding, ends }
 }

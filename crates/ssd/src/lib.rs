@@ -31,10 +31,12 @@ mod power;
 pub mod presets;
 mod read_cache;
 pub mod run;
+mod status;
 mod streams;
 mod translation;
 mod violation;
 mod writes;
+pub mod zones;
 
 /// The version of what runs compute: raised when a change to the model changes results, and only then. Results that are
 /// kept carry it, and those of another version are computed again. `tests/golden` holds results that must not change
@@ -52,4 +54,5 @@ pub use observe::timeline::Timeline;
 pub use observe::{check, explain, ledger, probe, stats, timeline};
 pub use presets::DeviceSpec;
 pub use run::{Drive, Outcome, Replay, RequestLog, Run};
+pub use status::Status;
 pub use violation::{Invariant, Violation};

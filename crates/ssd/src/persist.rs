@@ -12,10 +12,10 @@ use std::io::{self, Read, Write};
 
 use lru::LruCache;
 use nand::model::outcomes::PageRead;
-use nand::{BlockId, ChannelId, DieId};
+use nand::{BlockId, ChannelId, DieId, PlaneId};
 use schemes::{Fine, ReadReference, Weighed};
 use units::{Bytes, Id, Lpn, PerId, Ppn, Span, Time};
-use workload::{Op, Request};
+use workload::{Op, Request, ZoneAction};
 
 /// Bytes that are collected before they go on.
 const CHUNK: usize = 1 << 16;
@@ -266,7 +266,7 @@ macro_rules! wrapped {
         }
     )+};
 }
-wrapped!(Time, Span, Bytes, Lpn, Ppn, ChannelId, DieId, BlockId, Fine);
+wrapped!(Time, Span, Bytes, Lpn, Ppn, ChannelId, DieId, PlaneId, BlockId, Fine);
 
 stored! {
     Request { time, offset, bytes, op, queue, hint }
@@ -275,7 +275,8 @@ stored! {
 }
 
 stored_enum! {
-    Op { 0 = Read, 1 = Write, 2 = Trim, 3 = Flush, }
+    Op { 0 = Read, 1 = Write, 2 = Trim, 3 = Flush, 4 = Append, 5 = Zone(action), 6 = ZoneReport, }
+    ZoneAction { 0 = Close, 1 = Finish, 2 = Open, 3 = Reset, 4 = Offline, 5 = Flush, 6 = OpenRandom, }
     ReadReference { 0 = Step(step), 1 = NearOptimal, 2 = Sentinel, 3 = Soft(fine), }
 }
 

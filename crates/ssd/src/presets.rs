@@ -31,6 +31,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("micron-7500"),
     preset!("micron-7600"),
     preset!("hbf"),
+    preset!("zns"),
 ];
 
 /// The keys that may stand above the sections of a device file.

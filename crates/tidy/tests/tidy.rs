@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -17,11 +17,13 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("array", &["units", "workload", "ssd"]),
     ("logs", &["workload", "ssd"]),
     ("capi", &["units", "workload", "ssd", "logs"]),
-    ("nbd", &["units", "workload", "ssd"]),
+    ("served", &["units", "workload", "ssd"]),
+    ("nbd", &["units", "workload", "served"]),
+    ("nvme", &["units", "workload", "ssd", "served"]),
     ("testing", &["units", "workload", "nand", "ssd"]),
     ("tidy", &[]),
-    ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "nbd"]),
-    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "nbd"]),
+    ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd", "nvme"]),
+    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "served", "nbd", "nvme"]),
 ];
 
 #[test]
@@ -106,8 +108,9 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
 /// it, it asks of a `Placement`.
-const ROOMS: [&str; 27] = [
+const ROOMS: [&str; 29] = [
     "persist",
+    "status",
     "streams",
     "arena",
     "agenda",
@@ -119,6 +122,7 @@ const ROOMS: [&str; 27] = [
     "error",
     "lifetime",
     "config",
+    "zones",
     "presets",
     "observe",
     "core",

@@ -55,7 +55,13 @@ impl<W: Write> Writer<W> {
     /// Adds a request. Times must not decrease.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
         let Request { time, offset, bytes, op, queue, hint } = *request;
-        if self.target != Target::Fio && !op.moves_data() {
+        let carries = match op {
+            Op::Read | Op::Write => true,
+            Op::Trim | Op::Flush => self.target == Target::Fio,
+            // None of these formats knows zones.
+            Op::Append | Op::Zone(_) | Op::ZoneReport => false,
+        };
+        if !carries {
             self.loss.left_out += 1;
             return Ok(());
         }

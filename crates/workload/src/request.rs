@@ -17,11 +17,69 @@ pub enum Op {
     Trim,
     /// Put all data that was acknowledged on flash (NVMe Flush). Offset and length have no meaning.
     Flush,
+    /// Write `bytes` at the write pointer of the zone that begins at `offset`; the completion says where (NVMe Zone Append).
+    Append,
+    /// What a host does to zones, in whose bytes `offset` and `bytes` lie (NVMe Zone Management Send).
+    Zone(ZoneAction),
+    /// The states of zones are read: `bytes` of descriptors of 64 bytes each, from the zone on that has the byte at `offset` (NVMe Zone Management
+    /// Receive, Report Zones).
+    ZoneReport,
+}
+
+/// What a host does to a zone: the Zone Send Actions of the NVMe Zoned Namespace Command Set Specification 1.1, Figure 29.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZoneAction {
+    /// An open zone is open no more, and stays active.
+    Close,
+    /// The zone is full from now on: what of it was not written cannot be.
+    Finish,
+    /// The zone is open until it is closed, finished or reset.
+    Open,
+    /// The zone is empty again.
+    Reset,
+    /// A read-only zone is given up.
+    Offline,
+    /// What the zone random write area has up to the end of the request is final (Commit ZRWA).
+    Flush,
+    /// Open, with a zone random write area (Zone Send Action Specific Option bit ZRWAA).
+    OpenRandom,
 }
 
 impl Op {
     /// All of them.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+    pub const ALL: [Op; Op::COUNT] = [
+        Op::Read,
+        Op::Write,
+        Op::Trim,
+        Op::Flush,
+        Op::Append,
+        Op::Zone(ZoneAction::Close),
+        Op::Zone(ZoneAction::Finish),
+        Op::Zone(ZoneAction::Open),
+        Op::Zone(ZoneAction::Reset),
+        Op::Zone(ZoneAction::Offline),
+        Op::Zone(ZoneAction::Flush),
+        Op::Zone(ZoneAction::OpenRandom),
+        Op::ZoneReport,
+    ];
+
+    /// How many there are.
+    pub const COUNT: usize = 13;
+
+    /// Its place among [`Op::ALL`].
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> usize {
+        match self {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim => 2,
+            Op::Flush => 3,
+            Op::Append => 4,
+            Op::Zone(action) => 5 + action as usize,
+            Op::ZoneReport => 12,
+        }
+    }
 
     /// What it is called in fio's words.
     #[must_use]
@@ -31,6 +89,15 @@ impl Op {
             Op::Write => "write",
             Op::Trim => "trim",
             Op::Flush => "flush",
+            Op::Append => "append",
+            Op::Zone(ZoneAction::Close) => "zone-close",
+            Op::Zone(ZoneAction::Finish) => "zone-finish",
+            Op::Zone(ZoneAction::Open) => "zone-open",
+            Op::Zone(ZoneAction::Reset) => "zone-reset",
+            Op::Zone(ZoneAction::Offline) => "zone-offline",
+            Op::Zone(ZoneAction::Flush) => "zone-flush",
+            Op::Zone(ZoneAction::OpenRandom) => "zone-open-random",
+            Op::ZoneReport => "zone-report",
         }
     }
 
@@ -44,7 +111,21 @@ impl Op {
     #[inline]
     #[must_use]
     pub fn moves_data(self) -> bool {
-        matches!(self, Op::Read | Op::Write)
+        matches!(self, Op::Read | Op::Write | Op::Append)
+    }
+
+    /// Whether it brings data to the drive.
+    #[inline]
+    #[must_use]
+    pub fn is_write(self) -> bool {
+        matches!(self, Op::Write | Op::Append)
+    }
+
+    /// Whether drives without zones know it.
+    #[inline]
+    #[must_use]
+    pub fn is_of_every_drive(self) -> bool {
+        matches!(self, Op::Read | Op::Write | Op::Trim | Op::Flush)
     }
 
     /// Whether offset and length say what it is done to.

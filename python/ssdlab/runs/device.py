@@ -24,6 +24,24 @@ def is_checkpoint(path: PathLike) -> bool:
         return False
 
 
+Operation = Literal[
+    "read",
+    "write",
+    "trim",
+    "flush",
+    "append",
+    "zone-open",
+    "zone-close",
+    "zone-finish",
+    "zone-reset",
+    "zone-offline",
+    "zone-open-random",
+    "zone-flush",
+    "zone-report",
+]
+"""What a request asks for."""
+
+
 class Completion(NamedTuple):
     """A request that has completed."""
 
@@ -33,6 +51,27 @@ class Completion(NamedTuple):
     """When the host saw it complete [ns]."""
     uncorrectable: bool
     """Some of the data that it asked for could not be corrected."""
+    status: str = "Successful Completion"
+    """The status of the NVMe specification, such as ``"Zone Invalid Write"``: anything but ``"Successful Completion"``
+    where what was asked was not done."""
+    offset: int = 0
+    """The first byte that it was done to: of an append where its data is."""
+
+
+class Zone(NamedTuple):
+    """A zone, as a report of zones has it."""
+
+    state: str
+    """``"empty"``, ``"implicitly-open"``, ``"explicitly-open"``, ``"closed"``, ``"full"``, ``"read-only"``,
+    ``"offline"`` or ``"conventional"``."""
+    start: int
+    """Its first byte."""
+    capacity: int
+    """Bytes that can be written."""
+    write_pointer: int
+    """Where the next write goes [B]."""
+    random_area: bool
+    """It has a zone random write area."""
 
 
 class Conditions(NamedTuple):
@@ -105,7 +144,7 @@ class Device:
     def submit(
         self,
         time_ns: int,
-        op: Literal["read", "write", "trim", "flush"],
+        op: Operation,
         offset: int,
         bytes: int,
         queue: int = 0,
@@ -116,7 +155,10 @@ class Device:
         Args:
             time_ns: when it arrives [ns]: not before :attr:`now` nor before an earlier request's.
             op: ``"read"``, ``"write"``, ``"trim"`` (deallocate the whole pages of the range) or ``"flush"`` (complete
-                when everything acknowledged is on flash; offset and bytes are 0).
+                when everything acknowledged is on flash; offset and bytes are 0). Of zones (``ftl.mapping = "zoned"``)
+                ``"append"`` (to the zone that begins at offset; the completion says where) and ``"zone-open"``,
+                ``"zone-close"``, ``"zone-finish"``, ``"zone-reset"``, ``"zone-offline"``, ``"zone-open-random"``,
+                ``"zone-flush"`` and ``"zone-report"``, for the zones of the range.
             offset: first byte; offset + bytes must lie within :attr:`capacity`.
             bytes: length, 1 or more; need not be aligned to anything.
             queue: submission queue, taken modulo the device's number of queues. Its priority (``host.priorities``) is
@@ -128,6 +170,16 @@ class Device:
         """
         with _Refusing():
             return self._core.submit(time_ns, op, offset, bytes, queue, hint)
+
+    def zones(self, first: int = 0, count: int | None = None) -> list[Zone]:
+        """The zones from number ``first`` on, of a drive that has any: ``count`` of them, or all that follow.
+
+        >>> drive = Device("zns")
+        >>> drive.zones(count=1)[0].state
+        'empty'
+        """
+        with _Refusing():
+            return [Zone(**zone) for zone in self._core.zones(first, count)]
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""

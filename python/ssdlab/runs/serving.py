@@ -110,13 +110,16 @@ class Serving:
         *,
         socket: str | None = None,
         address: str | None = None,
+        nvme: str | None = None,
+        hosts: Sequence[str] | None = None,
         memory: str = "4GiB",
         records: bool = False,
         after_load: str | None = None,
     ) -> None:
-        """Opens the drives. Clients come to the path ``socket`` or to a TCP ``address``; ``memory`` is what data
-        without a file may take; with ``records`` the sessions' requests can be played again. After the first clients
-        have left, the drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
+        """Opens the drives. Clients of NBD come to the path ``socket`` or to a TCP ``address``; hosts of NVMe come to
+        the TCP address ``nvme``: all, or those of the names (NQNs) ``hosts``. ``memory`` is what data without a file
+        may take; with ``records`` the sessions' requests can be played again. After the first clients have left, the
+        drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
 
         Raises:
             InputError: a drive that cannot be built, a place that clients cannot come to.
@@ -125,7 +128,13 @@ class Serving:
         self.notes: list[str] = []
         self._started = time.perf_counter()
         self._logs: list[Output | None] = []
-        self._server = Server(socket=socket, address=address, **pace._asdict())
+        self._server = Server(
+            socket=socket,
+            address=address,
+            nvme=nvme,
+            hosts=None if hosts is None else set(hosts),
+            **pace._asdict(),
+        )
         try:
             self._open(memory, records, after_load)
         except BaseException:

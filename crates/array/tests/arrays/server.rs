@@ -88,7 +88,7 @@ impl Drive for Server {
         self.free_at = self.free_at.max(request.time) + (self.service)(id, &request);
         let uncorrectable = request.op == Op::Read && (self.uncorrectable)(id);
         let finish = self.free_at;
-        self.waiting.push_back(Completion { id, request, finish, uncorrectable, refused: false, aborted: false });
+        self.waiting.push_back(Completion { uncorrectable, ..Completion::new(id, request, finish) });
         Ok(id)
     }
     fn submitted(&self) -> u64 {

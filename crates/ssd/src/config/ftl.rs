@@ -16,6 +16,16 @@ units::choices! {
 }
 
 units::choices! {
+    /// How logical addresses are mapped to the flash.
+    pub enum MappedBy {
+        /// Page by page: any page may be anywhere.
+        Page = "page",
+        /// By zones, which are written in order and reset as a whole (zones.*).
+        Zoned = "zoned",
+    }
+}
+
+units::choices! {
     /// What the FTL opens, fills and collects as one.
     pub enum Allocation {
         /// A block of a plane.
@@ -114,6 +124,8 @@ units::section! {
     pub struct FtlConfig in "ftl" {
         /// Raw capacity over logical capacity, minus 1.
         over_provisioning: f64 = 0.07,
+        /// How addresses are mapped: page by page, or by zones (zoned; zones.* say more).
+        mapping: MappedBy = MappedBy::Page,
         /// How a written page finds its plane: static or dynamic.
         placement: Placement = Placement::Dynamic,
         /// What is opened, filled and collected as one: blocks plane by plane, or superblocks over all planes of a die.

@@ -100,6 +100,11 @@ impl MappingConfig {
         }
     }
 
+    /// Whether an entry stands for several pages.
+    pub(super) fn spans_pages(&self) -> bool {
+        matches!(self.unit, MapUnit::Of(unit) if unit.0 > 4096)
+    }
+
     /// Whether there are translation pages on flash.
     pub(crate) fn is_on_flash(&self) -> bool {
         self.table == MapTable::Cached || self.checkpoint.is_some()

@@ -30,6 +30,8 @@ mod streams;
 mod thermal;
 mod wear;
 mod without_effect;
+mod zone_plan;
+mod zones;
 
 use nand::{Chip, Geometry};
 use units::ConfigError;
@@ -43,7 +45,7 @@ pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use faults::{Fault, FaultsConfig, Part};
-pub use ftl::{Allocation, EraseWhen, FtlConfig, PageOrder, Placement, Raid, SlcCache};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, MappedBy, PageOrder, Placement, Raid, SlcCache};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub(crate) use mapping::CHANGE;
@@ -57,6 +59,8 @@ pub use slc::{Fold, Full, SlcConfig};
 pub(crate) use space::WRITTEN_PAGES;
 pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
+pub(crate) use zone_plan::ZonePlan;
+pub use zones::{Finish, ZonesConfig};
 
 use crate::policies::Policies;
 use refusal::Check;
@@ -119,6 +123,8 @@ sections! {
     faults: FaultsConfig,
     /// Logical-to-physical map.
     mapping: MappingConfig,
+    /// Zones.
+    zones: ZonesConfig,
     /// Refresh and read reclaim.
     refresh: RefreshConfig,
     /// Reading.

@@ -10,7 +10,6 @@ use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
-use super::Config;
 use super::bus::{PageTime, Transfer};
 use super::chip_model::Decoding;
 use super::combinations;
@@ -18,6 +17,8 @@ use super::modes::SlcPlan;
 use super::refusal::{dotted, in_section};
 use super::space::Space;
 use super::streams;
+use super::zone_plan::ZonePlan;
+use super::{Config, Raid};
 use crate::lifetime::Eraser;
 use crate::phases::Phases;
 use crate::streams::{StreamId, Streams};
@@ -60,6 +61,8 @@ pub struct Plan {
     pub(crate) slc: Option<SlcPlan>,
     /// Where written data goes.
     pub(crate) streams: Streams,
+    /// The zones, where the drive has any.
+    pub(crate) zones: Option<ZonePlan>,
     /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and whether any may be
     /// suspended.
     pub(crate) program_phases: Option<Phases>,
@@ -117,6 +120,12 @@ impl Plan {
         }
     }
 
+    /// Whether there is parity over dies.
+    #[inline]
+    pub(crate) fn has_parity(&self) -> bool {
+        self.config.ftl.raid != Raid::None
+    }
+
     /// Whether it depends on where relocated data comes from whether it is copied back.
     #[inline]
     pub(crate) fn copies_vary(&self) -> bool {
@@ -161,6 +170,11 @@ impl Plan {
     /// How long the host is idle before data of the SLC cache is folded, if it ever is for that.
     pub(crate) fn fold_idle(&self) -> Option<Span> {
         self.config.slc.fold_idle.filter(|_| self.slc.is_some())
+    }
+
+    /// Whether a page is in a zone that is full at the start.
+    pub(crate) fn fills_zone_with(&self, lpn: Lpn) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.holds_at_start(lpn, self.config.age.fill.0))
     }
 
     /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
@@ -260,14 +274,14 @@ impl Config {
         let phases = self.phases();
         combinations::check(self, &layout, &timings).map_err(dotted)?;
         let unit_of_map = self.mapping.unit_of(&layout);
-        let logical_pages = self.ftl.logical_pages(&layout) / u64::from(unit_of_map) * u64::from(unit_of_map);
         let unit_pages = self.unit_pages(&layout);
+        let zones = ZonePlan::new(self, &layout, unit_pages).map_err(dotted)?;
+        let (logical_pages, stored_pages) = self.pages(&layout, unit_of_map, zones.as_ref());
         streams::check(self).map_err(dotted)?;
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
-        let space = Space::new(self, &layout, logical_pages, &streams, slc.as_ref()).map_err(dotted)?;
-        let page = layout.flash_page_size;
-        let page_time = self.bus.page_time(page).map_err(in_section("bus"))?;
+        let space = Space::new(self, &layout, stored_pages, &streams, slc.as_ref()).map_err(dotted)?;
+        let page_time = self.bus.page_time(layout.flash_page_size).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
         if model.is_some() {
             combinations::check_modelled(self, &timings).map_err(dotted)?;
@@ -278,8 +292,7 @@ impl Config {
         let code = self.code(model.as_deref())?;
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
-        let at_rest = self.at_rest();
-        let written_at = self.age.written_at.unwrap_or(at_rest);
+        let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let [program_phases, erase_phases] = phases;
         let ranks = self.policies.ranks(self.schedule.order)?;
         Ok(Plan {
@@ -295,6 +308,7 @@ impl Config {
             space,
             slc,
             streams,
+            zones,
             assumes_phases: AssumesPhases {
                 of_programs: self.schedule.suspend_program != SuspendProgram::None && program_phases.is_none(),
                 of_erases: self.schedule.suspend_erase != SuspendErase::None && erase_phases.is_none(),
@@ -318,6 +332,12 @@ impl Config {
             code,
             config: self.clone(),
         })
+    }
+
+    /// Pages that are addressed, and those that the flash holds when all are written.
+    fn pages(&self, layout: &Layout, unit: u32, zones: Option<&ZonePlan>) -> (u64, u64) {
+        let paged = self.ftl.logical_pages(layout) / u64::from(unit) * u64::from(unit);
+        zones.map_or((paged, paged), |zones| (zones.logical_pages(), zones.stored_pages()))
     }
 
     /// The mean tR of the chip's pages.

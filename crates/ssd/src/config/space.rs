@@ -16,7 +16,7 @@ use nand::Layout;
 
 use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
-use super::{Config, MapTable, Placement, Precondition, SlcCache};
+use super::{Config, MapTable, MappedBy, Placement, Precondition, SlcCache};
 use crate::streams::{StreamId, Streams};
 
 /// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
@@ -198,7 +198,8 @@ impl Space {
     /// Blocks that a plane must have for its share of the data and for the initial state.
     pub fn needed_at_start(&self, config: &Config, layout: &Layout) -> u32 {
         let age = &config.age;
-        let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * age.fill.0;
+        let filled = if config.ftl.mapping == MappedBy::Zoned { 0.0 } else { age.fill.0 };
+        let logical = (layout.raw_pages() as f64 / (1.0 + config.ftl.over_provisioning)) * filled;
         let data = (logical + f64::from(self.map_pages)) / row_of_data(config, layout) as f64;
         let data = data / (1.0 - age.invalid.0).max(1e-9);
         let usable = layout.blocks - self.fixed;
@@ -221,6 +222,10 @@ impl Space {
     }
 
     fn check_age(&self, config: &Config, layout: &Layout, logical_pages: u64) -> Result<(), Refusal> {
+        if config.ftl.mapping == MappedBy::Zoned {
+            // Full zones have the blocks that they always have.
+            return Ok(());
+        }
         let age = &config.age;
         let data = (logical_pages as f64 * age.fill.0) as u64 + u64::from(self.map_pages);
         let shared = u64::from(layout.shared());

@@ -5,7 +5,7 @@ use schemes::Convert;
 
 use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
-use super::{Config, SlcCache};
+use super::{Config, MappedBy, SlcCache};
 use crate::streams::{HOSTS, Stream, StreamId, Streams};
 
 /// The table: host data by its handle, or by its age; relocated data by how often it has been; parity; the map.
@@ -57,8 +57,11 @@ pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Opti
 }
 
 impl Config {
-    /// Streams of what the host writes: one a placement handle; otherwise one, or one for young data and one for the rest.
+    /// Streams of what the host writes: one for zones and one for conventional ones; one a placement handle; otherwise one, or one for young data and one for the rest.
     pub(super) fn host_streams(&self) -> u32 {
+        if self.ftl.mapping == MappedBy::Zoned {
+            return 1 + u32::from(self.zones.conventional > 0);
+        }
         match self.ftl.hints {
             0 if self.ftl.streams <= 2 => 1,
             0 => 2,

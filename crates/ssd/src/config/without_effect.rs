@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::value::Scalar;
 
-use super::{Arbitration, Config, Reclaim, SlcCache};
+use super::{Arbitration, Config, MappedBy, Reclaim, SlcCache};
 
 /// Keys that have no effect (`section.*` is all of a section), when that is so, and what they would need.
 struct Rule {
@@ -81,7 +81,16 @@ const RULES: &[Rule] = &[
     Rule { keys: &["chip.pass_order"], idle: |config| config.chip.program_passes == 1, without: "chip.program_passes" },
     Rule { keys: &["gc.copyback_limit"], idle: |config| !config.copies_back(), without: "gc.copyback or slc.fold" },
     Rule { keys: &["slc.*"], idle: |config| config.ftl.slc_cache == SlcCache::None, without: "ftl.slc_cache" },
-    Rule { keys: &["power.plp"], idle: |config| config.power.cut_at.is_empty(), without: "power.cut_at" },
+    Rule {
+        keys: &["zones.*"],
+        idle: |config| config.ftl.mapping != MappedBy::Zoned,
+        without: "ftl.mapping = \"zoned\"",
+    },
+    Rule {
+        keys: &["power.plp"],
+        idle: |config| config.power.cut_at.is_empty() && config.ftl.mapping != MappedBy::Zoned,
+        without: "power.cut_at",
+    },
     Rule {
         keys: &["faults.growth"],
         idle: |config| !config.fails_by_chance(),

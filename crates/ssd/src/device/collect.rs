@@ -11,6 +11,7 @@ use units::{Lpn, Ppn, Time};
 
 use super::Device;
 use super::placed::Because;
+use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{QueueId, QueueSet};
@@ -20,6 +21,7 @@ use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
 use crate::ftl::reads::Reads;
 use crate::ftl::relocator::Relocation;
 use crate::ftl::visits::Overdue;
+use crate::ftl::zones::IN_ORDER;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
@@ -342,6 +344,9 @@ impl<P: Probe> Device<P> {
         self.ftl.program_failed(plane, block, stream);
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
+        if self.core.plan.zones.is_some() && stream == IN_ORDER {
+            return Zoning(self).program_again(id, ppn);
+        }
         if queue.class() == Class::UserProgram {
             self.flash().one_more_waits();
         }

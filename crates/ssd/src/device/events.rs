@@ -11,6 +11,7 @@ use super::Device;
 use super::dispatch::Dispatch;
 use super::power::ProgramEnd;
 use super::read::ReadsAt;
+use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::core::Marks;
 use crate::error::RunError;
@@ -122,7 +123,7 @@ impl<P: Probe> Device<P> {
             }
             ended = self.flash().after_array_event(die);
         }
-        if self.writes.wait() || self.ftl.has_parity {
+        if self.writes.wait() || self.core.plan.has_parity() {
             self.core.marks.set |= Marks::WAITING;
         }
     }
@@ -226,6 +227,7 @@ impl<P: Probe> Device<P> {
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Journal(place) => self.journal_programmed(op, place),
                 Owner::Parity(stripe) => self.parity_programmed(op, stripe),
+                Owner::Padding(number) => Zoning(self).padded(op, number),
                 Owner::Host(_)
                 | Owner::MapFetch(_)
                 | Owner::Recovery
@@ -279,7 +281,8 @@ impl<P: Probe> Device<P> {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed = || !self.ftl.has_parity || self.seen().flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        let needed =
+            || !self.core.plan.has_parity() || self.seen().flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         self.deliver(id, data);
     }
@@ -307,7 +310,9 @@ impl<P: Probe> Device<P> {
             Owner::Recovery => self.recovery_read(id),
             Owner::Rebuild(number) => self.rest_read(id, number, data),
             Owner::Orphan(plane) => self.orphan_read(id, PlaneId(plane), data),
-            Owner::Journal(_) | Owner::Erase | Owner::Parity(_) => unreachable!("Invariant: these read nothing"),
+            Owner::Journal(_) | Owner::Erase | Owner::Parity(_) | Owner::Padding(_) => {
+                unreachable!("Invariant: these read nothing")
+            }
         }
     }
 }

@@ -139,7 +139,8 @@ impl<P: Probe> Device<P> {
             | Owner::Recovery
             | Owner::Erase
             | Owner::Rebuild(_)
-            | Owner::Orphan(_) => {
+            | Owner::Orphan(_)
+            | Owner::Padding(_) => {
                 unreachable!("Invariant: nothing else is programmed")
             }
         }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `events.rs` | what an event tells the owner of what has ended or begun |
 //! | `read.rs` | commands are taken up; where a read finds its data |
+//! | `zones.rs` | zones: what their state machine allows becomes programs and erases |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
 //! | `dispatch.rs` | pages that wait for their program find their dies |
 //! | `placed.rs` | data changes its place: who is told, in which order |
@@ -42,6 +43,7 @@ mod raid;
 mod read;
 mod rest;
 mod write;
+mod zones;
 
 use units::{Bytes, Conditions, Lpn, Span, Time};
 use workload::Request;
@@ -63,6 +65,7 @@ use crate::power::Power;
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
+use crate::zones::Zones;
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
@@ -80,6 +83,8 @@ pub struct Device<P: Probe = Unwatched> {
     flash: Flash,
     /// Where the power is cut, or the map is kept for the case.
     power: Option<Box<Power>>,
+    /// The zones, where the drive has any.
+    zones: Option<Box<Zones>>,
 }
 
 impl Device<Unwatched> {
@@ -113,10 +118,15 @@ impl<P: Probe> Device<P> {
             read_cache: ReadCache::new(&plan),
             map: TranslationPages::new(&plan, ftl.map_pages_of_planes(&plan)),
             power: Power::new(&plan, &ftl),
+            zones: plan.zones.as_ref().map(|zones| Box::new(Zones::new(zones, plan.config.age.fill.0))),
             ftl,
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
         };
+        if device.zones.is_some() {
+            // Zones that are full at the start have been written as in a run.
+            device.begin_ledger();
+        }
         // What is written before the workload is written in peace.
         if !matches!(device.core.plan.config.age.precondition, Precondition::Write(_)) {
             device.core.arm_cuts(seed);
@@ -161,13 +171,14 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power } = self;
+        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones } = self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
             flash.tell_meters(now, &mut core.probe);
         }
-        let mut device = Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power };
+        let mut device =
+            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones };
         device.begin_ledger();
         device
     }
@@ -397,7 +408,8 @@ impl<P: Probe> Device<P> {
     /// the drive's life ends now.
     #[cold]
     fn wears_out_now(&self) -> bool {
-        let waits = self.host.commands.len() > 0 || (self.writes.draining && self.writes.buffer.in_use() > 0);
+        let waits = self.host.commands.len() > 0
+            || (self.writes.draining && self.writes.buffer.in_use() > self.writes.buffer.gathering);
         waits
             && crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some()
             && self.end_of_life().is_none()
@@ -530,19 +542,15 @@ impl<P: Probe> Device<P> {
 
     /// Writes everything buffered to flash and plays until all is idle.
     pub fn flush(&mut self) -> Result<(), RunError> {
-        self.advance_all()?;
+        self.play(Time::NEVER, Stop::Never)?;
         let before = std::mem::replace(&mut self.writes.draining, true);
         self.flash.flush_units(true);
         self.destage_all();
         self.settle();
-        let played = self.advance_all();
+        let played = self.play(Time::NEVER, Stop::Never);
         self.writes.draining = before;
         self.flash.flush_units(self.writes.draining());
         played
-    }
-
-    fn advance_all(&mut self) -> Result<(), RunError> {
-        self.play(Time::NEVER, Stop::Never)
     }
 
     /// Counts of what has happened since the start.
@@ -645,6 +653,9 @@ impl<P: Probe> Device<P> {
             }
         }
         self.power.as_ref().map_or(Ok(()), |power| power.check_parity(&self.ftl))?;
+        if let (Some(zones), Some(plan)) = (&self.zones, &self.core.plan.zones) {
+            zones.check(plan)?;
+        }
         let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         if self.quiet() && self.flash.ops.len() != pooled as usize {
             return Err(format!("{} page operations are left over", self.flash.ops.len()));
@@ -699,7 +710,7 @@ impl<P: Probe> Device<P> {
     fn quiet(&self) -> bool {
         self.outstanding().0 == 0
             && self.idle()
-            && self.writes.buffer.in_use() == self.writes.buffer.dirty_pages
+            && self.writes.buffer.leaving() == 0
             && self.progress() == 0
             && self.seen().rests()
             && self.map.quiet()
@@ -718,7 +729,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

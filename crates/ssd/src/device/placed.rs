@@ -128,7 +128,7 @@ impl<P: Probe> Device<P> {
             self.mark_stale(stale);
         }
         if let Location::Buffer(slot) = location
-            && self.writes.buffer[slot].state == SlotState::Dirty
+            && matches!(self.writes.buffer[slot].state, SlotState::Dirty | SlotState::Gathering)
         {
             // A slot whose read is under way goes when that has come.
             self.discard_slot(slot);

@@ -11,6 +11,7 @@ use schemes::Class;
 use units::{Lpn, Ppn, Span};
 
 use super::Device;
+use super::zones::Zoning;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::Plan;
@@ -31,6 +32,7 @@ use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
+use crate::zones::Zones;
 
 /// Reads of recovery under way on each plane: one is sensed while the other crosses the bus.
 const AHEAD: u32 = 2;
@@ -59,6 +61,7 @@ pub(super) struct PowerAt<'a, P: Probe> {
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,
     pub writes: &'a mut Writes,
+    pub zones: Option<&'a Zones>,
     pub power: &'a mut Power,
 }
 
@@ -149,6 +152,9 @@ impl<P: Probe> PowerAt<'_, P> {
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             self.writes.buffer[slot].hint = hint;
             self.ftl.buffer(lpn, slot);
+            if self.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
+                self.writes.buffer.gather(slot);
+            }
             let power = &mut *self.power;
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
@@ -180,7 +186,12 @@ impl<P: Probe> PowerAt<'_, P> {
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
-        let places = recovered.found.iter().map(|(lpn, mapped)| (*lpn, mapped.place)).chain(journal);
+        let is_written = |lpn: Lpn| match (self.zones, &plan.zones) {
+            (Some(zones), Some(plan)) => zones.holds(lpn, plan),
+            _ => true,
+        };
+        let found_at = |(lpn, mapped): (&Lpn, &Mapped)| (*lpn, mapped.place.filter(|_| is_written(*lpn)));
+        let places = recovered.found.iter().map(found_at).chain(journal);
         let stripes = recovered.stripes.clone();
         self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), stripes, plan);
         recovered
@@ -198,8 +209,10 @@ impl<P: Probe> PowerAt<'_, P> {
     /// What each page reads as is held against what the host's side was promised.
     fn consult_oracle(&mut self) {
         let Some(mut oracle) = self.power.oracle.take() else { return };
-        let Verdict { checked, lost, reported, violation } =
-            oracle.check(self.core.has_lost_data(), |lpn| (self.reads_as(lpn), self.ftl.initial_place(lpn).is_none()));
+        let Verdict { checked, lost, reported, violation } = oracle.check(self.core.has_lost_data(), |lpn| {
+            let held = self.ftl.initial_place(lpn).is_some() || self.core.plan.fills_zone_with(lpn);
+            (self.reads_as(lpn), !held)
+        });
         self.power.oracle = Some(oracle);
         self.core.counters.pages_checked += checked;
         self.core.counters.checked_lost += lost;
@@ -246,9 +259,9 @@ impl<P: Probe> Device<P> {
 
     /// What is told of power cuts. Invariant: the drive has any, or keeps its map for them.
     pub(super) fn power_at(&mut self) -> PowerAt<'_, P> {
-        let Device { core, flash, ftl, writes, power, .. } = self;
+        let Device { core, flash, ftl, writes, zones, power, .. } = self;
         let power = power.as_deref_mut().expect("Invariant: only drives with power cuts are told of them");
-        PowerAt { core, flash, ftl, writes, power }
+        PowerAt { core, flash, ftl, writes, zones: zones.as_deref(), power }
     }
 
     /// The power is cut, and comes back at once.
@@ -274,6 +287,9 @@ impl<P: Probe> Device<P> {
         self.writes = Writes::new(plan);
         self.read_cache = ReadCache::new(plan);
         let failed = self.ftl.stop_relocating();
+        if let (Some(zones), Some(plan)) = (&mut self.zones, &self.core.plan.zones) {
+            zones.power_cut(plan);
+        }
         let recovered = self.power_at().recover(&failed);
         self.power_at().recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
@@ -353,8 +369,11 @@ impl<P: Probe> Device<P> {
             self.ftl.request_needless(plane, layout.blocks);
             self.collect(plane);
         }
-        if self.ftl.has_parity {
+        if self.core.plan.has_parity() {
             self.rebuild_planes();
+        }
+        if self.zones.is_some() {
+            Zoning(self).go_on();
         }
         self.destage();
         self.map_survives();
@@ -382,7 +401,7 @@ impl Power {
 
     /// The host has seen a completion.
     pub(super) fn host_saw(&mut self, completion: &Completion) {
-        if let Some(oracle) = self.oracle.as_mut().filter(|_| !completion.refused) {
+        if let Some(oracle) = self.oracle.as_mut().filter(|_| completion.is_done()) {
             oracle.completed(completion.id);
         }
     }

@@ -72,7 +72,7 @@ impl<P: Probe> Device<P> {
 
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
-        if !self.ftl.has_parity {
+        if !self.core.plan.has_parity() {
             return false;
         }
         let layout = self.core.plan.layout;
@@ -113,7 +113,7 @@ impl<P: Probe> Device<P> {
         let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
         let Owner::Host(command) = owner else { return false };
-        if !self.ftl.has_parity || self.seen().flash_version(lpn) == Some(ppn) {
+        if !self.core.plan.has_parity() || self.seen().flash_version(lpn) == Some(ppn) {
             return false;
         }
         match self.ftl.locate(lpn) {
@@ -160,7 +160,7 @@ impl<P: Probe> Device<P> {
 
     /// The data of a plane that has broken is rebuilt from now on.
     pub(super) fn rebuild_plane(&mut self, plane: PlaneId) {
-        if self.ftl.has_parity {
+        if self.core.plan.has_parity() {
             self.stripes().broken.push_back((plane.0, 0, 0));
             self.rebuild_planes();
         }
@@ -195,7 +195,7 @@ impl<P: Probe> Device<P> {
     /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
     /// to.
     pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
-        if !self.ftl.has_parity {
+        if !self.core.plan.has_parity() {
             return false;
         }
         loop {

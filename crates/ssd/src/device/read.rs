@@ -5,6 +5,7 @@ use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
+use super::zones::Zoning;
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
 use crate::core::Core;
@@ -35,12 +36,16 @@ impl<P: Probe> Device<P> {
 
     /// Works on a command.
     pub(super) fn start(&mut self, command: CommandId) {
-        match self.host.commands[command].request.op {
-            Op::Read => self.start_read(command),
+        let op = self.host.commands[command].request.op;
+        match op {
+            Op::Read if self.zones.is_none() || Zoning(self).allow(command) => self.start_read(command),
+            Op::Read => {}
             _ if self.core.life.read_only.is_some() => self.host.refuse(&mut self.core, command),
-            Op::Write => self.start_write(command),
+            _ if (self.zones.is_some() || !op.is_of_every_drive()) && !Zoning(self).allow(command) => {}
+            Op::Write | Op::Append => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
+            Op::Zone(_) | Op::ZoneReport => unreachable!("Invariant: zones have done it"),
         }
     }
 

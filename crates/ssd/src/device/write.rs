@@ -14,6 +14,7 @@ use workload::Op;
 
 use super::Device;
 use super::placed::Because;
+use super::zones::Zoning;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::config::BufferMode;
@@ -86,6 +87,9 @@ impl<P: Probe> Device<P> {
             let Part { lpn, from, to } = part(&request, page_size, index);
             bytes += u64::from(to - from);
             let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
+            if self.zones.is_some() {
+                Zoning(self).gather(lpn, slot);
+            }
             if through {
                 self.writes.buffer.await_slot(slot, arrived.command);
             }
@@ -101,6 +105,9 @@ impl<P: Probe> Device<P> {
             if entry.remaining == 0 {
                 self.host.acknowledge(&mut self.core, arrived.command, stored);
             }
+        }
+        if self.zones.is_some() {
+            Zoning(self).arrives(part(&request, page_size, arrived.first_part).lpn, bytes);
         }
         self.destage();
         self.core.marks.set |= Marks::WRITES;
@@ -344,6 +351,10 @@ impl<P: Probe> Device<P> {
     #[cold]
     pub(super) fn refuse_writes(&mut self) {
         self.writes.pages_wanted = 0;
+        if let Some(zones) = &mut self.zones {
+            zones.become_read_only();
+            Zoning(self).resume();
+        }
         let page_size = self.core.plan.layout.page_size.0;
         for command in std::mem::take(&mut self.writes.queue) {
             let entry = &mut self.host.commands[command];

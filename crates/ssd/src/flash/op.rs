@@ -85,6 +85,8 @@ pub(crate) enum Owner {
     Rebuild(RebuildId),
     /// A page whose stripe ends with a block that this plane is to erase.
     Orphan(u32),
+    /// Padding of a zone that is finished, by the number of that.
+    Padding(u32),
 }
 
 /// One page to be read, one page to be programmed, or one block to be erased.
@@ -144,6 +146,7 @@ impl PageOp {
     pub fn purpose(&self) -> &'static str {
         match self.owner {
             Owner::Host(_) => "",
+            Owner::Padding(_) => "padding",
             Owner::Slot(_) if self.queue.class() == Class::UserProgram => "",
             Owner::Slot(_) => "partial write",
             Owner::Relocation(_) => "move",
@@ -313,6 +316,7 @@ stored_enum! {
     Owner {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
         6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane), 9 = Journal(place), 10 = Recovery,
+        11 = Padding(number),
     }
 }
 

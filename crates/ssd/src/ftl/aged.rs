@@ -122,7 +122,9 @@ impl Aged {
         let map_of = |filled: u64| {
             if plan.space.map_pages > 0 { filled.div_ceil(plan.space.map_entries.into()) } else { 0 }
         };
-        let mut filled = (plan.logical_pages as f64 * age.fill.0) as u64;
+        // Zones that are full at the start are filled as in a run (`zones.rs`).
+        let share = if plan.zones.is_some() { 0.0 } else { age.fill.0 };
+        let mut filled = (plan.logical_pages as f64 * share) as u64;
         let mut count = filled + map_of(filled);
         if let Some((rows, _)) = &striped {
             // Rows are full: what would begin another one is left out.

@@ -6,6 +6,7 @@ mod check;
 mod contents;
 mod history;
 mod restore;
+mod zones;
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -16,7 +17,9 @@ use units::{Ppn, Stream};
 use super::aged::Aged;
 use super::ageing::Ageing;
 use super::candidates::FullBlocks;
+use super::open::Open;
 use super::slc::{Free, SlcBlocks};
+use super::zones::ZoneBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan};
 use crate::flash::AgeClock;
 use crate::persist::{state, stored};
@@ -53,16 +56,6 @@ struct Written {
 }
 
 const _: () = assert!(size_of::<Written>() <= 64, "what is found through an entry of the map is in one cache line");
-
-/// The open block of a stream.
-#[derive(Clone, Copy)]
-struct Open {
-    block: u32,
-    next_page: u32,
-    erased: bool,
-    /// Reads that are older than this may still want what the block held.
-    barrier: u64,
-}
 
 /// One block's record.
 #[derive(Clone, Copy)]
@@ -121,6 +114,8 @@ pub(crate) struct Blocks {
     pub pages_programmed: u64,
     /// The SLC cache's blocks, where there is one.
     pub slc: Option<Box<SlcBlocks>>,
+    /// The blocks of zones, where there are any.
+    pub zones: Option<Box<ZoneBlocks>>,
 }
 
 impl Blocks {
@@ -161,6 +156,7 @@ impl Blocks {
             releases: 0,
             pages_programmed: 0,
             slc: SlcBlocks::new(plan, usable).map(Box::new),
+            zones: ZoneBlocks::new(plan),
         };
         blocks.empty_cache();
         if plan.config.age.reads > 0 {
@@ -294,6 +290,25 @@ impl Blocks {
         self.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > open)
     }
 
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Pages that a stream puts into a block.
+    pub(super) fn pages_of_stream(&self, stream: StreamId) -> u32 {
+        self.pages[stream.index()]
+    }
+
+    /// The open block of a stream.
+    pub(super) fn open_of(&self, plane: PlaneId, stream: StreamId) -> Open {
+        self.plane(plane).open[stream.index()]
+    }
+
+    /// The stream goes on with another block.
+    pub(super) fn set_open(&mut self, plane: PlaneId, stream: StreamId, open: Open) {
+        self.planes[plane.0 as usize].open[stream.index()] = open;
+    }
+
     fn plane(&self, plane: PlaneId) -> &Plane {
         &self.planes[plane.0 as usize]
     }
@@ -346,14 +361,13 @@ impl Blocks {
 state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
-        parts { slc, ageing }
+        parts { slc, zones, ageing }
         rebuilt { layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages }
     }
 }
 
 stored! {
     Written { held, programmed, live, pending, block, stream, closed }
-    Open { block, next_page, erased, barrier }
     Block { written, stale, erases, reads }
     Plane { open, taken, fresh, usable, released, retired, live, candidates }
 }

@@ -2,9 +2,9 @@
 
 use nand::PlaneId;
 
-use super::Ftl;
 use super::blocks::Breaks;
 use super::relocator::Relocation;
+use super::{Ftl, zones};
 use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
@@ -74,7 +74,9 @@ impl Ftl {
     pub fn program_failed(&mut self, plane: PlaneId, block: u32, stream: StreamId) {
         if !self.relocator[plane].broken && !self.relocator[plane].failed.contains(&block) {
             self.relocator[plane].failed.push(block);
-            if self.blocks.open_block(plane, stream) == block {
+            if self.blocks.zones.is_some() && stream == zones::IN_ORDER {
+                self.blocks.zone_fails(plane, block);
+            } else if self.blocks.open_block(plane, stream) == block {
                 self.blocks.abandon(plane, stream);
             }
         }

@@ -17,6 +17,7 @@ mod disturb;
 pub(crate) mod failures;
 pub(crate) mod mapping;
 pub(crate) mod moves;
+mod open;
 pub(crate) mod parity;
 mod placement;
 mod profile;
@@ -34,6 +35,8 @@ mod victims;
 pub(crate) mod visits;
 pub(crate) mod warming;
 pub(crate) mod wear;
+pub(crate) mod zoned;
+pub(crate) mod zones;
 
 use std::ops::Range;
 
@@ -73,8 +76,7 @@ pub(crate) struct Ftl {
     copies: Option<Copies>,
     /// Pages whose data is damaged, where parts may break.
     damage: Option<Damage>,
-    /// Whether there is parity over dies, and its stripes.
-    pub has_parity: bool,
+    /// Where there is parity over dies, its stripes.
     pub stripes: Option<Stripes>,
     relocator: Relocator,
     /// Visits for refresh.
@@ -95,7 +97,6 @@ impl Ftl {
             suspended: Suspended::new(plan),
             copies: Copies::new(plan),
             damage: Damage::new(plan),
-            has_parity: plan.config.ftl.raid.wide().is_some(),
             stripes: Stripes::new(plan, &aged),
             mapping: Chosen::new(all_pages(plan), aged),
             relocator: Relocator::new(plan),
@@ -104,6 +105,9 @@ impl Ftl {
             drawn: 0,
         };
         ftl.resume_collection(plan);
+        if plan.zones.is_some() {
+            ftl.fill_zones(plan);
+        }
         Ok(ftl)
     }
 
@@ -260,6 +264,9 @@ impl Ftl {
     /// Where the page of a slot goes: the plane that it is dealt to under static placement, and the stream.
     pub fn place_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
         let (entry, on_flash) = (&buffer[slot], buffer.newest_flash_copy(slot));
+        if plan.zones.is_some() {
+            return (self.plane_of(entry.lpn), zones::ANYWHERE);
+        }
         let stream = self.host_class(entry.hint, on_flash, entry.prev_version.is_some(), plan);
         (self.plane_of(entry.lpn), stream)
     }
@@ -394,6 +401,9 @@ impl Ftl {
         if let Some(slc) = self.blocks.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
             return slc.plane_mut(plane).folds_next(block, written_by == Some(StreamId::CONVERTED));
         }
+        if self.blocks.is_of_zone(plane, block) {
+            return;
+        }
         let valid = self.valid(plane, block);
         self.blocks.candidates(plane, self.mapping.start()).insert(block, valid);
     }
@@ -404,6 +414,9 @@ impl Ftl {
             && slc.plane_mut(plane).claim(block)
         {
             return true;
+        }
+        if self.blocks.is_of_zone(plane, block) {
+            return self.blocks.is_full(plane, block);
         }
         let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = candidates.contains(block);
@@ -500,5 +513,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { has_parity, draws } }
+    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
 }

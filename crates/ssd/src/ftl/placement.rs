@@ -49,6 +49,9 @@ impl Placement for Ftl {
 
     fn take_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, now: AgeClock) -> Ppn {
         let ppn = self.blocks.take_page(plane, stream, lpn, now);
+        if self.blocks.zones.is_some() {
+            self.blocks.zone_takes(plane, stream, ppn);
+        }
         if let Some(disturb) = &mut self.disturb {
             disturb.programmed(ppn, self.blocks.page_in_slc(ppn), self.blocks.reads_of(ppn));
         }

@@ -60,6 +60,7 @@ impl Ftl {
             }
         }
         self.restore_stripes(stripes, touched, at_start, plan);
+        self.blocks.zones_go_on();
         self.blocks.release_empty(found, self.mapping.start(), self.stripes.is_some());
     }
 
@@ -161,6 +162,7 @@ impl Ftl {
     /// Nothing is being relocated any more. Blocks that have failed are still to be emptied: returns, by plane, which these are, and whether it has
     /// broken.
     pub fn stop_relocating(&mut self) -> Vec<(Vec<u32>, bool)> {
+        self.blocks.zones_stop();
         for relocation in &mut self.relocator.planes {
             let old = std::mem::take(relocation);
             let bad = |moving: &&Relocation| moving.cause == relocation_causes::BAD_BLOCK;

@@ -11,6 +11,7 @@ use super::relocator::Relocation;
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
 use crate::observe::stats::relocation_causes;
+use crate::streams::StreamId;
 
 impl Ftl {
     /// Whether there may be a block of a plane to relocate, and none is being relocated.
@@ -23,6 +24,7 @@ impl Ftl {
         }
         relocation.running = free < gc.start || (relocation.running && free < gc.stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
+        let work = work || self.blocks.has_doomed(plane);
         let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
         let may = work && self.relocator[plane].rests();
         self.update_pacing(plane, plan);
@@ -52,6 +54,9 @@ impl Ftl {
     }
 
     fn choose(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
+        if let Some(block) = self.blocks.take_doomed(plane) {
+            return Some(Relocation::block(block, relocation_causes::RESET));
+        }
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
             let block = self.relocator[plane].failed[index];
@@ -211,6 +216,9 @@ impl Ftl {
     pub(super) fn begin_relocation(&mut self, plane: PlaneId, begun: Relocation, plan: &Plan) {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
+        if plan.zones.is_some() {
+            self.blocks.zone_moves(plane, block, plan.streams.opened_by(StreamId::RELOCATED));
+        }
         // Of a dynamic cache collection takes the blocks first.
         let folds = cause == relocation_causes::FOLD && plan.space.fixed == 0 && self.relocator[plane].running;
         let collecting = cause == relocation_causes::COLLECTION || folds;

@@ -23,12 +23,12 @@ use units::{Id as _, Lpn, PerId, Span, Time};
 
 use crate::arena::{OpId, SlotId};
 use crate::config::Plan;
-use crate::ftl::Ftl;
+use crate::ftl::{Ftl, Location};
 use crate::persist::{state, stored};
 use crate::streams::StreamId;
 use checkpoint::Checkpoints;
 use journal::Journal;
-use media::{Content, Data, OnFlash};
+use media::{Content, Data, OnFlash, Page};
 use oracle::Oracle;
 use recover::{Run, STEPS};
 
@@ -88,6 +88,12 @@ impl Power {
             for (plane, stream) in streams(plan).filter(|(_, stream)| !plan.streams.in_slc(*stream)) {
                 let (block, next_page) = ftl.stands_at(plane, stream);
                 flash.staggered(plane, block, stream, next_page);
+            }
+        }
+        for lpn in (0..plan.logical_pages).map(Lpn).filter(|lpn| plan.fills_zone_with(*lpn)) {
+            if let (Location::Flash(ppn), Some(zones)) = (ftl.locate(lpn), &plan.zones) {
+                flash.program(ppn, zones.stream_of(lpn), 1);
+                flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Host(Data::default()) });
             }
         }
         let mut power = Power {

@@ -242,6 +242,7 @@ impl<P: Probe> Drive for Device<P> {
             smart: self.smart(),
             free_blocks: self.free_blocks(),
             slc_blocks: self.slc_blocks(),
+            zones: self.zones().map(|zones| zones.states()),
             tracked_bytes: self.tracked_bytes(),
             recoveries: self.recoveries().to_vec(),
         }

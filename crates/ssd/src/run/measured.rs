@@ -350,10 +350,10 @@ impl<D: Drive> MeasuredDrive<D> {
             if completion.aborted {
                 continue;
             }
-            if !completion.refused {
+            if completion.is_done() {
                 self.series.completed(request.op, request.bytes.0);
             }
-            if id >= self.warmup && !completion.refused {
+            if id >= self.warmup && completion.is_done() {
                 let queue = usize::from(request.queue % self.queues);
                 self.latencies.record(queue, request.op, latency, request.bytes.0);
                 if let Some(steady) = &mut self.steady {

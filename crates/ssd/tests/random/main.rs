@@ -7,3 +7,4 @@ mod power;
 mod random_devices;
 mod resources;
 mod soak;
+mod zones;

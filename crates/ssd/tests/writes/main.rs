@@ -15,3 +15,4 @@ mod slc_cache;
 mod stationary;
 mod superblocks;
 mod warming;
+mod zones;

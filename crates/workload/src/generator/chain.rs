@@ -345,7 +345,7 @@ impl Chain {
         let kind = &mut self.kinds[kind as usize];
         let draws = &self.streams;
         let bytes = kind.size.draw(draws.sizes, i);
-        let ends = &mut self.stream_ends[kind.op as usize];
+        let ends = &mut self.stream_ends[kind.op.number()];
         let known = match pattern {
             AccessPattern::New => None,
             AccessPattern::Next | AccessPattern::Skip if ends.is_empty() => None,

@@ -206,6 +206,11 @@ impl Blocks {
         let open = &mut self.planes[plane.0 as usize].open[stream.index()];
         open.next_page = self.pages[stream.index()];
         let block = open.block;
+        self.close(plane, block);
+    }
+
+    /// No further page of a block is given out.
+    pub fn close(&mut self, plane: PlaneId, block: u32) {
         let record = self.blocks[self.index(plane, block)].written;
         let written = &mut self.written[record as usize];
         if !std::mem::replace(&mut written.closed, true) && written.pending == 0 {
@@ -235,9 +240,41 @@ impl Blocks {
             let cache = slc.plane_mut(plane);
             return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
         }
+        if self.is_of_zone(plane, block) {
+            return;
+        }
         if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
             candidates.insert(block, valid);
         }
+    }
+
+    /// A block that was closed goes on to be written, if it has been and has room: at which page.
+    pub fn reopen(&mut self, plane: PlaneId, block: u32) -> Option<u32> {
+        let (record, pages) = (self.block(plane, block).written, self.layout.pages as usize);
+        let written = self.written.get_mut(record as usize).filter(|written| written.held.len() < pages)?;
+        written.closed = false;
+        Some(written.held.len() as u32)
+    }
+
+    /// A block that was a zone's can be reclaimed, if it is full.
+    pub fn becomes_candidate(&mut self, plane: PlaneId, block: u32) {
+        if self.is_full(plane, block) {
+            self.filled(plane, block);
+        }
+    }
+
+    /// A block is reclaimed: it is no candidate any more.
+    pub fn no_candidate(&mut self, plane: PlaneId, block: u32) {
+        let candidates = &mut self.planes[plane.0 as usize].candidates;
+        if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
+            candidates.remove(block);
+        }
+    }
+
+    /// Valid pages of a block that was written in the run.
+    pub fn live_of_run(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        let record = self.block(plane, block).written;
+        (record < EMPTY).then(|| self.written[record as usize].live)
     }
 
     /// An empty block may be opened again, for programs that start after the reads that are older than `barrier`.

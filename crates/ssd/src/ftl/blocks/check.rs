@@ -108,7 +108,15 @@ impl Blocks {
                 return Err((at(), format!("counts {} valid pages", written.live), format!("{live}")));
             }
             let open = &entry.open[written.stream.index()];
-            if !written.closed && (open.block != block || open.next_page as usize != written.held.len()) {
+            if let Some(next_page) = self.open_of_zones(plane, block).filter(|_| !written.closed) {
+                if next_page as usize != written.held.len() {
+                    return Err((
+                        at(),
+                        format!("it is open at page {}", written.held.len()),
+                        format!("at {next_page}"),
+                    ));
+                }
+            } else if !written.closed && (open.block != block || open.next_page as usize != written.held.len()) {
                 let found = format!("it is open at page {}", written.held.len());
                 return Err((at(), found, format!("block {} at page {} for that data", open.block, open.next_page)));
             }

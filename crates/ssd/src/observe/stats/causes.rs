@@ -95,8 +95,10 @@ pub mod relocation_causes {
     pub const FOLD: usize = 5;
     /// A block whose data is to be in the SLC cache.
     pub const CONVERSION: usize = 6;
+    /// A block of a zone that was reset: nothing of it moves.
+    pub const RESET: usize = 7;
     /// The causes' names and meanings.
-    pub const CAUSES: [(&str, &str); 7] = [
+    pub const CAUSES: [(&str, &str); 8] = [
         ("gc", "garbage collection"),
         ("wear_levelling", "static wear levelling"),
         ("refresh", "refresh of old data"),
@@ -104,5 +106,6 @@ pub mod relocation_causes {
         ("bad_block", "saving the data of blocks that failed"),
         ("fold", "folding blocks of the SLC cache into the chip's own cells"),
         ("convert", "relocating data into the SLC cache that is read often or with retries"),
+        ("reset", "erasing blocks of zones that were reset"),
     ];
 }

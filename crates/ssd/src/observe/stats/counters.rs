@@ -95,6 +95,18 @@ counters! {
         requests_until_uncorrectable = "host.until_uncorrectable", "requests", "requests completed before the first some of whose data could not be corrected";
         requests_refused = "host.refused", "requests", "writes, trims and flushes that a read-only drive refused (wear.end_of_life)";
     }
+    /// What was done to zones.
+    ZONES {
+        requests_failed = "zones.refused", "requests", "requests that zones, or their absence, refused: the completion has the NVMe status";
+        zone_appends = "zones.appends", "requests", "appends";
+        zones_reset = "zones.resets", "zones", "zones that held data or were open, and were reset";
+        zones_finished = "zones.finishes", "zones", "zones that were finished before they were written to their end";
+        zones_opened_by_writes = "zones.opened.by_writes", "zones", "zones that writes opened";
+        zones_opened_by_host = "zones.opened.by_host", "zones", "zones that the host opened";
+        zones_closed_by_host = "zones.closed.by_host", "zones", "zones that the host closed";
+        zones_closed_by_drive = "zones.closed.by_drive", "zones", "zones that the drive closed, so that another one could be opened";
+        zone_padding = "zones.padding", "logical pages", "pages programmed empty behind the data of zones: a part of flash.padding";
+    }
     /// Pages that requests touched without flash.
     BUFFERED {
         buffer_hits = "host.buffer_hits", "logical pages", "page reads answered by the write buffer";

@@ -87,19 +87,19 @@ impl Default for Latencies {
 /// Latencies by queue, reads and writes apart.
 #[derive(Clone, Default)]
 pub struct ByQueue {
-    queues: Vec<[Option<Box<Latencies>>; 4]>,
+    queues: Vec<[Option<Box<Latencies>>; Op::COUNT]>,
 }
 
 impl ByQueue {
     /// For so many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [None, None, None, None]).collect() }
+        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect() }
     }
 
     /// Adds one request.
     #[inline]
     pub fn record(&mut self, queue: usize, op: Op, latency: Span, bytes: u64) {
-        self.queues[queue][op as usize].get_or_insert_default().record(latency, bytes);
+        self.queues[queue][op.number()].get_or_insert_default().record(latency, bytes);
     }
 
     /// Adds another one's requests. Both have the same number of queues.
@@ -113,8 +113,8 @@ impl ByQueue {
         }
     }
 
-    /// All queues together: reads, writes, trims, flushes.
-    pub fn total(&self) -> [Latencies; 4] {
+    /// All queues together, in the order of [`Op::ALL`]: reads, writes, trims, flushes, and what is done to zones.
+    pub fn total(&self) -> [Latencies; Op::COUNT] {
         let mut total = std::array::from_fn(|_| Latencies::new());
         for queue in &self.queues {
             for (sum, part) in total.iter_mut().zip(queue) {

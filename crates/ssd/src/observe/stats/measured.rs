@@ -119,6 +119,8 @@ pub struct DriveState {
     pub free_blocks: (u64, u32),
     /// Blocks that hold data of the SLC cache or are open for it, where there is one.
     pub slc_blocks: Option<u64>,
+    /// Zones in each state, in the order of [`ZoneState::ALL`](crate::zones::ZoneState::ALL), where there are any.
+    pub zones: Option<[u32; 8]>,
     /// Memory that tracked references take \[B].
     pub tracked_bytes: usize,
     /// How long recovery took after each power cut.

@@ -3,11 +3,12 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR};
+use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
 use crate::streams::StreamId;
+use crate::zones::ZoneState;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
@@ -21,15 +22,28 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
         report.counts(BROKEN_PARTS, counters);
     }
     slc(report, measured);
+    zones(report, measured);
     map(report, counters);
+}
+
+/// What was done to zones, and in which states they are at the end.
+fn zones(report: &mut Report, measured: &Measured) {
+    let Some(states) = measured.drive.zones else { return };
+    report.counts(ZONES, &measured.totals.counters);
+    for (state, count) in ZoneState::ALL.into_iter().zip(states) {
+        let (name, what) = (state.name().replace('-', "_"), state.name().replace('-', " "));
+        report.add(format!("zones.states.{name}"), "zones", format!("{what} zones at the end"), count);
+    }
 }
 
 /// The causes of relocation that a drive may have.
 fn causes(plan: &Plan) -> impl Iterator<Item = (usize, &'static (&'static str, &'static str))> {
     let (slc, converts) = (plan.slc.is_some(), plan.streams.has(StreamId::CONVERTED));
+    let zoned = plan.zones.is_some();
     relocation_causes::CAUSES.iter().enumerate().filter(move |(cause, _)| match *cause {
         relocation_causes::FOLD => slc,
         relocation_causes::CONVERSION => converts,
+        relocation_causes::RESET => zoned,
         _ => true,
     })
 }

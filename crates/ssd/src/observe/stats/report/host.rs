@@ -1,6 +1,7 @@
 //! What the host sees.
 
 use units::Bytes;
+use workload::{Op, ZoneAction};
 
 use super::super::Measured;
 use super::super::counters::{BUFFERED, DATA_ERRORS, FAILED_REQUESTS, READ_CACHE};
@@ -9,14 +10,16 @@ use super::statistic::Report;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let seconds = measured.totals.usage.elapsed.as_s();
-    let [reads, writes, trims, flushes] = measured.latencies.total();
-    let mut all = reads.clone();
-    [&writes, &trims, &flushes].into_iter().for_each(|part| all.add(part));
-    let always = [("read", "reads", &reads), ("write", "writes", &writes)];
-    let used = [("trim", "trims", &trims), ("flush", "flushes", &flushes)].into_iter().filter(|row| row.2.count() > 0);
-    for (kind, of, latencies) in always.into_iter().chain(used).chain([("all", "all requests", &all)]) {
-        requests(report, &format!("host.{kind}"), of, latencies, seconds);
+    let kinds = measured.latencies.total();
+    let mut all = Latencies::new();
+    kinds.iter().for_each(|part| all.add(part));
+    for (op, latencies) in Op::ALL.into_iter().zip(&kinds) {
+        if matches!(op, Op::Read | Op::Write) || latencies.count() > 0 {
+            let (name, of) = named(op);
+            requests(report, &format!("host.{name}"), &of, latencies, seconds);
+        }
     }
+    requests(report, "host.all", "all requests", &all, seconds);
     for (number, latencies) in measured.latencies.used() {
         requests(
             report,
@@ -27,6 +30,17 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
         );
     }
     run(report, measured, seconds);
+}
+
+/// How requests of a kind are called in names, and in words.
+fn named(op: Op) -> (String, String) {
+    let plural = match op {
+        Op::Flush => "flushes".to_owned(),
+        Op::Zone(ZoneAction::Reset) => "resets of zones".to_owned(),
+        Op::Zone(ZoneAction::Finish) => "finishes of zones".to_owned(),
+        other => format!("{}s", other.name().replace('-', " ")),
+    };
+    (op.name().replace('-', "_"), plural)
 }
 
 /// How the run went.

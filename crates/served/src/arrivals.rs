@@ -1,11 +1,17 @@
 //! Clients between their call and their first request: simulated time waits while the server has something to do for them.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::stream::{Listener, Stream, has_input};
+
+/// How long a client is listened to that is told why it is left.
+const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Who arrives, and what is read of anybody.
 #[derive(Default)]
@@ -21,25 +27,30 @@ pub(crate) struct Arrivals {
 
 /// How far the server has read what a client sends.
 #[derive(Clone)]
-pub(crate) struct Reading {
+pub struct Reading {
     stream: Arc<Stream>,
     /// Its thread has something to do.
     busy: Arc<AtomicBool>,
+    /// How long its client may be silent [ms of the machine's time]; 0 for ever.
+    patience: Arc<AtomicU64>,
 }
 
 impl Reading {
     /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still there, or
     /// its reader is busy with it.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.stream.has_arrived() && !self.stream.has_input() && !self.busy.load(Ordering::SeqCst)
     }
 
     /// Waits for input, and is busy from then on.
-    pub fn wait(&self, arrivals: &Arrivals) {
+    fn wait(&self, arrivals: &Arrivals) -> io::Result<()> {
+        let patience = self.patience.load(Ordering::SeqCst);
+        let patience = (patience > 0).then(|| Duration::from_millis(patience));
         self.busy.store(false, Ordering::SeqCst);
-        self.stream.await_input();
+        let came = self.stream.await_input(patience);
         self.busy.store(true, Ordering::SeqCst);
         arrivals.reads.fetch_add(1, Ordering::SeqCst);
+        if came { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
     }
 }
 
@@ -66,7 +77,8 @@ impl Arrivals {
 
     /// A client has come in.
     pub fn begins(&self, connection: u64, stream: &Arc<Stream>) -> Reading {
-        let reading = Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)) };
+        let reading =
+            Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)), patience: Arc::default() };
         self.lock().insert(connection, reading.clone());
         reading
     }
@@ -83,6 +95,66 @@ impl Arrivals {
         let calls = self.listener.get().is_some_and(has_input);
         let comes = calls || self.accepted.load(Ordering::SeqCst) > 0;
         (!comes && self.lock().values().all(Reading::is_done)).then_some(reads)
+    }
+}
+
+/// A client as its protocol serves it.
+pub struct Caller {
+    /// Its number.
+    pub connection: u64,
+    /// Its socket.
+    pub stream: Arc<Stream>,
+    /// How far it is read.
+    pub reading: Reading,
+    arrivals: Arc<Arrivals>,
+}
+
+impl Caller {
+    pub(crate) fn new(connection: u64, stream: &Arc<Stream>, arrivals: &Arc<Arrivals>) -> Caller {
+        let reading = arrivals.begins(connection, stream);
+        Caller { connection, stream: stream.clone(), reading, arrivals: arrivals.clone() }
+    }
+
+    /// What it sends.
+    pub fn input(&self) -> Input<'_> {
+        Input(self)
+    }
+
+    /// It is left when it has been silent for so long, from when it is waited for next; none is for ever.
+    pub fn hurry(&self, patience: Option<Duration>) {
+        let patience = patience.map_or(0, |patience| patience.as_millis().max(1) as u64);
+        self.reading.patience.store(patience, Ordering::SeqCst);
+    }
+
+    /// Passes over what it still sends, for a moment at most.
+    pub fn drain(&self) {
+        let (end, mut input) = (Instant::now() + FAREWELL, &*self.stream);
+        while self.stream.await_input(Some(end.saturating_duration_since(Instant::now())))
+            && input.read(&mut [0; 4096]).is_ok_and(|bytes| bytes > 0)
+        {}
+    }
+
+    /// It has chosen what it wants: its engine sees from now on how far it is read, and simulated time waits for it no more otherwise.
+    pub fn chose(&self) {
+        self.arrivals.ends(self.connection);
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.arrivals.ends(self.connection);
+        self.stream.shut(Shutdown::Both);
+    }
+}
+
+/// What a client sends, as it comes.
+pub struct Input<'a>(&'a Caller);
+
+impl Read for Input<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Caller { stream, reading, arrivals, .. } = self.0;
+        reading.wait(arrivals)?;
+        (&mut &**stream).read(into)
     }
 }
 

@@ -1,0 +1,279 @@
+//! The blocks of zones ([`crate::ftl::zones`]): which is open on a plane, which are closed, and which are to be erased.
+
+use std::collections::VecDeque;
+
+use nand::{Address, PlaneId};
+use units::Ppn;
+
+use super::Blocks;
+use crate::config::ZonePlan;
+use crate::ftl::open::Open;
+use crate::ftl::zones::{ANYWHERE, IN_ORDER, NONE, ZoneBlocks};
+use crate::streams::StreamId;
+
+impl Blocks {
+    /// A stream's open block that has no room.
+    fn full(&self) -> Open {
+        Open { block: 0, next_page: self.pages_of_stream(IN_ORDER), erased: true, barrier: 0 }
+    }
+
+    /// A page of a zone is about to wait for its program on a plane. Pages come in whole programs.
+    pub fn zone_waits(&mut self, zone: u32, plane: PlaneId) {
+        let full = self.full();
+        let Some(zones) = &mut self.zones else { return };
+        let begun = &mut zones.begun[plane.0 as usize];
+        let first = *begun == 0;
+        *begun = (*begun + 1) % zones.unit;
+        if !first {
+            return;
+        }
+        let filling = zones.begin(zone, full);
+        zones.fillings[filling as usize].waiting += 1;
+        zones.waiting[plane.0 as usize].push_back(filling);
+        if zones.waiting[plane.0 as usize].len() == 1 {
+            self.turn(plane);
+        }
+    }
+
+    /// The plane's open block is that of the zone whose program is next.
+    fn turn(&mut self, plane: PlaneId) {
+        let full = self.full();
+        let Some(zones) = &self.zones else { return };
+        let next = zones.waiting[plane.0 as usize].front();
+        let open = next.map(|filling| zones.fillings[*filling as usize].open[zones.place[plane.0 as usize] as usize]);
+        self.set_open(plane, IN_ORDER, open.unwrap_or(full));
+    }
+
+    /// A page of a block has been given out in a stream.
+    pub fn zone_takes(&mut self, plane: PlaneId, stream: StreamId, ppn: Ppn) {
+        let Address { block, page, .. } = self.layout().unpack(ppn);
+        let index = self.layout().block_index(plane, block);
+        let Some(zones) = &mut self.zones else { return };
+        if stream != IN_ORDER {
+            let moving = zones.moving[plane.0 as usize];
+            if stream != ANYWHERE && moving != NONE {
+                zones.takes(moving, plane, block, index);
+            }
+            return;
+        }
+        let id = *zones.waiting[plane.0 as usize].front().expect("Invariant: programs of zones wait in order");
+        let filling = &zones.fillings[id as usize];
+        let (zone, in_vain) = (filling.zone, filling.in_vain);
+        if !in_vain {
+            zones.takes(zone, plane, block, index);
+        } else if page == 0 {
+            zones.doomed[plane.0 as usize].push(block);
+        }
+        if (page + 1).is_multiple_of(zones.unit) {
+            self.zone_has_taken(plane, id);
+        }
+    }
+
+    /// The pages of a program of a zone have been given out.
+    fn zone_has_taken(&mut self, plane: PlaneId, id: u32) {
+        let open = self.open_of(plane, IN_ORDER);
+        let Some(zones) = &mut self.zones else { return };
+        zones.waiting[plane.0 as usize].pop_front();
+        let place = zones.place[plane.0 as usize] as usize;
+        let filling = &mut zones.fillings[id as usize];
+        filling.open[place] = open;
+        filling.waiting -= 1;
+        if filling.ends {
+            self.zone_closes(plane, id);
+        }
+        self.turn(plane);
+    }
+
+    /// The open block of an ended filling on a plane is closed, if nothing waits for it; the filling is forgotten with the last.
+    fn zone_closes(&mut self, plane: PlaneId, id: u32) {
+        let full = self.full();
+        let Some(zones) = &mut self.zones else { return };
+        if !zones.waits(plane, id) {
+            let place = zones.place[plane.0 as usize] as usize;
+            let open = std::mem::replace(&mut zones.fillings[id as usize].open[place], full);
+            if open.next_page < full.next_page {
+                self.close(plane, open.block);
+            }
+        }
+        let Some(zones) = &mut self.zones else { return };
+        if zones.fillings[id as usize].waiting == 0 && zones.fillings[id as usize].ends {
+            zones.fillings[id as usize].ends = false;
+            zones.spare.push(id);
+        }
+    }
+
+    /// No further program of a zone comes: its blocks are closed.
+    pub fn zone_ends(&mut self, zone: u32, plan: &ZonePlan) {
+        let Some(zones) = &mut self.zones else { return };
+        let id = std::mem::replace(&mut zones.filling[zone as usize], NONE);
+        if id == NONE {
+            return;
+        }
+        let busy = zones.fillings[id as usize].waiting > 0;
+        for plane in plan.planes_of(zone) {
+            self.zone_closes(plane, id);
+        }
+        let Some(zones) = &mut self.zones else { return };
+        if busy {
+            zones.fillings[id as usize].ends = true;
+        } else {
+            zones.spare.push(id);
+        }
+    }
+
+    /// The zone is reset: its blocks, in which nothing is valid any more, are to be erased.
+    pub fn zone_resets(&mut self, zone: u32, plan: &ZonePlan, relocated: StreamId) {
+        let Some(zones) = &mut self.zones else { return };
+        let id = zones.filling[zone as usize];
+        if id != NONE {
+            zones.fillings[id as usize].in_vain = true;
+        }
+        for filling in zones.fillings.iter_mut().filter(|filling| filling.zone == zone && filling.ends) {
+            filling.in_vain = true;
+        }
+        self.zone_ends(zone, plan);
+        let Some(zones) = &mut self.zones else { return };
+        for moving in zones.moving.iter_mut().filter(|moving| **moving == zone) {
+            *moving = NONE;
+        }
+        for (plane, block) in std::mem::take(&mut zones.blocks[zone as usize]) {
+            let index = self.layout().block_index(plane, block);
+            let open = self.open_of(plane, relocated);
+            if open.block == block && open.next_page < self.pages_of_stream(relocated) {
+                self.abandon(plane, relocated);
+            }
+            let Some(zones) = &mut self.zones else { return };
+            zones.owners[index] = NONE;
+            zones.doomed[plane.0 as usize].push(block);
+            self.becomes_candidate(plane, block);
+        }
+    }
+
+    /// A block of a plane that was a reset zone's and can be erased, if there is one: it is no candidate any more.
+    pub fn take_doomed(&mut self, plane: PlaneId) -> Option<u32> {
+        let zones = self.zones.as_ref()?;
+        let can = |block: &&u32| self.is_full(plane, **block) && self.live_of_run(plane, **block) == Some(0);
+        let block = *zones.doomed[plane.0 as usize].iter().find(can)?;
+        let zones = self.zones.as_mut()?;
+        zones.doomed[plane.0 as usize].retain(|doomed| *doomed != block);
+        self.no_candidate(plane, block);
+        Some(block)
+    }
+
+    /// Whether blocks of reset zones of a plane wait for their erase.
+    #[inline]
+    pub fn has_doomed(&self, plane: PlaneId) -> bool {
+        self.zones.as_ref().is_some_and(|zones| !zones.doomed[plane.0 as usize].is_empty())
+    }
+
+    /// Whether a block is a zone's.
+    #[inline]
+    pub fn is_of_zone(&self, plane: PlaneId, block: u32) -> bool {
+        let owner = |zones: &ZoneBlocks| zones.owners[self.layout().block_index(plane, block)];
+        self.zones.as_ref().is_some_and(|zones| owner(zones) != NONE)
+    }
+
+    /// The data of a block begins to move: what is relocated on its plane is of one zone, or of none, from now on.
+    pub fn zone_moves(&mut self, plane: PlaneId, block: u32, relocated: StreamId) {
+        let open = self.open_of(plane, relocated);
+        let (from, to) = (self.layout().block_index(plane, block), self.layout().block_index(plane, open.block));
+        let fills = open.next_page < self.pages_of_stream(relocated);
+        let Some(zones) = &mut self.zones else { return };
+        let owner = zones.owners[from];
+        zones.moving[plane.0 as usize] = owner;
+        if fills && zones.owners[to] != owner {
+            self.abandon(plane, relocated);
+        }
+    }
+
+    /// A program of a zone has failed in a block: nothing more goes into it.
+    pub fn zone_fails(&mut self, plane: PlaneId, block: u32) {
+        let full = self.full();
+        let Some(zones) = &mut self.zones else { return };
+        let place = zones.place[plane.0 as usize] as usize;
+        let current = zones.waiting[plane.0 as usize].front().copied();
+        let is_open = |open: Open| open.block == block && open.next_page < full.next_page;
+        let found = zones.open_on(plane).find(|(_, open)| is_open(*open)).map(|(id, _)| id);
+        if let Some(id) = found {
+            zones.fillings[id as usize].open[place] = full;
+        }
+        if current.is_some() && is_open(self.open_of(plane, IN_ORDER)) {
+            self.abandon(plane, IN_ORDER);
+        } else if found.is_some() {
+            self.close(plane, block);
+        }
+    }
+
+    /// A block holds nothing any more.
+    pub(super) fn zone_loses(&mut self, plane: PlaneId, block: u32) {
+        let index = self.layout().block_index(plane, block);
+        if let Some(zones) = &mut self.zones {
+            zones.leaves(plane, block, index);
+        }
+    }
+
+    /// The open block of a zone on a plane, and its next page, if that block is not full.
+    pub fn open_of_zones(&self, plane: PlaneId, block: u32) -> Option<u32> {
+        let zones = self.zones.as_ref()?;
+        let full = self.full().next_page;
+        if zones.waiting[plane.0 as usize].front().is_some() {
+            let open = self.open_of(plane, IN_ORDER);
+            if open.block == block && open.next_page < full {
+                return Some(open.next_page);
+            }
+        }
+        let mut opens = zones.open_on(plane).map(|(_, open)| open);
+        opens.find(|open| open.block == block && open.next_page < full).map(|open| open.next_page)
+    }
+
+    /// The power is cut: nothing waits any more. The table of zones, which is kept by capacitors, says which blocks are open for each.
+    pub fn zones_stop(&mut self) {
+        let full = self.full();
+        let Some(zones) = &self.zones else { return };
+        let planes = (0..zones.place.len() as u32).map(PlaneId);
+        let open: Vec<Open> = planes.map(|plane| self.open_of(plane, IN_ORDER)).collect();
+        let Some(zones) = &mut self.zones else { return };
+        for (plane, open) in open.into_iter().enumerate() {
+            if let Some(filling) = zones.waiting[plane].front().filter(|_| open.next_page < full.next_page) {
+                zones.fillings[*filling as usize].open[zones.place[plane] as usize] = open;
+            }
+        }
+        zones.waiting.iter_mut().for_each(VecDeque::clear);
+        zones.begun.fill(0);
+        zones.moving.fill(NONE);
+        for (id, filling) in (0..).zip(&mut zones.fillings) {
+            filling.waiting = 0;
+            if std::mem::take(&mut filling.ends) {
+                filling.open.fill(full);
+                zones.spare.push(id);
+            }
+        }
+    }
+
+    /// The blocks are as they were found after a power cut: those of zones that are being written go on being so. What was erased is nobody's.
+    pub fn zones_go_on(&mut self) {
+        let full = self.full();
+        let Some(mut zones) = self.zones.take() else { return };
+        for plane in (0..zones.place.len() as u32).map(PlaneId) {
+            let open = self.open_of(plane, IN_ORDER);
+            if open.next_page < full.next_page {
+                self.set_open(plane, IN_ORDER, full);
+                self.close(plane, open.block);
+            }
+            for block in 0..self.layout().blocks {
+                if self.live_of_run(plane, block).is_none() {
+                    let index = self.layout().block_index(plane, block);
+                    zones.leaves(plane, block, index);
+                }
+            }
+            let here: Vec<(u32, Open)> =
+                zones.open_on(plane).filter(|(_, open)| open.next_page < full.next_page).collect();
+            for (id, open) in here {
+                let next_page = self.reopen(plane, open.block).unwrap_or(full.next_page);
+                let place = zones.place[plane.0 as usize] as usize;
+                zones.fillings[id as usize].open[place] = Open { next_page, erased: true, barrier: 0, ..open };
+            }
+        }
+        self.zones = Some(zones);
+    }
+}

@@ -1,0 +1,85 @@
+//! Zones of the FTL as the layers above see them: what is asked of one, and those that are full from the start.
+
+use nand::PlaneId;
+use units::{Lpn, Ppn, Span};
+
+use super::Ftl;
+use super::blocks::Blocks;
+use super::zones::{ANYWHERE, IN_ORDER};
+use crate::config::{Plan, ZonePlan};
+use crate::flash::{AgeClock, Placement as _};
+use crate::streams::StreamId;
+
+/// A zone that is written in order.
+pub(crate) struct OfZone<'a> {
+    blocks: &'a mut Blocks,
+    zone: u32,
+    plan: &'a Plan,
+    zones: &'a ZonePlan,
+}
+
+impl OfZone<'_> {
+    /// A page of it is about to wait for its program on a plane.
+    pub fn waits(&mut self, plane: PlaneId) {
+        self.blocks.zone_waits(self.zone, plane);
+    }
+
+    /// No further program of it comes.
+    pub fn ends(&mut self) {
+        self.blocks.zone_ends(self.zone, self.zones);
+    }
+
+    /// It holds nothing any more.
+    pub fn resets(&mut self) {
+        self.blocks.zone_resets(self.zone, self.zones, self.plan.streams.opened_by(StreamId::RELOCATED));
+    }
+
+    /// Whether a page of the flash is in one of its blocks: it is not where the zone was reset since.
+    pub fn has(&self, ppn: Ppn) -> bool {
+        let at = self.plan.layout.unpack(ppn);
+        self.blocks.is_of_zone(at.plane, at.block)
+    }
+}
+
+impl Ftl {
+    /// A zone of the drive, if it has zones.
+    pub fn zone<'a>(&'a mut self, zone: u32, plan: &'a Plan) -> Option<OfZone<'a>> {
+        let zones = plan.zones.as_ref()?;
+        Some(OfZone { blocks: &mut self.blocks, zone, plan, zones })
+    }
+
+    /// These zones are full when the run begins: they have been written in order, the conventional ones plane by plane.
+    pub(super) fn fill_zones(&mut self, plan: &Plan) {
+        let Some(zones) = &plan.zones else { return };
+        for zone in &(0..zones.filled(plan.config.age.fill.0)).collect::<Vec<_>>() {
+            let first = zones.first(*zone).0;
+            if !zones.is_sequential(*zone) {
+                for lpn in (first..first + zones.size).map(Lpn) {
+                    self.fill_page(PlaneId((lpn.0 % u64::from(plan.layout.planes)) as u32), ANYWHERE, Some(lpn));
+                }
+                continue;
+            }
+            for begins in (0..zones.capacity).step_by(zones.unit as usize) {
+                let place = zones.place(*zone, begins);
+                let plane = plan.layout.plane(place.die, place.plane);
+                (0..zones.unit).for_each(|_| self.blocks.zone_waits(*zone, plane));
+                for page in begins..begins + u64::from(zones.unit) {
+                    self.fill_page(plane, IN_ORDER, (page < zones.capacity).then_some(Lpn(first + page)));
+                }
+            }
+            self.blocks.zone_ends(*zone, zones);
+        }
+        self.blocks.begin_run(plan);
+    }
+
+    fn fill_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>) {
+        if self.blocks.make_room(plane, stream) {
+            self.blocks.open_erased(plane, stream);
+        }
+        let ppn = self.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
+        if let Some(lpn) = lpn {
+            self.place(lpn, ppn);
+            self.blocks.completed(ppn);
+        }
+    }
+}

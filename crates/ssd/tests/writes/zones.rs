@@ -1,0 +1,272 @@
+//! Zones: what management commands cost, to the nanosecond, and what later reads feel of it; random write areas; refusals.
+
+use ssd::zones::{ZoneDescriptor, ZoneState};
+use ssd::{Completion, Config, Device, Status};
+use testing::{Watch, Watched, watched};
+use units::{Bytes, Time};
+use workload::{Op, Request, ZoneAction};
+
+const PAGE: u64 = 16_384;
+
+/// One die of one plane, whose zones have a block of 24 pages each.
+fn config(settings: &[&str]) -> Config {
+    let mut config = Config::default();
+    let base = [
+        "ftl.mapping=zoned",
+        "geometry.channels=1",
+        "geometry.chips=1",
+        "geometry.dies=1",
+        "geometry.planes=1",
+        "geometry.blocks=40",
+        "geometry.pages=24",
+        "chip.model=none",
+        "power.plp=true",
+        "age.fill=0",
+        "age.precondition=none",
+        "ftl.over_provisioning=0.6",
+        "ftl.erase_when=reclaimed",
+        "buffer.size=1MiB",
+    ];
+    base.iter().chain(settings).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+fn at_once(device: &mut Device<Watched>, requests: &[(Op, u64, u64)]) -> Vec<Completion> {
+    for (op, offset, bytes) in requests {
+        device.submit(Request::new(device.now(), *op, Bytes(*offset), Bytes(*bytes))).unwrap();
+    }
+    let mut done = Vec::new();
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        done.extend(device.take_completions());
+    }
+    done
+}
+
+fn zone(device: &Device<Watched>, number: u32) -> ZoneDescriptor {
+    device.zones().unwrap().zone(number).unwrap()
+}
+
+fn times(watch: &Watch, what: &str) -> Vec<(u64, u64)> {
+    watch.0.borrow().iter().filter(|entry| entry.0 == what).map(|entry| (entry.1, entry.2)).collect()
+}
+
+#[test]
+fn a_reset_completes_before_its_erase_which_a_read_of_the_die_waits_for() {
+    let watch = Watch::default();
+    let mut device = watched(&config(&[]), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &[(Op::Write, 0, size), (Op::Write, size, size)]);
+    device.flush().unwrap();
+    watch.0.borrow_mut().clear();
+    let began = device.now().0;
+    let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size), (Op::Read, size, PAGE)]);
+    let host = &device.plan().config.host;
+    let (reset, read) = (done[0], done[1]);
+    assert_eq!(reset.finish.0, began + host.t_submit.0 + host.t_firmware.0 + host.t_complete.0);
+    let (erases, senses) = (times(&watch, "erase"), times(&watch, "sense"));
+    assert_eq!((erases.len(), senses.len()), (1, 1));
+    let plan = device.plan();
+    assert_eq!(erases[0].1 - erases[0].0, plan.timings.erase.0);
+    let command = plan.config.bus.t_command.0;
+    assert_eq!(senses[0].0, erases[0].1 + command, "the read command goes to the die when the erase has ended");
+    assert!(read.finish.0 > erases[0].1 && reset.finish.0 < erases[0].1);
+    assert_eq!(zone(&device, 0).state, ZoneState::Empty);
+    device.check_all().unwrap();
+}
+
+#[test]
+fn a_finish_programs_the_rest_of_a_zone_or_of_its_program_and_a_read_goes_between() {
+    // Of eight programs of three pages one is written and a part of the second.
+    for (finish, programs) in [("pad", 7), ("close", 1)] {
+        let watch = Watch::default();
+        let setting = format!("zones.finish={finish}");
+        let mut device = watched(&config(&[&setting]), 1, watch.clone());
+        let size = device.zones().unwrap().size();
+        at_once(&mut device, &[(Op::Write, 0, 4 * PAGE)]);
+        watch.0.borrow_mut().clear();
+        let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Finish), 0, size), (Op::Read, 0, PAGE)]);
+        let (padded, senses) = (times(&watch, "program"), times(&watch, "sense"));
+        assert_eq!((padded.len(), senses.len()), (programs, 1), "{finish}");
+        let of = |op: Op| *done.iter().find(|done| done.request.op == op).unwrap();
+        let complete = device.plan().config.host.t_complete.0;
+        assert_eq!(of(Op::Zone(ZoneAction::Finish)).finish.0, padded[programs - 1].1 + complete, "{finish}");
+        let command = device.plan().config.bus.t_command.0;
+        assert_eq!(senses[0].0, padded[0].1 + command, "{finish}: the read goes behind the first program");
+        assert_eq!(device.counters().zone_padding, 3 * programs as u64 - 1);
+        let found = zone(&device, 0);
+        assert_eq!((found.state, found.write_pointer), (ZoneState::Full, 4 * PAGE));
+        device.flush().unwrap();
+        device.check_all().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
+fn zones_take_other_dies_in_turn_and_each_has_blocks_of_its_own() {
+    let watch = Watch::default();
+    let settings = ["geometry.dies=4", "geometry.planes=2", "zones.dies=2", "buffer.size=4MiB"];
+    let mut device = watched(&config(&settings), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &(0..6).map(|zone| (Op::Write, zone * size, size)).collect::<Vec<_>>());
+    device.flush().unwrap();
+    let layout = device.plan().layout;
+    let place = |device: &Device<Watched>, page: u64| {
+        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        (layout.die_of(layout.plane_of(ppn)).0.0, layout.plane_of(ppn).0, layout.unpack(ppn).block)
+    };
+    let pages = size / PAGE;
+    let mut owners = std::collections::BTreeMap::new();
+    for page in 0..6 * pages {
+        let (die, plane, block) = place(&device, page);
+        assert_eq!(*owners.entry((plane, block)).or_insert(page / pages), page / pages, "a block has one zone's data");
+        assert_eq!(u64::from(die) / 2, page / pages % 2, "groups of two dies take zones in turn");
+        if page % 6 != 0 {
+            assert_eq!(die, place(&device, page - 1).0, "a program of a die comes before that of the next");
+        }
+    }
+    device.check_all().unwrap();
+}
+
+#[test]
+fn a_random_area_is_written_in_any_order_and_again_until_it_is_committed() {
+    let watch = Watch::default();
+    let mut device = watched(&config(&["zones.random_area=96KiB", "buffer.size=4MiB"]), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    let mut ask = |op: Op, offset: u64, bytes: u64| at_once(&mut device, &[(op, offset, bytes)])[0].status;
+    assert_eq!(ask(Op::Zone(ZoneAction::OpenRandom), 0, size), Status::Success);
+    // Backwards, and again; nothing is programmed.
+    for page in (0..6).rev().chain([2, 2]) {
+        assert_eq!(ask(Op::Write, page * PAGE, PAGE), Status::Success);
+    }
+    assert_eq!(ask(Op::Append, 0, PAGE), Status::InvalidZoneOperation);
+    assert_eq!(ask(Op::Write, 12 * PAGE, PAGE), Status::ZoneInvalidWrite);
+    assert_eq!(times(&watch, "program").len(), 0);
+    // Explicitly: the first program's worth.
+    assert_eq!(ask(Op::Zone(ZoneAction::Flush), 0, 3 * PAGE), Status::Success);
+    assert_eq!(times(&watch, "program").len(), 1);
+    assert_eq!(ask(Op::Write, 0, PAGE), Status::ZoneInvalidWrite);
+    // Implicitly: a write behind the area moves it.
+    assert_eq!(ask(Op::Write, 11 * PAGE, PAGE), Status::Success);
+    let found = zone(&device, 0);
+    assert_eq!((found.write_pointer, found.has_random_area), (6 * PAGE, true));
+    assert_eq!(times(&watch, "program").len(), 2);
+    // What was left out reads as nothing was written there.
+    let mut ask = |op: Op, offset: u64, bytes: u64| at_once(&mut device, &[(op, offset, bytes)])[0].status;
+    assert_eq!(ask(Op::Zone(ZoneAction::Flush), 6 * PAGE, 6 * PAGE), Status::Success);
+    assert_eq!(ask(Op::Read, 0, 12 * PAGE), Status::Success);
+    assert_eq!(device.counters().unmapped_reads, 5);
+    let mut ask = |op: Op, offset: u64, bytes: u64| at_once(&mut device, &[(op, offset, bytes)])[0].status;
+    assert_eq!(ask(Op::Zone(ZoneAction::Reset), 0, size), Status::Success);
+    assert_eq!(ask(Op::Write, 0, PAGE), Status::Success);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
+fn several_zones_at_once_are_those_whose_state_has_the_action() {
+    let mut device = watched(&config(&["zones.max_open=3"]), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let mut all = |op: Op| at_once(&mut device, &[(op, 0, 6 * size)])[0].status;
+    assert_eq!(all(Op::Zone(ZoneAction::Open)), Status::Success, "none of them is closed");
+    let writes: Vec<_> = (0..4).map(|zone| (Op::Write, zone * size, PAGE)).collect();
+    at_once(&mut device, &writes);
+    let states = |device: &Device<Watched>| (0..5).map(|number| zone(device, number).state).collect::<Vec<_>>();
+    let open = ZoneState::ImplicitlyOpen;
+    assert_eq!(states(&device), [ZoneState::Closed, open, open, open, ZoneState::Empty], "the oldest was closed");
+    let mut all = |op: Op| at_once(&mut device, &[(op, 0, 6 * size)])[0].status;
+    assert_eq!(all(Op::Zone(ZoneAction::Open)), Status::TooManyOpen);
+    assert_eq!(all(Op::Zone(ZoneAction::Close)), Status::Success);
+    assert_eq!(all(Op::Zone(ZoneAction::Finish)), Status::Success);
+    assert_eq!(states(&device)[3..], [ZoneState::Full, ZoneState::Empty]);
+    let mut all = |op: Op| at_once(&mut device, &[(op, 0, 6 * size)])[0].status;
+    assert_eq!(all(Op::Zone(ZoneAction::Reset)), Status::Success);
+    assert!(states(&device).iter().all(|state| *state == ZoneState::Empty));
+    assert_eq!(device.counters().zones_reset, 4);
+}
+
+#[test]
+fn requests_that_zones_do_not_have_get_a_status_and_so_do_zones_of_drives_without_any() {
+    let limited = config(&["zones.append_limit=32KiB", "zones.read_across=false", "zones.conventional=1"]);
+    let mut device = watched(&limited, 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let reset = Op::Zone(ZoneAction::Reset);
+    for (op, offset, bytes, status) in [
+        (Op::Write, 3 * PAGE, PAGE, Status::Success),
+        (Op::Trim, 0, size, Status::Success),
+        (Op::Append, 0, PAGE, Status::InvalidField),
+        (reset, 0, size, Status::InvalidField),
+        (Op::Write, size - PAGE, 2 * PAGE, Status::ZoneBoundary),
+        (Op::Append, size, 3 * PAGE, Status::InvalidField),
+        (Op::Append, size + PAGE, PAGE, Status::InvalidField),
+        (Op::Append, size, 2 * PAGE, Status::Success),
+        (Op::Trim, size, PAGE, Status::InvalidField),
+        (Op::Read, size - PAGE, 2 * PAGE, Status::ZoneBoundary),
+        (reset, size + PAGE, PAGE, Status::InvalidField),
+        (Op::Zone(ZoneAction::Offline), size, size, Status::InvalidTransition),
+        (Op::Zone(ZoneAction::OpenRandom), 2 * size, size, Status::InvalidField),
+        (Op::ZoneReport, 0, 4096, Status::Success),
+        (reset, size, size, Status::Success),
+    ] {
+        assert_eq!(at_once(&mut device, &[(op, offset, bytes)])[0].status, status, "{op:?} of {bytes} at {offset}");
+    }
+    assert_eq!(device.counters().requests_failed, 10);
+    let mut without = watched(&Config::default(), 1, Watch::default());
+    for op in [Op::Append, reset, Op::ZoneReport] {
+        assert_eq!(at_once(&mut without, &[(op, 0, PAGE)])[0].status, Status::InvalidOpcode);
+    }
+    assert!(without.zones().is_none());
+}
+
+#[test]
+fn data_of_a_zone_that_is_refreshed_moves_into_blocks_of_the_same_zone() {
+    let settings = ["refresh.reads=100", "chip.read_disturb=false", "gc.start=4", "buffer.size=4MiB"];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &[(Op::Write, 0, size), (Op::Write, size, size)]);
+    device.flush().unwrap();
+    let block = |device: &Device<Watched>, page: u64| {
+        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        device.plan().layout.unpack(ppn).block
+    };
+    let before = (block(&device, 0), block(&device, size / PAGE));
+    for _ in 0..120 {
+        at_once(&mut device, &[(Op::Read, 0, PAGE), (Op::Read, size, PAGE)]);
+    }
+    let pages = size / PAGE;
+    let after: Vec<u32> = (0..2 * pages).map(|page| block(&device, page)).collect();
+    assert!(after[..pages as usize].iter().all(|block| *block == after[0] && *block != before.0));
+    assert!(after[pages as usize..].iter().all(|block| *block == after[pages as usize] && *block != before.1));
+    assert_ne!(after[0], after[pages as usize]);
+    at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size), (Op::Write, 0, size)]);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+/// What a configuration is refused for, by its key.
+#[test]
+fn what_zones_cannot_be_with_is_refused_with_its_key() {
+    for (setting, key) in [
+        ("buffer.mode=write-through", "buffer.mode"),
+        ("power.plp=false", "power.plp"),
+        ("age.precondition=closed-form", "age.precondition"),
+        ("ftl.streams=4", "ftl.streams"),
+        ("ftl.hints=2", "ftl.hints"),
+        ("ftl.raid=parity:2", "ftl.raid"),
+        ("mapping.table=cached", "mapping.table"),
+        ("mapping.unit=64KiB", "mapping.unit"),
+        ("zones.dies=3", "zones.dies"),
+        ("zones.blocks=0", "zones.blocks"),
+        ("zones.blocks=200", "zones.blocks"),
+        ("zones.capacity=1000KB", "zones.capacity"),
+        ("zones.capacity=1GiB", "zones.capacity"),
+        ("zones.size=16KiB", "zones.size"),
+        ("zones.max_open=20", "zones.max_open"),
+        ("zones.random_area=100B", "zones.random_area"),
+        ("buffer.size=256KiB", "buffer.size"),
+    ] {
+        let error = config(&[setting]).plan().unwrap_err();
+        assert_eq!(error.key.as_deref(), Some(key), "{setting}: {error}");
+    }
+}
