@@ -36,7 +36,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs pgo wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,7 +74,7 @@ mutants: | $(BIN)/python ## plant mistakes in a copy of the drive, of which test
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
 
-check-all: wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
+check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
 	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
@@ -100,6 +100,9 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 # Programs and the packages of Debian that have them.
 PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
 PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
+# What a kernel in a virtual machine needs, which `make check-all` starts.
+MACHINE := qemu-system-x86_64 nvme mkfs.f2fs busybox
+MACHINE_PACKAGES := qemu-system-x86 linux-image-amd64 nvme-cli f2fs-tools busybox-static kmod
 
 programs: ## install what some tests need (fio, valgrind, g++, Verilator, Chromium, NBD clients …), where apt and root are
 	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \
@@ -109,6 +112,9 @@ programs: ## install what some tests need (fio, valgrind, g++, Verilator, Chromi
 		apt-get install -qq -y --no-install-recommends $(PACKAGES)) >/dev/null 2>&1 \
 		|| echo 'note: apt-get could not install $(PACKAGES): tests that need them are skipped'; \
 	else echo 'note: not all of $(PROGRAMS) is here, nor root with apt: tests that need them are skipped'; fi
+
+machine: ## install what a virtual machine with a stock kernel needs (QEMU, Debian's kernel, nvme-cli …), where apt and root are
+	@$(MAKE) --no-print-directory programs PROGRAMS='$(MACHINE)' PACKAGES='$(MACHINE_PACKAGES)'
 
 # What the predictor's RTL is simulated and synthesised with; the cells of its process are a package of PyPI, of which nothing is installed.
 HARDWARE := target/hardware

@@ -605,8 +605,8 @@ def test_what_cannot_be_served_is_refused(cli: Cli, tmp_path: Path) -> None:
     os.truncate(tmp_path / "large", 1 << 41)
     at = ("--socket", "s")
     for words, problem in [
-        ((), "give --socket PATH or --listen"),
-        ((*at, "--listen", "localhost:0"), "give --socket PATH or --listen"),
+        ((), "give --socket PATH, --listen"),
+        ((*at, "--listen", "localhost:0"), "give --socket PATH, --listen"),
         (("--socket", "file"), "--socket file: exists already"),
         (("--listen", "nowhere"), "--listen nowhere: is not accepted"),
         ((*at, "--think", "soon"), "--think soon: is not accepted"),

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult, search
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
+    from ssdlab.sweeps.curve import Curve, curve
 
 __all__ = [
     "Comparison",
     "Completion",
     "Conditions",
+    "Curve",
     "Device",
     "Finding",
     "InputError",
@@ -44,6 +46,7 @@ __all__ = [
     "__version__",
     "bounds",
     "compare",
+    "curve",
     "load",
     "presets",
     "run",
@@ -56,6 +59,7 @@ _HOMES = {
     "Comparison": "sweeps.comparison",
     "Completion": "runs.device",
     "Conditions": "runs.device",
+    "Curve": "sweeps.curve",
     "Device": "runs.device",
     "Finding": "runs.findings",
     "InputError": "_core",
@@ -67,6 +71,7 @@ _HOMES = {
     "SimulationError": "_core",
     "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
+    "curve": "sweeps.curve",
     "load": "runs.saved",
     "presets": "runs.catalogue",
     "run": "runs.api",

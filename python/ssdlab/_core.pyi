@@ -253,21 +253,24 @@ def checkpoint_check(path: str) -> None:
     """Checks that a checkpoint is whole and of this build; raises FileNotFoundError where there is none."""
 
 class Server:
-    """A server of simulated drives for clients of the NBD protocol."""
+    """A server of simulated drives for clients of the NBD protocol, or for hosts of NVMe/TCP."""
 
     def __new__(
         cls,
         *,
         socket: str | None,
         address: str | None,
+        nvme: str | None,
+        hosts: set[str] | None,
         clock: str,
         think: str,
         grace: str,
         depth: int,
         lag_bound: str,
     ) -> Server:
-        """Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound
-        is of the real one, the others are of the virtual one."""
+        """Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to the TCP address
+        ``nvme``: those of the names ``hosts``, or all. The clock is "real" or "virtual"; the bound is of the real one,
+        the others are of the virtual one."""
 
     def export(
         self,
@@ -287,6 +290,16 @@ class Server:
 
     def start(self) -> list[str]:
         """Begins to serve; returns the URI of each drive."""
+
+    def rest(self, drive: str | None, span: str, at: str | None) -> None:
+        """Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured
+        begins then. A server of one drive needs no name."""
+
+    def save(self, drive: str | None, path: str) -> None:
+        """Writes a checkpoint of a drive that has nothing to do."""
+
+    def health(self, drive: str | None) -> str:
+        """How a drive is now: what its SMART log has, as JSON."""
 
     def notes(self) -> list[str]:
         """What users should be told of what goes on, since this was asked last."""

@@ -2,6 +2,7 @@
 //! must not grow with lengths that the bytes claim. libFuzzer looks for new paths in each (`make fuzz`); the tests of this crate
 //! replay its corpus with a bounded number of mutations.
 
+mod hosts;
 pub mod mutate;
 pub mod targets;
 
@@ -34,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     target("table", "tables: RPT, measured steps, codes", targets::table),
     target("options", "options of a run", targets::options),
     target("nbd", "messages of NBD clients", targets::nbd),
+    target("nvme", "what hosts of NVMe/TCP send", targets::nvme),
     Target { seed: Some(targets::saved), ..target("checkpoint", "checkpoints as files", targets::checkpoint) },
     Target {
         seed: Some(targets::saved_state),

@@ -10,7 +10,8 @@ use ecc::Profile;
 use nand::VirtualChip;
 use nand::model::measured::MeasuredSteps;
 use nand::rpt::Rpt;
-use nbd::{Command, Frame, Offer, Session, Store, handshake};
+use nbd::{Command, Frame, Offer, Session, handshake};
+use served::Store;
 use ssd::run::{Given, OutputOptions, RunOptions, TraceOptions};
 use ssd::{Config, Device, presets};
 use units::{Bytes, Document, Time};
@@ -191,6 +192,8 @@ static OFFERS: LazyLock<[Offer; 2]> = LazyLock::new(|| {
 });
 /// Bytes that a store keeps.
 const KEPT: u64 = 1 << 20;
+
+pub use crate::hosts::nvme;
 
 /// See [`crate::TARGETS`].
 pub fn nbd(data: &[u8]) {

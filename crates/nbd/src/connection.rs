@@ -1,91 +1,63 @@
 //! A connection: one thread reads requests, another one sends what the socket does not take at once.
 
 use std::io::{self, BufReader, Read, Write};
-use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
-use crate::arrivals::{Arrivals, Reading};
+use served::{
+    Answers, Asked, Caller, Clock, Export, Exported, Failure, Input, Message, Opened, Outlet, Place, Protocol, Reply,
+    SENT_AT_ONCE, Served, Server, Store,
+};
+
 use crate::handshake::{Offer, Session, handshake};
-use crate::lag::Lag;
-use crate::outlet::{Answers, Outlet};
-use crate::request::{Command, Frame, Job};
-use crate::store::Store;
-use crate::stream::Stream;
-use crate::wire::{self, command};
+use crate::request::{Command, Content, Frame, Job, reply};
+use crate::wire::{self, Errno, command};
 
-/// What an engine is told.
-pub(crate) enum Message {
-    /// A client has come: the process that it is, or why that is not known.
-    Opened { connection: u64, answers: Answers, process: Result<u32, String> },
-    /// A client asks for something; when that was read.
-    Request { connection: u64, job: Job, read: Instant },
-    /// No request of a client will come any more.
-    Closed { connection: u64 },
-    /// What has been asked for is done at once, and then all ends.
-    Stop,
+/// Most extents of a reply.
+const MOST_EXTENTS: usize = 1024;
+
+/// Begins to serve drives, each as clients are to see it.
+pub fn serve(drives: Vec<(Offer, Exported)>, clock: Clock) -> Server {
+    let (offers, drives) = drives.into_iter().unzip();
+    Server::start(Arc::new(Nbd { offers }), drives, clock)
 }
 
-/// An export as connections see it.
-pub(crate) struct Export {
-    pub store: Arc<Store>,
-    pub engine: Sender<Message>,
-}
-
-/// What a client that chose an export has left behind.
-pub(crate) struct Served {
-    pub export: usize,
-    /// It has asked for something.
-    pub requested: bool,
-    pub lag: Lag,
-    /// Requests that were answered with an error.
-    pub errors: u64,
-}
-
-/// What a connection's thread reads from.
-struct Input<'a> {
-    stream: &'a Stream,
-    reading: Reading,
-    arrivals: &'a Arrivals,
-}
-
-impl Read for Input<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.reading.wait(self.arrivals);
-        (&mut &*self.stream).read(into)
+/// Where clients find an export, as they write it.
+pub fn uri(place: &Place, export: &str) -> String {
+    match place {
+        Place::Unix(path) => format!("nbd+unix:///{export}?socket={}", path.display()),
+        Place::Tcp(address) => {
+            let address = address.map_or_else(|| "?".into(), |address| address.to_string());
+            format!("nbd://{address}/{export}")
+        }
     }
 }
 
-/// Serves a client to its end; none if it only looked at what there is. Where it breaks the protocol, it is left.
-pub(crate) fn serve(
-    (stream, reading): (&Arc<Stream>, Reading),
-    connection: u64,
-    arrivals: &Arrivals,
-    offers: &[Offer],
-    exports: &[Export],
-) -> Option<Served> {
-    let mut input = BufReader::new(Input { stream, reading, arrivals });
-    let agreed = handshake(&mut input, &mut &**stream, offers);
-    let served = agreed.ok().flatten().map(|agreed| transmit(stream, input, connection, agreed, offers, exports));
-    arrivals.ends(connection);
-    stream.shut(Shutdown::Both);
-    served
+struct Nbd {
+    offers: Vec<Offer>,
+}
+
+impl Protocol for Nbd {
+    /// Where a client breaks the protocol, it is left.
+    fn serve(&self, client: &Caller, exports: &[Export]) -> Option<Served> {
+        let mut input = BufReader::new(client.input());
+        let agreed = handshake(&mut input, &mut &*client.stream, &self.offers);
+        agreed.ok().flatten().map(|agreed| transmit(client, input, agreed, &self.offers, exports))
+    }
 }
 
 /// The transmission phase: requests and their replies.
 fn transmit(
-    stream: &Arc<Stream>,
+    client: &Caller,
     mut input: BufReader<Input>,
-    connection: u64,
     (session, last): (Session, Vec<u8>),
     offers: &[Offer],
     exports: &[Export],
 ) -> Served {
-    let Export { store, engine } = &exports[session.export];
-    let (reading, arrivals) = (input.get_ref().reading.clone(), input.get_ref().arrivals);
-    let outlet = Arc::new(Outlet::new(stream.clone(), session, store.clone(), reading));
+    let export = &exports[session.export];
+    let connection = client.connection;
+    let outlet = Arc::new(Outlet::new(client.stream.clone(), client.reading.clone()));
     let sender = thread::spawn({
         let outlet = outlet.clone();
         move || outlet.send_waiting()
@@ -93,10 +65,10 @@ fn transmit(
     let mut requested = false;
     // The drive knows of the client before the client knows that it may begin. An engine that has ended takes no message: the
     // connection ends with it.
-    let (answers, process) = (Answers::through(&outlet), stream.process());
-    let opened = engine.send(Message::Opened { connection, answers, process }).is_ok();
-    let begun = opened && (&**stream).write_all(&last).is_ok();
-    arrivals.ends(connection);
+    let (answers, process) = (Answers::through(&outlet), client.stream.process());
+    let opened = export.open(Opened { connection, answers, process, queue: None });
+    let begun = opened && (&*client.stream).write_all(&last).is_ok();
+    client.chose();
     if begun {
         let size = offers[session.export].size.0;
         let mut each = |frame: Frame, input: &mut BufReader<Input>| {
@@ -108,12 +80,19 @@ fn transmit(
             } else {
                 wire::skip(input, frame.payload())?;
             }
-            if outcome.is_err() || matches!(job.command, Command::Status { .. }) {
-                outlet.answer(job, outcome, None);
-                return Ok(true);
+            let work = outcome.map(|()| job.work());
+            let answers = Answer { outlet: outlet.clone(), session, store: export.store.clone(), job };
+            match work {
+                Ok(Some(work)) => {
+                    requested = true;
+                    let answer = |outcome: Result<(), Failure>, due| answers.give(outcome.map_err(refused), due);
+                    io::Result::Ok(export.ask(connection, Asked { work, answer: Box::new(answer) }))
+                }
+                outcome => {
+                    answers.give(outcome.map(drop), None);
+                    Ok(true)
+                }
             }
-            requested = true;
-            io::Result::Ok(engine.send(Message::Request { connection, job, read: Instant::now() }).is_ok())
         };
         // However it ends, the requests before are still answered.
         while let Ok(frame) = Frame::read(&mut input)
@@ -121,7 +100,70 @@ fn transmit(
             && each(frame, &mut input).is_ok_and(|goes_on| goes_on)
         {}
     }
-    let _ = engine.send(Message::Closed { connection });
+    export.close(connection);
     let (lag, errors) = sender.join().expect("Invariant: the sending thread does not panic");
     Served { export: session.export, requested, lag, errors }
+}
+
+/// What a request is answered with.
+struct Answer {
+    outlet: Arc<Outlet>,
+    session: Session,
+    store: Arc<Store>,
+    job: Job,
+}
+
+impl Answer {
+    /// Answers it; where it could be done, does to the data what it asks for.
+    fn give(self, outcome: Result<(), Errno>, due: Option<Instant>) -> Instant {
+        let Answer { outlet, session, store, job } = self;
+        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
+        let waits_for_disk = due.is_some() && job.is_durable() && store.is_file();
+        let later = job.length > SENT_AT_ONCE || waits_for_disk;
+        let held = job.held();
+        let make = move || {
+            let content = outcome.and_then(|()| content(&store, &job).map_err(errno));
+            Message { failed: content.is_err(), bytes: reply(&session, job.cookie, job.offset, content) }
+        };
+        outlet.answer(Reply { held, later, due, make })
+    }
+}
+
+fn content(store: &Store, job: &Job) -> io::Result<Content> {
+    let (offset, bytes) = (job.offset, u64::from(job.length));
+    match &job.command {
+        Command::Read => {
+            let mut data = vec![0; job.length as usize];
+            store.read(offset, &mut data)?;
+            return Ok(Content::Data(data));
+        }
+        Command::Status { one } => {
+            let most = if *one { 1 } else { MOST_EXTENTS };
+            return Ok(Content::Extents(store.extents(offset, bytes, most)?));
+        }
+        Command::Write(data) => store.write(offset, data)?,
+        Command::Zero { allocates: true } => store.write_zeros(offset, bytes)?,
+        Command::Trim | Command::Zero { allocates: false } => store.discard(offset, bytes)?,
+        Command::Flush => {}
+    }
+    if job.is_durable() {
+        store.sync()?;
+    }
+    Ok(Content::None)
+}
+
+/// What a client hears of what the drive has not done.
+fn refused(failure: Failure) -> Errno {
+    match failure {
+        Failure::ReadOnly => Errno::Permission,
+        Failure::Uncorrectable | Failure::PowerCut | Failure::Failed => Errno::InputOutput,
+    }
+}
+
+/// What a client hears of a failure of the machine.
+fn errno(error: io::Error) -> Errno {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Errno::NoSpace,
+        _ => Errno::InputOutput,
+    }
 }

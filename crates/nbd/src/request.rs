@@ -2,8 +2,10 @@
 
 use std::io::{self, Read};
 
+use served::{Extent, Step, Work};
+use workload::Op;
+
 use crate::handshake::{LARGEST_PAYLOAD, Session};
-use crate::store::Extent;
 use crate::wire::{self, Errno, chunk, command, take, violation};
 
 /// A request as it comes.
@@ -132,6 +134,20 @@ impl Job {
     /// Whether data must be kept for good before it is answered.
     pub fn is_durable(&self) -> bool {
         self.durable || matches!(self.command, Command::Flush)
+    }
+
+    /// What a drive does for it; none where the data alone answers.
+    pub fn work(&self) -> Option<Work> {
+        let op = match self.command {
+            Command::Flush => return Some(Work::of(Step::flush())),
+            Command::Read => Op::Read,
+            Command::Write(_) | Command::Zero { allocates: true } => Op::Write,
+            Command::Trim | Command::Zero { allocates: false } => Op::Trim,
+            Command::Status { .. } => return None,
+        };
+        let work = Work::of(Step::new(op, self.offset, self.length.into()));
+        // As Linux does for drives without FUA.
+        Some(if self.durable && op != Op::Read { work.then(Step::flush()) } else { work })
     }
 
     /// Bytes of data that are held in memory for it.

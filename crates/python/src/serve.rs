@@ -1,20 +1,23 @@
 //! Drives served to real programs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nbd::{Clock, Exported, Finished, Listener, Offer, Pace, Recorded, Store, Think, Watched};
+use nbd::Offer;
+use nvme::{Health, Namespace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
 use ssd::Unwatched;
 use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
 };
 use ssd::stats::Finding;
-use units::{Bytes, Span};
+use units::{Bytes, Span, Temperature};
 use workload::Source;
 
 use crate::error::{SimulationError, raise, refuse};
@@ -23,29 +26,124 @@ use crate::simulation::{FinishedRun, Options, Simulation, content_hash, finished
 /// How long a look for clients takes at most: signals wait for it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A server of simulated drives for clients of the NBD protocol.
+/// A server of simulated drives for clients of the NBD protocol, or for hosts of NVMe/TCP.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Server {
     clock: Clock,
     lag_bound: Span,
+    protocol: Protocol,
     state: Mutex<State>,
 }
 
+/// How clients ask.
+enum Protocol {
+    Nbd,
+    /// Hosts of these names may connect, or all.
+    Nvme {
+        hosts: Option<BTreeSet<String>>,
+    },
+}
+
+impl Protocol {
+    /// Who asks, as the manifest says it.
+    fn driver(&self) -> &'static str {
+        match self {
+            Protocol::Nbd => "NBD clients",
+            Protocol::Nvme { .. } => "NVMe hosts",
+        }
+    }
+
+    fn start(&self, exported: Vec<(Seen, Exported)>, clock: Clock) -> served::Server {
+        match self {
+            Protocol::Nbd => {
+                nbd::serve(exported.into_iter().map(|(seen, exported)| (seen.offer, exported)).collect(), clock)
+            }
+            Protocol::Nvme { hosts } => {
+                let exported = exported.into_iter().map(|(seen, exported)| (seen.namespace, exported)).collect();
+                nvme::tcp::serve(exported, hosts.clone(), clock)
+            }
+        }
+    }
+
+    /// Where clients find a drive.
+    fn uri(&self, listener: &Listener, drive: &Drive) -> String {
+        match self {
+            Protocol::Nbd => nbd::uri(&listener.place(), &drive.name),
+            Protocol::Nvme { .. } => nvme::tcp::uri(&listener.place(), &drive.nqn),
+        }
+    }
+}
+
+/// A drive as clients see it, by each protocol.
+struct Seen {
+    offer: Offer,
+    namespace: Namespace,
+}
+
+impl Seen {
+    /// A drive of a name: the device that it is, with its scheme.
+    fn new(name: &str, device: &str, scheme: Option<&str>, live: &Live) -> Seen {
+        let what = scheme.map_or_else(|| device.to_owned(), |scheme| format!("{device}, {scheme}"));
+        let (plan, size) = (live.device().plan(), live.capacity());
+        let page = plan.layout.page_size;
+        let namespace = Namespace {
+            preferred: page,
+            queues: plan.config.host.queues,
+            streams: plan.config.ftl.hints,
+            volatile_cache: !plan.config.power.plp,
+            ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
+        };
+        let about = format!("simulated drive {what}");
+        Seen { offer: Offer { name: name.to_owned(), about, size, preferred: page.0 as u32 }, namespace }
+    }
+}
+
 enum State {
-    Preparing { listener: Listener, drives: Vec<(Exported, Drive)> },
-    Serving { server: nbd::Server, listener: Listener, drives: Vec<Drive> },
+    Preparing { listener: Listener, drives: Vec<((Seen, Exported), Drive)> },
+    Serving { server: served::Server, listener: Listener, drives: Vec<Drive> },
     Stopped,
 }
 
 /// What is known of a drive before it is served.
 struct Drive {
     name: String,
+    /// Its subsystem's.
+    nqn: String,
     prepared: PreparedLive,
 }
 
 impl Server {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the drive of a name, which the only one need not be called by.
+    fn of_drive<T>(
+        &self,
+        name: Option<&str>,
+        what: impl FnOnce(&served::Server, usize) -> Result<T, NotDone>,
+    ) -> PyResult<T> {
+        let state = self.lock();
+        let State::Serving { server, drives, .. } = &*state else {
+            return Err(SimulationError::new_err("nothing is served"));
+        };
+        let found = match name {
+            None if drives.len() == 1 => Some(0),
+            name => drives.iter().position(|drive| Some(drive.name.as_str()) == name),
+        };
+        let Some(export) = found else {
+            let names: Vec<&str> = drives.iter().map(|drive| drive.name.as_str()).collect();
+            let remedy = format!("give --drive with one of {}", names.join(", "));
+            return Err(refuse(refused(&format!("--drive {}", name.unwrap_or("")), "names no drive", &remedy)));
+        };
+        what(server, export).map_err(|error| match error {
+            NotDone::Busy => {
+                let remedy = "wait until the clients have their replies, or end them";
+                refuse(refused("the drive", "has requests under way", remedy))
+            }
+            NotDone::Ended => SimulationError::new_err("the drive is served no more"),
+            NotDone::Failed(error) => raise(error),
+        })
     }
 
     /// The section `serve` of a result.
@@ -115,13 +213,15 @@ fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
 
 #[pymethods]
 impl Server {
-    /// Clients come to a socket in the file system or to a TCP address. The clock is "real" or "virtual"; the bound is of the real
-    /// one, the others are of the virtual one.
+    /// Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to a TCP address: those of the names `hosts`, or
+    /// all. The clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one.
     #[new]
-    #[pyo3(signature = (*, socket, address, clock, think, grace, depth, lag_bound))]
+    #[pyo3(signature = (*, socket, address, nvme, hosts, clock, think, grace, depth, lag_bound))]
     fn new(
         socket: Option<&str>,
         address: Option<&str>,
+        nvme: Option<&str>,
+        hosts: Option<BTreeSet<String>>,
         clock: &str,
         think: &str,
         grace: &str,
@@ -133,20 +233,24 @@ impl Server {
             _ => Clock::Virtual(Pace {
                 think: parse::<Think>("--think", think).map_err(refuse)?,
                 grace: parse::<Option<Span>>("--grace", grace).map_err(refuse)?,
-                depth: u32::try_from(depth).ok().filter(|depth| *depth <= nbd::MOST_REQUESTS).ok_or_else(|| {
-                    let remedy = format!("write {} at most, as many as are worked on of a client", nbd::MOST_REQUESTS);
+                depth: u32::try_from(depth).ok().filter(|depth| *depth <= MOST_REQUESTS).ok_or_else(|| {
+                    let remedy = format!("write {} at most, as many as are worked on of a client", MOST_REQUESTS);
                     refuse(refused(&format!("--depth {depth}"), "is too many", &remedy))
                 })?,
             }),
         };
         let lag_bound = parse("--lag-bound", lag_bound).map_err(refuse)?;
-        let listener = match (socket, address) {
-            (Some(path), _) => Listener::unix(Path::new(path)),
-            (None, Some(address)) => Listener::tcp(address),
-            (None, None) => Err(refused("--socket", "is missing", "give --socket PATH or --listen HOST:PORT")),
+        let (listener, protocol) = match (socket, address, nvme) {
+            (Some(path), ..) => (Listener::unix(Path::new(path)), Protocol::Nbd),
+            (_, Some(address), _) => (Listener::tcp("--listen", address, "127.0.0.1:10809"), Protocol::Nbd),
+            (.., Some(address)) => (Listener::tcp("--nvme", address, "127.0.0.1:4420"), Protocol::Nvme { hosts }),
+            _ => {
+                let remedy = "give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT";
+                (Err(refused("--socket", "is missing", remedy)), Protocol::Nbd)
+            }
         };
         let listener = listener.map_err(refuse)?;
-        Ok(Server { clock, lag_bound, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
+        Ok(Server { clock, lag_bound, protocol, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
     }
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
@@ -177,7 +281,7 @@ impl Server {
             options: &run,
             fingerprint: content_hash,
         };
-        let prepared = prepare_live(&inputs, "NBD clients").map_err(raise)?;
+        let prepared = prepare_live(&inputs, self.protocol.driver()).map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
         let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
         let log = request_log(&output, &prepared.config)?;
@@ -187,13 +291,13 @@ impl Server {
             Some(path) => Store::in_file(&path, size).map_err(refuse)?,
             None => Store::in_memory(memory),
         };
-        let about = match scheme {
-            Some(scheme) => format!("simulated drive {device}, {scheme}"),
-            None => format!("simulated drive {device}"),
-        };
-        let preferred = live.device().plan().layout.page_size.0 as u32;
-        let offer = Offer { name: name.clone(), about, size, preferred };
-        let exported = Exported { offer, live, store, records, after_load };
+        let seen = Seen::new(&name, device, scheme, &live);
+        let nqn = seen.namespace.nqn.clone();
+        if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme { .. }) {
+            let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
+            return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
+        }
+        let exported = (seen, Exported { live, store, records, after_load });
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
         let note = (!known.is_empty()).then(|| {
             known.join(
@@ -202,7 +306,7 @@ impl Server {
             )
         });
         match &mut *self.lock() {
-            State::Preparing { drives, .. } => drives.push((exported, Drive { name, prepared })),
+            State::Preparing { drives, .. } => drives.push((exported, Drive { name, nqn, prepared })),
             State::Serving { .. } | State::Stopped => return Err(SimulationError::new_err("the server has begun")),
         }
         Ok(note)
@@ -214,9 +318,9 @@ impl Server {
         let State::Preparing { listener, drives } = std::mem::replace(&mut *state, State::Stopped) else {
             return Err(SimulationError::new_err("the server has begun"));
         };
-        let (exported, drives): (Vec<Exported>, Vec<Drive>) = drives.into_iter().unzip();
-        let server = nbd::Server::start(exported, self.clock);
-        let uris = drives.iter().map(|drive| listener.uri(&drive.name)).collect();
+        let (exported, drives): (Vec<(Seen, Exported)>, Vec<Drive>) = drives.into_iter().unzip();
+        let server = self.protocol.start(exported, self.clock);
+        let uris = drives.iter().map(|drive| self.protocol.uri(&listener, drive)).collect();
         *state = State::Serving { server, listener, drives };
         Ok(uris)
     }
@@ -234,6 +338,41 @@ impl Server {
         })
     }
 
+    /// Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured begins then. A server of
+    /// one drive needs no name.
+    #[pyo3(signature = (drive, span, at))]
+    fn rest(&self, py: Python<'_>, drive: Option<&str>, span: &str, at: Option<&str>) -> PyResult<()> {
+        let span = parse::<Span>("--for", span).map_err(refuse)?;
+        let at = at.map(|at| parse::<Temperature>("--at", at)).transpose().map_err(refuse)?;
+        py.detach(|| self.of_drive(drive, |server, export| server.rest(export, span, at)))
+    }
+
+    /// Writes a checkpoint of a drive that has nothing to do.
+    fn save(&self, py: Python<'_>, drive: Option<&str>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
+    }
+
+    /// How a drive is now: what its SMART log has, as JSON.
+    fn health(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<String> {
+        let health = |server: &served::Server, export| server.look(export, Health::of).ok_or(NotDone::Ended);
+        let health = py.detach(|| self.of_drive(drive, health))?;
+        let found = json!({
+            "critical_warning": health.critical_warning,
+            "celsius": health.celsius,
+            "available_spare": health.available_spare,
+            "available_spare_threshold": health.available_spare_threshold,
+            "percentage_used": health.percentage_used,
+            "read_bytes": health.read_bytes,
+            "write_bytes": health.write_bytes,
+            "reads": health.reads,
+            "writes": health.writes,
+            "power_cuts": health.power_cuts,
+            "media_errors": health.media_errors,
+            "now_ns": health.now.0,
+        });
+        Ok(found.to_string())
+    }
+
     /// What users should be told of what goes on, since this was asked last.
     fn notes(&self) -> Vec<String> {
         match &*self.lock() {
@@ -249,7 +388,7 @@ impl Server {
         };
         drop(listener);
         let finished = py.detach(|| server.stop());
-        let session = |(Drive { name, prepared }, finished): (Drive, Finished)| {
+        let session = |(Drive { name, prepared, .. }, finished): (Drive, Finished)| {
             let serve = self.section(&finished);
             let findings = prepared.findings.iter().cloned().chain(self.of_clock(&finished)).collect();
             let Finished { live, failure, record, .. } = finished;

@@ -27,12 +27,21 @@ if TYPE_CHECKING:
 DRIVE = ("device", "scheme", "age", "precondition", "settings", "warmup", "seed", "checkpoint")
 _takes_drive = options(*(run_option(name) for name in DRIVE))
 """The options of a run that concern the drive alone."""
+_takes_place = options(
+    click.option("--socket", metavar="PATH", help="NBD: listen at a socket in the file system."),
+    click.option("--listen", "address", metavar="HOST:PORT", help="NBD: listen at a TCP address; port 0 finds one."),
+    click.option("--control", metavar="PATH", help="A socket at which `ssdlab tell` lets time pass, saves, asks."),
+    click.option("--nvme", metavar="HOST:PORT", help="NVMe/TCP: listen at a TCP address; port 0 finds one."),
+    click.option(
+        "--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe/TCP: let in this host only; repeat."
+    ),
+)
+"""Where clients come to."""
 
 
 @commands.command()
 @click.argument("drives", required=False, metavar="[DRIVES.toml]")
-@click.option("--socket", metavar="PATH", help="Listen at a socket in the file system.")
-@click.option("--listen", "address", metavar="HOST:PORT", help="Listen at a TCP address; port 0 finds a free one.")
+@_takes_place
 @_takes_drive
 @click.option("--data", metavar="FILE", help="Keep the data in this sparse file  [default: in memory]")
 @click.option(
@@ -91,8 +100,6 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
 def serve(
     *,
     drives: str | None,
-    socket: str | None,
-    address: str | None,
     data: str | None,
     memory: str,
     clock: str,
@@ -113,7 +120,7 @@ def serve(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Serve simulated drives to real programs, as network block devices (NBD).
+    """Serve simulated drives to real programs, as network block devices (NBD) or NVMe drives (NVMe/TCP).
 
     Ctrl-C ends it and writes what a run writes. DRIVES.toml has a section for each of several drives.
 
@@ -121,26 +128,26 @@ def serve(
     ssdlab serve --age pec=2000,retention=6mo --socket /tmp/drive.sock
     fio --name=a --ioengine=nbd --uri='nbd+unix:///?socket=/tmp/drive.sock' --rw=randread --size=1g
     ssdlab serve --clock real --data drive.img --listen 127.0.0.1:10809 --once --json out.json
+    ssdlab serve --clock real --nvme 127.0.0.1:4420
+    nvme connect -t tcp -a 127.0.0.1 -s 4420 -n nqn.2026-01.internal.ssdlab:drive
     """
     from ssdlab.cli.playing import Outputs
     from ssdlab.runs.serving import Pace, Serving
 
-    if (socket is None) == (address is None):
-        raise click.UsageError("clients need one place to come to: give --socket PATH or --listen HOST:PORT")
+    place = _place(given)
     check_timeline(timeline, windows, slowest)
     outputs = Outputs(json_out, requests_out, series_out, save, None, timeline, windows, slowest)
     served = [drive.with_outputs(requests_out, series_out) for drive in _drives(drives, data, given)]
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
     records = timeline is not None or explain is not None
-    if after_load is not None and (records or given["warmup"]):
+    rests = "--age-after-load" if after_load is not None else "--control"
+    if (after_load is not None or place["control"] is not None) and (records or given["warmup"]):
         raise click.UsageError(
-            "--age-after-load: its load is a warm-up, and a session with it cannot be played again: leave --warmup, "
-            "--timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
+            f"{rests}: what comes before a rest is a warm-up, and a session with one cannot be played again: leave "
+            "--warmup, --timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
         )
-    with Serving(
-        served, pace, socket=socket, address=address, memory=memory, records=records, after_load=after_load
-    ) as serving:
+    with Serving(served, pace, **place, memory=memory, records=records, after_load=after_load) as serving:
         for note in serving.notes:
             echo_error(f"note: {note}")
         uris = serving.start()
@@ -151,6 +158,19 @@ def serve(
         with signals.held():
             for of in serving.stop():
                 _report(of, outputs, explain, quiet)
+
+
+def _place(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes where clients come to out of what is given."""
+    place = {name: given.pop(name) for name in ("socket", "address", "nvme")}
+    if list(place.values()).count(None) != 2:
+        raise click.UsageError(
+            "clients need one place to come to: give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT"
+        )
+    hosts = given.pop("hosts")
+    if hosts and place["nvme"] is None:
+        raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
+    return {**place, "hosts": hosts or None, "control": given.pop("control")}
 
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:

@@ -20,6 +20,8 @@ class RunOptions(TypedDict, total=False):
     array: PathLike | None
     """File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. ``device``, ``scheme``,
     ``age`` and ``settings`` are those of each of its drives, ``array.KEY`` in ``settings`` those of the array."""
+    qd: int | None
+    """Requests outstanding at once, each followed by another: queue depth N is ``replay = "closed:N"``."""
     scheme: str | None
     """Scheme's name, or ``axis=choice`` pairs with commas between."""
     age: Age | None

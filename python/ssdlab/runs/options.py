@@ -61,12 +61,14 @@ def _declared() -> dict[str, Option]:
 OPTIONS: dict[str, Option] = _declared()
 """Every option of a run by its name, in the order of the command line's help."""
 
-NOT_IN_CORE = ("precondition", "series_out")
-"""What the core does not take: a key of the configuration, and a file that is written from what a result holds."""
+SHORT = ("precondition", "qd")
+"""Short forms of others: of a key of the configuration, and of a pace."""
+NOT_IN_CORE = ("series_out",)
+"""What the core does not take: a file that is written from what a result holds."""
 
-_DEFAULTS: dict[str, Any] = {
-    name: option.default for name, option in OPTIONS.items() if option.kind != "precondition"
-} | {"merge": ()}
+_DEFAULTS: dict[str, Any] = {name: option.default for name, option in OPTIONS.items() if name not in SHORT} | {
+    "merge": ()
+}
 
 
 class Options:
@@ -160,6 +162,14 @@ def options_of(given: Mapping[str, Any]) -> Options:
     preconditions = values.pop("precondition", ())
     first, *merge = values.pop("workload", None) or (_DEFAULTS["workload"],)
     values["settings"] = (*preconditions, *values.get("settings", ()))
+    depth = values.pop("qd", None)
+    if depth is not None:
+        if values.get("replay") is not None:
+            raise InputError(
+                f"qd is {depth}, and replay is {values['replay']!r}\n"
+                "  help: give one of them: --qd N is --replay closed:N"
+            )
+        values["replay"] = f"closed:{depth}"
     if values.get("save_at") is not None and values.get("save") is None:
         raise InputError("save_at is given without save\n  help: give the file to write too (--save FILE)")
     device = values.pop("device", values.get("checkpoint") or _DEFAULTS["device"])

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use nbd::{Clock, Exported, Offer, Server, Store, Stream};
+use nbd::Offer;
+use served::{Clock, Exported, Server, Store, Stream};
 use ssd::run::{Live, RunOptions};
 use ssd::{Completion, Config, RequestLog, RunError, Unwatched};
 use std::sync::{Arc, Mutex};
@@ -62,18 +63,19 @@ impl RequestLog for Kept {
 }
 
 /// A drive to be served, and the log of its requests.
-pub fn exported(name: &str, settings: &[&str]) -> (Exported, Kept) {
+pub fn exported(name: &str, settings: &[&str]) -> ((Offer, Exported), Kept) {
     let log = Kept::default();
     let live = Live::open(&config(settings), &RunOptions::default(), Some(Box::new(log.clone())), Unwatched).unwrap();
     let size = live.capacity();
     let offer = Offer { name: name.into(), about: format!("the drive {name}"), size, preferred: 16_384 };
-    (Exported { offer, live, store: Store::in_memory(Bytes(1 << 30)), records: false, after_load: None }, log)
+    let store = Store::in_memory(Bytes(1 << 30));
+    ((offer, Exported { live, store, records: false, after_load: None }), log)
 }
 
 /// A server of one drive.
 pub fn serving(settings: &[&str], clock: Clock) -> (Server, Kept) {
     let (exported, log) = exported("drive", settings);
-    (Server::start(vec![exported], clock), log)
+    (nbd::serve(vec![exported], clock), log)
 }
 
 /// A client that has just been let in.

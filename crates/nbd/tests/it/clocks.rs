@@ -4,7 +4,7 @@ use std::io::Write;
 use std::thread;
 use std::time::Instant;
 
-use nbd::{Clock, Pace, Think};
+use served::{Clock, Pace, Think};
 use ssd::Completion;
 use units::{Span, Stream};
 

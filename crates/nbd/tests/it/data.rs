@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use nbd::{Clock, Pace, Server, Store, Think};
+use served::{Clock, Pace, Store, Think};
 use ssd::RunError;
 use units::{Bytes, Span, Stream, Time};
 use workload::Op;
@@ -69,11 +69,11 @@ fn several_clients_read_what_was_written() {
     let grace = Some(Span::ZERO);
     let file = std::env::temp_dir().join(format!("ssdlab-nbd-{}", std::process::id()));
     for clock in [Clock::Real, Clock::Virtual(Pace { think: Think::Measured, grace, depth: 1 })] {
-        let (mut exported, _) = exported("drive", &[]);
-        exported.store = Store::in_file(&file, exported.offer.size).unwrap();
-        let refused = Store::in_file(&file, exported.offer.size).err().unwrap();
+        let ((offer, mut exported), _) = exported("drive", &[]);
+        exported.store = Store::in_file(&file, offer.size).unwrap();
+        let refused = Store::in_file(&file, offer.size).err().unwrap();
         assert!(refused.problem.contains("in use"), "{refused}");
-        let mut server = Server::start(vec![exported], clock);
+        let mut server = nbd::serve(vec![(offer, exported)], clock);
         let part = size(&mut server) / 4;
         let clients: Vec<Client> = (0..4).map(|_| Client::ready(&mut server)).collect();
         let clients = (0..)
@@ -92,9 +92,9 @@ fn several_clients_read_what_was_written() {
 fn a_file_keeps_the_data_for_the_next_server() {
     let file = std::env::temp_dir().join(format!("ssdlab-nbd-kept-{}", std::process::id()));
     for (written, expected) in [(b"one", b"\0\0\0"), (b"two", b"one")] {
-        let (mut exported, _) = exported("drive", &[]);
-        exported.store = Store::in_file(&file, exported.offer.size).unwrap();
-        let mut server = Server::start(vec![exported], PACED);
+        let ((offer, mut exported), _) = exported("drive", &[]);
+        exported.store = Store::in_file(&file, offer.size).unwrap();
+        let mut server = nbd::serve(vec![(offer, exported)], PACED);
         let mut client = Client::ready(&mut server);
         assert_eq!(client.ask(0, READ, 100_000, 3, &[]), (0, expected.to_vec()));
         assert_eq!(client.ask(0, WRITE, 100_000, 3, written), (0, vec![]));
@@ -108,9 +108,9 @@ fn a_file_keeps_the_data_for_the_next_server() {
 
 #[test]
 fn memory_that_is_full_is_a_full_drive() {
-    let (mut exported, _) = exported("drive", &[]);
+    let ((offer, mut exported), _) = exported("drive", &[]);
     exported.store = Store::in_memory(Bytes(8192));
-    let mut server = Server::start(vec![exported], PACED);
+    let mut server = nbd::serve(vec![(offer, exported)], PACED);
     let mut client = Client::ready(&mut server);
     assert_eq!(client.ask(0, WRITE, 0, 8192, &[1; 8192]).0, 0);
     assert_eq!(client.ask(0, WRITE, 8192, 1, &[1]).0, 28);

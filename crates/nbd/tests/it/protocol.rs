@@ -3,9 +3,10 @@
 use std::io::Cursor;
 use std::net::Shutdown;
 
-use nbd::{Clock, Offer, Pace, Server, Session, Think, handshake};
+use nbd::{Offer, Session, handshake};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
+use served::{Clock, Pace, Server, Think};
 use units::{Bytes, Span};
 
 use crate::client::{
@@ -21,7 +22,7 @@ const UNKNOWN: u32 = (1 << 31) | 6;
 const TOO_BIG: u32 = (1 << 31) | 9;
 
 fn two_drives() -> Server {
-    Server::start(vec![exported("first", &[]).0, exported("second", &["ftl.over_provisioning=0.6"]).0], PACED)
+    nbd::serve(vec![exported("first", &[]).0, exported("second", &["ftl.over_provisioning=0.6"]).0], PACED)
 }
 
 fn kinds(client: &mut Client, option: u32, data: &[u8]) -> Vec<u32> {

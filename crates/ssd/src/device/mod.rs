@@ -9,17 +9,20 @@
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `zones.rs` | zones: what their state machine allows becomes programs and erases |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `dispatch.rs` | pages that wait for their program find their dies |
 //! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
-//! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `journaling.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
+//!
+//! What crosses some components alone sees these alone: [`dispatch::Dispatch`], [`read::ReadsAt`], [`power::PowerAt`],
+//! `FlashAt`, `Seen`.
 //!
 //! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
 //! marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers: where one thing makes way for the
@@ -28,6 +31,7 @@
 mod check;
 mod collect;
 mod discard;
+mod dispatch;
 mod events;
 mod faults;
 mod health;
@@ -38,7 +42,6 @@ mod power;
 mod raid;
 mod read;
 mod rest;
-mod slc;
 mod write;
 mod zones;
 
@@ -159,16 +162,16 @@ impl<P: Probe> Device<P> {
         play(&mut self.ftl, &self.core.plan)
     }
 
-    /// Whether collections go on that were under way at the start, and the write buffer has room.
-    pub(crate) fn settles(&self) -> bool {
-        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
-        self.seen().still_collects_from_start() && u64::from(self.writes.buffer.in_use()) * 16 < slots * 15
-    }
-
     /// The reclaim units of placement handles, where the drive takes hints (`ftl.hints`).
     pub fn fdp(&self) -> Option<FdpSeen<'_>> {
         let (plan, counters) = (&self.core.plan, self.counters());
         self.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
+    }
+
+    /// Whether hardly a page of the write buffer is free.
+    pub(crate) fn buffer_is_full(&self) -> bool {
+        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
+        u64::from(self.writes.buffer.in_use()) * 16 >= slots * 15
     }
 
     /// The present simulated time.
@@ -402,10 +405,10 @@ impl<P: Probe> Device<P> {
         let marked = self.core.marks.set;
         self.core.marks.set = marked & !Marks::WAITING;
         if marked & Marks::PARITY != 0 {
-            self.dispatch_parity();
+            self.dispatch().parity();
         }
         if marked & Marks::POOLS != 0 {
-            self.dispatch_pools();
+            self.dispatch().pools();
         }
         if marked & Marks::WRITES != 0 {
             self.fetch_writes();
@@ -598,9 +601,9 @@ impl<P: Probe> Device<P> {
         self.flash.idle_time(self.core.now)
     }
 
-    /// Of each plane, the pages programmed since the start, and those of host data among them.
-    pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        self.seen().pages_of_planes()
+    /// Blocks that hold data of the cache or are open for it, where there is one.
+    pub fn slc_blocks(&self) -> Option<u64> {
+        self.seen().cache_blocks()
     }
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
@@ -634,12 +637,12 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         let now = self.flash.age_clock(self.core.now);
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
+        self.seen().flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
     pub fn flash_page(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.flash_version(lpn)
+        self.seen().flash_version(lpn)
     }
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
@@ -728,10 +731,6 @@ impl<P: Probe> Device<P> {
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
         self.seen().check()
-    }
-
-    fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.ftl.flash_version(lpn, &self.writes.buffer)
     }
 
     /// What brings pages of the buffer to flash without further ado.

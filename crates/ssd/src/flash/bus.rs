@@ -40,4 +40,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.probe.explain(self.core.now, Event::Bus { channel, cause, until });
         }
     }
+
+    /// The bus's next event, or none.
+    #[inline]
+    pub(super) fn schedule_bus(&mut self, channel: ChannelId, event: Time) {
+        let bus = &mut self.flash.channels[channel];
+        if bus.event != event {
+            bus.event = event;
+            self.core.agenda.set(self.core.slots.bus(channel), event);
+        }
+    }
 }

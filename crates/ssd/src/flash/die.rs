@@ -22,6 +22,16 @@ impl<L: Placement> FlashView<'_, L> {
 }
 
 impl DieState {
+    /// What its time goes into while its array works at no program and no erase.
+    #[inline]
+    pub(super) fn standing(&self) -> usize {
+        match (self.sensing, self.page_full | self.cache_full | self.reserved.planes) {
+            (0, 0) => die::IDLE,
+            (0, _) => die::HOLD,
+            _ => die::READ,
+        }
+    }
+
     /// What it would start next, and so what it wants the bus for.
     #[inline]
     pub(super) fn picks(&mut self, pick: Pick, bus: &mut Channel) {

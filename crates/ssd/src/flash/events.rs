@@ -82,7 +82,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.register_freed(die, queue.plane());
             self.reschedule(die);
         }
-        self.core.marks.bus(channel);
+        if self.flash.channels[channel].is_wanted() {
+            self.core.marks.bus(channel);
+        } else {
+            self.schedule_bus(channel, Time::NEVER);
+        }
     }
 
     /// A decoding has ended. The read whose data is in the controller, or is known to be lost, where it ends with that.

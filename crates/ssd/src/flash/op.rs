@@ -1,11 +1,13 @@
 //! Page operations, and the queues of them that dies and channels keep.
 
+use std::ops::{Index, IndexMut};
+
 use nand::DieId;
 use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::attempt::Read;
-use super::queues::QueueId;
+use super::queues::{QUEUES, QueueId};
 use crate::arena::{Arena, AttemptId, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
@@ -283,6 +285,28 @@ impl Queue {
     }
 }
 
+/// The queues of a die.
+pub(super) struct Queues([Queue; QUEUES]);
+
+impl Queues {
+    pub const EMPTY: Queues = Queues([Queue::EMPTY; QUEUES]);
+}
+
+impl Index<QueueId> for Queues {
+    type Output = Queue;
+    #[inline]
+    fn index(&self, queue: QueueId) -> &Queue {
+        &self.0[usize::from(queue.0)]
+    }
+}
+
+impl IndexMut<QueueId> for Queues {
+    #[inline]
+    fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
+        &mut self.0[usize::from(queue.0)]
+    }
+}
+
 stored! {
     PageOp { next, owner, lpn, ppn, bus_bytes, host_bytes, die, queue, seq, read }
     Queue { head, tail, len, head_seq }
@@ -293,6 +317,15 @@ stored_enum! {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
         6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane), 9 = Journal(place), 10 = Recovery,
         11 = Padding(number),
+    }
+}
+
+impl Stored for Queues {
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+    fn read(from: &mut Reader) -> std::io::Result<Queues> {
+        Stored::read(from).map(Queues)
     }
 }
 

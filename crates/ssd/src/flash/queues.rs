@@ -28,13 +28,13 @@ const PROGRAMS: usize = 3;
 
 /// Queues of a die.
 pub(super) const QUEUES: usize = ROWS.len() * PLANES;
-/// A bit for each queue.
-type Word = u128;
-const _: () = assert!(QUEUES <= Word::BITS as usize, "a set of queues fits its word");
+/// Bits for the queues: a word is quicker to look at than half of a longer one.
+const WORDS: usize = 2;
+const _: () = assert!(QUEUES <= WORDS * u64::BITS as usize, "a set of queues fits its words");
 
 /// A queue of a die: of a row, and of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct QueueId(u8);
+pub(crate) struct QueueId(pub(super) u8);
 
 impl QueueId {
     const fn new(row: usize, plane: usize) -> QueueId {
@@ -76,26 +76,21 @@ impl QueueId {
     pub fn writes(self) -> Option<StreamId> {
         (usize::from(self.0) / PLANES).checked_sub(PROGRAMS).map(StreamId::new)
     }
-
-    /// Where it is kept: those of a plane stand together.
-    #[inline]
-    pub fn place(self) -> usize {
-        usize::from(self.0) % PLANES * ROWS.len() + usize::from(self.0) / PLANES
-    }
 }
 
 /// Some queues of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct QueueSet(Word);
+pub(crate) struct QueueSet([u64; WORDS]);
 
 pub(super) const USER_READS: QueueSet = QueueSet::of(Class::UserRead);
 pub(super) const READS: QueueSet = USER_READS.or(QueueSet::of(Class::InternalRead));
 pub(super) const HOST_PROGRAMS: QueueSet = QueueSet::of(Class::UserProgram);
 /// Everything of the drive's own.
-pub(super) const INTERNAL: QueueSet = QueueSet(!USER_READS.or(HOST_PROGRAMS).0);
+pub(super) const INTERNAL: QueueSet = QueueSet::ALL.without(USER_READS.or(HOST_PROGRAMS));
 
 impl QueueSet {
-    pub const NONE: QueueSet = QueueSet(0);
+    pub const NONE: QueueSet = QueueSet([0; WORDS]);
+    const ALL: QueueSet = QueueSet([u64::MAX; WORDS]);
     /// Programs of relocated data.
     pub const RELOCATED: QueueSet = QueueSet::of_programs(StreamId::RELOCATED)
         .or(QueueSet::of_programs(StreamId::AGAIN))
@@ -105,7 +100,12 @@ impl QueueSet {
 
     /// Every queue of a row.
     const fn of_row(row: usize) -> QueueSet {
-        QueueSet(0xFF << (row * PLANES))
+        let (mut set, mut plane) = (QueueSet::NONE, 0);
+        while plane < PLANES {
+            set.set(QueueId::new(row, plane), true);
+            plane += 1;
+        }
+        set
     }
 
     /// Every queue of a class.
@@ -129,60 +129,59 @@ impl QueueSet {
     #[inline]
     pub const fn on(planes: u8) -> QueueSet {
         // A byte a row: the planes, in each of them.
-        {
-            let half = (u64::MAX / 0xFF * planes as u64) as Word;
-            QueueSet(half | half << 64)
-        }
+        QueueSet([u64::MAX / 0xFF * planes as u64; WORDS])
     }
 
     #[inline]
-    pub const fn or(self, other: QueueSet) -> QueueSet {
-        QueueSet(self.0 | other.0)
+    pub const fn or(self, QueueSet([c, d]): QueueSet) -> QueueSet {
+        let QueueSet([a, b]) = self;
+        QueueSet([a | c, b | d])
     }
 
     #[inline]
-    pub const fn and(self, other: QueueSet) -> QueueSet {
-        QueueSet(self.0 & other.0)
+    pub const fn and(self, QueueSet([c, d]): QueueSet) -> QueueSet {
+        let QueueSet([a, b]) = self;
+        QueueSet([a & c, b & d])
     }
 
     #[inline]
-    pub const fn without(self, other: QueueSet) -> QueueSet {
-        QueueSet(self.0 & !other.0)
+    pub const fn without(self, QueueSet([c, d]): QueueSet) -> QueueSet {
+        let QueueSet([a, b]) = self;
+        QueueSet([a & !c, b & !d])
     }
 
     #[inline]
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        let QueueSet([a, b]) = self;
+        a | b == 0
     }
 
-    /// The half of the word that a queue is in.
+    /// Whether some queue is in both.
     #[inline]
-    const fn half(self, queue: QueueId) -> u64 {
-        if queue.0 < 64 { self.0 as u64 } else { (self.0 >> 64) as u64 }
+    pub const fn meets(self, QueueSet([c, d]): QueueSet) -> bool {
+        let QueueSet([a, b]) = self;
+        a & c | b & d != 0
     }
 
     #[inline]
     pub const fn has(self, queue: QueueId) -> bool {
-        self.half(queue) >> (queue.0 % 64) & 1 != 0
+        self.0[queue.0 as usize / 64 % WORDS] >> (queue.0 % 64) & 1 != 0
     }
 
     /// Puts a queue in, or takes it out.
     #[inline]
     pub const fn set(&mut self, queue: QueueId, in_it: bool) {
-        let (one, it) = (1u64 << (queue.0 % 64), (in_it as u64) << (queue.0 % 64));
-        let (one, it) =
-            if queue.0 < 64 { (one as Word, it as Word) } else { ((one as Word) << 64, (it as Word) << 64) };
-        self.0 = self.0 & !one | it;
+        let word = &mut self.0[queue.0 as usize / 64 % WORDS];
+        *word = *word & !(1 << (queue.0 % 64)) | (in_it as u64) << (queue.0 % 64);
     }
 
     /// Takes the first queue out.
     #[inline]
     pub fn pop(&mut self) -> Option<QueueId> {
-        let queue = QueueId(self.0.trailing_zeros() as u8);
-        (self.0 != 0).then(|| {
-            self.0 &= self.0 - 1;
-            queue
-        })
+        let place = usize::from(self.0[0] == 0);
+        let word = self.0[place];
+        self.0[place] = word & word.wrapping_sub(1);
+        (word != 0).then(|| QueueId(place as u8 * 64 + word.trailing_zeros() as u8))
     }
 }
 

@@ -5,10 +5,22 @@ use schemes::Sensing;
 
 use super::backend::FlashView;
 use super::placement::Placement;
-use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
+use super::queues::{INTERNAL, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::{Begun, DieState};
 
 impl<L: Placement> FlashView<'_, L> {
+    /// The queue of the read that a die is reserved for alone, where its retry may be sensed and nothing ready ranks better.
+    pub(super) fn goes_on_alone(&self, state: &DieState) -> Option<QueueId> {
+        let Begun { seq, queue, .. } = state.reserved.only()?;
+        let reads = self.plan.config.chip.plane_reads;
+        let may = state.queues[queue].head_seq == seq
+            && state.may_sense(reads) >> queue.plane() & 1 != 0
+            && reads != PlaneReads::Independent
+            && !state.ready.meets(self.flash.ranks.above_reads(state.reserved.is_of_host()));
+        let begun = state.active.is_some() || state.suspended.is_some() || state.next_pass.is_some();
+        (may && !begun && state.coarse.is_empty()).then_some(queue)
+    }
+
     /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
     #[inline(always)] // Most dies are not reserved.
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
@@ -20,8 +32,7 @@ impl<L: Placement> FlashView<'_, L> {
         let state = &self.flash.dies[die];
         // Of the reads that have the die those that rank better go on first.
         let better = self.flash.ranks.above_reads(false).and(USER_READS);
-        let goes_on = |queues| state.reserved.goes_on(queues);
-        let Some(read) = goes_on(of.and(better)).or_else(|| goes_on(of)) else { return ready };
+        let Some(read) = state.reserved.first_to_go_on(of, better) else { return ready };
         if self.plan.config.chip.plane_reads == PlaneReads::Independent {
             return self.eligible_by_planes(state, ready, of);
         }
@@ -40,7 +51,7 @@ impl<L: Placement> FlashView<'_, L> {
             Sensing::Adaptive => state.retries,
         };
         let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
-        allowed = allowed.or(ranks.above_reads(state.reserved.goes_on(USER_READS).is_some()));
+        allowed = allowed.or(ranks.above_reads(state.reserved.is_of_host()));
         let mut going_on = QueueSet::NONE;
         for plane in planes(state.reserved.planes) {
             let here = QueueSet::on(1 << plane);
@@ -53,7 +64,7 @@ impl<L: Placement> FlashView<'_, L> {
 
     /// Whether a host's read is being retried on a die.
     pub fn retries_user_read(&self, die: DieId) -> bool {
-        self.flash.dies[die].reserved.goes_on(USER_READS).is_some()
+        self.flash.dies[die].reserved.is_of_host()
     }
 
     /// Everything that an exclusive die may go on with beside its collection: reads whose retry has begun.

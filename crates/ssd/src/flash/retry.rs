@@ -33,18 +33,21 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads: how long the die senses, a prediction
+    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
-    pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64) -> (Span, u32) {
+    pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
         let op = self.flash.ops[read];
+        let id = op.newest();
         let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
         if attempt.number > 0 {
-            let read = state.begun(op.seq);
-            let goes_along = read.command != state.begun(lead).command;
-            state.reserved.reserve(read, goes_along);
+            if !state.reserved.goes_on_with(op.seq) {
+                let read = state.begun(op.seq);
+                let goes_along = read.command != state.begun(lead).command;
+                state.reserved.reserve(read, goes_along);
+            }
         } else {
-            state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead });
+            state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead, alone });
             if self.core.plan.config.read.start.tracks()
                 && !op.read.in_slc
                 && let Some(start) = self.first_step(&op)
@@ -279,9 +282,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.flash.ops[read].read.page = op.read.page;
             }
         }
-        let broken = self.flash.is_broken(ppn);
-        let (mut corrected, predicted, decoding) = self.decoding_of(&op, &attempt);
-        corrected &= !broken;
+        let (decodes, predicted, decoding) = self.decoding_of(&op, &attempt);
+        let corrected = decodes && !self.flash.is_broken(ppn);
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         if predictor.predicts(again) {
@@ -291,7 +293,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
         if predictor.retries_on_die(predicted, again)
-            && !broken
+            && !self.flash.is_broken(ppn)
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
             attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };
@@ -368,7 +370,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         taken && !crc
     }
 
-    /// Whether a page will be corrected, whether it is predicted not to be, and how long its decoding takes.
+    /// Whether a page will be corrected, whether it is predicted not to be where anybody predicts, and how long its decoding takes.
     fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
         let PageOp { seq, bus_bytes, .. } = *op;
         let again = attempt.repeats;
@@ -409,7 +411,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
-        if let Some(accuracy) = self.core.plan.prediction_accuracy {
+        if self.core.plan.config.read.predictor.predicts(again)
+            && let Some(accuracy) = self.core.plan.prediction_accuracy
+        {
             let wrong = self.flash.draws.entity(seq).uniform(draw) >= accuracy.0;
             predicted = !corrected ^ wrong;
         }

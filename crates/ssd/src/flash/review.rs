@@ -3,11 +3,10 @@
 
 use nand::DieId;
 
-use super::backend::FlashAt;
+use super::backend::{Flash, FlashAt};
 use super::placement::Placement;
 use super::state::Pick;
 use crate::observe::probe::{Event, Probe};
-use crate::observe::stats::die;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Brings the dies up to date that may have something new to do since this was asked last.
@@ -34,32 +33,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// wants the bus for, where its time goes, and its next event.
     pub fn reschedule(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
-        self.flash.channels[state.channel].stirred |= state.bit;
-        if self.core.plan.suspends {
-            if self.flash.dies[die].suspended.is_some() {
-                self.try_resume(die);
-            }
-            if self.flash.dies[die].active.is_some() {
-                self.consider_suspension(die);
-            }
+        if state.active.is_some() || state.suspended.is_some() {
+            self.watch_array(die);
         }
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let nothing = self.flash.dies[die].starts_nothing(self.core.plan.config.chip.plane_reads);
-        let picked = if nothing { Pick::Nothing } else { self.view().pick(die) };
-        let state = &mut self.flash.dies[die];
-        if picked != state.picked {
-            state.picks(picked, &mut self.flash.channels[state.channel]);
+        let Flash { dies, channels, ranks, .. } = &mut *self.flash;
+        let state = &mut dies[die];
+        let bus = &mut channels[state.channel];
+        bus.stirred |= state.bit;
+        if !state.starts_nothing(self.core.plan.config.chip.plane_reads, ranks) {
+            self.pick_anew(die);
+        } else if state.picked != Pick::Nothing {
+            state.picks(Pick::Nothing, bus);
         }
+        let state = &mut self.flash.dies[die];
         if state.active.is_none() {
-            let cause = if state.sensing != 0 {
-                die::READ
-            } else if state.page_full | state.cache_full | state.reserved.planes != 0 {
-                die::HOLD
-            } else {
-                die::IDLE
-            };
+            let cause = state.standing();
             state.meter.enter(self.core.now, cause, None);
             if P::EXPLAINS {
                 self.core.probe.explain(self.core.now, Event::Die { die, cause, until: None });
@@ -72,6 +63,26 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         if P::NOTES_WAITS {
             self.note_wait(die);
+        }
+    }
+
+    /// What a die would start next may be something else.
+    #[inline(never)] // Mostly there is plainly nothing.
+    fn pick_anew(&mut self, die: DieId) {
+        let picked = self.view().pick_of_ready(die);
+        let state = &mut self.flash.dies[die];
+        if picked != state.picked {
+            state.picks(picked, &mut self.flash.channels[state.channel]);
+        }
+    }
+
+    /// Whether the program or erase of a die is suspended or goes on.
+    fn watch_array(&mut self, die: DieId) {
+        if self.flash.dies[die].suspended.is_some() {
+            self.try_resume(die);
+        }
+        if self.core.plan.suspends && self.flash.dies[die].active.is_some() {
+            self.consider_suspension(die);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a die may start: which of its queues are ready, which goes first, and who goes along.
 
 use nand::geometry::MAX_PLANES;
-use nand::{DieId, PlaneId, PlanePrograms, PlaneReads};
+use nand::{DieId, PlaneId, PlanePrograms};
 use units::Ppn;
 
 use super::backend::{FlashAt, FlashView};
@@ -15,23 +15,29 @@ use crate::streams::{Stream, StreamId};
 impl<L: Placement> FlashView<'_, L> {
     /// What the die would start now.
     pub(super) fn pick(&self, die: DieId) -> Pick {
-        let state = &self.flash.dies[die];
+        let nothing = self.flash.dies[die].starts_nothing(self.plan.config.chip.plane_reads, &self.flash.ranks);
+        if nothing { Pick::Nothing } else { self.pick_of_ready(die) }
+    }
+
+    /// The same of a die that does not plainly start nothing.
+    pub(super) fn pick_of_ready(&self, die: DieId) -> Pick {
         if self.chip_taken(die) {
             return Pick::Nothing;
+        }
+        let state = &self.flash.dies[die];
+        if let Some(queue) = self.goes_on_alone(state) {
+            return Pick::Read(queue);
         }
         let mut ready =
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
         ready = self.eligible(die, ready, READS);
-        let may_sense = QueueSet::on(self.may_sense(state)).and(READS);
+        let may_sense = QueueSet::on(state.may_sense(self.plan.config.chip.plane_reads)).and(READS);
         if state.suspended.is_some() {
             return self.pick_suspended(die, may_sense);
         }
         let between = if state.coarse.is_empty() { state.next_pass } else { self.pass_due(die) };
         if let Some(program) = between {
             return self.pick_between_passes(die, program, ready.and(READS), may_sense);
-        }
-        if ready.is_empty() || state.senses_alone(self.plan.config.chip.plane_reads) {
-            return Pick::Nothing;
         }
         let registers_empty = state.page_full | state.cache_full == 0;
         // A program or an erase: what needs the array for itself. Erases that older reads of the plane hold off do not
@@ -115,15 +121,6 @@ impl<L: Placement> FlashView<'_, L> {
         let waits_no_longer =
             || state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied();
         state.next_pass.or_else(waits_no_longer)
-    }
-
-    /// The planes that may begin to sense.
-    pub(super) fn may_sense(&self, state: &DieState) -> u8 {
-        match self.plan.config.chip.plane_reads {
-            PlaneReads::Independent => !(state.sensing | state.page_full),
-            PlaneReads::Single | PlaneReads::Lockstep if state.sensing == 0 => !state.page_full,
-            PlaneReads::Single | PlaneReads::Lockstep => 0,
-        }
     }
 
     /// The plane and the stream of a queue of programs; none where it is one of erases.
@@ -249,7 +246,7 @@ impl<L: Placement> FlashView<'_, L> {
         let state = &self.flash.dies[die];
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
-        let waits = !state.ready.and(USER_READS).is_empty() && !self.flash.write_queue_full;
+        let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
         let passed = self.retries_user_read(die) || waits;
         state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
     }

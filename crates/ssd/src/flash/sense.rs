@@ -4,7 +4,7 @@ use nand::{DieId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::{Attempt, Step};
-use super::backend::{FlashAt, FlashView};
+use super::backend::{Flash, FlashAt, FlashView};
 use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
@@ -31,7 +31,8 @@ impl<L: Placement> FlashView<'_, L> {
         let queues = if state.suspended.is_some() { USER_READS } else { READS };
         let free =
             !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
-        if state.ready.and(queues).and(QueueSet::on(free)).is_empty() {
+        let queues_on_free = queues.and(QueueSet::on(free));
+        if !state.ready.meets(queues_on_free) {
             return joined;
         }
         let head = |queue: QueueId| {
@@ -40,7 +41,7 @@ impl<L: Placement> FlashView<'_, L> {
         };
         let (first, attempt) = head(lead);
         // Retries go with retries.
-        if attempt.number > 0 && state.retries.and(QueueSet::on(free)).is_empty() {
+        if attempt.number > 0 && !state.retries.meets(queues_on_free) {
             return joined;
         }
         // First senses go along if they could go alone, of a die that is reserved as well.
@@ -74,19 +75,21 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let channel = self.flash.dies[die].channel;
         let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter, mut heads) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let (mut t_read, mut shorter, mut reads) = (Span::ZERO, u32::MAX, [None; PLANES]);
         let leader = self.flash.dies[die].queues[lead].head_seq;
-        for queue in &queues[..count] {
-            let state = &mut self.flash.dies[die];
-            let read = state.queues[*queue].pop(&mut self.flash.ops).expect("Invariant: ready queues are not empty");
-            state.read_head_changed(*queue, &self.flash.ops);
-            let op = &self.flash.ops[read];
+        for (queue, of_queue) in queues[..count].iter().zip(&mut reads) {
+            let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
+            let state = &mut dies[die];
+            let read = state.queues[*queue].pop(ops).expect("Invariant: ready queues are not empty");
+            state.read_head_changed(*queue, ops);
+            *of_queue = Some(read);
+            let op = &ops[read];
             let id = op.newest();
-            heads[queue.plane()] = Some((read, id));
-            if self.flash.outcomes.is_none() {
+            state.page_register[queue.plane()] = Some(id);
+            if outcomes.is_none() {
                 t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
-                let (took, less) = self.prepare_sense(read, id, leader);
+                let (took, less) = self.prepare_sense(read, leader, count == 1);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }
         }
@@ -95,9 +98,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-        for queue in &queues[..count] {
+        let mut of_host = false;
+        for (queue, read) in queues[..count].iter().zip(reads) {
+            of_host |= USER_READS.has(*queue);
             let plane = queue.plane();
-            let Some((read, id)) = heads[plane] else { continue };
+            let (Some(read), Some(id)) = (read, self.flash.dies[die].page_register[plane]) else { continue };
             self.step_ends(id, Step::Queued);
             self.flash.dies[die].begin_sense(plane, Some(id), end);
             if P::EXPLAINS {
@@ -105,7 +110,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
             self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
         }
-        queues[..count].iter().any(|queue| USER_READS.has(*queue))
+        of_host
     }
 
     /// Tells the probe which page a die begins to sense, and for what.

@@ -81,9 +81,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             if self.flash.granted == self.flash.rescheduled {
                 self.reschedule_dirty();
             }
-            let begun = self.arbitrate(self.flash.dies[self.flash.dirty[self.flash.granted]].channel);
+            let channel = self.flash.dies[self.flash.dirty[self.flash.granted]].channel;
+            let begun = self.arbitrate(channel);
             if begun.is_some() {
                 return begun;
+            }
+            if self.core.marks.bus == channel {
+                self.core.marks.set &= !Marks::BUS;
             }
             self.flash.granted += 1;
         }
@@ -118,7 +122,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 return None;
             }
             match if held { Turn::Page } else { self.turn(channel, out_ready) } {
-                Turn::Page => self.grant_page(channel),
+                Turn::Page => {
+                    self.grant_page(channel);
+                    return None;
+                }
                 Turn::Die(die) => {
                     let begun = self.begin(die);
                     if begun.is_some() {
@@ -193,16 +200,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         None
     }
 
-    /// The bus's next event, or none.
-    #[inline]
-    fn schedule_bus(&mut self, channel: ChannelId, event: Time) {
-        let bus = &mut self.flash.channels[channel];
-        if bus.event != event {
-            bus.event = event;
-            self.core.agenda.set(self.core.slots.bus(channel), event);
-        }
-    }
-
     /// The oldest page that waits to leave a die has the bus.
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];
@@ -222,6 +219,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
+        self.schedule_bus(channel, end);
         self.step_ends(id, register);
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
         self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);

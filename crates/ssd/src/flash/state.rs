@@ -7,19 +7,17 @@
 //! A program takes its data into empty registers: into the cache registers while another program or erase
 //! runs (`chip.cache_program`), unless an operation that the scheduling order prefers waits for the die.
 
-use std::ops::{Index, IndexMut};
-
 use nand::{ChannelId, PlaneReads};
 use units::{Span, Time};
 
 use super::attempt::Step;
-use super::op::{Ops, Queue};
-use super::queues::{HOST_PROGRAMS, PLANES, QUEUES, QueueId, QueueSet, Ranks, USER_READS};
+use super::op::{Ops, Queues};
+use super::queues::{HOST_PROGRAMS, PLANES, QueueId, QueueSet, READS, Ranks, USER_READS};
 use crate::arena::{AttemptId, OpId};
 use crate::config::Plan;
 use crate::meter::Meter;
 use crate::observe::stats::die;
-use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
+use crate::persist::{stored, stored_enum};
 use crate::phases::Phases;
 use crate::streams::StreamId;
 
@@ -30,6 +28,8 @@ pub(super) struct Begun {
     pub(super) queue: QueueId,
     /// The command that sensed it first, by the age of the read that led it: what one command senses is one read to the die.
     pub(super) command: u64,
+    /// That command has sensed no other page.
+    pub(super) alone: bool,
 }
 
 /// A read that a die is reserved for.
@@ -45,8 +45,9 @@ pub(super) struct Holder {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Reservation {
-    /// Planes with such a read.
+    /// Planes with such a read, and with one of the host's.
     pub planes: u8,
+    planes_of_host: u8,
     /// By how much tPRE is shorter than by default \[ns].
     pub(super) shorter: u32,
     holders: Vec<Holder>,
@@ -65,7 +66,22 @@ impl Reservation {
             None if goes_along => self.holders.insert(0, holder),
             None => self.holders.push(holder),
         }
-        self.planes |= 1 << read.queue.plane();
+        self.note_planes();
+    }
+
+    fn note_planes(&mut self) {
+        (self.planes, self.planes_of_host) = (0, 0);
+        for Holder { read, .. } in &self.holders {
+            let plane = 1 << read.queue.plane();
+            self.planes |= plane;
+            self.planes_of_host |= if USER_READS.has(read.queue) { plane } else { 0 };
+        }
+    }
+
+    /// Whether a read of the host's is among those that it is reserved for.
+    #[inline]
+    pub(super) fn is_of_host(&self) -> bool {
+        self.planes_of_host != 0
     }
 
     /// Whether the die is reserved for a read.
@@ -73,9 +89,32 @@ impl Reservation {
         self.holders.iter().any(|holder| holder.read.seq == seq && !holder.ended)
     }
 
+    /// Whether a retry of a read finds the die reserved for it, which goes on with it.
+    #[inline]
+    pub(super) fn goes_on_with(&self, seq: u64) -> bool {
+        self.holders.last().is_some_and(|holder| holder.read.seq == seq)
+    }
+
+    /// The read that it is reserved for, where there is one alone, whose command has sensed no other page.
+    #[inline]
+    pub(super) fn only(&self) -> Option<Begun> {
+        match self.holders[..] {
+            [Holder { read, .. }] if read.alone => Some(read),
+            _ => None,
+        }
+    }
+
     /// Whether it is reserved for one read alone.
     pub(super) fn has_one(&self) -> bool {
         self.holders.len() == 1
+    }
+
+    /// The read that goes on, of those in a set of queues: one that ranks better, if there is any.
+    pub(super) fn first_to_go_on(&self, of: QueueSet, better: QueueSet) -> Option<Begun> {
+        match self.holders[..] {
+            [Holder { read, .. }] => of.has(read.queue).then_some(read),
+            _ => self.goes_on(of.and(better)).or_else(|| self.goes_on(of)),
+        }
     }
 
     /// The read that goes on, of those in a set of queues.
@@ -91,7 +130,7 @@ impl Reservation {
     /// A plane is reserved no more for the read that has ended there.
     pub(super) fn release(&mut self, plane: usize) {
         self.holders.retain(|holder| !holder.ended || holder.read.queue.plane() != plane);
-        self.planes = self.holders.iter().fold(0, |set, holder| set | 1 << holder.read.queue.plane());
+        self.note_planes();
     }
 }
 
@@ -157,24 +196,6 @@ pub(crate) enum Ended {
     Erase(OpId),
     /// The erase of the blocks that a stream has opened on a set of planes.
     EraseOpened { writes: StreamId, planes: u8 },
-}
-
-/// The queues of a die, those of a plane together.
-pub(super) struct Queues([Queue; QUEUES]);
-
-impl Index<QueueId> for Queues {
-    type Output = Queue;
-    #[inline]
-    fn index(&self, queue: QueueId) -> &Queue {
-        &self.0[queue.place()]
-    }
-}
-
-impl IndexMut<QueueId> for Queues {
-    #[inline]
-    fn index_mut(&mut self, queue: QueueId) -> &mut Queue {
-        &mut self.0[queue.place()]
-    }
 }
 
 /// A die's state. What every read looks at stands together at the beginning, and a die at the beginning of a cache line: of many
@@ -259,7 +280,7 @@ pub(super) type Precedence = (u8, u64);
 impl DieState {
     pub fn new(channel: ChannelId, place: u32, chip: usize) -> DieState {
         DieState {
-            queues: Queues([Queue::EMPTY; QUEUES]),
+            queues: Queues::EMPTY,
             ready: QueueSet::NONE,
             retries: QueueSet::NONE,
             waiting: QueueSet::NONE,
@@ -339,12 +360,12 @@ impl DieState {
     }
 
     pub fn has_host_programs(&self) -> bool {
-        !self.waiting.and(HOST_PROGRAMS).is_empty()
+        self.waiting.meets(HOST_PROGRAMS)
     }
 
     /// Whether a read or a program of the host's waits for nothing but its turn.
     pub fn host_waits(&self) -> bool {
-        !self.ready.and(USER_READS.or(HOST_PROGRAMS)).is_empty()
+        self.ready.meets(USER_READS.or(HOST_PROGRAMS))
     }
 
     /// Whether its array does anything.
@@ -357,19 +378,41 @@ impl DieState {
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
     }
 
-    /// Whether planes sense, and nothing else begins meanwhile.
+    /// The planes that may begin to sense, of an array that does nothing else.
     #[inline]
-    pub(super) fn senses_alone(&self, reads: PlaneReads) -> bool {
-        self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent
+    pub(super) fn may_sense(&self, reads: PlaneReads) -> u8 {
+        match reads {
+            PlaneReads::Independent => !(self.sensing | self.page_full),
+            PlaneReads::Single | PlaneReads::Lockstep if self.sensing == 0 => !self.page_full,
+            PlaneReads::Single | PlaneReads::Lockstep => 0,
+        }
     }
 
-    /// Whether it plainly has nothing to start: nothing has begun that goes on, and nothing is ready or may begin.
-    #[inline]
-    pub(super) fn starts_nothing(&self, reads: PlaneReads) -> bool {
-        (self.ready.is_empty() || self.senses_alone(reads))
-            && self.suspended.is_none()
-            && self.next_pass.is_none()
-            && self.coarse.is_empty()
+    /// Whether it plainly has nothing to start: nothing has begun that goes on, and what is ready finds no register or array, or waits for
+    /// a read that is being retried.
+    #[inline(always)] // Mostly so, by the first or the second question.
+    pub(super) fn starts_nothing(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
+        if self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent {
+            return true;
+        }
+        if self.suspended.is_some() || self.next_pass.is_some() || !self.coarse.is_empty() {
+            return false;
+        }
+        self.ready.is_empty() || self.ready_waits(reads, ranks)
+    }
+
+    /// Whether what is ready finds no register or array, or waits for a read that is being retried.
+    fn ready_waits(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
+        let may_sense = if self.active.is_some() { 0 } else { self.may_sense(reads) };
+        let mut ready = self.ready.without(READS.without(QueueSet::on(may_sense)));
+        if self.reserved.planes != 0 && reads != PlaneReads::Independent {
+            let goes_on = match self.reserved.only() {
+                Some(read) if self.queues[read.queue].head_seq != read.seq => QueueSet::NONE,
+                _ => self.retries,
+            };
+            ready = ready.and(goes_on.or(ranks.above_reads(self.reserved.is_of_host())));
+        }
+        ready.is_empty()
     }
 
     /// The next time that something ends in the array.
@@ -470,9 +513,9 @@ stored! {
         next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
-    Begun { seq, queue, command }
+    Begun { seq, queue, command, alone }
     Holder { read, ended }
-    Reservation { planes, shorter, holders }
+    Reservation { planes, planes_of_host, shorter, holders }
     Work { began, runs_from, position, before, suspensions, within_pulses }
     Program { ops, planes, ready, sensing, pass }
 }
@@ -480,13 +523,4 @@ stored! {
 stored_enum! {
     Active { 0 = Program(program), 1 = Erase(first), 2 = EraseOpened(writes, planes), }
     Pick { 0 = Nothing, 1 = Read(queue), 2 = Program(queue), 3 = Erase(queue), 4 = Resume, 5 = Pass, }
-}
-
-impl Stored for Queues {
-    fn write(&self, to: &mut Writer) {
-        self.0.write(to);
-    }
-    fn read(from: &mut Reader) -> std::io::Result<Queues> {
-        Stored::read(from).map(Queues)
-    }
 }

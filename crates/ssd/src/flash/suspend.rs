@@ -22,7 +22,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let Some((active, end)) = state.active else { return };
         let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
         let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
-        if !self.core.plan.suspends || !free || state.ready.and(USER_READS).is_empty() {
+        if !self.core.plan.suspends || !free || !state.ready.meets(USER_READS) {
             return;
         }
         let Some((phases, class)) = self.suspendable(die, active) else { return };

@@ -3,8 +3,8 @@
 //! of pages a second (`run/warming.rs` says how long that is played, and when it is not).
 //!
 //! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation order, and a turn is a
-//! program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), a die collects what it has to before it takes
-//! host data. Not played: pages of the map, parity, idle time, and what wears out.
+//! program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), the time from one program of host data on a
+//! plane to the next is one for relocation on it, as far as it goes. Not played: pages of the map, parity, idle time, and what wears out.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,7 +12,7 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
 use super::relocator::Relocation;
-use super::{Ftl, Location};
+use super::{Ftl, Location, ValidPage};
 use crate::config::{EraseWhen, Placement, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
@@ -39,6 +39,8 @@ pub(crate) struct Warming {
     /// By die: programs of relocated data since the last one of host data, and the plane that relocated last.
     between: Vec<u32>,
     relocated: Vec<u8>,
+    /// Where dies are idle, by plane: programs of relocated data for which there is time before its next one of host data.
+    spare: Vec<f64>,
     /// Pages of host data that have been programmed.
     pub written: u64,
 }
@@ -61,6 +63,7 @@ impl Warming {
             turn: 0,
             between: vec![0; dies.len()],
             relocated: vec![0; dies.len()],
+            spare: vec![0.0; layout.planes as usize],
             dies,
             written: 0,
         }
@@ -188,11 +191,14 @@ impl Warming {
         let (class, only) = Warming::pool_of(plan, pool);
         let planes = || (0..plan.layout.planes_per_die as u8).map(|place| plan.layout.plane(die, place));
         planes().for_each(|plane| collect(ftl, plan, plane));
+        let share = plan.config.age.partial_load();
+        if share.is_some() {
+            planes().for_each(|plane| self.relocate_meanwhile(ftl, plan, plane));
+        }
         let relocates = planes().any(|plane| ftl.relocator[plane].victim.is_some());
         let waits = relocates
-            && (plan.config.age.partial_load().is_some()
-                || !plan.config.gc.preemptible
-                || self.between[die.0 as usize] < plan.relocations_between());
+            && share.is_none()
+            && (!plan.config.gc.preemptible || self.between[die.0 as usize] < plan.relocations_between());
         let stream = plan.streams.opened_by(class);
         let takes = |plane: &PlaneId| {
             only.is_none_or(|only| only == *plane)
@@ -239,7 +245,23 @@ impl Warming {
                 self.written += 1;
             }
             ftl.relocator[plane].spend(plan.streams.paced(class));
+            if let Some(share) = plan.config.age.partial_load() {
+                self.spare[plane.0 as usize] += 1.0 / share;
+            }
         }
+    }
+
+    /// A plane relocates between two programs of host data, for as long as the load leaves it idle; idle time is not saved up.
+    fn relocate_meanwhile(&mut self, ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
+        while let Some(moving) = ftl.relocator[plane].victim {
+            if self.spare[plane.0 as usize] < 1.0 {
+                return;
+            }
+            self.spare[plane.0 as usize] -= 1.0;
+            relocate(ftl, plan, plane, moving);
+            collect(ftl, plan, plane);
+        }
+        self.spare[plane.0 as usize] = 0.0;
     }
 
     /// One program of relocated data on a die: on all its planes that relocate, or where these are programmed one by one on the next.
@@ -308,7 +330,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
     while left > 0 {
         let pages = ftl.relocator[plane].pages.clone();
         valid = ftl.next_valid(plane, moving.block, pages, plan, |lpn| on_flash(ftl, lpn));
-        let Some((page, lpn, source)) = valid else { break };
+        let Some(ValidPage { page, lpn, ppn: source }) = valid else { break };
         let class = *class.get_or_insert_with(|| {
             let class = ftl.relocated_class(source, plan, converts(ftl, plane, moving));
             left = plan.streams.unit_of(class);

@@ -262,6 +262,8 @@ fn input_options() -> Vec<Declared> {
         array [Kind::Path, "FILE", help = Some("Run on an array of drives (TOML), such as examples/array.toml.")]
         /// Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.
         workload [Kind::Workload, "NAME|FILE|TRACE", default = Some("default")]
+        /// Requests outstanding at once, each followed by another: queue depth N is `replay = "closed:N"`.
+        qd [Kind::Number(1, None), "N", help = Some("Keep N requests outstanding (queue depth): --replay closed:N.")]
         /// Scheme's name, or `axis=choice` pairs with commas between.
         scheme [Kind::Text, "NAME|AXIS=CHOICE,…", help = Some("Scheme, or choices on its axes.")]
         /// State that the run starts from: `"pec=2000,retention=6mo"` or a dict of the same.

@@ -132,6 +132,24 @@ fn the_first_requests_of_a_skewed_load_meet_the_drive_of_a_long_run() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// A skewed load at times of its own that leaves dies idle, but would not if it overwrote uniformly: planes are collecting as at a random moment, so that
+/// the first requests meet the write amplification of a long run; with every collection at its end they met a sixth less.
+#[test]
+fn a_skewed_load_that_leaves_dies_idle_meets_collections_that_go_on() {
+    let config = config(&["ftl.allocation=plane", "ftl.placement=static", "geometry.pages=768"]);
+    let load = load(&[ZIPF, "workload.rw=randrw", "workload.read_ratio=0.5", "workload.rate_iops=2000"]);
+    let waf = |seed, warmup, requests| {
+        let options = RunOptions { warmup, replay: Replay::Timed(1.0), ..options(seed, requests) };
+        let outcome = outcome(&config, source(&config, &load, seed, true), options);
+        let counters = outcome.measured.totals.counters;
+        counters.pages_programmed as f64 * 16_384.0 / counters.bytes_settled as f64
+    };
+    let first = (1..=16).map(|seed| waf(seed, 0, 12_000)).sum::<f64>() / 16.0;
+    let long = waf(17, 50_000, 150_000);
+    println!("{first:.3}, in the long run {long:.3}");
+    assert!((first / long - 1.0).abs() < 0.08, "{first:.3}, in the long run {long:.3}");
+}
+
 /// Uniform overwriting played so has the write amplification of a drive that starts in the closed form.
 #[test]
 fn uniform_overwriting_comes_to_the_closed_form() {

@@ -15,21 +15,22 @@
 //! Requests of the same simulated time are in the order of [`Turn`], which no race of a client's threads changes.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use units::value::{Scalar, Value};
-use units::{Span, Time};
+use units::Time;
+use workload::Op;
 
 use crate::arrivals::Arrivals;
-use crate::connection::Message;
-use crate::drive::{Done, Drive, Queue, before};
+use crate::drive::{Done, Drive, before};
+use crate::export::{Message, Opened};
 use crate::outlet::Answers;
-use crate::request::{Command, Job};
+use crate::pace::{Notes, Pace, Think, Watched};
 use crate::watch::{Look, Program};
+use crate::work::{Asked, Queue};
 
 /// When somebody is told what is waited for, who may think that nothing goes on. No result depends on it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,63 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOKS_ON: Duration = Duration::from_micros(200);
 /// The longest time between two looks at clients that work.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-
-/// The simulated time between a reply and the request that it causes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Think {
-    /// Always the same.
-    Fixed(Span),
-    /// The machine's time between them.
-    Measured,
-}
-
-impl Value for Think {
-    fn expects() -> String {
-        format!("{}, 0, or \"measured\" (the client's own)", Span::expects())
-    }
-    fn read(scalar: &Scalar) -> Option<Think> {
-        match scalar {
-            Scalar::Text(word) if word == "measured" => Some(Think::Measured),
-            Scalar::Text(word) if word == "0" => Some(Think::Fixed(Span::ZERO)),
-            _ => Span::read(scalar).map(Think::Fixed),
-        }
-    }
-    fn write(&self) -> Scalar {
-        match self {
-            Think::Fixed(Span::ZERO) => Scalar::Text("0".into()),
-            Think::Fixed(think) => think.write(),
-            Think::Measured => Scalar::Text("measured".into()),
-        }
-    }
-}
-
-/// How time goes on where clients cannot be watched, and how long they think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Between a reply and a request.
-    pub think: Think,
-    /// How long of the machine's time a connection that owes requests may be silent; none is for ever.
-    pub grace: Option<Span>,
-    /// Slots that a connection begins with.
-    pub depth: u32,
-}
-
-/// What clients have had to do with the machine's time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Watched {
-    /// Connections whose clients were watched to their end.
-    pub connections: u64,
-    /// Why others were not.
-    pub others: BTreeSet<String>,
-    /// How often a connection that could not be watched has been silent for longer than the grace.
-    pub silences: u64,
-    /// Requests of watched clients that came, while others were worked on, and that no reply had caused: their own timers did, or
-    /// other programs.
-    pub unprompted: u64,
-}
-
-/// What users should be told while it goes on.
-pub(crate) type Notes = Arc<Mutex<Vec<String>>>;
 
 struct VirtualClock {
     drive: Drive,
@@ -108,7 +52,7 @@ struct VirtualClock {
     /// A watched client has a reason to make requests: a reply, its begin, or that the drive has nothing to do.
     prompted: bool,
     /// Requests that have not come in simulated time, in their order, with their connections.
-    coming: BTreeMap<Turn, (u64, Job)>,
+    coming: BTreeMap<Turn, (u64, Asked)>,
     /// What is done and is still to be answered.
     ready: VecDeque<Done>,
     /// Requests read so far.
@@ -126,7 +70,7 @@ struct Turn {
     time: Time,
     flushes: bool,
     offset: u64,
-    length: u32,
+    length: u64,
     writes: bool,
     connection: u64,
     number: u64,
@@ -142,6 +86,8 @@ enum Client {
 struct Peer {
     answers: Answers,
     client: Client,
+    /// The submission queue that it is, where its protocol says so.
+    queue: Option<Queue>,
     /// The root of its program, while it is watched.
     program: Option<u32>,
     outstanding: u32,
@@ -350,7 +296,7 @@ impl VirtualClock {
     /// that they are sent to them.
     fn all_dealt_with(&self) -> Option<u64> {
         let reads = self.arrivals.none()?;
-        self.watched().all(|peer| peer.answers.all_sent() && peer.answers.all_read()).then_some(reads)
+        self.watched().all(|peer| peer.answers.outlet().all_sent() && peer.answers.outlet().all_read()).then_some(reads)
     }
 
     /// The clients of a program are not watched from now on.
@@ -395,8 +341,12 @@ impl VirtualClock {
     fn take(&mut self, message: Message) -> bool {
         self.still = false;
         match message {
-            Message::Opened { connection, answers, process } => self.open(connection, answers, process),
-            Message::Request { connection, job, read } => self.ask(connection, job, read),
+            Message::Opened(opened) => self.open(opened),
+            Message::Request { connection, asked, read } => self.ask(connection, asked, read),
+            Message::Look(look) => {
+                let works = self.works();
+                look(&mut self.drive, works);
+            }
             Message::Closed { connection } => {
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who leaves is there");
                 peer.fall_silent();
@@ -409,7 +359,7 @@ impl VirtualClock {
     }
 
     /// A client has come.
-    fn open(&mut self, connection: u64, answers: Answers, process: Result<u32, String>) {
+    fn open(&mut self, Opened { connection, answers, process, queue }: Opened) {
         let program = process.map_err(|why| Some(format!("it {why}"))).and_then(|process| {
             let root = Program::root_of(process);
             if let Entry::Vacant(place) = self.programs.entry(root) {
@@ -429,6 +379,7 @@ impl VirtualClock {
         let peer = Peer {
             answers,
             client,
+            queue,
             program,
             outstanding: 0,
             asked: false,
@@ -442,7 +393,7 @@ impl VirtualClock {
     }
 
     /// A client asks for something.
-    fn ask(&mut self, connection: u64, job: Job, read: Instant) {
+    fn ask(&mut self, connection: u64, request: Asked, read: Instant) {
         let peer = |clock: &Self| clock.peers.get(&connection).map(|peer| (peer.program, peer.asked));
         let (root, asked) = peer(self).expect("Invariant: who asks is there");
         if let Some(root) = root.filter(|_| !asked)
@@ -464,10 +415,10 @@ impl VirtualClock {
         let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
         peer.outstanding += 1;
         (peer.silent, peer.asked, peer.heard) = (false, true, read);
-        let flushes = matches!(job.command, Command::Flush);
-        let writes = !matches!(job.command, Command::Read);
-        let (offset, length, number) = (job.offset, job.length, self.read);
-        self.coming.insert(Turn { time, flushes, offset, length, writes, connection, number }, (connection, job));
+        let first = request.work.first();
+        let (flushes, writes) = (first.op == Op::Flush, first.op != Op::Read);
+        let (offset, length, number) = (first.offset, first.bytes, self.read);
+        self.coming.insert(Turn { time, flushes, offset, length, writes, connection, number }, (connection, request));
         self.read += 1;
     }
 
@@ -481,11 +432,9 @@ impl VirtualClock {
             self.ready.extend(self.drive.take_done());
         }
         if self.ready.is_empty() {
-            if let Some((turn, (connection, job))) = self.coming.pop_first() {
-                let client = self.peers[&connection].client;
-                let next = Queue(self.queues.len() as u16);
-                let queue = *self.queues.entry(client).or_insert(next);
-                self.drive.submit(turn.time, connection, queue, job);
+            if let Some((turn, (connection, asked))) = self.coming.pop_first() {
+                let queue = self.queue_of(connection);
+                self.drive.submit(turn.time, connection, queue, asked);
             }
             return;
         }
@@ -496,11 +445,18 @@ impl VirtualClock {
         }
     }
 
+    /// The submission queue of a connection's requests.
+    fn queue_of(&mut self, connection: u64) -> Queue {
+        let Peer { client, queue, .. } = &self.peers[&connection];
+        let next = Queue(self.queues.len() as u16);
+        queue.unwrap_or_else(|| *self.queues.entry(*client).or_insert(next))
+    }
+
     /// Answers a request; returns whether its client is watched.
     fn answer(&mut self, done: Done) -> bool {
         let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
         peer.outstanding -= 1;
-        peer.heard = peer.answers.answer(done.job, done.outcome, None);
+        peer.heard = (done.answer)(done.outcome, None);
         let slot = Slot { time: done.finish, answered: Some(peer.heard) };
         let watched = peer.program.is_some();
         if watched {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::Shutdown;
+use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -9,23 +10,40 @@ use std::time::{Duration, Instant};
 
 use ssd::RunError;
 use ssd::run::Live;
-use units::Span;
+use units::{Span, Temperature};
 use workload::Request;
 
-use crate::arrivals::Arrivals;
-use crate::connection::{Export, Message, Served, serve};
+use crate::arrivals::{Arrivals, Caller};
 use crate::drive::{Drive, Ended};
-use crate::handshake::Offer;
+use crate::export::{Export, Message, NotDone};
 use crate::lag::Lag;
+use crate::pace::{Notes, Pace, Watched};
 use crate::store::Store;
 use crate::stream::{Listener, Stream};
-use crate::virtual_clock::{Notes, Pace, Watched};
 use crate::{real_clock, virtual_clock};
 
 /// Most clients at a time: others are turned away.
 const MOST_CLIENTS: usize = 64;
 /// How long clients have to take their last replies.
 const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What clients say, and are told.
+pub trait Protocol: Send + Sync {
+    /// Serves a client to its end; none if it only looked at what there is.
+    fn serve(&self, client: &Caller, exports: &[Export]) -> Option<Served>;
+}
+
+/// What a client that chose an export has left behind.
+pub struct Served {
+    /// Which export it was.
+    pub export: usize,
+    /// It has asked for something.
+    pub requested: bool,
+    /// How much later than the drive its replies left, where the clock was real.
+    pub lag: Lag,
+    /// Requests that were answered with an error.
+    pub errors: u64,
+}
 
 /// How simulated time goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +56,6 @@ pub enum Clock {
 
 /// A drive that is served.
 pub struct Exported {
-    /// What clients see of it.
-    pub offer: Offer,
     /// The drive.
     pub live: Live,
     /// Its data.
@@ -70,7 +86,7 @@ pub struct Finished {
 
 /// A server at work.
 pub struct Server {
-    offers: Arc<[Offer]>,
+    protocol: Arc<dyn Protocol>,
     exports: Arc<[Export]>,
     engines: Vec<JoinHandle<(Drive, Watched)>>,
     notes: Notes,
@@ -94,14 +110,13 @@ struct Tally {
 
 impl Server {
     /// Begins to serve drives to the clients that [`Server::attend`] and [`Server::admit`] bring.
-    pub fn start(drives: Vec<Exported>, clock: Clock) -> Server {
+    pub fn start(protocol: Arc<dyn Protocol>, drives: Vec<Exported>, clock: Clock) -> Server {
         let tallies = drives.iter().map(|_| Tally::default()).collect();
-        let offers = drives.iter().map(|drive| drive.offer.clone()).collect();
         let mut exports = Vec::new();
         let mut engines = Vec::new();
         let (notes, arrivals) = (Notes::default(), Arc::<Arrivals>::default());
         let loads = drives.iter().any(|drive| drive.after_load.is_some());
-        for Exported { live, store, records, after_load, .. } in drives {
+        for Exported { live, store, records, after_load } in drives {
             let (engine, inbox) = channel();
             let drive = Drive::new(live, records, after_load);
             engines.push(thread::spawn({
@@ -114,7 +129,7 @@ impl Server {
             exports.push(Export { store: Arc::new(store), engine });
         }
         Server {
-            offers,
+            protocol,
             exports: exports.into(),
             engines,
             notes,
@@ -184,13 +199,26 @@ impl Server {
         let stream = Arc::new(stream);
         let connection = self.accepted;
         self.accepted += 1;
-        let (offers, exports, arrivals) = (self.offers.clone(), self.exports.clone(), self.arrivals.clone());
-        let reading = arrivals.begins(connection, &stream);
-        let client = thread::spawn({
-            let stream = stream.clone();
-            move || serve((&stream, reading), connection, &arrivals, &offers, &exports)
-        });
+        let (protocol, exports) = (self.protocol.clone(), self.exports.clone());
+        let caller = Caller::new(connection, &stream, &self.arrivals);
+        let client = thread::spawn(move || protocol.serve(&caller, &exports));
         self.clients.push((stream, client));
+    }
+
+    /// Looks at a drive as it is now; none if it is served no more.
+    pub fn look<T: Send + 'static>(&self, export: usize, look: impl FnOnce(&Live) -> T + Send + 'static) -> Option<T> {
+        self.exports[export].look(look)
+    }
+
+    /// A drive that has nothing to do is left alone for so long, at a temperature or at that of its rest; what is measured begins then
+    /// ([`Live::rest`]).
+    pub fn rest(&self, export: usize, span: Span, at: Option<Temperature>) -> Result<(), NotDone> {
+        self.exports[export].change(move |drive| drive.rests(span, at))
+    }
+
+    /// Writes a checkpoint of a drive that has nothing to do ([`Live::save`]).
+    pub fn save(&self, export: usize, path: PathBuf) -> Result<(), NotDone> {
+        self.exports[export].change(move |drive| drive.saves(&path))
     }
 
     /// What users should be told of what goes on, since this was asked last.

@@ -1,14 +1,14 @@
 //! The simulated drive with the requests that it works on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 
 use ssd::run::Live;
 use ssd::{Completion, RunError};
-use units::{Bytes, Span, Time};
-use workload::{Op, Request};
+use units::{Span, Temperature, Time};
+use workload::Request;
 
-use crate::request::{Command, Job};
-use crate::wire::Errno;
+use crate::work::{Answer, Asked, Failure, Queue, Step, Work};
 
 /// What is left of a drive that is served no more.
 pub struct Ended {
@@ -23,8 +23,12 @@ pub struct Ended {
 /// A drive that works on requests of connections. Once it has failed, it answers every request with an I/O error.
 pub(crate) struct Drive {
     live: Live,
-    /// Requests by the numbers that the drive gave them.
+    /// What it works on, by its number here.
     flights: BTreeMap<u64, Flight>,
+    /// Whose each operation is, by the numbers that the drive gave them.
+    operations: BTreeMap<u64, u64>,
+    /// Requests so far.
+    submitted: u64,
     done: Vec<Done>,
     failure: Option<RunError>,
     /// The time of the last request: the next one is not earlier.
@@ -35,24 +39,23 @@ pub(crate) struct Drive {
     after_load: Option<Span>,
 }
 
-/// A submission queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Queue(pub u16);
-
 /// A request that the drive works on.
 struct Flight {
     connection: u64,
     queue: Queue,
-    job: Job,
-    /// What it wrote is being put on flash.
-    flushes: bool,
+    /// What is to be done when what is under way is done.
+    stages: VecDeque<Vec<Step>>,
+    /// Operations under way.
+    under_way: usize,
+    outcome: Result<(), Failure>,
+    answer: Answer,
 }
 
 /// A request that is to be answered.
 pub(crate) struct Done {
     pub connection: u64,
-    pub job: Job,
-    pub outcome: Result<(), Errno>,
+    pub answer: Answer,
+    pub outcome: Result<(), Failure>,
     pub finish: Time,
 }
 
@@ -61,6 +64,8 @@ impl Drive {
         Drive {
             live,
             flights: BTreeMap::new(),
+            operations: BTreeMap::new(),
+            submitted: 0,
             done: Vec::new(),
             failure: None,
             last: Time::ZERO,
@@ -83,29 +88,42 @@ impl Drive {
         if self.failure.is_some() { None } else { self.live.next_event() }
     }
 
-    /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, job: Job) {
-        self.begin(time, Flight { connection, queue, job, flushes: false });
+    /// The run.
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
-    fn begin(&mut self, time: Time, flight: Flight) {
+    /// Begins with a request at `time`, or as soon after as the drive's time allows.
+    pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, Asked { work: Work(stages), answer }: Asked) {
+        self.begin(time, Flight { connection, queue, stages, under_way: 0, outcome: Ok(()), answer });
+    }
+
+    /// Begins the next stage of a request.
+    fn begin(&mut self, time: Time, mut flight: Flight) {
         let time = time.max(self.last).max(self.now());
         if self.failure.is_some() {
-            self.done.push(flight.ends(Err(Errno::InputOutput), time));
+            self.done.push(flight.ends(Err(Failure::Failed), time));
             return;
         }
-        let request = flight.request(time);
-        self.last = time;
-        match self.live.submit(request) {
-            Ok(id) => {
-                self.flights.insert(id, flight);
-                self.record.iter_mut().for_each(|record| record.push(request));
-            }
-            Err(error) => {
-                self.done.push(flight.ends(Err(Errno::InputOutput), time));
-                self.fails(error);
+        let number = self.submitted;
+        self.submitted += 1;
+        for step in flight.stages.pop_front().unwrap_or_default() {
+            let request = step.request(time, flight.queue);
+            self.last = time;
+            match self.live.submit(request) {
+                Ok(id) => {
+                    flight.under_way += 1;
+                    self.operations.insert(id, number);
+                    self.record.iter_mut().for_each(|record| record.push(request));
+                }
+                Err(error) => {
+                    self.done.push(flight.ends(Err(Failure::Failed), time));
+                    self.fails(error);
+                    return;
+                }
             }
         }
+        self.flights.insert(number, flight);
     }
 
     /// Plays up to `time`.
@@ -136,6 +154,22 @@ impl Drive {
         }
     }
 
+    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then ([`Live::rest`]).
+    pub fn rests(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        self.sound()?;
+        self.live.rest(span, at).inspect_err(|error| self.failure = Some(error.clone()))
+    }
+
+    /// Its checkpoint is written ([`Live::save`]).
+    pub fn saves(&mut self, path: &Path) -> Result<(), RunError> {
+        self.sound()?;
+        self.live.save(path)
+    }
+
+    fn sound(&self) -> Result<(), RunError> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
     /// All clients have left. The first ones to do so that have asked for something have loaded the drive.
     pub fn is_left(&mut self) {
         if self.live.device().outstanding().0 == 0
@@ -161,17 +195,28 @@ impl Drive {
     fn collect(&mut self, played: Result<(), RunError>) {
         let completions: Vec<Completion> = self.live.take_completions().collect();
         for completion in completions {
-            let Completion { id, finish, uncorrectable, refused, .. } = completion;
-            let flight = self.flights.remove(&id).expect("Invariant: what completes was submitted");
-            if refused {
-                self.done.push(flight.ends(Err(Errno::Permission), finish));
-            } else if uncorrectable || !completion.is_done() {
-                self.done.push(flight.ends(Err(Errno::InputOutput), finish));
-            } else if flight.writes_durably() {
-                // As Linux does for drives without FUA.
-                self.begin(finish, Flight { flushes: true, ..flight });
+            let Completion { id, finish, uncorrectable, refused, aborted, .. } = completion;
+            // Of a drive that has failed meanwhile all is answered.
+            let Some(number) = self.operations.remove(&id) else { continue };
+            let Some(flight) = self.flights.get_mut(&number) else { continue };
+            flight.under_way -= 1;
+            let failed = [
+                (refused, Failure::ReadOnly),
+                (aborted, Failure::PowerCut),
+                (uncorrectable || !completion.is_done(), Failure::Uncorrectable),
+            ];
+            if let Some((_, failure)) = failed.into_iter().find(|(failed, _)| *failed) {
+                flight.outcome = flight.outcome.and(Err(failure));
+            }
+            if flight.under_way > 0 {
+                continue;
+            }
+            let flight = self.flights.remove(&number).expect("Invariant: it is there");
+            if flight.outcome.is_ok() && !flight.stages.is_empty() {
+                self.begin(finish, flight);
             } else {
-                self.done.push(flight.ends(Ok(()), finish));
+                let outcome = flight.outcome;
+                self.done.push(flight.ends(outcome, finish));
             }
         }
         if let Err(error) = played {
@@ -181,34 +226,16 @@ impl Drive {
 
     fn fails(&mut self, error: RunError) {
         let now = self.now();
+        self.operations.clear();
         let flights = std::mem::take(&mut self.flights);
-        self.done.extend(flights.into_values().map(|flight| flight.ends(Err(Errno::InputOutput), now)));
+        self.done.extend(flights.into_values().map(|flight| flight.ends(Err(Failure::Failed), now)));
         self.failure.get_or_insert(error);
     }
 }
 
 impl Flight {
-    fn ends(self, outcome: Result<(), Errno>, finish: Time) -> Done {
-        Done { connection: self.connection, job: self.job, outcome, finish }
-    }
-
-    fn writes_durably(&self) -> bool {
-        let writes = matches!(self.job.command, Command::Write(_) | Command::Trim | Command::Zero { .. });
-        writes && self.job.durable && !self.flushes
-    }
-
-    /// What the drive is asked for.
-    fn request(&self, time: Time) -> Request {
-        let op = match self.job.command {
-            _ if self.flushes => Op::Flush,
-            Command::Flush => Op::Flush,
-            Command::Read => Op::Read,
-            Command::Write(_) | Command::Zero { allocates: true } => Op::Write,
-            Command::Trim | Command::Zero { allocates: false } => Op::Trim,
-            Command::Status { .. } => unreachable!("Invariant: a connection answers this itself"),
-        };
-        let (offset, bytes) = if op.has_address() { (self.job.offset, self.job.length.into()) } else { (0, 0) };
-        Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.queue.0)
+    fn ends(self, outcome: Result<(), Failure>, finish: Time) -> Done {
+        Done { connection: self.connection, answer: self.answer, outcome, finish }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Sockets: of the file system, and of TCP.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, process};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,7 +25,7 @@ pub enum Stream {
 
 impl Stream {
     /// Ends one direction or both, for the client and for every thread that waits.
-    pub(crate) fn shut(&self, how: Shutdown) {
+    pub fn shut(&self, how: Shutdown) {
         // It may have ended already.
         let _ = match self {
             Stream::Unix(stream) => stream.shutdown(how),
@@ -34,7 +34,7 @@ impl Stream {
     }
 
     /// The process at the other end, where it is of this machine; otherwise why it is not known.
-    pub(crate) fn process(&self) -> Result<u32, String> {
+    pub fn process(&self) -> Result<u32, String> {
         let found = match self {
             Stream::Unix(stream) => {
                 sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32)
@@ -77,13 +77,34 @@ impl Stream {
         self.is_ready(PollFlags::OUT, Some(&Timespec::default()))
     }
 
-    /// Waits until something may be read.
-    pub(crate) fn await_input(&self) {
+    /// The address that the client came to, where it is one of TCP.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match self {
+            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+        }
+    }
+
+    /// Waits until something may be read, for so long at most; returns whether something may be.
+    pub(crate) fn await_input(&self, patience: Option<Duration>) -> bool {
         if let Stream::Tcp(stream) = self {
             // What has been taken is acknowledged at once: so a client can be seen to have sent all.
             let _ = sockopt::set_tcp_quickack(stream, true);
         }
-        while !self.is_ready(PollFlags::IN, None) {}
+        let Some(patience) = patience else {
+            while !self.is_ready(PollFlags::IN, None) {}
+            return true;
+        };
+        let end = Instant::now() + patience;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if self.is_ready(PollFlags::IN, Some(&timespec(left))) {
+                return true;
+            }
+            if left.is_zero() {
+                return false;
+            }
+        }
     }
 
     fn is_ready(&self, what: PollFlags, timeout: Option<&Timespec>) -> bool {
@@ -97,6 +118,10 @@ impl Stream {
             sent => Ok(sent?),
         }
     }
+}
+
+fn timespec(span: Duration) -> Timespec {
+    Timespec { tv_sec: span.as_secs() as i64, tv_nsec: span.subsec_nanos().into() }
 }
 
 /// Whether something may be read, or a client be let in.
@@ -137,6 +162,15 @@ impl Write for &Stream {
 /// Where clients come in. A socket in the file system goes with it.
 pub struct Listener(Kind);
 
+/// Where clients come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a path of the file system.
+    Unix(PathBuf),
+    /// At an address of TCP, if it can be found out.
+    Tcp(Option<SocketAddr>),
+}
+
 enum Kind {
     Unix(UnixListener, PathBuf),
     Tcp(TcpListener),
@@ -168,32 +202,29 @@ impl Listener {
         }
     }
 
-    /// Listens at an address, `HOST:PORT`.
-    pub fn tcp(address: &str) -> Result<Listener, ConfigError> {
+    /// Listens at an address, `HOST:PORT`, that an option has given; `example` is one.
+    pub fn tcp(option: &str, address: &str, example: &str) -> Result<Listener, ConfigError> {
         let listener = TcpListener::bind(address).and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok(listener)
         });
         listener.map(|listener| Listener(Kind::Tcp(listener))).map_err(|error| {
-            let remedy = "write HOST:PORT with a port that is free, such as 127.0.0.1:10809; port 0 finds one";
-            refused(format!("--listen {address}"), format!("is not accepted: {error}"), remedy)
+            let remedy = format!("write HOST:PORT with a port that is free, such as {example}; port 0 finds one");
+            refused(format!("{option} {address}"), format!("is not accepted: {error}"), &remedy)
         })
     }
 
-    /// Where clients find an export, as they write it.
-    pub fn uri(&self, export: &str) -> String {
+    /// Where clients come in.
+    pub fn place(&self) -> Place {
         match &self.0 {
-            Kind::Unix(_, path) => format!("nbd+unix:///{export}?socket={}", path.display()),
-            Kind::Tcp(listener) => {
-                let address = listener.local_addr().map_or_else(|_| "?".into(), |address| address.to_string());
-                format!("nbd://{address}/{export}")
-            }
+            Kind::Unix(_, path) => Place::Unix(path.clone()),
+            Kind::Tcp(listener) => Place::Tcp(listener.local_addr().ok()),
         }
     }
 
     /// Waits for a client for a time; returns whether one is there.
     pub(crate) fn is_called(&self, within: Duration) -> io::Result<bool> {
-        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+        let timeout = timespec(within);
         match poll(&mut [PollFd::new(self, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
             ready => Ok(ready.map(|_| true)?),

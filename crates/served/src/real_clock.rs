@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use units::Time;
 
-use crate::connection::Message;
-use crate::drive::{Drive, Queue};
+use crate::drive::Drive;
+use crate::export::{Message, Opened};
 use crate::outlet::Answers;
+use crate::work::Queue;
 
 /// What happens within this time is waited for awake: sleepers are late.
 const AWAKE: Duration = Duration::from_micros(200);
@@ -22,7 +23,9 @@ struct RealClock {
 }
 
 struct Peer {
-    answers: Answers,
+    /// Without it no further reply comes.
+    _answers: Answers,
+    queue: Queue,
     outstanding: u32,
     closed: bool,
 }
@@ -71,20 +74,25 @@ impl RealClock {
     /// Takes a message; returns whether others may follow.
     fn take(&mut self, message: Message) -> bool {
         match message {
-            Message::Opened { connection, answers, .. } => {
-                let peer = Peer { answers, outstanding: 0, closed: false };
+            Message::Opened(Opened { connection, answers, queue, .. }) => {
+                let queue = queue.unwrap_or(Queue(connection as u16));
+                let peer = Peer { _answers: answers, queue, outstanding: 0, closed: false };
                 self.peers.insert(connection, peer);
             }
-            Message::Request { connection, job, read } => {
+            Message::Request { connection, asked, read } => {
                 let origin = *self.origin.get_or_insert(read);
                 let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
-                self.drive.submit(time, connection, Queue(connection as u16), job);
+                self.drive.submit(time, connection, peer.queue, asked);
             }
             Message::Closed { connection } => {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
                 self.leave(connection);
+            }
+            Message::Look(look) => {
+                let works = self.drive.works();
+                look(&mut self.drive, works);
             }
             Message::Stop => return false,
         }
@@ -97,7 +105,7 @@ impl RealClock {
             let due = instant(origin, done.finish);
             let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
             peer.outstanding -= 1;
-            peer.answers.answer(done.job, done.outcome, Some(due));
+            (done.answer)(done.outcome, Some(due));
             self.leave(done.connection);
         }
     }

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `nvme`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(nvme);

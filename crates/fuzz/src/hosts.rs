@@ -1,0 +1,143 @@
+//! What hosts of NVMe/TCP send, taken as a connection takes it, without a socket and without a drive.
+
+use std::io::Cursor;
+use std::sync::LazyLock;
+
+use nvme::tcp::{End, Framing, Queue, Unit, Waits};
+use nvme::{Command, Connected, ControllerId, FABRICS, Health, LARGEST_TRANSFER, Lba, Namespace, Target, fabrics};
+use served::Store;
+use units::Bytes;
+
+/// The size of the drive, and what its store keeps at most \[B].
+const SIZE: u64 = 1 << 20;
+
+static NAMESPACE: LazyLock<Namespace> =
+    LazyLock::new(|| Namespace { queues: 4, streams: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
+
+/// See [`crate::TARGETS`]. The first byte chooses what is there before: nothing, or a queue that has connected and, by the second byte, its
+/// number.
+pub fn nvme(data: &[u8]) {
+    let Some(([begins, number], rest)) = data.split_first_chunk() else { return };
+    let mut input = Cursor::new(rest);
+    let framing = match begins & 3 {
+        0 => match Framing::agree(&mut input) {
+            Ok((framing, _)) => framing,
+            Err(end) => return told(&end),
+        },
+        digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
+    };
+    let target = Target::new(vec![NAMESPACE.clone()], None);
+    let mut of =
+        Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
+    if begins & 3 != 0 {
+        of.has_connected(u16::from(number % 5));
+    }
+    loop {
+        match framing.read(&mut input) {
+            Ok(unit) => {
+                if !of.take(unit) {
+                    return;
+                }
+            }
+            Err(end) => return told(&end),
+        }
+    }
+}
+
+fn told(end: &End) {
+    if let End::Fatal(fatal) = end {
+        assert!(!fatal.header.is_empty(), "a host is told which header was wrong");
+    }
+}
+
+struct Host<'a> {
+    target: &'a Target,
+    queue: Queue,
+    connected: Option<Connected>,
+    store: Store,
+}
+
+/// The command and the data of Connect.
+fn connects(number: u16, controller: ControllerId) -> (Command, Vec<u8>) {
+    let mut command = [0; 64];
+    (command[0], command[4], command[44]) = (FABRICS, fabrics::CONNECT, 31);
+    command[42..44].copy_from_slice(&number.to_le_bytes());
+    let mut data = vec![0; 1024];
+    data[16..18].copy_from_slice(&controller.0.to_le_bytes());
+    data[256..256 + NAMESPACE.nqn.len()].copy_from_slice(NAMESPACE.nqn.as_bytes());
+    data[512] = b'h';
+    (Command(command), data)
+}
+
+impl Host<'_> {
+    /// The admin queue has connected and enabled the controller, and the queue of a number has.
+    fn has_connected(&mut self, number: u16) {
+        let connect = |number, controller| {
+            let (command, data) = connects(number, controller);
+            self.target.connect(&command, &data, Box::new(|| {})).expect("so it may connect")
+        };
+        let admin = connect(0, ControllerId(0xffff));
+        let mut enables = [0; 64];
+        (enables[0], enables[44], enables[48]) = (FABRICS, 0x14, 1);
+        self.target.command(&admin, &Command(enables), &[], &|| None, None);
+        let id = admin.controller.id;
+        let connected = if number == 0 { admin } else { connect(number, id) };
+        self.queue.connected(&connected.controller, connected.queue, connected.size);
+        self.connected = Some(connected);
+    }
+
+    /// Takes a unit as a connection does; returns whether others may follow.
+    fn take(&mut self, unit: Unit) -> bool {
+        let namespace = self.connected.as_ref().and_then(|of| self.target.namespace(&of.controller));
+        match self.queue.take(unit, namespace) {
+            Err(fatal) => {
+                told(&End::Fatal(fatal));
+                return false;
+            }
+            Ok(Waits::More) => {}
+            Ok(Waits::Data { command, transfer, length }) => {
+                assert!(length <= LARGEST_TRANSFER, "no more is asked for than a transfer has");
+                self.queue.side.framing.ready(command.id(), transfer, length);
+            }
+            Ok(Waits::Refused { command, refused }) => {
+                drop(self.queue.answers(&command).units(Err(refused), Lba::default()))
+            }
+            Ok(Waits::Ready { command, planned, data }) => {
+                assert!(data.len() <= LARGEST_TRANSFER as usize);
+                let answers = self.queue.answers(&command);
+                let outcome = match planned {
+                    Some(planned) => planned
+                        .with(data)
+                        .and_then(|io| {
+                            let _ = io.work();
+                            io.carry_out(&self.store).map(nvme::Answer::data)
+                        })
+                        .map_err(Into::into),
+                    None => match self.other(&command, &data) {
+                        Some(outcome) => outcome,
+                        None => return true,
+                    },
+                };
+                let units = answers.units(outcome, Lba::default());
+                assert!(units.len() <= LARGEST_TRANSFER as usize + 1024, "an answer is no longer than a transfer");
+            }
+        }
+        true
+    }
+
+    /// Answers what is no command of I/O.
+    fn other(&mut self, command: &Command, data: &[u8]) -> Option<nvme::Outcome> {
+        if let Some(of) = &self.connected {
+            return self.target.command(of, command, data, &|| Some(Health::default()), None);
+        }
+        if command.opcode() != FABRICS || command.fabrics_type() != fabrics::CONNECT {
+            return Some(Err(nvme::Status::COMMAND_SEQUENCE_ERROR.into()));
+        }
+        Some(self.target.connect(command, data, Box::new(|| {})).map(|connected| {
+            self.queue.connected(&connected.controller, connected.queue, connected.size);
+            let id = connected.controller.id;
+            self.connected = Some(connected);
+            nvme::Answer { result: id.0.into(), data: Vec::new() }
+        }))
+    }
+}

@@ -1,0 +1,306 @@
+//! A controller: what one host has of a drive. Its commands come by its admin queue.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::command::{Answer, Command, CommandId, ControllerId, Outcome, QueueId, admin, fabrics};
+use crate::directives;
+use crate::features::{Features, WARNINGS};
+use crate::health::Health;
+use crate::identify::{MOST_ERRORS, MOST_EVENTS, Own, VERSION, identify};
+use crate::io::Rules;
+use crate::log_pages::{self, Asked, Failed, page};
+use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::status::Status;
+
+/// Who a host is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name (NQN).
+    pub nqn: String,
+    /// Its identifier.
+    pub id: [u8; 16],
+}
+
+/// A controller.
+pub struct Controller {
+    /// Its number.
+    pub id: ControllerId,
+    /// The drive's number in the target; none of a discovery controller.
+    pub drive: Option<usize>,
+    /// Whose it is.
+    pub host: Host,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Controller configuration, and status (Base 2.0, 3.1.3.5 and 3.1.3.6).
+    configuration: u32,
+    status: u32,
+    features: Features,
+    streams: directives::Streams,
+    /// Async Event Requests that wait, by the commands' names.
+    events: VecDeque<CommandId>,
+    /// Critical warnings that the host has been told of: it hears of them again when they have gone and come again.
+    told: u8,
+    /// Commands that failed, the newest first, and how many have.
+    errors: VecDeque<Failed>,
+    failed: u64,
+    /// What ends the connections of its queues, by the queues' numbers.
+    queues: BTreeMap<QueueId, Box<dyn Fn() + Send>>,
+}
+
+/// What an admin command needs to know.
+pub struct Surroundings<'a> {
+    /// The drive; none of a discovery controller.
+    pub namespace: Option<&'a Namespace>,
+    /// Controllers of the subsystem.
+    pub controllers: &'a dyn Fn() -> Vec<ControllerId>,
+    /// How the drive is; none if it has ended.
+    pub health: &'a dyn Fn() -> Option<Health>,
+    /// The discovery log.
+    pub discovery: &'a dyn Fn() -> Vec<u8>,
+}
+
+/// The controller is enabled: CC.EN (Base 2.0, 3.1.3.5).
+const ENABLED: u32 = 1;
+/// A normal or an abrupt shutdown is asked for: CC.SHN.
+const SHUTDOWN: u32 = 3 << 14;
+/// It is ready: CSTS.RDY; its shutdown is complete: CSTS.SHST 10b (Base 2.0, 3.1.3.6).
+const READY: u32 = 1;
+const SHUTDOWN_COMPLETE: u32 = 2 << 2;
+
+impl Controller {
+    /// A controller of a host that has connected.
+    pub fn new(
+        id: ControllerId,
+        drive: Option<usize>,
+        host: Host,
+        keep_alive: u32,
+        namespace: Option<&Namespace>,
+    ) -> Controller {
+        let state = State {
+            configuration: 0,
+            status: 0,
+            features: Features::new(host.id, keep_alive, namespace),
+            streams: directives::Streams::default(),
+            events: VecDeque::new(),
+            told: 0,
+            errors: VecDeque::new(),
+            failed: 0,
+            queues: BTreeMap::new(),
+        };
+        Controller { id, drive, host, state: Mutex::new(state) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the host has enabled it.
+    pub fn is_enabled(&self) -> bool {
+        self.lock().status & READY != 0
+    }
+
+    /// How long the host may be silent \[ms]; 0 for ever.
+    pub fn keep_alive(&self) -> u32 {
+        self.lock().features.keep_alive
+    }
+
+    /// What I/O commands go by.
+    pub fn rules(&self) -> Rules {
+        let state = self.lock();
+        Rules {
+            deallocated_is_error: state.features.deallocated_is_error,
+            writes_through: !state.features.caches,
+            streams: state.streams.enabled,
+        }
+    }
+
+    /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host was given.
+    pub fn join(&self, queue: QueueId, end: Box<dyn Fn() + Send>) -> Result<(), Status> {
+        let mut state = self.lock();
+        if queue.0 > state.features.queues {
+            return Err(Status::CONNECT_INVALID_PARAMETERS);
+        }
+        if (!queue.is_admin() && state.status & READY == 0) || state.queues.contains_key(&queue) {
+            return Err(Status::COMMAND_SEQUENCE_ERROR);
+        }
+        state.queues.insert(queue, end);
+        Ok(())
+    }
+
+    /// A queue's connection has ended. With the admin queue all end.
+    pub fn leave(&self, queue: QueueId) {
+        let mut state = self.lock();
+        state.queues.remove(&queue);
+        if queue.is_admin() {
+            state.end_queues();
+        }
+    }
+
+    /// A command has failed; the status is the field of its completion.
+    pub(crate) fn failed(&self, failed: Failed) {
+        let mut state = self.lock();
+        state.errors.truncate(MOST_ERRORS - 1);
+        state.errors.push_front(failed);
+        state.failed += 1;
+    }
+
+    /// A property is asked for or set (Base 2.0, 6.5 "Property Get" and 6.6 "Property Set").
+    pub fn property(&self, command: &Command) -> Outcome {
+        let (offset, long) = (command.dword(11), command.dword(10) & 7 == 1);
+        if command.dword(10) & 7 > 1 {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let mut state = self.lock();
+        if command.fabrics_type() == fabrics::PROPERTY_SET {
+            return match (offset, long) {
+                (0x14, false) => state.configure(command.dword(12), self.drive.is_none()),
+                _ => Err(Status::INVALID_FIELD.into()),
+            };
+        }
+        let value = match (offset, long) {
+            (0x00, true) => capabilities(self.drive.is_none()),
+            (0x08, false) => VERSION.into(),
+            (0x14, false) => state.configuration.into(),
+            (0x1c, false) => state.status.into(),
+            _ => return Err(Status::INVALID_FIELD.into()),
+        };
+        Ok(Answer::result(value))
+    }
+
+    /// Answers an admin command with its data; none is answered later: a request for events.
+    pub fn admin(&self, command: &Command, data: &[u8], around: &Surroundings) -> Option<Outcome> {
+        if !self.is_enabled() {
+            return Some(Err(Status::COMMAND_SEQUENCE_ERROR.into()));
+        }
+        let namespace = around.namespace;
+        Some(match command.opcode() {
+            admin::IDENTIFY => {
+                let controllers = (around.controllers)();
+                identify(command, &Own { id: self.id, controllers: &controllers, namespace })
+            }
+            admin::GET_LOG_PAGE => self.log_page(command, around),
+            admin::GET_FEATURES => self.lock().features.get(command, namespace),
+            admin::SET_FEATURES => {
+                let mut state = self.lock();
+                let begun = state.queues.keys().any(|queue| !queue.is_admin());
+                state.features.set(command, namespace, begun)
+            }
+            admin::ASYNC_EVENT_REQUEST => {
+                let mut state = self.lock();
+                if state.events.len() < MOST_EVENTS {
+                    state.events.push_back(command.id());
+                    return None;
+                }
+                Err(Status::AER_LIMIT_EXCEEDED.into())
+            }
+            admin::KEEP_ALIVE => Ok(Answer::default()),
+            // Bit 0: it was not aborted. What a drive has begun with it ends (Base 2.0, 5.1).
+            admin::ABORT if namespace.is_some() => Ok(Answer::result(1u32)),
+            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE => match namespace {
+                Some(namespace) if namespace.streams > 0 => self.lock().streams.command(command, data, namespace),
+                _ => Err(Status::INVALID_OPCODE.into()),
+            },
+            _ => Err(Status::INVALID_OPCODE.into()),
+        })
+    }
+
+    fn log_page(&self, command: &Command, around: &Surroundings) -> Outcome {
+        let asked = Asked::of(command)?;
+        match (asked.page, around.namespace) {
+            (page::SUPPORTED, namespace) => asked.part(&log_pages::supported(namespace.is_none())),
+            (page::ERRORS, _) => {
+                let state = self.lock();
+                asked.part(&log_pages::errors(state.errors.iter(), state.failed, MOST_ERRORS))
+            }
+            (page::DISCOVERY, None) => asked.part(&(around.discovery)()),
+            (page::HEALTH, Some(_)) if [0, u32::MAX].contains(&command.namespace()) => {
+                let health = (around.health)().ok_or(Status::INTERNAL_ERROR)?;
+                let state = self.lock();
+                asked.part(&log_pages::health(&health, state.warning(&health), state.failed))
+            }
+            // The log is of the controller (LPA bit 0).
+            (page::HEALTH, Some(_)) => Err(Status::INVALID_FIELD.into()),
+            (page::FIRMWARE, Some(namespace)) => asked.part(&log_pages::firmware(namespace)),
+            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace)),
+            (page::FEATURES, Some(_)) => asked.part(&log_pages::features_supported()),
+            _ => Err(Status::INVALID_LOG_PAGE.into()),
+        }
+    }
+
+    /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. Type 1h in
+    /// bits 2:0; what it is in bits 15:8; the log page in bits 23:16 (Base 2.0, 5.2 "Asynchronous Event Request").
+    pub fn event(&self, health: &Health) -> Option<(CommandId, u32)> {
+        let mut state = self.lock();
+        let warning = state.warning(health);
+        state.told &= warning;
+        let news = warning & !state.told & (state.features.events & WARNINGS) as u8;
+        if news == 0 {
+            return None;
+        }
+        let command = state.events.pop_front()?;
+        // Reliability is degraded (0), a threshold of temperature was crossed (1), little spare is left (2).
+        let (what, bits) = match news {
+            _ if news & 0x01 != 0 => (2, 0x01),
+            _ if news & 0x02 != 0 => (1, 0x02),
+            _ => (0, !0x03),
+        };
+        state.told |= news & bits;
+        Some((command, 1 | what << 8 | u32::from(page::HEALTH) << 16))
+    }
+
+    /// Whether the host waits for events.
+    pub fn awaits_events(&self) -> bool {
+        !self.lock().events.is_empty()
+    }
+}
+
+impl State {
+    /// Sets the controller configuration. The command sets (6:4) may be the NVM command set, or all that are supported (110b); pages have
+    /// 4 KiB (10:7); arbitration is round robin (13:11).
+    fn configure(&mut self, value: u32, is_discovery: bool) -> Outcome {
+        let sets = value >> 4 & 7;
+        let begins = value & ENABLED != 0 && self.configuration & ENABLED == 0;
+        let supported = [0, 6].contains(&sets) || (is_discovery && sets == 7);
+        if begins && (!supported || value >> 7 & 0xf != 0 || value >> 11 & 7 != 0) {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let before = std::mem::replace(&mut self.configuration, value);
+        if value & SHUTDOWN != 0 {
+            self.status |= SHUTDOWN_COMPLETE;
+        }
+        match (before & ENABLED != 0, value & ENABLED != 0) {
+            (false, true) => self.status = READY,
+            (true, false) => {
+                // A reset: I/O queues are gone, and requests for events.
+                self.status &= SHUTDOWN_COMPLETE;
+                self.events.clear();
+                self.streams = directives::Streams::default();
+                self.end_queues();
+            }
+            _ => {}
+        }
+        Ok(Answer::default())
+    }
+
+    /// Ends the connections of all I/O queues.
+    fn end_queues(&self) {
+        self.queues.range(QueueId(1)..).for_each(|(_, end)| end());
+    }
+
+    /// The critical warning, with the temperature in bit 1 (Base 2.0, 5.16.1.3).
+    fn warning(&self, health: &Health) -> u8 {
+        let kelvin = health.kelvin();
+        let outside = kelvin >= self.features.too_warm || kelvin <= self.features.too_cold;
+        health.critical_warning | u8::from(outside) << 1
+    }
+}
+
+/// Controller capabilities (Base 2.0, 3.1.3.1): entries of a queue from 0; contiguous queues (16); half a second for a reset (31:24); command
+/// sets (44:37): NVM (bit 0 of them) and those that Identify lists (6), or for discovery none (7).
+fn capabilities(is_discovery: bool) -> u64 {
+    let sets: u64 = if is_discovery { 1 | 1 << 7 } else { 1 | 1 << 6 };
+    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 1 << 24 | sets << 37
+}

@@ -1,0 +1,168 @@
+//! Features (Base 2.0, 5.27.1; NVM Command Set 1.0, 4.1.3).
+
+use crate::command::{Answer, Command, Outcome};
+use crate::namespace::Namespace;
+use crate::status::Status;
+
+/// Feature identifiers.
+pub(crate) mod feature {
+    pub const ARBITRATION: u8 = 0x01;
+    pub const POWER_MANAGEMENT: u8 = 0x02;
+    pub const TEMPERATURE_THRESHOLD: u8 = 0x04;
+    pub const ERROR_RECOVERY: u8 = 0x05;
+    pub const VOLATILE_WRITE_CACHE: u8 = 0x06;
+    pub const NUMBER_OF_QUEUES: u8 = 0x07;
+    pub const WRITE_ATOMICITY: u8 = 0x0a;
+    pub const ASYNC_EVENTS: u8 = 0x0b;
+    pub const KEEP_ALIVE: u8 = 0x0f;
+    pub const COMMAND_SETS: u8 = 0x19;
+    pub const HOST_IDENTIFIER: u8 = 0x81;
+}
+
+/// Those of a drive's controller.
+pub(crate) const ALL: [u8; 11] = [
+    feature::ARBITRATION,
+    feature::POWER_MANAGEMENT,
+    feature::TEMPERATURE_THRESHOLD,
+    feature::ERROR_RECOVERY,
+    feature::VOLATILE_WRITE_CACHE,
+    feature::NUMBER_OF_QUEUES,
+    feature::WRITE_ATOMICITY,
+    feature::ASYNC_EVENTS,
+    feature::KEEP_ALIVE,
+    feature::COMMAND_SETS,
+    feature::HOST_IDENTIFIER,
+];
+
+/// What a host has set.
+#[derive(Clone, Debug)]
+pub(crate) struct Features {
+    /// Above this temperature there is a warning \[K].
+    pub too_warm: u16,
+    /// Below this one.
+    pub too_cold: u16,
+    /// Reads of deallocated blocks are errors (DULBE).
+    pub deallocated_is_error: bool,
+    /// Writes are done when they are in the volatile write cache.
+    pub caches: bool,
+    /// I/O queues that the host may have.
+    pub queues: u16,
+    /// Which events it wants to hear of.
+    pub events: u32,
+    /// How often the host speaks \[ms]; 0 for whenever it likes.
+    pub keep_alive: u32,
+    arbitration: u32,
+    host: [u8; 16],
+}
+
+/// Critical warnings of which a host is told (Base 2.0, 5.27.1.8, bits 7:0).
+pub(crate) const WARNINGS: u32 = 0xff;
+
+impl Features {
+    pub fn new(host: [u8; 16], keep_alive: u32, namespace: Option<&Namespace>) -> Features {
+        Features {
+            too_warm: 273 + 75,
+            too_cold: 0,
+            deallocated_is_error: false,
+            caches: true,
+            queues: namespace.map_or(0, Namespace::most_queues),
+            events: WARNINGS,
+            keep_alive,
+            arbitration: 7,
+            host,
+        }
+    }
+
+    /// Get Features: the current value, whichever is selected, since none is saved (ONCS bit 4 is 0).
+    pub fn get(&self, command: &Command, namespace: Option<&Namespace>) -> Outcome {
+        let eleven = command.dword(11);
+        let value = match command.dword(10) as u8 {
+            feature::ASYNC_EVENTS => self.events,
+            feature::KEEP_ALIVE => self.keep_alive,
+            _ if namespace.is_none() => return Err(Status::INVALID_FIELD.into()),
+            feature::ARBITRATION => self.arbitration,
+            feature::POWER_MANAGEMENT | feature::WRITE_ATOMICITY | feature::COMMAND_SETS => 0,
+            feature::TEMPERATURE_THRESHOLD => match Threshold::of(eleven)? {
+                Threshold::Over => self.too_warm.into(),
+                Threshold::Under => self.too_cold.into(),
+            },
+            feature::ERROR_RECOVERY => u32::from(self.deallocated_is_error) << 16,
+            feature::VOLATILE_WRITE_CACHE if namespace.is_some_and(|namespace| namespace.volatile_cache) => {
+                u32::from(self.caches)
+            }
+            feature::NUMBER_OF_QUEUES => queues(self.queues),
+            feature::HOST_IDENTIFIER => return Ok(Answer::data(self.host.to_vec())),
+            _ => return Err(Status::INVALID_FIELD.into()),
+        };
+        Ok(Answer::result(value))
+    }
+
+    /// Set Features. `begun` says whether the host has I/O queues already.
+    pub fn set(&mut self, command: &Command, namespace: Option<&Namespace>, begun: bool) -> Outcome {
+        let (ten, eleven) = (command.dword(10), command.dword(11));
+        if ten & 1 << 31 != 0 {
+            return Err(Status::FEATURE_NOT_SAVEABLE.into());
+        }
+        match ten as u8 {
+            feature::ASYNC_EVENTS => self.events = eleven,
+            feature::KEEP_ALIVE => self.keep_alive = eleven,
+            _ if namespace.is_none() => return Err(Status::INVALID_FIELD.into()),
+            feature::ARBITRATION => self.arbitration = eleven,
+            // There is one power state, and one combination of command sets.
+            feature::POWER_MANAGEMENT if eleven & 0x1f == 0 => {}
+            feature::COMMAND_SETS if eleven & 0x1ff == 0 => {}
+            feature::TEMPERATURE_THRESHOLD => match Threshold::of(eleven)? {
+                Threshold::Over => self.too_warm = eleven as u16,
+                Threshold::Under => self.too_cold = eleven as u16,
+            },
+            // The time for recovery is the drive's own.
+            feature::ERROR_RECOVERY if command.namespace() == 1 || command.namespace() == u32::MAX => {
+                self.deallocated_is_error = eleven & 1 << 16 != 0;
+            }
+            feature::VOLATILE_WRITE_CACHE if namespace.is_some_and(|namespace| namespace.volatile_cache) => {
+                self.caches = eleven & 1 != 0;
+            }
+            feature::NUMBER_OF_QUEUES => return self.set_queues(eleven, namespace, begun),
+            feature::WRITE_ATOMICITY => {}
+            feature::HOST_IDENTIFIER => return Err(Status::FEATURE_NOT_CHANGEABLE.into()),
+            _ => return Err(Status::INVALID_FIELD.into()),
+        }
+        Ok(Answer::default())
+    }
+
+    /// Submission and completion queues from 0, 65,535 being too many (Base 2.0, 5.27.1.5).
+    fn set_queues(&mut self, asked: u32, namespace: Option<&Namespace>, begun: bool) -> Outcome {
+        let (submission, completion) = (asked as u16, (asked >> 16) as u16);
+        if submission == u16::MAX || completion == u16::MAX {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        if begun {
+            return Err(Status::COMMAND_SEQUENCE_ERROR.into());
+        }
+        let most = namespace.map_or(0, Namespace::most_queues);
+        // Over Fabrics each submission queue has its completion queue.
+        self.queues = most.min(submission.min(completion) + 1);
+        Ok(Answer::result(queues(self.queues)))
+    }
+}
+
+fn queues(number: u16) -> u32 {
+    let from_zero = u32::from(number.max(1) - 1);
+    from_zero << 16 | from_zero
+}
+
+/// Which threshold of temperature: dword 11, bits 21:20, of the composite temperature or of all sensors (19:16) (Base 2.0, 5.27.1.3).
+enum Threshold {
+    Over,
+    Under,
+}
+
+impl Threshold {
+    fn of(eleven: u32) -> Result<Threshold, Status> {
+        match (eleven >> 20 & 3, eleven >> 16 & 0xf) {
+            (0, 0 | 1 | 0xf) => Ok(Threshold::Over),
+            (1, 0 | 1 | 0xf) => Ok(Threshold::Under),
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+}

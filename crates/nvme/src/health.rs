@@ -1,0 +1,61 @@
+//! How a drive says that it is.
+
+use ssd::run::Live;
+use units::Time;
+
+/// What of a drive's state is in its health log, and in nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Bits of the critical warning: 0, little spare is left; 2, its reliability is degraded; 3, it is in read-only mode.
+    pub critical_warning: u8,
+    /// Its temperature \[C].
+    pub celsius: f64,
+    /// Spare blocks that are left \[%].
+    pub available_spare: f64,
+    /// Below which it warns \[%].
+    pub available_spare_threshold: f64,
+    /// How much of its life is used \[%].
+    pub percentage_used: f64,
+    /// Bytes that the host has read and written.
+    pub read_bytes: u64,
+    /// The same of writes.
+    pub write_bytes: u64,
+    /// Reads of the host.
+    pub reads: u64,
+    /// Its writes.
+    pub writes: u64,
+    /// Times that the power was cut.
+    pub power_cuts: u64,
+    /// Pages that could not be read.
+    pub media_errors: u64,
+    /// Simulated time.
+    pub now: Time,
+}
+
+impl Health {
+    /// That of a drive now.
+    pub fn of(live: &Live) -> Health {
+        let device = live.device();
+        let (smart, counters) = (device.smart(), device.counters());
+        let followed = device.throttling().and_then(|throttling| throttling.celsius);
+        Health {
+            critical_warning: smart.critical_warning() as u8,
+            celsius: followed.map_or(device.plan().config.age.temperature.0, |(now, _)| now),
+            available_spare: smart.available_spare,
+            available_spare_threshold: smart.available_spare_threshold,
+            percentage_used: smart.percentage_used.unwrap_or(0.0),
+            read_bytes: counters.read_bytes,
+            write_bytes: counters.write_bytes,
+            reads: counters.read_requests,
+            writes: counters.write_requests,
+            power_cuts: counters.cuts,
+            media_errors: smart.media_errors,
+            now: device.now(),
+        }
+    }
+
+    /// Its temperature \[K].
+    pub fn kelvin(&self) -> u16 {
+        (self.celsius + 273.15).round() as u16
+    }
+}

@@ -1,0 +1,328 @@
+//! I/O commands of the NVM command set (NVM Command Set 1.0, 3.2): what a drive does for them, and what becomes of the data.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+
+use served::{Failure, Step, Store, Work};
+use workload::Op;
+
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::command::{Command, Lba, nvm};
+use crate::namespace::{BLOCK_SHIFT, Kind, LARGEST_TRANSFER, Namespace};
+use crate::status::Status;
+
+/// Source ranges of a Copy, blocks of one of them, and of all (NVM Command Set 1.0, 4.1.5.1: MSRC, MSSRL, MCL).
+pub(crate) const MOST_COPY_RANGES: u32 = 128;
+pub(crate) const MOST_COPIED_FROM_ONE: u16 = 2048;
+pub(crate) const MOST_COPIED: u32 = 16_384;
+
+/// What a controller has been told that concerns I/O commands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Reads of deallocated blocks are errors.
+    pub deallocated_is_error: bool,
+    /// Writes are done only when they are on flash: the volatile write cache is off.
+    pub writes_through: bool,
+    /// The Streams directive is on.
+    pub streams: bool,
+}
+
+/// A command whose fields are valid.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    what: What,
+    /// Bytes that the host has for it.
+    takes: u32,
+    blocks: u64,
+    forced: bool,
+    hint: u16,
+    rules: Rules,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Flush,
+    Read(Range<u64>),
+    Write(Range<u64>),
+    Compare(Range<u64>),
+    Verify(Range<u64>),
+    Zeroes { range: Range<u64>, deallocates: bool },
+    Deallocate { does: bool },
+    Copy { to: u64 },
+}
+
+/// Checks a command. Its data, if it has some, comes later.
+pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Planned, Status> {
+    match namespace.kind {
+        Kind::Nvm => {}
+    }
+    let number = command.namespace();
+    let flushes_all = command.opcode() == nvm::FLUSH && number == u32::MAX;
+    if number != 1 && !flushes_all {
+        return Err(Status::INVALID_NAMESPACE);
+    }
+    if command.0[1] & 3 != 0 {
+        return Err(Status::INVALID_FIELD);
+    }
+    let blocks = namespace.blocks();
+    let twelve = command.dword(12);
+    // Dwords 10 to 12: the first block, and how many from 0 (NVM Command Set 1.0, 3.2).
+    let range = || within(command.dwords_10_11(), u64::from(twelve & 0xffff) + 1, blocks);
+    let short = |range: Range<u64>| {
+        if bytes(&range) <= LARGEST_TRANSFER.into() { Ok(range) } else { Err(Status::INVALID_FIELD) }
+    };
+    let moved = |range: &Range<u64>| bytes(range) as u32;
+    let (what, takes) = match command.opcode() {
+        nvm::FLUSH => (What::Flush, 0),
+        nvm::READ => (What::Read(short(range()?)?), 0),
+        nvm::WRITE => {
+            let range = short(range()?)?;
+            let takes = moved(&range);
+            (What::Write(range), takes)
+        }
+        nvm::COMPARE => {
+            let range = short(range()?)?;
+            let takes = moved(&range);
+            (What::Compare(range), takes)
+        }
+        nvm::VERIFY => (What::Verify(short(range()?)?), 0),
+        // DEAC is bit 25.
+        nvm::WRITE_ZEROES => (What::Zeroes { range: range()?, deallocates: twelve & 1 << 25 != 0 }, 0),
+        // Ranges from 0 in bits 7:0, 16 bytes each; AD is bit 2 of dword 11.
+        nvm::DATASET_MANAGEMENT => {
+            let ranges = (command.dword(10) & 0xff) + 1;
+            (What::Deallocate { does: command.dword(11) & 1 << 2 != 0 }, 16 * ranges)
+        }
+        // Ranges from 0 in bits 7:0, 32 bytes each, of descriptor format 0 (bits 11:8).
+        nvm::COPY => {
+            let ranges = (twelve & 0xff) + 1;
+            if twelve >> 8 & 0xf != 0 {
+                return Err(Status::INVALID_FIELD);
+            }
+            if ranges > MOST_COPY_RANGES {
+                return Err(Status::COMMAND_SIZE_LIMIT);
+            }
+            (What::Copy { to: command.dwords_10_11() }, 32 * ranges)
+        }
+        _ => return Err(Status::INVALID_OPCODE),
+    };
+    let hint = hint(command, rules)?;
+    // FUA is bit 30; it has no meaning for what has no such field.
+    let has_fua = !matches!(what, What::Flush | What::Deallocate { .. });
+    Ok(Planned { what, takes, blocks, forced: has_fua && twelve & 1 << 30 != 0, hint, rules })
+}
+
+/// The placement hint of a write or a copy: the Streams directive (DTYPE 1h in dword 12, bits 23:20) with a stream in dword 13, bits 31:16
+/// (Base 2.0, 8.7.3 "Streams").
+fn hint(command: &Command, rules: Rules) -> Result<u16, Status> {
+    if !matches!(command.opcode(), nvm::WRITE | nvm::COPY) {
+        return Ok(0);
+    }
+    match command.dword(12) >> 20 & 0xf {
+        0 => Ok(0),
+        1 if rules.streams => Ok((command.dword(13) >> 16) as u16),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// A range of blocks that lies within the namespace.
+fn within(first: u64, count: u64, blocks: u64) -> Result<Range<u64>, Status> {
+    let end = first.checked_add(count).filter(|end| *end <= blocks).ok_or(Status::LBA_OUT_OF_RANGE)?;
+    Ok(first..end)
+}
+
+fn bytes(range: &Range<u64>) -> u64 {
+    (range.end - range.start) << BLOCK_SHIFT
+}
+
+fn step(op: Op, range: &Range<u64>) -> Step {
+    Step::new(op, range.start << BLOCK_SHIFT, bytes(range))
+}
+
+impl Planned {
+    /// Whether it can have so many bytes of data. Ranges may have room behind them: Linux sends as many as there can be at most.
+    pub fn fits(&self, length: u32) -> bool {
+        match &self.what {
+            What::Read(range) => u64::from(length) == bytes(range),
+            What::Deallocate { .. } | What::Copy { .. } => length >= self.takes,
+            _ => length == self.takes,
+        }
+    }
+
+    /// The command with its data.
+    pub fn with(self, mut data: Vec<u8>) -> Result<Io, Status> {
+        if data.len() < self.takes as usize {
+            return Err(Status::DATA_TRANSFER_ERROR);
+        }
+        data.truncate(self.takes as usize);
+        let Planned { what, blocks, forced, hint, rules, .. } = self;
+        let does = match what {
+            What::Flush => Does::Flush,
+            What::Read(range) => Does::Read(range),
+            What::Write(range) => Does::Write(range, data),
+            What::Compare(range) => Does::Compare(range, data),
+            What::Verify(range) => Does::Verify(range),
+            What::Zeroes { range, deallocates: true } => Does::Deallocate(vec![range]),
+            What::Zeroes { range, deallocates: false } => Does::Zeroes(range),
+            What::Deallocate { does } => {
+                let ranges = deallocated(&data, blocks)?;
+                Does::Deallocate(if does { ranges } else { Vec::new() })
+            }
+            What::Copy { to } => copied(&data, to, blocks)?,
+        };
+        Ok(Io { does, forced, hint, rules })
+    }
+}
+
+/// The ranges of Dataset Management: attributes, how many blocks, the first one (NVM Command Set 1.0, 3.2.3). Empty ones are left out.
+fn deallocated(data: &[u8], blocks: u64) -> Result<Vec<Range<u64>>, Status> {
+    let ranges = data.chunks_exact(16).map(|range| within(u64_at(range, 8), u32_at(range, 4).into(), blocks));
+    Ok(ranges.collect::<Result<Vec<_>, _>>()?.into_iter().filter(|range| !range.is_empty()).collect())
+}
+
+/// The ranges of Copy, in descriptor format 0: the first block at 8, how many from 0 at 16 (NVM Command Set 1.0, 3.2.2).
+fn copied(data: &[u8], to: u64, blocks: u64) -> Result<Does, Status> {
+    let mut from = Vec::new();
+    let mut total = 0;
+    for range in data.chunks_exact(32) {
+        let count = u64::from(u16_at(range, 16)) + 1;
+        if count > MOST_COPIED_FROM_ONE.into() {
+            return Err(Status::COMMAND_SIZE_LIMIT);
+        }
+        from.push(within(u64_at(range, 8), count, blocks)?);
+        total += count;
+    }
+    if total > MOST_COPIED.into() {
+        return Err(Status::COMMAND_SIZE_LIMIT);
+    }
+    Ok(Does::Copy { from, to: within(to, total, blocks)? })
+}
+
+/// A command that a drive can begin with.
+#[derive(Clone, Debug)]
+pub struct Io {
+    does: Does,
+    forced: bool,
+    hint: u16,
+    rules: Rules,
+}
+
+#[derive(Clone, Debug)]
+enum Does {
+    Flush,
+    Read(Range<u64>),
+    Write(Range<u64>, Vec<u8>),
+    Compare(Range<u64>, Vec<u8>),
+    Verify(Range<u64>),
+    Zeroes(Range<u64>),
+    Deallocate(Vec<Range<u64>>),
+    Copy { from: Vec<Range<u64>>, to: Range<u64> },
+}
+
+impl Io {
+    /// What the drive does for it; none where there is nothing to do.
+    pub fn work(&self) -> Option<Work> {
+        let work = match &self.does {
+            Does::Flush => return Some(Work::of(Step::flush())),
+            Does::Read(range) | Does::Compare(range, _) | Does::Verify(range) => Work::of(step(Op::Read, range)),
+            Does::Write(range, _) | Does::Zeroes(range) => Work::of(step(Op::Write, range).hinted(self.hint)),
+            Does::Deallocate(ranges) if ranges.is_empty() => return None,
+            Does::Deallocate(ranges) => Work::at_once(ranges.iter().map(|range| step(Op::Trim, range)).collect()),
+            Does::Copy { from, to } => Work::at_once(from.iter().map(|range| step(Op::Read, range)).collect())
+                .then(step(Op::Write, to).hinted(self.hint)),
+        };
+        // As Linux does for drives without FUA.
+        Some(if self.is_durable() { work.then(Step::flush()) } else { work })
+    }
+
+    fn changes(&self) -> bool {
+        matches!(self.does, Does::Write(..) | Does::Zeroes(_) | Does::Deallocate(_) | Does::Copy { .. })
+    }
+
+    /// Whether data must be kept for good before it is answered.
+    pub fn is_durable(&self) -> bool {
+        matches!(self.does, Does::Flush) || (self.changes() && (self.forced || self.rules.writes_through))
+    }
+
+    /// Its first block.
+    pub fn block(&self) -> Lba {
+        Lba(match &self.does {
+            Does::Flush => 0,
+            Does::Read(range) | Does::Write(range, _) | Does::Compare(range, _) | Does::Verify(range) => range.start,
+            Does::Zeroes(range) | Does::Copy { to: range, .. } => range.start,
+            Does::Deallocate(ranges) => ranges.first().map_or(0, |range| range.start),
+        })
+    }
+
+    /// Bytes of data that it holds in memory, or gives the host.
+    pub fn bytes(&self) -> u32 {
+        match &self.does {
+            Does::Read(range) => bytes(range) as u32,
+            Does::Write(_, data) | Does::Compare(_, data) => data.len() as u32,
+            _ => 0,
+        }
+    }
+
+    /// Does to the data what it asks for; gives what the host gets.
+    pub fn carry_out(&self, store: &Store) -> Result<Vec<u8>, Status> {
+        let done = match &self.does {
+            Does::Flush => Ok(()),
+            Does::Read(range) => return self.read(store, range),
+            Does::Verify(range) => self.allocated(store, range),
+            Does::Compare(range, data) => {
+                let same = self.read(store, range)? == *data;
+                if same { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
+            }
+            Does::Write(range, data) => store.write(range.start << BLOCK_SHIFT, data).map_err(of_machine),
+            Does::Zeroes(range) => store.write_zeros(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine),
+            Does::Deallocate(ranges) => {
+                let discard = |range: &Range<u64>| store.discard(range.start << BLOCK_SHIFT, bytes(range));
+                ranges.iter().try_for_each(discard).map_err(of_machine)
+            }
+            Does::Copy { from, to } => {
+                let parts: Result<Vec<Vec<u8>>, Status> = from.iter().map(|range| self.read(store, range)).collect();
+                store.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
+            }
+        };
+        done?;
+        if self.is_durable() {
+            store.sync().map_err(of_machine)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn read(&self, store: &Store, range: &Range<u64>) -> Result<Vec<u8>, Status> {
+        self.allocated(store, range)?;
+        let mut data = vec![0; bytes(range) as usize];
+        store.read(range.start << BLOCK_SHIFT, &mut data).map_err(of_machine)?;
+        Ok(data)
+    }
+
+    /// Reads of deallocated blocks are errors where the host wants that (NVM Command Set 1.0, 3.2.3.2.1); otherwise they read as zeros.
+    fn allocated(&self, store: &Store, range: &Range<u64>) -> Result<(), Status> {
+        if !self.rules.deallocated_is_error {
+            return Ok(());
+        }
+        let extents = store.extents(range.start << BLOCK_SHIFT, bytes(range), 2).map_err(of_machine)?;
+        if extents.iter().any(|extent| extent.hole) { Err(Status::DEALLOCATED_BLOCK) } else { Ok(()) }
+    }
+}
+
+/// What a host hears of what the drive has not done. A drive whose medium is read-only refuses writes as to a read-only range (NVM Command
+/// Set 1.0, 3.1.2).
+pub fn of_drive(failure: Failure) -> Status {
+    match failure {
+        Failure::Uncorrectable => Status::UNRECOVERED_READ_ERROR,
+        Failure::ReadOnly => Status::READ_ONLY_RANGE,
+        Failure::PowerCut => Status::ABORTED_POWER_LOSS,
+        Failure::Failed => Status::INTERNAL_ERROR,
+    }
+}
+
+/// What a host hears of a failure of the machine.
+fn of_machine(error: io::Error) -> Status {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Status::CAPACITY_EXCEEDED,
+        _ => Status::INTERNAL_ERROR,
+    }
+}

@@ -1,0 +1,37 @@
+//! Simulated drives as NVMe drives of real programs and kernels, on what `served` has.
+//!
+//! | file | what |
+//! |---|---|
+//! | `bytes.rs`, `status.rs`, `command.rs` | structures, statuses, queue entries |
+//! | `namespace.rs`, `health.rs` | a drive as hosts see it, and how it is |
+//! | `identify.rs`, `features.rs`, `log_pages.rs`, `directives.rs`, `discovery.rs` | what a controller says |
+//! | `io.rs` | what a drive does for a command of I/O, and what becomes of the data |
+//! | `controller.rs`, `target.rs` | what hosts have, and what they connect to |
+//! | `tcp/` | the transport: units (`pdu.rs`), a queue (`queue.rs`), a connection (`connection.rs`) |
+//!
+//! The specifications are cited as Base 2.0 (NVM Express Base Specification, revision 2.0), NVM Command Set 1.0 (NVM Express NVM Command
+//! Set Specification) and TCP Transport 1.0 (NVM Express TCP Transport Specification).
+
+mod bytes;
+mod command;
+mod controller;
+mod directives;
+mod discovery;
+mod features;
+mod health;
+mod identify;
+mod io;
+mod log_pages;
+mod namespace;
+mod status;
+mod target;
+pub mod tcp;
+
+pub use command::{Answer, Command, CommandId, ControllerId, FABRICS, Lba, Outcome, Place, QueueId, Refused, fabrics};
+pub use controller::{Controller, Host, Surroundings};
+pub use health::Health;
+pub use identify::DISCOVERY;
+pub use io::{Io, Planned, Rules, plan};
+pub use namespace::{Kind, LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, Namespace, QUEUE_ENTRIES};
+pub use status::Status;
+pub use target::{Connected, Target};

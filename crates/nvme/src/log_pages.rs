@@ -1,0 +1,147 @@
+//! Log pages (Base 2.0, 5.16 "Get Log Page").
+
+use crate::bytes::Fields;
+use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, nvm};
+use crate::features;
+use crate::health::Health;
+use crate::namespace::{LARGEST_TRANSFER, Namespace};
+use crate::status::Status;
+
+/// Log page identifiers (Base 2.0, 5.16.1).
+pub(crate) mod page {
+    pub const SUPPORTED: u8 = 0x00;
+    pub const ERRORS: u8 = 0x01;
+    pub const HEALTH: u8 = 0x02;
+    pub const FIRMWARE: u8 = 0x03;
+    pub const COMMANDS: u8 = 0x05;
+    pub const FEATURES: u8 = 0x12;
+    pub const DISCOVERY: u8 = 0x70;
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub page: u8,
+    length: u64,
+    from: u64,
+}
+
+impl Asked {
+    /// Reads dwords 10 to 14 of the command.
+    pub fn of(command: &Command) -> Result<Asked, Status> {
+        let dwords = u64::from(command.dword(10) >> 16) | u64::from(command.dword(11) & 0xffff) << 16;
+        let length = 4 * (dwords + 1);
+        let from = u64::from(command.dword(12)) | u64::from(command.dword(13)) << 32;
+        // Offsets are in bytes and whole dwords; those by index (14, bit 23) are of no page here.
+        if length > LARGEST_TRANSFER.into() || from % 4 != 0 || command.dword(14) & 1 << 23 != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(Asked { page: command.dword(10) as u8, length, from })
+    }
+
+    /// The part of a page that is asked for; zeros behind its end.
+    pub fn part(&self, page: &[u8]) -> Outcome {
+        if self.from > page.len() as u64 {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let rest = &page[self.from as usize..];
+        let mut data = rest[..rest.len().min(self.length as usize)].to_vec();
+        data.resize(self.length as usize, 0);
+        Ok(Answer::data(data))
+    }
+}
+
+/// A command that has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed {
+    pub queue: QueueId,
+    pub command: CommandId,
+    pub status: u16,
+    pub block: Lba,
+    pub namespace: u32,
+}
+
+/// The error log, the newest first (Base 2.0, 5.16.1.2): `count` have failed so far.
+pub(crate) fn errors<'a>(newest_first: impl Iterator<Item = &'a Failed>, count: u64, most: usize) -> Vec<u8> {
+    let mut fields = Fields::new(64 * most);
+    for (index, failed) in newest_first.take(most).enumerate() {
+        let at = 64 * index;
+        fields.u64(at, count - index as u64).u16(at + 8, failed.queue.0).u16(at + 10, failed.command.0);
+        // Which byte and bit were wrong is not told: FFFFh.
+        fields.u16(at + 12, failed.status).u16(at + 14, 0xffff);
+        fields.u64(at + 16, failed.block.0).u32(at + 24, failed.namespace);
+        // Over TCP.
+        fields.u8(at + 29, 3);
+    }
+    fields.take()
+}
+
+/// SMART / health information (Base 2.0, 5.16.1.3; bytes as in its table).
+pub(crate) fn health(health: &Health, warning: u8, errors: u64) -> Vec<u8> {
+    let percent = |value: f64, most: f64| value.clamp(0.0, most).floor() as u8;
+    // Thousands of 512 bytes, rounded up.
+    let units = |bytes: u64| u128::from(bytes.div_ceil(512_000));
+    let hours = u128::from(health.now.0 / 3_600_000_000_000);
+    let mut fields = Fields::new(512);
+    fields
+        .u8(0, warning)
+        .u16(1, health.kelvin())
+        .u8(3, percent(health.available_spare, 100.0))
+        .u8(4, percent(health.available_spare_threshold, 100.0))
+        .u8(5, percent(health.percentage_used, 255.0))
+        .u128(32, units(health.read_bytes))
+        .u128(48, units(health.write_bytes))
+        .u128(64, health.reads.into())
+        .u128(80, health.writes.into())
+        .u128(112, u128::from(health.power_cuts) + 1)
+        .u128(128, hours)
+        .u128(144, health.power_cuts.into())
+        .u128(160, health.media_errors.into())
+        .u128(176, errors.into())
+        .u16(200, health.kelvin());
+    fields.take()
+}
+
+/// Firmware slot information (Base 2.0, 5.16.1.4): the first is active.
+pub(crate) fn firmware(namespace: &Namespace) -> Vec<u8> {
+    Fields::new(512).u8(0, 1).ascii(8, 8, &namespace.firmware).take()
+}
+
+/// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of I/O. Bit 0, supported; 1, it changes data.
+pub(crate) fn commands(namespace: &Namespace) -> Vec<u8> {
+    const CHANGES: u32 = 0x3;
+    let mut fields = Fields::new(4096);
+    let directives: &[u8] =
+        if namespace.streams > 0 { &[admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE] } else { &[] };
+    let plain = [
+        admin::GET_LOG_PAGE,
+        admin::IDENTIFY,
+        admin::ABORT,
+        admin::SET_FEATURES,
+        admin::GET_FEATURES,
+        admin::ASYNC_EVENT_REQUEST,
+        admin::KEEP_ALIVE,
+    ];
+    let of =
+        |opcodes: &[u8], from: usize| opcodes.iter().map(|opcode| from + 4 * usize::from(*opcode)).collect::<Vec<_>>();
+    fields
+        .u32s(of(&plain, 0), 1)
+        .u32s(of(directives, 0), 1)
+        .u32s(of(&[nvm::FLUSH, nvm::READ, nvm::COMPARE, nvm::VERIFY], 1024), 1)
+        .u32s(of(&[nvm::WRITE, nvm::WRITE_ZEROES, nvm::DATASET_MANAGEMENT, nvm::COPY], 1024), CHANGES);
+    fields.take()
+}
+
+/// Log pages that there are (Base 2.0, 5.16.1.1).
+pub(crate) fn supported(is_discovery: bool) -> Vec<u8> {
+    let of_drive: &[u8] = &[page::HEALTH, page::FIRMWARE, page::COMMANDS, page::FEATURES];
+    let own: &[u8] = if is_discovery { &[page::DISCOVERY] } else { of_drive };
+    let places =
+        [page::SUPPORTED, page::ERRORS].into_iter().chain(own.iter().copied()).map(|page| 4 * usize::from(page));
+    Fields::new(1024).u32s(places, 1).take()
+}
+
+/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22).
+pub(crate) fn features_supported() -> Vec<u8> {
+    Fields::new(1024).u32s(features::ALL.map(|feature| 4 * usize::from(feature)), 1 | 1 << 22).take()
+}

@@ -1,0 +1,177 @@
+//! What hosts connect to: subsystems, and the controllers that hosts have of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::bytes::{name_at, u16_at, u32_at};
+use crate::command::{Command, ControllerId, FABRICS, Outcome, QueueId, Refused, fabrics};
+use crate::controller::{Controller, Host, Surroundings};
+use crate::discovery;
+use crate::health::Health;
+use crate::identify::DISCOVERY;
+use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::status::Status;
+
+/// Length of the data of Connect \[B].
+const CONNECT_DATA: usize = 1024;
+/// The first free controller is wanted: the dynamic controller model (Base 2.0, 6.3).
+const ANY_CONTROLLER: u16 = 0xffff;
+/// Controllers, at most.
+const MOST_CONTROLLERS: usize = 64;
+
+/// Subsystems with a drive each, and the discovery subsystem.
+pub struct Target {
+    /// The drives.
+    pub namespaces: Vec<Namespace>,
+    /// Names of hosts that may connect; none for all.
+    allowed: Option<BTreeSet<String>>,
+    controllers: Mutex<BTreeMap<ControllerId, Arc<Controller>>>,
+}
+
+/// A queue that has connected.
+pub struct Connected {
+    /// Its controller.
+    pub controller: Arc<Controller>,
+    /// Its number, 0 for the admin queue.
+    pub queue: QueueId,
+    /// Commands that it holds at most, from 0: SQSIZE.
+    pub size: u16,
+}
+
+/// Parameters of Connect that can be invalid: bytes of the command, or of its data (Base 2.0, 6.3: IATTR and IPO).
+enum Invalid {
+    Command(u16),
+    Data(u16),
+}
+
+impl From<Invalid> for Refused {
+    fn from(invalid: Invalid) -> Refused {
+        let result = match invalid {
+            Invalid::Command(at) => at.into(),
+            Invalid::Data(at) => u32::from(at) | 1 << 16,
+        };
+        Refused { status: Status::CONNECT_INVALID_PARAMETERS, result }
+    }
+}
+
+impl Target {
+    /// One of these drives, for the hosts of these names or for all.
+    pub fn new(namespaces: Vec<Namespace>, allowed: Option<BTreeSet<String>>) -> Target {
+        Target { namespaces, allowed, controllers: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Arc<Controller>>> {
+        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The drive of a controller.
+    pub fn namespace(&self, controller: &Controller) -> Option<&Namespace> {
+        controller.drive.map(|drive| &self.namespaces[drive])
+    }
+
+    /// Controllers of the same subsystem.
+    pub fn controllers_beside(&self, controller: &Controller) -> Vec<ControllerId> {
+        let same = |(id, other): (&ControllerId, &Arc<Controller>)| (other.drive == controller.drive).then_some(*id);
+        self.lock().iter().filter_map(same).collect()
+    }
+
+    /// Connects a queue (Base 2.0, 6.3 "Connect Command and Response"), which `end` ends.
+    pub fn connect(&self, command: &Command, data: &[u8], end: Box<dyn Fn() + Send>) -> Result<Connected, Refused> {
+        let at = |at: usize| u16_at(&command.0, at);
+        let (format, queue, size) = (at(40), QueueId(at(42)), at(44));
+        if format != 0 {
+            return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.into());
+        }
+        if data.len() != CONNECT_DATA {
+            return Err(Status::SGL_LENGTH_INVALID.into());
+        }
+        if size == 0 || size >= QUEUE_ENTRIES {
+            return Err(Invalid::Command(44).into());
+        }
+        let id: [u8; 16] = data[..16].try_into().expect("Invariant: 16 bytes");
+        let subsystem = name_at(data, 256).ok_or(Invalid::Data(256))?;
+        let name = name_at(data, 512).filter(|name| !name.is_empty()).ok_or(Invalid::Data(512))?;
+        let drive = match self.namespaces.iter().position(|namespace| namespace.nqn == subsystem) {
+            None if subsystem == DISCOVERY => None,
+            None => return Err(Invalid::Data(256).into()),
+            drive => drive,
+        };
+        if self.allowed.as_ref().is_some_and(|allowed| !allowed.contains(name)) {
+            return Err(Status::CONNECT_INVALID_HOST.into());
+        }
+        let host = Host { nqn: name.to_owned(), id };
+        let wanted = u16_at(data, 16);
+        let controller = if queue.is_admin() {
+            if wanted != ANY_CONTROLLER {
+                return Err(Invalid::Data(16).into());
+            }
+            self.begin(drive, host, u32_at(&command.0, 48))?
+        } else {
+            let found = self.lock().get(&ControllerId(wanted)).cloned();
+            found.filter(|found| found.drive == drive && found.host == host).ok_or(Invalid::Data(16))?
+        };
+        if !queue.is_admin() && drive.is_none() {
+            return Err(Invalid::Command(42).into());
+        }
+        match controller.join(queue, end) {
+            Ok(()) => Ok(Connected { controller, queue, size }),
+            Err(Status::CONNECT_INVALID_PARAMETERS) => Err(Invalid::Command(42).into()),
+            Err(status) => Err(status.into()),
+        }
+    }
+
+    /// Answers a command of a queue that is no command of I/O; none is answered later. `health` tells how the drive is, `at` is the address that
+    /// the host came to.
+    pub fn command(
+        &self,
+        of: &Connected,
+        command: &Command,
+        data: &[u8],
+        health: &dyn Fn() -> Option<Health>,
+        at: Option<SocketAddr>,
+    ) -> Option<Outcome> {
+        let controller = &of.controller;
+        if command.opcode() == FABRICS {
+            return Some(match command.fabrics_type() {
+                fabrics::CONNECT => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
+                fabrics::PROPERTY_GET | fabrics::PROPERTY_SET if of.queue.is_admin() => controller.property(command),
+                _ => Err(Status::INVALID_OPCODE.into()),
+            });
+        }
+        if !of.queue.is_admin() {
+            return Some(Err(Status::INVALID_OPCODE.into()));
+        }
+        let around = Surroundings {
+            namespace: self.namespace(controller),
+            controllers: &|| self.controllers_beside(controller),
+            health,
+            discovery: &|| discovery::log(&self.namespaces, at),
+        };
+        controller.admin(command, data, &around)
+    }
+
+    /// A new controller, of the lowest number that is free.
+    fn begin(&self, drive: Option<usize>, host: Host, keep_alive: u32) -> Result<Arc<Controller>, Refused> {
+        let mut controllers = self.lock();
+        if controllers.len() >= MOST_CONTROLLERS {
+            return Err(Status::CONNECT_CONTROLLER_BUSY.into());
+        }
+        let id = (1..)
+            .map(ControllerId)
+            .find(|id| !controllers.contains_key(id))
+            .expect("Invariant: fewer are there than numbers");
+        let namespace = drive.map(|drive| &self.namespaces[drive]);
+        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace));
+        controllers.insert(id, controller.clone());
+        Ok(controller)
+    }
+
+    /// A queue's connection has ended; a controller ends with its admin queue.
+    pub fn leave(&self, connected: &Connected) {
+        connected.controller.leave(connected.queue);
+        if connected.queue.is_admin() {
+            self.lock().remove(&connected.controller.id);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A connection: one thread reads commands, another one sends what the socket does not take at once.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use served::{
+    Answers as Replies, Asked, Caller, Clock, Export, Exported, Failure, Input, Message, Opened, Outlet, Place,
+    Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
+};
+
+use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
+use crate::controller::Controller;
+use crate::health::Health;
+use crate::io::{self, Io, Planned};
+use crate::namespace::Namespace;
+use crate::status::Status;
+use crate::target::{Connected, Target};
+use crate::tcp::pdu::{End, Framing, terminate};
+use crate::tcp::queue::{Answers, Queue, Waits};
+
+/// How long a host may take from its call to its first commands.
+const UNKNOWN: Duration = Duration::from_secs(30);
+/// How much longer than it has said a host may be silent: its timer and its way here.
+const LENIENCE: Duration = Duration::from_secs(2);
+
+/// Begins to serve drives to the hosts of these names, or to all.
+pub fn serve(drives: Vec<(Namespace, Exported)>, allowed: Option<BTreeSet<String>>, clock: Clock) -> Server {
+    let (namespaces, drives) = drives.into_iter().unzip();
+    Server::start(Arc::new(Tcp { target: Target::new(namespaces, allowed) }), drives, clock)
+}
+
+/// Where hosts find a subsystem.
+pub fn uri(place: &Place, nqn: &str) -> String {
+    match place {
+        Place::Tcp(Some(address)) => format!("nvme+tcp://{address}/{nqn}"),
+        Place::Tcp(None) => format!("nvme+tcp://?/{nqn}"),
+        Place::Unix(path) => format!("{}: {nqn}", path.display()),
+    }
+}
+
+struct Tcp {
+    target: Target,
+}
+
+impl Protocol for Tcp {
+    fn serve(&self, client: &Caller, exports: &[Export]) -> Option<Served> {
+        client.hurry(Some(UNKNOWN));
+        let mut input = BufReader::new(client.input());
+        let framing = match Framing::agree(&mut input) {
+            Ok((framing, answer)) => (&*client.stream).write_all(&answer).ok().map(|()| framing)?,
+            Err(end) => {
+                say_goodbye(client, end);
+                return None;
+            }
+        };
+        let outlet = Arc::new(Outlet::new(client.stream.clone(), client.reading.clone()));
+        let sender = thread::spawn({
+            let outlet = outlet.clone();
+            move || outlet.send_waiting()
+        });
+        let mut connection = Connection {
+            client,
+            target: &self.target,
+            exports,
+            queue: Queue::new(framing),
+            outlet: outlet.clone(),
+            replies: Some(Replies::through(&outlet)),
+            connected: None,
+            requested: false,
+            refused: 0,
+        };
+        let end = connection.read(&mut input);
+        let served = connection.leaves();
+        let (lag, errors) = sender.join().expect("Invariant: the sending thread does not panic");
+        say_goodbye(client, end);
+        served.map(|Left { export, requested, refused }| Served { export, requested, lag, errors: errors + refused })
+    }
+}
+
+/// Tells a host why the connection ends, where it has broken the protocol.
+fn say_goodbye(client: &Caller, end: End) {
+    if let End::Fatal(fatal) = end {
+        let _ = (&*client.stream).write_all(&terminate(&fatal));
+        // It may still send: what is unread would take the message away from it.
+        client.stream.shut(Shutdown::Write);
+        client.drain();
+    }
+}
+
+struct Connection<'a> {
+    client: &'a Caller,
+    target: &'a Target,
+    exports: &'a [Export],
+    queue: Queue,
+    outlet: Arc<Outlet>,
+    /// Without it no further reply comes; an engine has it once the queue is one of a drive.
+    replies: Option<Replies>,
+    connected: Option<Connected>,
+    /// It has asked the drive for something.
+    requested: bool,
+    /// Commands of an I/O queue that did not reach the drive.
+    refused: u64,
+}
+
+impl Connection<'_> {
+    /// Takes commands until the end.
+    fn read(&mut self, input: &mut BufReader<Input>) -> End {
+        loop {
+            let taken = self.queue.side.framing.read(input).and_then(|unit| {
+                let namespace = self.connected.as_ref().and_then(|of| self.target.namespace(&of.controller));
+                self.queue.take(unit, namespace).map_err(End::Fatal)
+            });
+            let goes_on = match taken {
+                Err(end) => return end,
+                Ok(Waits::More) => true,
+                Ok(Waits::Data { command, transfer, length }) => {
+                    self.outlet.say(self.queue.side.framing.ready(command.id(), transfer, length));
+                    true
+                }
+                Ok(Waits::Refused { command, refused }) => {
+                    self.refuse(&command, refused);
+                    true
+                }
+                Ok(Waits::Ready { command, planned, data }) => self.command(command, planned, data),
+            };
+            if !goes_on {
+                return End::Gone;
+            }
+        }
+    }
+
+    /// Answers a command; returns whether others may follow.
+    fn command(&mut self, command: Command, planned: Option<Planned>, data: Vec<u8>) -> bool {
+        let answers = self.queue.answers(&command);
+        if let Some(planned) = planned {
+            return match planned.with(data) {
+                Ok(io) => self.ask(answers, io),
+                Err(status) => {
+                    self.refuse(&command, status.into());
+                    true
+                }
+            };
+        }
+        let head = answers.head;
+        let outcome = match (&self.connected, command.opcode()) {
+            (None, FABRICS) if command.fabrics_type() == fabrics::CONNECT => {
+                let outcome = self.connect(&command, &data);
+                let opened = outcome.is_ok();
+                self.answer(answers, outcome);
+                return !opened || self.opens();
+            }
+            // The first command of a queue (Base 2.0, 6.3).
+            (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
+            (Some(of), _) => {
+                let health = || self.export()?.look(Health::of);
+                let outcome = self.target.command(of, &command, &data, &health, self.client.stream.local());
+                if of.queue.is_admin() {
+                    self.client.hurry(patience(&of.controller));
+                }
+                let Some(outcome) = outcome else { return self.tells(head) };
+                outcome
+            }
+        };
+        self.answer(answers, outcome);
+        self.tells(head)
+    }
+
+    /// A command that the drive has a part in.
+    fn ask(&mut self, answers: Answers, io: Io) -> bool {
+        let Some(export) = self.export() else { return false };
+        let connection = self.client.connection;
+        self.outlet.admit(io.bytes());
+        let work = io.work();
+        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
+        match work {
+            Some(work) => {
+                let answer = |outcome: Result<(), Failure>, due| given.give(outcome.map_err(io::of_drive), due);
+                let asked = export.ask(connection, Asked { work, answer: Box::new(answer) });
+                self.requested = true;
+                asked
+            }
+            None => {
+                given.give(Ok(()), None);
+                true
+            }
+        }
+    }
+
+    fn export(&self) -> Option<&Export> {
+        self.exports.get(self.connected.as_ref()?.controller.drive?)
+    }
+
+    fn connect(&mut self, command: &Command, data: &[u8]) -> Outcome {
+        let stream = self.client.stream.clone();
+        let end = Box::new(move || stream.shut(Shutdown::Both));
+        let connected = self.target.connect(command, data, end)?;
+        let Connected { controller, queue, size } = &connected;
+        self.queue.connected(controller, *queue, *size);
+        let id = controller.id;
+        self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
+        self.connected = Some(connected);
+        Ok(Answer::result(id.0))
+    }
+
+    /// An I/O queue is one of the drive's. The drive knows of it before the next command comes.
+    fn opens(&mut self) -> bool {
+        let Some(queue) = self.connected.as_ref().map(|of| of.queue).filter(|queue| !queue.is_admin()) else {
+            return true;
+        };
+        let Some(answers) = self.replies.take() else { return false };
+        let Some(export) = self.export() else { return false };
+        let (connection, process) = (self.client.connection, self.client.stream.process());
+        let opened = export.open(Opened { connection, answers, process, queue: Some(DriveQueue(queue.0 - 1)) });
+        self.client.chose();
+        opened
+    }
+
+    /// Tells the host of an event, if it wants to be told and there is one.
+    fn tells(&self, head: u16) -> bool {
+        let Some(Connected { controller, queue: QueueId::ADMIN, .. }) = &self.connected else { return true };
+        if controller.awaits_events()
+            && let Some(health) = self.export().and_then(|export| export.look(Health::of))
+        {
+            while let Some((command, result)) = controller.event(&health) {
+                self.outlet.say(self.queue.side.event(command, result, head));
+            }
+        }
+        true
+    }
+
+    /// Refuses a command.
+    fn refuse(&mut self, command: &Command, refused: Refused) {
+        self.refused += u64::from(!self.queue.side.number.is_admin());
+        self.answer(self.queue.answers(command), Err(refused));
+    }
+
+    /// Answers a command that the drive has no part in.
+    fn answer(&self, answers: Answers, outcome: Outcome) {
+        self.outlet.say(answers.units(outcome, Lba::default()));
+    }
+
+    /// The connection has ended. Commands before are still answered.
+    fn leaves(self) -> Option<Left> {
+        let connected = self.connected?;
+        self.target.leave(&connected);
+        let drive = connected.controller.drive?;
+        if !connected.queue.is_admin() {
+            self.exports[drive].close(self.client.connection);
+        }
+        Some(Left { export: drive, requested: self.requested, refused: self.refused })
+    }
+}
+
+/// What a connection has left behind: the export that it chose, whether it has asked the drive for something, and how often in vain.
+struct Left {
+    export: usize,
+    requested: bool,
+    refused: u64,
+}
+
+/// How long a host may be silent.
+fn patience(controller: &Controller) -> Option<Duration> {
+    let keep_alive = controller.keep_alive();
+    (keep_alive > 0).then(|| Duration::from_millis(keep_alive.into()) + LENIENCE)
+}
+
+/// What a command of the drive is answered with.
+struct Given {
+    outlet: Arc<Outlet>,
+    store: Arc<Store>,
+    answers: Answers,
+    io: Io,
+}
+
+impl Given {
+    /// Answers it; where the drive has done it, does to the data what it asks for.
+    fn give(self, outcome: Result<(), Status>, due: Option<Instant>) -> Instant {
+        let Given { outlet, store, answers, io } = self;
+        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
+        let waits_for_disk = due.is_some() && io.is_durable() && store.is_file();
+        let held = io.bytes();
+        let later = held > SENT_AT_ONCE || waits_for_disk;
+        let make = move || {
+            let content = outcome.and_then(|()| io.carry_out(&store));
+            let failed = content.is_err();
+            let outcome = content.map(Answer::data).map_err(Refused::from);
+            Message { bytes: answers.units(outcome, io.block()), failed }
+        };
+        outlet.answer(Reply { held, later, due, make })
+    }
+}

@@ -1,0 +1,101 @@
+//! What a client asks a drive for, whatever its protocol calls it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use units::{Bytes, Time};
+use workload::{Op, Request};
+
+/// One operation of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What the drive does.
+    pub op: Op,
+    /// The first byte; 0 for a flush.
+    pub offset: u64,
+    /// How many bytes; 0 for a flush.
+    pub bytes: u64,
+    /// What the data belongs to ([`Request::hint`]).
+    pub hint: u16,
+}
+
+impl Step {
+    /// An operation on a range.
+    pub fn new(op: Op, offset: u64, bytes: u64) -> Step {
+        if op.has_address() { Step { op, offset, bytes, hint: 0 } } else { Step { op, offset: 0, bytes: 0, hint: 0 } }
+    }
+
+    /// A flush.
+    pub fn flush() -> Step {
+        Step::new(Op::Flush, 0, 0)
+    }
+
+    /// The same with a placement hint.
+    #[must_use]
+    pub fn hinted(self, hint: u16) -> Step {
+        Step { hint, ..self }
+    }
+
+    pub(crate) fn request(&self, time: Time, queue: Queue) -> Request {
+        Request::new(time, self.op, Bytes(self.offset), Bytes(self.bytes)).on(queue.0).hinted(self.hint)
+    }
+}
+
+/// What a client's request makes a drive do: stages, each of which begins when all of the one before it is done. It ends with the first
+/// stage of which something fails.
+#[derive(Clone, Debug)]
+pub struct Work(pub(crate) VecDeque<Vec<Step>>);
+
+impl Work {
+    /// One operation.
+    pub fn of(step: Step) -> Work {
+        Work::at_once(vec![step])
+    }
+
+    /// Operations that begin at the same time: at least one.
+    pub fn at_once(steps: Vec<Step>) -> Work {
+        assert!(!steps.is_empty(), "Invariant: a stage has something to do");
+        Work(VecDeque::from([steps]))
+    }
+
+    /// Another operation when these are done.
+    #[must_use]
+    pub fn then(mut self, step: Step) -> Work {
+        self.0.push_back(vec![step]);
+        self
+    }
+
+    /// The operation that its place among requests of the same time is decided by.
+    pub(crate) fn first(&self) -> Step {
+        self.0.front().and_then(|stage| stage.first()).copied().expect("Invariant: there is something to do")
+    }
+}
+
+/// A submission queue of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue(pub u16);
+
+/// Why a drive has not done what it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Data cannot be read: no retry step corrects it.
+    Uncorrectable,
+    /// The drive is read-only.
+    ReadOnly,
+    /// The power was cut.
+    PowerCut,
+    /// The drive has failed and does nothing any more.
+    Failed,
+}
+
+/// Answers a request: what has come of it, and when the answer should leave where that is known. It returns a time before the client has
+/// the answer, and after the machine's disk was waited for.
+pub type Answer = Box<dyn FnOnce(Result<(), Failure>, Option<Instant>) -> Instant + Send>;
+
+/// A request of a client.
+pub struct Asked {
+    /// What the drive is to do.
+    pub work: Work,
+    /// What happens then.
+    pub answer: Answer,
+}

@@ -1,0 +1,129 @@
+"""Tables and pictures of throughput against latency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.common.numbers import time_text
+from ssdlab.common.tables import Table
+from ssdlab.sweeps.curve import LATENCIES, Curve, CurveLine
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMES = {"mean": "mean", "p99": "p99", "p99_9": "p99.9"}
+LOADS = {"qd": "queue depth", "rate": "offered [requests/s]"}
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Lines differ in grey print too."""
+
+
+def of_curve(found: Curve) -> tuple[list[Table], list[str]]:
+    """A table for each line, and the footnotes below them."""
+    marked = any(point.warnings for line in found.lines for point in line.points)
+    tables = []
+    for line in found.lines:
+        rows = [
+            (
+                f"{point.load:,.0f}" + (" knee" if point is line.knee else ""),
+                f"{point.iops[0]:,.0f}",
+                *(time_text(point.latency_ns[name][0]) for name in LATENCIES),
+                *((", ".join(sorted(point.warnings)),) if marked else ()),
+            )
+            for point in line.points
+        ]
+        columns = (LOADS[found.load], "requests/s", *NAMES.values(), *(("warnings",) if marked else ()))
+        tables.append(
+            Table(f"{line.name}: {found.workload}, latency of {_whose(found)}", columns, rows, right=int(marked))
+        )
+    footnotes = ["knee: where throughput over mean latency is largest; beyond it latency grows faster than throughput"]
+    bounds = [
+        f"{line.name}: no more than {line.bound.per_s:,.0f} requests/s by its {line.bound.resource}, without errors "
+        "(ssdlab device)"
+        for line in found.lines
+        if line.bound is not None
+    ]
+    return tables, footnotes + bounds
+
+
+def _whose(found: Curve) -> str:
+    return {"read": "reads", "write": "writes", "all": "all requests"}[found.kind]
+
+
+def draw(found: Curve) -> Figure:
+    """Mean latency, p99 and p99.9 over throughput, a line for each drive; bounds as vertical lines."""
+    from ssdlab.show.plot import COLOURS, INK, _axes
+
+    figure, _ = _axes(None, 9.0, 4.4)
+    figure.clear()
+    panels = figure.subplots(1, len(LATENCIES), sharey=True)
+    most = max(point.iops[0] for line in found.lines for point in line.points)
+    scale, unit = (1e6, "million ") if most >= 2e6 else (1e3, "thousand ") if most >= 2e3 else (1.0, "")
+    # Bounds far off would squeeze the lines.
+    bounds = [
+        (COLOURS[at % len(COLOURS)], line.bound.per_s / scale)
+        for at, line in enumerate(found.lines)
+        if line.bound is not None and line.bound.per_s < 1.3 * most
+    ]
+    for ax, name in zip(panels, LATENCIES, strict=True):
+        ax.spines[["top", "right"]].set_visible(False)
+        for at, line in enumerate(found.lines):
+            style: dict[str, Any] = {
+                "color": COLOURS[at % len(COLOURS)],
+                "ls": DASHES[at % len(DASHES)],
+                "marker": MARKERS[at % len(MARKERS)],
+            }
+            _line(ax, line, name, scale, style)
+        for colour, bound in bounds:
+            ax.axvline(bound, color=colour, lw=0.8, ls=":", label="_")
+        ax.set_yscale("log")
+        ax.set_xlim(left=0.0)
+        ax.set_title(NAMES[name], fontsize="medium")
+        ax.set_xlabel(f"throughput [{unit}requests/s]")
+        ax.grid(alpha=0.3, which="both")
+    _microseconds(panels[0])
+    panels[0].set_ylabel(f"latency of {_whose(found)} (lower is better)")
+    figure.suptitle(f"{found.workload}: latency against throughput, {_range(found)}", fontsize="medium")
+    handles, labels = panels[0].get_legend_handles_labels()
+    if len(found.lines) > 1:
+        figure.legend(handles, labels, ncols=min(3, len(labels)), loc="outside lower center", frameon=False)
+    legend = [
+        *(["large mark: knee"] if any(line.knee for line in found.lines) else []),
+        *(["dotted: bound of `ssdlab device`"] if bounds else []),
+    ]
+    figure.text(0.995, 0.005, "; ".join(legend), ha="right", va="bottom", fontsize="x-small", color=INK)
+    return figure
+
+
+def _line(ax: Axes, line: CurveLine, name: str, scale: float, style: dict[str, Any]) -> None:
+    points = [point for point in line.points if point.latency_ns[name][0] is not None]
+    x = [point.iops[0] / scale for point in points]
+    y = [(point.latency_ns[name][0] or 0.0) / 1e3 for point in points]
+    errors = [(point.latency_ns[name][1] or 0.0) / 1e3 for point in points]
+    ax.errorbar(x, y, errors if any(errors) else None, label=line.name, ms=3.5, lw=1.4, capsize=2, **style)
+    if line.knee is not None and line.knee in points:
+        at = points.index(line.knee)
+        ax.plot([x[at]], [y[at]], marker=style["marker"], ms=9, mfc="none", mec=style["color"], mew=1.4, ls="")
+
+
+def _range(found: Curve) -> str:
+    loads = [point.load for line in found.lines for point in line.points]
+    if found.load == "qd":
+        return f"queue depth {min(loads):.0f} to {max(loads):.0f}"
+    return f"{min(loads):,.0f} to {max(loads):,.0f} requests/s offered"
+
+
+def _microseconds(ax: Axes) -> None:
+    """Ticks of a logarithmic axis in µs, ms and s."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    def text(value: float, _: object) -> str:
+        for limit, part, unit in ((1e3, 1.0, "µs"), (1e6, 1e3, "ms"), (float("inf"), 1e6, "s")):
+            if value < limit:
+                return f"{value / part:g} {unit}"
+        raise AssertionError("Invariant: the last limit is infinite")
+
+    ax.yaxis.set_major_locator(LogLocator(10.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(text))
+    ax.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,347 @@
+"""Throughput against latency: a workload at growing queue depth or rate, on several drives."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.numbers import time_text
+from ssdlab.common.shown import View, html, text
+from ssdlab.runs.options import options_of
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.runs.bounds import Bound
+    from ssdlab.sweeps.campaign import SweepProgress
+
+DEPTHS = "1..256"
+REQUESTS = 20_000
+LATENCIES = ("mean", "p99", "p99_9")
+"""The latencies of a curve, as statistics have them."""
+RATES = 10
+"""Rates between two that are given."""
+KINDS = ("read", "write", "all")
+Line = dict[str, str]
+
+
+class Point(NamedTuple):
+    """A place on a line: means over seeds, each with the half width of its 95 % confidence interval (None of one)."""
+
+    load: float
+    """The queue depth, or the rate that is offered [requests/s]."""
+    iops: tuple[float, float | None]
+    latency_ns: dict[str, tuple[float | None, float | None]]
+    """By :data:`LATENCIES`; None where too few requests lie beyond a percentile."""
+    warnings: frozenset[str]
+    """The ids of what puts its numbers in doubt."""
+
+    @property
+    def power(self) -> float:
+        """Throughput over mean latency: where it is largest is the knee (L. Kleinrock, ICC 1979: power)."""
+        mean = self.latency_ns["mean"][0]
+        return self.iops[0] / mean if mean else 0.0
+
+
+class CurveLine(NamedTuple):
+    """One drive under one scheme and age."""
+
+    name: str
+    points: list[Point]
+    bound: Bound | None
+    """What its configuration allows at most for this workload, where a formula is known (`ssdlab device`)."""
+
+    @property
+    def best(self) -> Point:
+        """The point of most throughput over mean latency."""
+        return max(self.points, key=lambda point: point.power)
+
+    @property
+    def knee(self) -> Point | None:
+        """The point beyond which latency grows faster than throughput; None where that does not show, since it is the
+        last one."""
+        return None if self.best is self.points[-1] else self.best
+
+    @property
+    def most(self) -> Point:
+        """The point of most throughput."""
+        return max(self.points, key=lambda point: point.iops[0])
+
+
+class Curve(NamedTuple):
+    """Throughput against latency."""
+
+    lines: list[CurveLine]
+    kind: str
+    """Whose latency it is: ``read``, ``write`` or ``all`` requests'."""
+    load: str
+    """What grows: ``qd`` or ``rate``."""
+    workload: str
+    """What is played, for people."""
+    table: polars.DataFrame
+    """The table of the sweep: a row a case."""
+    warnings: list[str]
+    """What puts results in doubt, a line each."""
+    failed: list[str]
+    """Cases that could not be played, a line each."""
+
+    def view(self) -> View:
+        """What `print` and notebooks show: what the command line prints."""
+        from ssdlab.show.curves import of_curve
+
+        return View([*self.warnings, self.verdict(), ""], *of_curve(self))
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def verdict(self) -> str:
+        """What came out, in sentences."""
+        sentences = [_sentence(line, self) for line in self.lines]
+        if len(self.lines) > 1:
+            best = max(self.lines, key=lambda line: line.best.power)
+            sentences.append(f"Most throughput over mean latency has {best.name}.")
+        return "\n".join(sentences)
+
+
+def _sentence(line: CurveLine, curve: Curve) -> str:
+    what = {"read": "reads", "write": "writes", "all": "requests"}[curve.kind]
+
+    def carried(point: Point) -> str:
+        at = f"at queue depth {point.load:.0f}" if curve.load == "qd" else f"of {point.load:,.0f} offered"
+        mean, p99 = (time_text(point.latency_ns[name][0]) for name in ("mean", "p99"))
+        tail = "" if p99 == "-" else f", p99 {p99}"
+        return f"{point.iops[0]:,.0f} requests/s {at}, {what} of {mean} on average{tail}"
+
+    if line.knee is None:
+        option = "--qd" if curve.load == "qd" else "--rate"
+        return f"{line.name}: {carried(line.best)}; it still climbs there, its knee lies further ({option})."
+    last = f"; at most {line.most.iops[0]:,.0f} beyond it" if line.most.iops[0] > 1.01 * line.knee.iops[0] else ""
+    return f"{line.name}: at its knee {carried(line.knee)}{last}."
+
+
+def curve(
+    devices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = "tlc",
+    workload: str | os.PathLike[str] = "default",
+    *,
+    qd: str | Sequence[int] | None = None,
+    rate: str | Sequence[float] | None = None,
+    schemes: Sequence[str] = (),
+    ages: Sequence[str] = (),
+    settings: Mapping[str, Any] | Sequence[str] = (),
+    precondition: str | None = None,
+    requests: int = REQUESTS,
+    warmup: int | None = None,
+    seeds: int = 1,
+    kind: str | None = None,
+    cache: str | os.PathLike[str] = "results/cache",
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], None] | None = None,
+) -> Curve:
+    """Plays a workload at growing queue depth or rate on each device, under each scheme, at each age.
+
+    Args:
+        devices: presets or device files.
+        workload: a generator's preset or file, or a trace.
+        qd: queue depths: ``"1..256"`` (powers of two; the default), ``"1,4,16"`` or a sequence.
+        rate: in place of it requests a second that are offered: ``"10k..400k"`` (ten steps), ``"10k,50k"`` or a
+            sequence; of a generator (``workload.rate_iops``).
+        schemes: as of :func:`ssdlab.run`; none is the devices' own.
+        ages: likewise, such as ``"pec=1000,retention=3mo"``.
+        settings: keys of the devices and of the generator.
+        precondition: as of :func:`ssdlab.run`.
+        requests: requests of a case that are measured.
+        warmup: those before them  [default: a tenth, and the queue depth].
+        seeds: seeds of each case.
+        kind: whose latency is shown: ``"read"``, ``"write"`` or ``"all"``  [default: reads', where there are any].
+        cache: the folder that keeps results; the same case is played once.
+        threads: cases at once; None is one a core.
+        progress: called when cases are done.
+
+    Raises:
+        InputError: something is refused, or both ``qd`` and ``rate`` are given.
+    """
+    from ssdlab.runs.options import setting_texts
+    from ssdlab.sweeps.campaign import sweep
+
+    if qd is not None and rate is not None:
+        raise InputError("qd and rate are both given\n  help: let one of them grow: --qd 1..256, or --rate 10k..400k")
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"kind is {kind!r}\n  help: write {', '.join(KINDS)}")
+    load = "qd" if rate is None else "rate"
+    loads: list[float] = list(_depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
+    names = [os.fspath(device) for device in ([devices] if isinstance(devices, str | os.PathLike) else devices)]
+    if not names or seeds < 1:
+        raise InputError("there is nothing to play\n  help: name a device, and one seed or more")
+    lines = _lines(names, schemes, ages)
+    texts = (text.partition("=") for text in setting_texts(settings))
+    shared: dict[str, Any] = {key.strip(): value.strip() for key, _, value in texts}
+    shared |= {"workload": os.fspath(workload)}
+    if precondition is not None:
+        shared["precondition"] = precondition
+    by_load = {}
+    for at in loads:
+        skipped = max(requests // 10, int(at) if load == "qd" else 0) if warmup is None else warmup
+        pace: dict[str, Any] = {"qd": int(at)} if load == "qd" else {"workload.rate_iops": at}
+        by_load[at] = {**pace, "warmup": skipped, "requests": requests + skipped}
+    found = sweep(
+        {
+            "statistics": [
+                "host.all.iops",
+                *(f"host.{of}.requests" for of in KINDS),
+                *(f"host.{of}.latency_ns.{name}" for of in KINDS for name in LATENCIES),
+            ],
+            "run": shared,
+            "axes": {"drive": dict(lines), load: by_load, "seed": list(range(1, seeds + 1))},
+        },
+        cache=cache,
+        threads=threads,
+        progress=progress,
+    )
+    table = found.table
+    if kind is None:
+        kind = "read" if (table["host.read.requests"].fill_null(0) > 0).any() else "write"
+    what, access = _what(dict(next(iter(lines.values())), **shared), kind)
+    drawn = [
+        CurveLine(name, points, _bound(given, shared, access))
+        for name, given in lines.items()
+        if (points := _points(table.filter(drive=name), load, kind))
+    ]
+    failed = [f"{case.labels['drive']} {load} {case.labels[load]:g}: {case.error}" for case in found.failed]
+    if not drawn:
+        raise InputError("\n".join(["no case could be played", *failed[:3]]))
+    return Curve(drawn, kind, load, what, table, found.warning_lines(), failed)
+
+
+def _lines(devices: Sequence[str], schemes: Sequence[str], ages: Sequence[str]) -> dict[str, Line]:
+    """The lines by name: what differs between them names them."""
+    parts = {"device": list(devices), "scheme": list(schemes), "age": list(ages)}
+    given = {key: of or [""] for key, of in parts.items()}
+    lines: dict[str, Line] = {}
+    for point in itertools.product(*given.values()):
+        line = dict(zip(given, point, strict=True))
+        differing = [value for key, value in line.items() if value and (len(given[key]) > 1 or key == "device")]
+        name = ", ".join(os.path.basename(part) if os.path.sep in part else part for part in differing)
+        if name in lines:
+            raise InputError(f"{name} is named twice\n  help: name each device, scheme and age once")
+        lines[name] = {key: value for key, value in line.items() if value}
+    return lines
+
+
+def _depths(given: str | Sequence[int]) -> list[int]:
+    """Queue depths: of a range the powers of two, and its end."""
+    if not isinstance(given, str):
+        return sorted({int(depth) for depth in given})
+    low, dots, high = given.partition("..")
+    try:
+        if not dots:
+            depths = sorted({int(part) for part in given.split(",")})
+        else:
+            first, last = int(low), int(high)
+            powers = [1 << bit for bit in range(21)]
+            depths = sorted({first, *(depth for depth in powers if first < depth < last), last})
+    except ValueError:
+        depths = []
+    if not depths or depths[0] < 1 or depths[-1] > 1 << 20:
+        raise InputError(f"--qd {given}: expected depths from 1 to {1 << 20:,}\n  help: write 1..256, or 1,4,16")
+    return depths
+
+
+UNITS = {"": 1.0, "k": 1e3, "M": 1e6}
+
+
+def _rates(given: str | Sequence[float]) -> list[float]:
+    """Rates [requests/s]: of a range ten, equal steps apart."""
+    if not isinstance(given, str):
+        return sorted({float(rate) for rate in given})
+
+    def rate(text: str) -> float:
+        text = text.strip()
+        unit = text[-1:] if text[-1:] in ("k", "M") else ""
+        return float(text.removesuffix(unit)) * UNITS[unit]
+
+    low, dots, high = given.partition("..")
+    try:
+        if not dots:
+            rates = sorted({rate(part) for part in given.split(",")})
+        else:
+            first, last = rate(low), rate(high)
+            rates = [first + (last - first) * step / (RATES - 1) for step in range(RATES)]
+    except ValueError:
+        rates = []
+    if not rates or not rates[0] > 0 or rates[-1] == float("inf") or rates != sorted(rates):
+        raise InputError(f"--rate {given}: expected requests a second\n  help: write 10k..400k, or 10k,50k,100k")
+    return [float(f"{each:.6g}") for each in rates]
+
+
+def _points(cases: polars.DataFrame, load: str, kind: str) -> list[Point]:
+    """The points of a line, in the order of its load."""
+    points = []
+    for at in sorted(set(cases[load].to_list())):
+        of = cases.filter(**{load: at})
+
+        def mean(name: str, of: polars.DataFrame = of) -> tuple[float | None, float | None]:
+            values = of[name].to_list() if name in of.columns else []
+            # A percentile that some seed cannot give has no mean.
+            return (None, None) if None in values or not values else mean_and_half_width(values)
+
+        iops = mean("host.all.iops")
+        if iops[0] is None:
+            continue
+        latencies = {name: mean(f"host.{kind}.latency_ns.{name}") for name in LATENCIES}
+        marks = frozenset(mark for marks in of["warnings"].drop_nulls() for mark in marks.split(","))
+        points.append(Point(float(at), (iops[0], iops[1]), latencies, marks))
+    return points
+
+
+def _what(values: Mapping[str, Any], kind: str) -> tuple[str, tuple[str, int] | None]:
+    """What the workload does, for people; and the pattern and size of its accesses, where it has one."""
+    import json
+
+    from ssdlab.common.numbers import size_of
+    from ssdlab.runs.simulation import open_simulation
+
+    options = _run_of(values)
+    work = json.loads(open_simulation(options.replace(requests=1, warmup=0).without_outputs()).manifest)["workload"]
+    job = work.get("generator")
+    if job is None:
+        return os.path.basename(options.workload), None
+    mix = "" if not job["rw"].endswith("rw") else f", {job['read_ratio']} reads"
+    what = f"{job['rw']} {job['bs']}{mix}"
+    pattern = {"randread": "random read", "read": "sequential read", "randwrite": "write", "write": "write"}
+    found = pattern.get(job["rw"])
+    try:
+        size = size_of(job["bs"])
+    except (KeyError, ValueError):
+        return what, None  # sizes of several kinds
+    return what, None if found is None or kind == "all" else (found, size)
+
+
+def _run_of(values: Mapping[str, Any]) -> Any:
+    """The run of a case."""
+    from ssdlab.sweeps.spec import SWEPT
+
+    given = {name: value for name, value in values.items() if name in SWEPT}
+    if given.get("scheme") == "none":
+        del given["scheme"]
+    return options_of({**given, "settings": {name: of for name, of in values.items() if name not in SWEPT}})
+
+
+def _bound(line: Line, shared: Mapping[str, Any], access: tuple[str, int] | None) -> Bound | None:
+    """The tightest bound of a drive for this access."""
+    from ssdlab.runs.bounds import bounds_of
+
+    if access is None:
+        return None
+    pattern, size = access
+    of_drive = {name: value for name, value in shared.items() if not name.startswith(("workload", "job."))}
+    for of in bounds_of(_run_of({**of_drive, **line})).accesses:
+        if of.what.startswith(pattern) and of.bytes == size:
+            return of.bounds[0]
+    return None

@@ -1,0 +1,93 @@
+"""`ssdlab curve`: throughput against latency."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import polars
+import pytest
+
+import ssdlab
+from conftest import SSDLAB
+
+READS = {"workload.rw": "randread", "workload.bs": "4KiB"}
+
+
+def test_a_curve_is_littles_law_and_ends_at_the_bound(tmp_path: Path) -> None:
+    found = ssdlab.curve("tlc", settings=READS, qd="1..256", requests=4000, cache=tmp_path)
+    (line,) = found.lines
+    assert [point.load for point in line.points] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    for point in line.points:
+        # A closed loop keeps its depth, throughput x mean latency (J. D. C. Little, 1961), until it drains at its end.
+        latency = point.latency_ns["mean"][0]
+        assert latency is not None
+        assert point.iops[0] * latency / 1e9 == pytest.approx(point.load, rel=0.2)
+    assert line.bound is not None
+    assert line.most.iops[0] <= 1.001 * line.bound.per_s
+    assert line.knee is not None
+    assert 16 < line.knee.load < 256
+    assert "tlc: at its knee" in found.verdict()
+    alone = ssdlab.run("tlc", settings=READS, qd=1, requests=4400, warmup=400)
+    assert line.points[0].latency_ns["mean"][0] == alone.host.read.latency_ns.mean
+
+
+def test_a_line_whose_knee_does_not_show_says_so(tmp_path: Path) -> None:
+    found = ssdlab.curve("tlc", settings=READS, qd="1,2", requests=500, cache=tmp_path)
+    assert found.lines[0].knee is None
+    assert "it still climbs there, its knee lies further (--qd)" in found.verdict()
+
+
+def test_lines_are_named_by_what_differs_and_rates_show_overload(tmp_path: Path) -> None:
+    found = ssdlab.curve(
+        "tlc",
+        settings={**READS, "workload.bs": "16KiB"},
+        rate="10k,100k",
+        schemes=["baseline", "pnar2"],
+        ages=["pec=1000,retention=12mo"],
+        precondition="closed-form",
+        requests=1000,
+        cache=tmp_path,
+    )
+    assert [line.name for line in found.lines] == ["tlc, baseline", "tlc, pnar2"]
+    baseline, pnar2 = ([point.latency_ns["mean"][0] or 0.0 for point in line.points] for line in found.lines)
+    assert all(faster < slower for faster, slower in zip(pnar2, baseline, strict=True))
+    assert [("overload" in point.warnings) for point in found.lines[0].points] == [False, True]
+
+
+def test_queue_depth_is_a_pace(tmp_path: Path) -> None:
+    by_depth = ssdlab.run("tlc", settings=READS, qd=4, requests=200)
+    assert by_depth.manifest.replay == "closed:4"
+    with pytest.raises(ssdlab.InputError, match="qd is 4, and replay is 'timed'"):
+        ssdlab.run("tlc", qd=4, replay="timed", requests=10)
+    sweep = {"run": {**READS, "requests": 200}, "axes": {"qd": [1, 4]}, "statistics": ["host.all.iops"]}
+    table = ssdlab.sweep(sweep, cache=tmp_path).table
+    assert table["qd"].to_list() == [1, 4]
+    assert table["qd"].dtype == polars.Int64
+    assert table["host.all.iops"][1] == by_depth["host.all.iops"]
+
+
+def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
+    def ssdlab_curve(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(SSDLAB), "curve", *words]
+        return subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+
+    reads = ["--set", "workload.rw=randread", "--qd", "1..8", "--requests", "300"]
+    done = ssdlab_curve("tlc", "qlc", *reads, "--plot", "curve.png", "--out", "curve.csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("tlc: ") or done.stdout.startswith("warning")
+    first = (tmp_path / "curve.png").read_bytes()
+    assert ssdlab_curve("tlc", "qlc", *reads, "--plot", "again.png").returncode == 0
+    assert (tmp_path / "again.png").read_bytes() == first
+    assert polars.read_csv(tmp_path / "curve.csv").height == 8
+    for words, expected in [
+        (["--qd", "1", "--rate", "10k"], "qd and rate are both given"),
+        (["--qd", "0..4"], "expected depths from 1"),
+        (["--rate", "fast"], "expected requests a second"),
+        (["tlc", "tlc"], "tlc is named twice"),
+        (["tlcc"], "did you mean `tlc`?"),
+        (["--of", "reads", "--qd", "1"], "write read, write, all"),
+    ]:
+        refused = ssdlab_curve(*words)
+        assert refused.returncode == 2, words
+        assert expected in refused.stderr
