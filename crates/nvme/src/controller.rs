@@ -224,7 +224,7 @@ impl Controller {
             // The log is of the controller (LPA bit 0).
             (page::HEALTH, Some(_)) => Err(Status::INVALID_FIELD.into()),
             (page::FIRMWARE, Some(namespace)) => asked.part(&log_pages::firmware(namespace)),
-            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace)),
+            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace, asked.set)),
             (page::FEATURES, Some(_)) => asked.part(&log_pages::features_supported()),
             _ => Err(Status::INVALID_LOG_PAGE.into()),
         }

@@ -2,6 +2,8 @@
 
 use units::Bytes;
 
+use crate::zoned::Zones;
+
 /// Bytes of a logical block, as a power of two: 512.
 pub const BLOCK_SHIFT: u8 = 9;
 /// The largest transfer of a command \[B]: 2 to the power of MDTS pages of 4 KiB.
@@ -17,12 +19,14 @@ pub const MOST_QUEUES: u16 = 32;
 /// The longest name of a subsystem or of a host \[B] (Base 2.0, 4.5 "NVMe Qualified Names").
 pub const LONGEST_NAME: usize = 223;
 
-/// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier"). Zoned namespaces and endurance groups
+/// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier"). Endurance groups
 /// with placement handles find their place here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The NVM command set.
     Nvm,
+    /// That and the Zoned Namespace command set.
+    Zoned(Zones),
 }
 
 impl Kind {
@@ -30,6 +34,7 @@ impl Kind {
     pub fn command_set(self) -> u8 {
         match self {
             Kind::Nvm => 0,
+            Kind::Zoned(_) => 2,
         }
     }
 }
