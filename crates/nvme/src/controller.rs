@@ -9,8 +9,9 @@ use crate::features::{Features, WARNINGS};
 use crate::health::Health;
 use crate::identify::{MOST_ERRORS, MOST_EVENTS, Own, VERSION, identify};
 use crate::io::Rules;
+use crate::limits::QUEUE_ENTRIES;
 use crate::log_pages::{self, Asked, Failed, page};
-use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::namespace::Namespace;
 use crate::status::Status;
 
 /// Who a host is.

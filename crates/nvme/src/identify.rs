@@ -3,7 +3,8 @@
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, ControllerId, Outcome};
 use crate::io;
-use crate::namespace::{BLOCK_SHIFT, CAPSULE_DATA, Kind, MDTS, Namespace, QUEUE_ENTRIES};
+use crate::limits::{BLOCK_SHIFT, CAPSULE_DATA, MDTS, QUEUE_ENTRIES};
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 
 /// The version of the base specification that is followed: 2.0 (Base 2.0, 3.1.3.2 "VS").

@@ -8,7 +8,8 @@ use workload::{Op, ZoneAction};
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::command::{Answer, Command, Lba, nvm};
-use crate::namespace::{BLOCK_SHIFT, Kind, LARGEST_TRANSFER, Namespace};
+use crate::limits::{BLOCK_SHIFT, LARGEST_TRANSFER};
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 use crate::zoned::{self, Zoned};
 

@@ -4,7 +4,8 @@ use crate::bytes::Fields;
 use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, nvm, zones};
 use crate::features;
 use crate::health::Health;
-use crate::namespace::{Kind, LARGEST_TRANSFER, Namespace};
+use crate::limits::LARGEST_TRANSFER;
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 
 /// Log page identifiers (Base 2.0, 5.16.1).

@@ -9,7 +9,7 @@ use workload::{Op, ZoneAction};
 
 use crate::bytes::Fields;
 use crate::command::{Command, zones};
-use crate::namespace::{BLOCK_SHIFT, LARGEST_TRANSFER};
+use crate::limits::{BLOCK_SHIFT, LARGEST_TRANSFER};
 use crate::status::Status;
 
 /// The length of a zone descriptor, and of the header of a report \[B] (ZNS 1.1, 3.4.2.2).
