@@ -348,6 +348,24 @@ class ZoneRow(TypedDict):
     write_pointer: int
     random_area: bool
 
+class EventRow(TypedDict):
+    """What has happened to reclaim units: the code of its type, when [ns], the handle, pages that it concerns."""
+
+    code: int
+    time_ns: int
+    handle: int
+    pages: int
+
+class HandlesRow(TypedDict):
+    """Reclaim units of placement handles [B]."""
+
+    unit: int
+    available: list[int]
+    host_written: int
+    media_written: int
+    media_erased: int
+    events: list[EventRow]
+
 class PageConditions(TypedDict):
     """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""
 
@@ -371,6 +389,9 @@ class Device:
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
+
+    def fdp(self) -> HandlesRow | None:
+        """The reclaim units of placement handles; None where the drive takes no hints."""
 
     def zones(self, first: int = 0, count: int | None = None) -> list[ZoneRow]:
         """The zones from one on; all that follow where no count is given."""

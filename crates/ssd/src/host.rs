@@ -364,15 +364,23 @@ pub(crate) fn tell_service<P: Probe>(core: &mut Core<P>, server: Server, service
     }
 }
 
-/// The part of a request that lies in its `index`-th page: page, first byte in it, byte after the last.
+/// What of a request lies in one page: bytes `from..to` of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub lpn: Lpn,
+    pub from: u32,
+    pub to: u32,
+}
+
+/// The part of a request that lies in its `index`-th page.
 #[inline]
-pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> (Lpn, u32, u32) {
+pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> Part {
     let shift = page_size.trailing_zeros();
     let lpn = (request.offset.0 >> shift) + u64::from(index);
     let start = lpn << shift;
     let from = request.offset.0.max(start) - start;
     let to = (request.offset.0 + request.bytes.0).min(start + page_size) - start;
-    (Lpn(lpn), from as u32, to as u32)
+    Part { lpn: Lpn(lpn), from: from as u32, to: to as u32 }
 }
 
 /// Pages that a request touches.

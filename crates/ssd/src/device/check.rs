@@ -5,7 +5,7 @@
 mod tests;
 
 use nand::DieId;
-use units::{Id as _, Lpn, Ppn};
+use units::{Lpn, Ppn};
 
 use super::Device;
 use crate::arena::SlotId;
@@ -41,7 +41,7 @@ impl<P: Probe> Device<P> {
         }
         let mut looked_at = 0;
         if found.is_none() && tables_due {
-            match self.check_tables() {
+            match self.seen().check_tables() {
                 Ok(things) => looked_at = things,
                 Err(violation) => found = Some(violation),
             }
@@ -65,7 +65,7 @@ impl<P: Probe> Device<P> {
         if self.core.probe.ledger().is_none() || self.core.life.failure.is_some() {
             return Ok(());
         }
-        let checked = self.check_parts().and_then(|()| self.check_tables());
+        let checked = self.check_parts().and_then(|()| self.seen().check_tables());
         checked.map(drop).map_err(|violation| self.violated(violation, "the end of the run".into()))
     }
 
@@ -102,7 +102,7 @@ impl<P: Probe> Device<P> {
                 page.newest = Newest::Nowhere;
             }
         }
-        let (newest, on_flash) = (newest_at(self.ftl.locate(lpn)), self.flash_version(lpn));
+        let (newest, on_flash) = (newest_at(self.ftl.locate(lpn)), self.seen().flash_version(lpn));
         let place = || format!("page {}", lpn.0);
         if newest != page.newest {
             let (found, expected) = (format!("the map says {newest:?}"), format!("{:?}", page.newest));
@@ -135,34 +135,7 @@ impl<P: Probe> Device<P> {
         self.view().check_registers()?;
         let reserved = self.writes.arrivals.iter().map(|arrival| arrival.count + arrival.more).sum();
         self.writes.buffer.check(reserved).map_err(|law| Violation::law(Invariant::Buffer, law))?;
-        self.check_slots()
-    }
-
-    /// Every slot of the buffer is a version of its page: the newest one, which the map names, or one that it came after.
-    fn check_slots(&self) -> Result<(), Violation> {
-        for slot in self.writes.buffer.slots_in_use() {
-            let entry = &self.writes.buffer[slot];
-            if entry.outdated {
-                continue;
-            }
-            let leads_to_it = match self.ftl.locate(entry.lpn) {
-                Location::Buffer(newest) => self.writes.buffer.is_version(slot, newest),
-                _ => false,
-            };
-            if !leads_to_it {
-                let place = format!("slot {} of the buffer", slot.index());
-                let (found, expected) =
-                    (format!("data of page {}", entry.lpn.0), "that the map of that page leads to it");
-                return Err(Violation::new(Invariant::Buffer, place, found, expected));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks every page of the map that was changed, and every block; returns how many things were looked at.
-    fn check_tables(&self) -> Result<u64, Violation> {
-        self.seen().check_blocks()?;
-        self.seen().check_changed()
+        self.seen().check_slots()
     }
 
     /// Begins the ledger of a probe that keeps one with the state as it is.
@@ -172,7 +145,7 @@ impl<P: Probe> Device<P> {
         }
         self.flash.tell_arrays(self.core.now, &mut self.core.probe);
         let pages: Vec<_> =
-            self.seen().changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.flash_version(lpn))).collect();
+            self.seen().changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.seen().flash_version(lpn))).collect();
         let entry = |slot: SlotId| (slot, self.writes.buffer[slot].lpn, self.writes.buffer[slot].outdated);
         let slots: Vec<_> = self.writes.buffer.slots_by_age().into_iter().map(entry).collect();
         let of_host = |op| match self.flash.ops[op].owner {

@@ -5,11 +5,9 @@
 //! once; a page that is overwritten meanwhile is left behind. When the last has moved the block is erased (or, if
 //! free blocks are erased when they are opened, it is free at once) after every older read of the plane.
 
-use std::ops::Range;
-
 use nand::{Address, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn};
+use units::{Lpn, Ppn, Time};
 
 use super::Device;
 use super::placed::Because;
@@ -17,6 +15,7 @@ use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{QueueId, QueueSet};
+use crate::ftl::ValidPage;
 use crate::ftl::failures::Erased;
 use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
 use crate::ftl::reads::Reads;
@@ -37,7 +36,7 @@ impl<P: Probe> Device<P> {
             price_changed = self.collect_next(plane, paced);
         }
         if price_changed || self.ftl.is_paced(plane) != paced {
-            self.host_pays(plane);
+            self.dispatch().host_pays(plane);
         }
     }
 
@@ -86,7 +85,7 @@ impl<P: Probe> Device<P> {
             if !ends {
                 break;
             }
-            self.room_changed(plane);
+            self.dispatch().room_changed(plane);
             if !self.ftl.may_relocate(plane, &self.core.plan) {
                 break;
             }
@@ -96,15 +95,6 @@ impl<P: Probe> Device<P> {
             self.ftl.has_begun(plane, cause);
         }
         price_changed
-    }
-
-    /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
-    #[cold]
-    fn host_pays(&mut self, plane: PlaneId) {
-        let die = self.core.plan.layout.die_of(plane).0;
-        for place in 0..self.core.plan.layout.planes_per_die as u8 {
-            self.flash().update_plane_eligibility(die, place);
-        }
     }
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
@@ -149,12 +139,12 @@ impl<P: Probe> Device<P> {
                 next => next,
             };
             match next {
-                Next::Copies { lpn, source, .. } => self.program_moved(lpn, source, true),
+                Next::Copies { lpn, source, .. } => self.dispatch().relocate(lpn, source, true),
                 Next::Reads { lpn, source, pages } => {
                     let page_size = self.core.plan.layout.page_size.0 as u32;
                     let bytes = self.core.plan.read_transfer(pages.start * page_size, pages.end * page_size);
                     let owner = Owner::Relocation(source.into());
-                    self.queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
+                    self.flash().queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
                 }
                 Next::Programs => {
                     self.flash().force_plane(die, place, QueueSet::RELOCATED);
@@ -173,23 +163,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The first valid page of a full block in a range of its pages.
-    pub(super) fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<(u32, Lpn, Ppn)> {
-        self.ftl.next_valid(plane, block, pages, &self.core.plan, |lpn| self.flash_version(lpn))
-    }
-
-    /// Queues the program of a page that moves: its die copies it back, or its data comes over the bus.
-    fn program_moved(&mut self, lpn: Lpn, source: Ppn, copied: bool) {
-        let (die, place) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(source));
-        let writes = self.ftl.moves_in(source, &self.core.plan);
-        let bytes = if copied { 0 } else { self.core.plan.layout.page_size.0 as u32 };
-        let queue = QueueId::of_programs(writes, place.into());
-        let seq = self.flash.number();
-        let op = PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) };
-        let op = self.flash.ops.insert(op);
-        self.flash().queue_program(op);
-    }
-
     /// A flash page that moves has been read: what is still valid of it is programmed.
     pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
@@ -197,7 +170,7 @@ impl<P: Probe> Device<P> {
         let works = self.ftl.has_read(plane, &self.core.plan);
         self.flash.ops.release(id);
         let mut pages = page..layout.after_flash_page(page);
-        while let Some((page, lpn, ppn)) = self.next_valid(plane, block, pages.clone()) {
+        while let Some(ValidPage { page, lpn, ppn }) = self.seen().next_valid(plane, block, pages.clone()) {
             pages.start = page + 1;
             if !works {
                 if data == PageData::Right {
@@ -208,7 +181,7 @@ impl<P: Probe> Device<P> {
             if data != PageData::Right {
                 self.damage(lpn, data);
             }
-            self.program_moved(lpn, ppn, false);
+            self.dispatch().relocate(lpn, ppn, false);
         }
         self.continue_relocation(plane);
     }
@@ -236,8 +209,11 @@ impl<P: Probe> Device<P> {
         self.is_placed(lpn, ppn, Because::Relocated(source));
         let Moved { cause, pays } = self.ftl.has_moved(source, &self.core.plan);
         self.core.counters.pages_relocated[cause] += 1;
+        if let Some(fdp) = &mut self.fdp {
+            fdp.moves(plane);
+        }
         if pays {
-            self.host_pays(plane);
+            self.dispatch().host_pays(plane);
         }
         self.continue_relocation(plane);
     }
@@ -250,6 +226,9 @@ impl<P: Probe> Device<P> {
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
+        if let Some(fdp) = &mut self.fdp {
+            fdp.has_moved(plane, self.core.now);
+        }
         if !self.core.plan.config.gc.preemptible {
             self.flash.end_exclusive(die);
         }
@@ -291,7 +270,7 @@ impl<P: Probe> Device<P> {
 
     /// Counts an erase; whether it failed.
     fn erase_fails(&mut self, plane: PlaneId, block: u32) -> bool {
-        let broken = self.flash.faults.is_some() && self.breaks_with_erase(plane, block);
+        let broken = self.flash.faults.is_some() && self.flash().breaks_with_erase(plane, block);
         let of_flash = self.core.plan.layout.stripe;
         self.core.counters.blocks_erased += u64::from(of_flash);
         self.core.probe.erased(self.core.now, plane, block);
@@ -307,15 +286,19 @@ impl<P: Probe> Device<P> {
 
     /// A plane has a free block more, or one less in service.
     pub(super) fn freed(&mut self, plane: PlaneId) {
-        self.room_changed(plane);
+        self.dispatch().room_changed(plane);
         self.collect(plane);
     }
 
-    /// What waits for a free block of a plane may start, or goes elsewhere.
-    fn room_changed(&mut self, plane: PlaneId) {
-        let (die, place) = self.core.plan.layout.die_of(plane);
-        self.flash().update_plane_eligibility(die, place);
-        self.divert(plane);
+    /// The host has been idle for long: blocks of the cache are folded until it comes back.
+    pub(super) fn host_is_idle(&mut self) {
+        if let Some(slot) = self.core.slots.host_idle {
+            self.core.agenda.set(slot, Time::NEVER);
+        }
+        self.ftl.host_rests(true);
+        for plane in 0..self.core.plan.layout.planes {
+            self.collect(PlaneId(plane));
+        }
     }
 
     /// The die has been idle: every plane of it that wants to reclaims one block.
@@ -402,6 +385,8 @@ impl<P: Probe> Device<P> {
             power.flash.anchor.bad.push((plane.0, block));
         }
         self.core.counters.blocks_retired += u64::from(self.core.plan.layout.stripe);
-        self.check_spares(plane);
+        if self.seen().is_worn_out(plane) {
+            self.core.wear_out();
+        }
     }
 }

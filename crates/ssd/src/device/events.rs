@@ -5,10 +5,12 @@
 
 use nand::{ChannelId, DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Time};
+use units::{Lpn, Time};
 
 use super::Device;
+use super::dispatch::Dispatch;
 use super::power::ProgramEnd;
+use super::read::ReadsAt;
 use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::core::Marks;
@@ -30,6 +32,12 @@ impl<P: Probe> Device<P> {
         FlashAt { flash: &mut self.flash, core: &mut self.core, placement: &mut self.ftl }
     }
 
+    /// Where pages that wait for their program find their dies.
+    #[inline]
+    pub(super) fn dispatch(&mut self) -> Dispatch<'_, P> {
+        Dispatch { core: &mut self.core, flash: &mut self.flash, ftl: &mut self.ftl, writes: &mut self.writes }
+    }
+
     /// What is decided from.
     #[inline]
     pub(super) fn view(&self) -> FlashView<'_, Ftl> {
@@ -37,17 +45,11 @@ impl<P: Probe> Device<P> {
         FlashView { flash: &self.flash, plan: &self.core.plan, placement: &self.ftl, read_only }
     }
 
-    /// Queues a page to be sensed.
+    /// Where parts of the host's reads find their data.
     #[inline]
-    pub(super) fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
-        if P::EXPLAINS
-            && let Owner::Host(command) = owner
-        {
-            let (request, part) = (self.host.commands[command].id, self.flash.next_number());
-            self.core.probe.explain(self.core.now, Event::Reads { request, part });
-        }
-        self.ftl.blocks.prefetch(ppn);
-        self.flash().queue_read(class, owner, lpn, ppn, bytes)
+    pub(super) fn reads(&mut self) -> ReadsAt<'_, P> {
+        let Device { core, host, flash, ftl, writes, read_cache, power, .. } = self;
+        ReadsAt { core, host, flash, ftl, writes, read_cache, power: power.as_deref() }
     }
 
     /// A request reaches the drive.
@@ -163,11 +165,16 @@ impl<P: Probe> Device<P> {
         let of_host = lead.class() == Class::UserProgram;
         self.pages_leave_buffer(first);
         self.flash().has_started(die);
+        if of_host && let Some(fdp) = &mut self.fdp {
+            let pages = self.core.plan.streams.unit_of(writes) * set.count_ones();
+            fdp.writes(writes.index(), pages.into(), self.core.now, &mut self.core.counters);
+        }
         if of_host {
             self.host_was_next(die);
         }
         for place in planes(set) {
-            self.divert(self.core.plan.layout.plane(die, place as u8));
+            let plane = self.core.plan.layout.plane(die, place as u8);
+            self.dispatch().divert(plane);
         }
         self.core.marks.set |= Marks::POOLS;
     }
@@ -181,7 +188,7 @@ impl<P: Probe> Device<P> {
             if self.ftl.blocks.make_room(plane, stream) {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
-                self.divert(plane);
+                self.dispatch().divert(plane);
                 self.collect(plane);
                 if let Some(pages) = self.seen().too_much_written() {
                     self.core.life.failure.get_or_insert(RunError::TooMuchWritten { pages });
@@ -209,12 +216,12 @@ impl<P: Probe> Device<P> {
         let page = self.flash.ops[first].ppn.get();
         let failed = self.flash().failed_programs(die, set, page);
         if self.power.is_some() {
-            self.record_program(die, first, ProgramEnd::Ended { failed });
+            self.power_at().record_program(die, first, ProgramEnd::Ended { failed });
         }
         let mut next = Some(first);
         while let Some(op) = next {
             next = self.flash.ops[op].next;
-            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 || self.is_written_in_vain(op) {
+            if failed >> self.flash.ops[op].queue.plane() & 1 != 0 || self.flash().is_written_in_vain(op) {
                 self.program_failed(op);
                 continue;
             }
@@ -278,7 +285,8 @@ impl<P: Probe> Device<P> {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed = || !self.core.plan.has_parity() || self.flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        let needed =
+            || !self.core.plan.has_parity() || self.seen().flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         self.deliver(id, data);
     }
@@ -295,7 +303,7 @@ impl<P: Probe> Device<P> {
     /// Who has read a page goes on.
     pub(super) fn deliver(&mut self, id: OpId, data: PageData) {
         match self.flash.ops[id].owner {
-            Owner::Host(command) => self.send_part(id, command, data),
+            Owner::Host(command) => self.reads().send_part(id, command, data),
             Owner::Slot(slot) => {
                 self.flash.ops.release(id);
                 self.filled(slot, data);

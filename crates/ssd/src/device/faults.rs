@@ -14,9 +14,9 @@ use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId};
-use crate::ftl::Location;
+use crate::flash::{FlashAt, Placement as _, QueueId};
 use crate::ftl::blocks::Breaks;
+use crate::ftl::{Ftl, Location};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
@@ -101,7 +101,9 @@ impl<P: Probe> Device<P> {
         }
         self.flash().update_plane_eligibility(die, place);
         self.continue_relocation(plane);
-        self.check_spares(plane);
+        if self.seen().is_worn_out(plane) {
+            self.core.wear_out();
+        }
         self.rebuild_plane(plane);
     }
 
@@ -109,7 +111,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn redirect(&mut self, id: OpId) {
         let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
         match owner {
-            Owner::Slot(_) => self.wait_for_die(id),
+            Owner::Slot(_) => self.dispatch().wait(id),
             Owner::MapRewrite(_) | Owner::Journal(_) => {
                 let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
                 self.map.held[plane.0 as usize] -= 1;
@@ -146,7 +148,7 @@ impl<P: Probe> Device<P> {
 
     /// The controller has the data of a page that cannot stay in its plane: by way of the write buffer it goes to another one.
     pub(super) fn rescue(&mut self, lpn: Lpn, source: Ppn) {
-        if self.flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
+        if self.seen().flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
         }
         if let Some(stripe) = self.ftl.stripe_of_parity(lpn) {
@@ -203,33 +205,35 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data.
+    #[cold]
+    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
+        let kept = self.ftl.damages(lpn, data, &self.writes.buffer);
+        self.core.counters.pages_lost += u64::from(kept && data == PageData::Lost);
+    }
+}
+
+impl<P: Probe> FlashAt<'_, P, Ftl> {
     /// Whether a program that has ended wrote into a part that has broken.
     #[inline]
-    pub(super) fn is_written_in_vain(&self, op: OpId) -> bool {
+    pub fn is_written_in_vain(&self, op: OpId) -> bool {
         self.flash.faults.is_some() && {
             let ppn = self.flash.ops[op].ppn.get();
-            self.flash.is_broken(ppn) || self.ftl.is_broken(self.core.plan.layout.plane_of(ppn))
+            self.flash.is_broken(ppn) || self.placement.is_broken(self.core.plan.layout.plane_of(ppn))
         }
     }
 
     /// A block has been erased: whether it is broken, or its erase was to fail. Parts that break with that do so next.
     #[cold]
-    pub(super) fn breaks_with_erase(&mut self, plane: PlaneId, block: u32) -> bool {
+    pub fn breaks_with_erase(&mut self, plane: PlaneId, block: u32) -> bool {
         let layout = self.core.plan.layout;
-        let broken = self.ftl.is_broken(plane) || self.flash.has_broken(plane, block, &layout);
-        let pec = self.ftl.cycles(plane, block, &self.core.plan);
+        let broken = self.placement.is_broken(plane) || self.flash.has_broken(plane, block, &layout);
+        let pec = self.placement.cycles(plane, block, &self.core.plan);
         let Some(faults) = &mut self.flash.faults else { return false };
         for flash_plane in layout.flash_planes_of(plane) {
             faults.erased(&self.core.plan.config.faults, flash_plane, pec);
         }
         self.flash.fault_due = faults.due();
         faults.fails(layout.die_of(plane).0, false) || broken
-    }
-
-    /// The data of a page could not be read when it was relocated or merged, or was taken for other data.
-    #[cold]
-    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
-        let kept = self.ftl.damages(lpn, data, &self.writes.buffer);
-        self.core.counters.pages_lost += u64::from(kept && data == PageData::Lost);
     }
 }

@@ -5,6 +5,7 @@ use units::{Lpn, Ppn};
 
 use super::Device;
 use super::placed::Because;
+use super::power::PowerAt;
 use crate::arena::{CommandId, OpId};
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
@@ -13,10 +14,10 @@ use crate::observe::probe::Probe;
 use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> PowerAt<'_, P> {
     /// The data of a page is on a page of the flash now: what is to be known of that after a power cut.
     pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {
-        let Some(power) = &mut self.power else { return };
+        let power = &mut *self.power;
         let before = match because {
             Because::Written(_) => None,
             Because::Relocated(source) => Some(source),
@@ -46,7 +47,7 @@ impl<P: Probe> Device<P> {
 
     /// A translation page is about to be programmed: it says where those of its pages are that are not as at the start.
     pub(super) fn compose_map_page(&mut self, page: u32, lpn: Lpn) {
-        let Some(power) = &mut self.power else { return };
+        let power = &mut *self.power;
         let entries = u64::from(self.core.plan.space.map_entries);
         let first = u64::from(page) * entries;
         let pages = (first..(first + entries).min(self.core.plan.logical_pages)).map(Lpn);
@@ -62,6 +63,18 @@ impl<P: Probe> Device<P> {
         power.own.insert(lpn, (version, content));
     }
 
+    fn places_of_map_pages(&self) -> Vec<Change> {
+        let pages = (0..self.core.plan.space.map_pages).map(|page| self.core.plan.map_page(page));
+        let place = |lpn: Lpn| {
+            let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
+            let version = self.power.flash.page(place)?.version;
+            Some(Change { lpn, to: Mapped { place: Some(place), version } })
+        };
+        pages.filter_map(place).collect()
+    }
+}
+
+impl<P: Probe> Device<P> {
     /// A part of the flash has broken: translation pages that it held are programmed anew, with a checkpoint that begins as soon as it can,
     /// after which no page of the journal matters that it held.
     pub(super) fn map_is_damaged(&mut self) {
@@ -163,7 +176,7 @@ impl<P: Probe> Device<P> {
             return;
         };
         if running.list.is_none() {
-            let list = self.places_of_map_pages();
+            let list = self.power_at().places_of_map_pages();
             if let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut()) {
                 running.list = Some(list);
             }
@@ -176,16 +189,6 @@ impl<P: Probe> Device<P> {
             let (place, page) = power.journal.page_of_list(list, running.horizon);
             self.program_journal(place, page);
         }
-    }
-
-    fn places_of_map_pages(&self) -> Vec<Change> {
-        let pages = (0..self.core.plan.space.map_pages).map(|page| self.core.plan.map_page(page));
-        let place = |lpn: Lpn| {
-            let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
-            let version = self.power.as_ref()?.flash.page(place)?.version;
-            Some(Change { lpn, to: Mapped { place: Some(place), version } })
-        };
-        pages.filter_map(place).collect()
     }
 
     /// Ends a checkpoint whose list is on flash: the journal before it is needless.

@@ -19,6 +19,7 @@ use crate::arena::{AwaitedId, FetchId, OpId};
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{QueueId, QueueSet};
 use crate::ftl::Location;
+use crate::host::Part;
 use crate::observe::probe::Probe;
 use crate::power::Power;
 use crate::streams::StreamId;
@@ -64,7 +65,7 @@ impl<P: Probe> Device<P> {
         let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
         let bytes = self.core.plan.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
         self.core.counters.map_reads += 1;
-        self.queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
+        self.flash().queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
         true
     }
 
@@ -103,19 +104,19 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The map entry that something waited for is here. `sensed`: see [`Device::read_part`].
+    /// The map entry that something waited for is here. `sensed`: see [`super::read::ReadsAt::read_part`].
     fn resume(&mut self, id: AwaitedId, sensed: &mut Option<(OpId, Lpn)>) {
         let what = self.map.waiting[id].what;
         self.map.waiting.release(id);
         match what {
             Waiting::Part { command, lpn, from, to } => {
                 *sensed = sensed.filter(|(op, _)| self.flash.ops[*op].owner == Owner::Host(command));
-                self.read_part(command, self.host.commands[command].id, (lpn, from, to), sensed);
+                self.reads().read_part(command, Part { lpn, from, to }, sensed);
             }
             Waiting::Program(op) => {
                 self.writes.progress -= 1;
-                self.place_program(op);
-                self.dispatch_pools();
+                self.dispatch().place(op);
+                self.dispatch().pools();
             }
         }
     }
@@ -156,7 +157,7 @@ impl<P: Probe> Device<P> {
             && self.map.cache.is_some()
         {
             self.core.counters.map_reads += 1;
-            self.queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
+            self.flash().queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
         } else {
             // Where it goes is decided next.
             let nowhere = (nand::DieId(0), QueueId::of_programs(StreamId::MAP, 0));
@@ -168,8 +169,10 @@ impl<P: Probe> Device<P> {
     /// A translation page has been read: it is programmed with its changes.
     pub(super) fn rewrite_map(&mut self, id: OpId) {
         let PageOp { owner, lpn, .. } = self.flash.ops[id];
-        if let Owner::MapRewrite(page) = owner {
-            self.compose_map_page(page, lpn.get());
+        if let Owner::MapRewrite(page) = owner
+            && self.power.is_some()
+        {
+            self.power_at().compose_map_page(page, lpn.get());
         }
         self.program_own(id);
     }

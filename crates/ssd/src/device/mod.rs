@@ -9,17 +9,20 @@
 //! | `read.rs` | commands are taken up; where a read finds its data |
 //! | `zones.rs` | zones: what their state machine allows becomes programs and erases |
 //! | `write.rs`, `discard.rs` | host data into the buffer and on to flash; trims and flushes |
+//! | `dispatch.rs` | pages that wait for their program find their dies |
 //! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
-//! | `slc.rs` | the SLC cache: what goes past it, and when its data is folded |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
 //! | `collect.rs` | relocating a block's data, for whatever cause |
 //! | `journaling.rs` | the map's journal and its checkpoints |
 //! | `power.rs` | power cuts and recovery |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
+//!
+//! What crosses some components alone sees these alone: [`dispatch::Dispatch`], [`read::ReadsAt`], [`power::PowerAt`],
+//! `FlashAt`, `Seen`.
 //!
 //! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
 //! marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers: where one thing makes way for the
@@ -28,6 +31,7 @@
 mod check;
 mod collect;
 mod discard;
+mod dispatch;
 mod events;
 mod faults;
 mod health;
@@ -38,7 +42,6 @@ mod power;
 mod raid;
 mod read;
 mod rest;
-mod slc;
 mod write;
 mod zones;
 
@@ -48,6 +51,7 @@ use workload::Request;
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
+use crate::fdp::{Fdp, FdpSeen};
 use crate::flash::op::PageOp;
 use crate::flash::{Flash, Placement as _};
 use crate::ftl::Ftl;
@@ -82,6 +86,8 @@ pub struct Device<P: Probe = Unwatched> {
     power: Option<Box<Power>>,
     /// The zones, where the drive has any.
     zones: Option<Box<Zones>>,
+    /// Reclaim units, where the drive takes placement hints.
+    fdp: Option<Box<Fdp>>,
 }
 
 impl Device<Unwatched> {
@@ -116,6 +122,7 @@ impl<P: Probe> Device<P> {
             map: TranslationPages::new(&plan, ftl.map_pages_of_planes(&plan)),
             power: Power::new(&plan, &ftl),
             zones: plan.zones.as_ref().map(|zones| Box::new(Zones::new(zones, plan.config.age.fill.0))),
+            fdp: Fdp::new(&plan),
             ftl,
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
@@ -155,9 +162,10 @@ impl<P: Probe> Device<P> {
         play(&mut self.ftl, &self.core.plan)
     }
 
-    /// Whether collections go on that were under way at the start.
-    pub(crate) fn still_collects_from_start(&self) -> bool {
-        self.seen().still_collects_from_start()
+    /// The reclaim units of placement handles, where the drive takes hints (`ftl.hints`).
+    pub fn fdp(&self) -> Option<FdpSeen<'_>> {
+        let (plan, counters) = (&self.core.plan, self.counters());
+        self.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
     }
 
     /// Whether hardly a page of the write buffer is free.
@@ -173,14 +181,15 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones } = self;
+        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp } =
+            self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
             flash.tell_meters(now, &mut core.probe);
         }
         let mut device =
-            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones };
+            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp };
         device.begin_ledger();
         device
     }
@@ -396,10 +405,10 @@ impl<P: Probe> Device<P> {
         let marked = self.core.marks.set;
         self.core.marks.set = marked & !Marks::WAITING;
         if marked & Marks::PARITY != 0 {
-            self.dispatch_parity();
+            self.dispatch().parity();
         }
         if marked & Marks::POOLS != 0 {
-            self.dispatch_pools();
+            self.dispatch().pools();
         }
         if marked & Marks::WRITES != 0 {
             self.fetch_writes();
@@ -592,9 +601,9 @@ impl<P: Probe> Device<P> {
         self.flash.idle_time(self.core.now)
     }
 
-    /// Of each plane, the pages programmed since the start, and those of host data among them.
-    pub(crate) fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        self.seen().pages_of_planes()
+    /// Blocks that hold data of the cache or are open for it, where there is one.
+    pub fn slc_blocks(&self) -> Option<u64> {
+        self.seen().cache_blocks()
     }
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
@@ -628,12 +637,12 @@ impl<P: Probe> Device<P> {
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
         let now = self.flash.age_clock(self.core.now);
-        self.flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
+        self.seen().flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
     pub fn flash_page(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.flash_version(lpn)
+        self.seen().flash_version(lpn)
     }
 
     /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
@@ -724,10 +733,6 @@ impl<P: Probe> Device<P> {
         self.seen().check()
     }
 
-    fn flash_version(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.ftl.flash_version(lpn, &self.writes.buffer)
-    }
-
     /// What brings pages of the buffer to flash without further ado.
     fn progress(&self) -> u32 {
         self.writes.progress + self.flash.host_units()
@@ -735,7 +740,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones, fdp } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

@@ -67,7 +67,9 @@ impl<P: Probe> Device<P> {
                 Because::Relocated(_) => self.map.moved(lpn),
                 Because::Rewritten | Because::Journaled(_) | Because::Parity(_) => {}
             }
-            self.map_names(lpn, ppn, because);
+            if self.power.is_some() {
+                self.power_at().map_names(lpn, ppn, because);
+            }
         } else {
             self.mark_stale(ppn);
         }

@@ -15,9 +15,10 @@ use super::zones::Zoning;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
 use crate::config::Plan;
+use crate::core::Core;
 use crate::error::RunError;
-use crate::flash::Interrupted;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::flash::{Flash, FlashAt, Interrupted};
 use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::ftl::stripes::Stripes;
 use crate::ftl::{Ftl, Location};
@@ -31,6 +32,7 @@ use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
+use crate::zones::Zones;
 
 /// Reads of recovery under way on each plane: one is sensed while the other crosses the bus.
 const AHEAD: u32 = 2;
@@ -53,22 +55,27 @@ struct Kept {
     stamp: Stamp,
 }
 
-impl<P: Probe> Device<P> {
-    /// How long recovery took after each power cut.
-    pub fn recoveries(&self) -> &[Span] {
-        self.power.as_ref().map_or(&[], |power| &power.ready)
-    }
+/// What is told of power cuts, and what they leave of the drive.
+pub(super) struct PowerAt<'a, P: Probe> {
+    pub core: &'a mut Core<P>,
+    pub flash: &'a mut Flash,
+    pub ftl: &'a mut Ftl,
+    pub writes: &'a mut Writes,
+    pub zones: Option<&'a Zones>,
+    pub power: &'a mut Power,
+}
 
+impl<P: Probe> PowerAt<'_, P> {
     /// A die's program has ended, or was interrupted: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
-        let (ftl, flash, plan) = (&self.ftl, &self.flash, &self.core.plan);
+        let (ftl, flash, plan) = (&*self.ftl, &*self.flash, &self.core.plan);
         // Whether what is programmed could not be read before.
         let lost = |op: &PageOp, lpn: Lpn| match op.owner {
             Owner::Relocation(source) if op.is_copied() || lpn.0 >= plan.logical_pages => flash.is_broken(source.get()),
             Owner::Slot(_) | Owner::Relocation(_) => ftl.condition_of(lpn) == PageData::Lost,
             _ => false,
         };
-        let Some(power) = &mut self.power else { return };
+        let power = &mut *self.power;
         let number = power.program_of(die, first);
         let mut next = Some(first);
         while let Some(id) = next {
@@ -97,54 +104,16 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The power is cut, and comes back at once.
-    #[cold]
-    pub(super) fn on_cut(&mut self) {
-        self.core.cuts.done += 1;
-        self.core.counters.cuts += 1;
-        self.core.cuts.ready = false;
-        self.core.next_cut(self.seed);
-        for die in self.flash.die_ids() {
-            self.interrupt(die);
-        }
-        self.core.counters.pages_cut += self.seen().pages_under_way();
-        let kept = self.keep_buffer();
-        if P::EXPLAINS {
-            let (requests, buffered) = (0, kept.len() as u32);
-            self.core.probe.explain(self.core.now, Event::State { requests, buffered });
-        }
-        self.core.agenda.clear();
-        self.flash().power_off();
-        self.host.power_off(&mut self.core);
-        let plan = &self.core.plan;
-        self.writes = Writes::new(plan);
-        self.read_cache = ReadCache::new(plan);
-        let failed = self.ftl.stop_relocating();
-        if let (Some(zones), Some(plan)) = (&mut self.zones, &self.core.plan.zones) {
-            zones.power_cut(plan);
-        }
-        let recovered = self.recover(&failed);
-        self.recover_damage(&recovered, &kept);
-        let plan = &self.core.plan;
-        self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
-        self.restore_buffer(kept);
-        self.core.probe.cut(self.core.now);
-        self.begin_ledger();
-        self.consult_oracle();
-        let Some(power) = &mut self.power else { return };
-        power.recovering = Some(Recovering::new(self.core.now, recovered.reads));
-        self.recovery_goes_on();
-    }
-
     /// What is under way in a die's array ends, or is destroyed.
     fn interrupt(&mut self, die: DieId) {
         let plp = self.core.plan.config.power.plp;
-        for interrupted in self.flash().under_way(die) {
+        let flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+        for interrupted in flash.under_way(die) {
             match interrupted {
                 Interrupted::Program(first) if plp => self.record_program(die, first, ProgramEnd::Ended { failed: 0 }),
                 Interrupted::Program(first) => self.record_program(die, first, ProgramEnd::Torn),
                 Interrupted::Erase(blocks) => {
-                    let Some(power) = &mut self.power else { return };
+                    let power = &mut *self.power;
                     self.core.counters.blocks_half_erased += blocks.len() as u64;
                     blocks.into_iter().for_each(|(plane, block)| power.flash.erase(plane, block, false));
                 }
@@ -154,7 +123,7 @@ impl<P: Probe> Device<P> {
 
     /// What the write buffer holds, if capacitors keep it; otherwise it is lost.
     fn keep_buffer(&mut self) -> Vec<Kept> {
-        let Some(power) = &self.power else { return Vec::new() };
+        let power = &*self.power;
         let keeps = self.core.plan.config.power.plp;
         let (mut kept, mut lost) = (Vec::new(), 0);
         for id in self.writes.buffer.slots_in_use() {
@@ -183,10 +152,10 @@ impl<P: Probe> Device<P> {
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             self.writes.buffer[slot].hint = hint;
             self.ftl.buffer(lpn, slot);
-            if self.zones.is_some() {
-                Zoning(self).gather(lpn, slot);
+            if self.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
+                self.writes.buffer.gather(slot);
             }
-            let Some(power) = &mut self.power else { return };
+            let power = &mut *self.power;
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
         }
@@ -196,12 +165,12 @@ impl<P: Probe> Device<P> {
     /// By plane `failed` has the blocks that have failed, and whether it has broken.
     fn recover(&mut self, failed: &[(Vec<u32>, bool)]) -> Recovered {
         let lossy = self.core.has_lost_data() || !keeps_what_is_programmed(&self.core.plan);
-        let power = self.power.as_mut().expect("Invariant: only drives with power cuts are cut");
+        let power = &mut *self.power;
         let plan = &self.core.plan;
         let kept = if plan.config.power.plp { power.unwritten() } else { KeptJournal::default() };
         let broken = |ppn: Ppn| self.flash.is_broken(ppn);
         let remains = Remains { flash: &power.flash, is_broken: &broken, lossy };
-        let recovered = recover(remains, &kept, &self.ftl, plan);
+        let recovered = recover(remains, &kept, self.ftl, plan);
         let is_listed = |place: Ppn| {
             !broken(place) && matches!(power.flash.page(place), Some(Page { content: Content::Journal(_), .. }))
         };
@@ -217,7 +186,7 @@ impl<P: Probe> Device<P> {
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
-        let is_written = |lpn: Lpn| match (&self.zones, &plan.zones) {
+        let is_written = |lpn: Lpn| match (self.zones, &plan.zones) {
             (Some(zones), Some(plan)) => zones.holds(lpn, plan),
             _ => true,
         };
@@ -230,7 +199,7 @@ impl<P: Probe> Device<P> {
 
     /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost.
     fn recover_damage(&mut self, recovered: &Recovered, kept: &[Kept]) {
-        let Some(power) = &self.power else { return };
+        let power = &*self.power;
         let says_lost =
             |place: &Ppn| matches!(power.flash.page(*place), Some(Page { content: Content::Host(Data::LOST), .. }));
         let found = recovered.found.iter().filter(|(_, mapped)| mapped.place.as_ref().is_some_and(says_lost));
@@ -239,15 +208,12 @@ impl<P: Probe> Device<P> {
 
     /// What each page reads as is held against what the host's side was promised.
     fn consult_oracle(&mut self) {
-        let Some(power) = &mut self.power else { return };
-        let Some(mut oracle) = power.oracle.take() else { return };
+        let Some(mut oracle) = self.power.oracle.take() else { return };
         let Verdict { checked, lost, reported, violation } = oracle.check(self.core.has_lost_data(), |lpn| {
             let held = self.ftl.initial_place(lpn).is_some() || self.core.plan.fills_zone_with(lpn);
             (self.reads_as(lpn), !held)
         });
-        if let Some(power) = &mut self.power {
-            power.oracle = Some(oracle);
-        }
+        self.power.oracle = Some(oracle);
         self.core.counters.pages_checked += checked;
         self.core.counters.checked_lost += lost;
         self.core.counters.pages_reported += reported;
@@ -258,7 +224,7 @@ impl<P: Probe> Device<P> {
 
     /// What a page would read as now.
     fn reads_as(&self, lpn: Lpn) -> Reads {
-        let Some(power) = &self.power else { return Reads::Damaged };
+        let power = &*self.power;
         let data = |data: Data| match data {
             Data::ZEROS => Reads::Zeros,
             Data::LOST => Reads::Lost,
@@ -282,6 +248,59 @@ impl<P: Probe> Device<P> {
                 _ => Reads::Damaged,
             },
         }
+    }
+}
+
+impl<P: Probe> Device<P> {
+    /// How long recovery took after each power cut.
+    pub fn recoveries(&self) -> &[Span] {
+        self.power.as_ref().map_or(&[], |power| &power.ready)
+    }
+
+    /// What is told of power cuts. Invariant: the drive has any, or keeps its map for them.
+    pub(super) fn power_at(&mut self) -> PowerAt<'_, P> {
+        let Device { core, flash, ftl, writes, zones, power, .. } = self;
+        let power = power.as_deref_mut().expect("Invariant: only drives with power cuts are told of them");
+        PowerAt { core, flash, ftl, writes, zones: zones.as_deref(), power }
+    }
+
+    /// The power is cut, and comes back at once.
+    #[cold]
+    pub(super) fn on_cut(&mut self) {
+        self.core.cuts.done += 1;
+        self.core.counters.cuts += 1;
+        self.core.cuts.ready = false;
+        self.core.next_cut(self.seed);
+        for die in self.flash.die_ids() {
+            self.power_at().interrupt(die);
+        }
+        self.core.counters.pages_cut += self.seen().pages_under_way();
+        let kept = self.power_at().keep_buffer();
+        if P::EXPLAINS {
+            let (requests, buffered) = (0, kept.len() as u32);
+            self.core.probe.explain(self.core.now, Event::State { requests, buffered });
+        }
+        self.core.agenda.clear();
+        self.flash().power_off();
+        self.host.power_off(&mut self.core);
+        let plan = &self.core.plan;
+        self.writes = Writes::new(plan);
+        self.read_cache = ReadCache::new(plan);
+        let failed = self.ftl.stop_relocating();
+        if let (Some(zones), Some(plan)) = (&mut self.zones, &self.core.plan.zones) {
+            zones.power_cut(plan);
+        }
+        let recovered = self.power_at().recover(&failed);
+        self.power_at().recover_damage(&recovered, &kept);
+        let plan = &self.core.plan;
+        self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
+        self.power_at().restore_buffer(kept);
+        self.core.probe.cut(self.core.now);
+        self.begin_ledger();
+        self.power_at().consult_oracle();
+        let Some(power) = &mut self.power else { return };
+        power.recovering = Some(Recovering::new(self.core.now, recovered.reads));
+        self.recovery_goes_on();
     }
 
     /// Begins the next reads of recovery; ends it where there are none.
@@ -322,7 +341,7 @@ impl<P: Probe> Device<P> {
         // Of headers and of pages whose place is not known the out-of-band area is enough.
         let whole = step == 1 || step == 3;
         let bytes = self.core.plan.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
-        self.queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
+        self.flash().queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
     }
 
     /// A page has been read for recovery.

@@ -10,13 +10,11 @@ use super::placed::Because;
 use crate::arena::{OpId, RebuildId, StripeId};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Flash, QueueId};
-use crate::ftl::Location;
 use crate::ftl::moves::most_on_the_move;
 use crate::ftl::parity::Orphans;
 use crate::ftl::stripes::{Rebuilt, Stripes};
+use crate::ftl::{Location, ValidPage};
 use crate::observe::probe::Probe;
-use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
     fn stripes(&mut self) -> &mut Stripes {
@@ -52,30 +50,6 @@ impl<P: Probe> Device<P> {
         self.is_dropped(lpn, ppn);
     }
 
-    /// Gives parity that waits in the controller to planes that can take a program of it.
-    #[inline]
-    pub(super) fn dispatch_parity(&mut self) {
-        let layout = self.core.plan.layout;
-        let place_of = |plane| {
-            let (die, place) = layout.die_of(plane);
-            (die, QueueId::of_programs(StreamId::PARITY, place.into()))
-        };
-        let is_free = |flash: &Flash, plane| {
-            let (die, queue) = place_of(plane);
-            !flash.waits_in(die, queue)
-        };
-        while let Some(next) = self.ftl.next_parity(|plane| is_free(&self.flash, plane), &self.core.plan) {
-            for (stripe, lpn) in next.stripes {
-                let bytes = layout.page_size.0 as u32;
-                let seq = self.flash.number();
-                let place = place_of(next.plane);
-                let op = PageOp { seq, ..PageOp::new(Owner::Parity(stripe), lpn, Ppn(0), place, bytes) };
-                let op = self.flash.ops.insert(op);
-                self.flash().queue_program(op);
-            }
-        }
-    }
-
     /// The parity of a stripe is on flash.
     pub(super) fn parity_programmed(&mut self, id: OpId, stripe: StripeId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
@@ -108,8 +82,8 @@ impl<P: Probe> Device<P> {
             Rebuilt::Read(op) if layout.shared() > 1 && moves(op) => {
                 let Address { plane, block, page } = layout.unpack(ppn);
                 let pages = page..layout.after_flash_page(page);
-                let valid = pages.filter_map(|page| self.next_valid(plane, block, page..page + 1));
-                valid.map(|(_, lpn, ppn)| (lpn, ppn)).collect()
+                let valid = pages.filter_map(|page| self.seen().next_valid(plane, block, page..page + 1));
+                valid.map(|valid| (valid.lpn, valid.ppn)).collect()
             }
             _ => vec![(lpn, ppn)],
         };
@@ -129,7 +103,7 @@ impl<P: Probe> Device<P> {
         let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
         for page in rest {
             self.core.counters.parity_reads += 1;
-            self.queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
+            self.flash().queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
         }
         true
     }
@@ -138,13 +112,14 @@ impl<P: Probe> Device<P> {
     pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        if !self.core.plan.has_parity() || !matches!(owner, Owner::Host(_)) || self.flash_version(lpn) == Some(ppn) {
+        let Owner::Host(command) = owner else { return false };
+        if !self.core.plan.has_parity() || self.seen().flash_version(lpn) == Some(ppn) {
             return false;
         }
         match self.ftl.locate(lpn) {
             Location::Flash(newer) => {
                 self.flash.ops.release(id);
-                self.queue_read(queue.class(), owner, lpn, newer, (bus_bytes, host_bytes));
+                self.reads().queue(queue.class(), command, (lpn, newer), (bus_bytes, host_bytes));
             }
             Location::Buffer(_) | Location::Unmapped => self.deliver(id, PageData::Right),
         }
@@ -198,9 +173,9 @@ impl<P: Probe> Device<P> {
             && self.stripes().rebuilding < most_on_the_move(&self.core.plan)
             && let Some(&(plane, block, page)) = self.stripes().broken.front()
         {
-            let found = self.next_valid(PlaneId(plane), block, page..layout.pages);
+            let found = self.seen().next_valid(PlaneId(plane), block, page..layout.pages);
             let next = match found {
-                Some((page, ..)) => (plane, block, page + 1),
+                Some(ValidPage { page, .. }) => (plane, block, page + 1),
                 None => (plane, block + 1, 0),
             };
             let broken = &mut self.stripes().broken;
@@ -208,7 +183,7 @@ impl<P: Probe> Device<P> {
             if next.1 < layout.blocks {
                 broken.push_front(next);
             }
-            if let Some((_, lpn, ppn)) = found {
+            if let Some(ValidPage { lpn, ppn, .. }) = found {
                 self.stripes().rebuilding += 1;
                 if !self.rebuild(Rebuilt::Page(lpn, ppn), Class::InternalRead, lpn, ppn) {
                     self.stripes().rebuilding -= 1;
@@ -228,7 +203,7 @@ impl<P: Probe> Device<P> {
                 Orphans::Reads { lpn, source } => {
                     self.core.counters.parity_reads += 1;
                     let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
-                    self.queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, source, (bytes, 0));
+                    self.flash().queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, source, (bytes, 0));
                 }
                 Orphans::Waits => return true,
                 Orphans::Leave(stripes) => {

@@ -1,19 +1,23 @@
 //! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on flash.
 
+use schemes::Class;
 use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
 use super::zones::Zoning;
-
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
-use crate::flash::Placement as _;
+use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::ftl::Location;
-use crate::host::{Command, part, parts};
+use crate::flash::{Flash, FlashAt, Placement as _};
+use crate::ftl::{Ftl, Location};
+use crate::host::{Command, HostSide, Part, part, parts};
 use crate::observe::probe::{DataFrom, Event, Probe};
+use crate::power::Power;
+use crate::read_cache::ReadCache;
 use crate::translation::Waiting;
+use crate::writes::Writes;
 
 impl<P: Probe> Device<P> {
     /// Takes a fetched command up: the firmware processes it first, if that takes time.
@@ -41,48 +45,68 @@ impl<P: Probe> Device<P> {
             Op::Write | Op::Append => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
-            Op::Zone(_) | Op::ZoneReport => unreachable!("Invariant: zones have done it"),
+            Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => unreachable!("Invariant: it has been done"),
         }
     }
 
     fn start_read(&mut self, command: CommandId) {
-        let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
+        let request = self.host.commands[command].request;
         let page_size = self.core.plan.layout.page_size.0;
         self.core.counters.read_requests += 1;
         self.core.counters.read_bytes += request.bytes.0;
         let mut sensed = None;
         for index in 0..parts(&request, page_size) {
-            let (lpn, from, to) = part(&request, page_size, index);
+            let part = part(&request, page_size, index);
+            let Part { lpn, from, to } = part;
             let at_hand = self.map.cache.is_none()
                 || matches!(self.ftl.locate(lpn), Location::Buffer(_))
-                || self.is_cached(lpn, from, to);
+                || self.reads().is_cached(part);
             if at_hand || self.map.looks_up(lpn, &mut self.core) {
-                self.read_part(command, id, (lpn, from, to), &mut sensed);
+                self.reads().read_part(command, part, &mut sensed);
             } else {
                 self.flash.number();
                 self.await_map(Waiting::Part { command, lpn, from, to });
             }
         }
     }
+}
+
+/// Where parts of the host's reads find their data.
+pub(super) struct ReadsAt<'a, P: Probe> {
+    pub core: &'a mut Core<P>,
+    pub host: &'a mut HostSide,
+    pub flash: &'a mut Flash,
+    pub ftl: &'a mut Ftl,
+    pub writes: &'a mut Writes,
+    pub read_cache: &'a mut Option<ReadCache>,
+    pub power: Option<&'a Power>,
+}
+
+impl<P: Probe> ReadsAt<'_, P> {
+    /// Queues a page of a command to be sensed.
+    #[inline]
+    pub fn queue(&mut self, class: Class, command: CommandId, (lpn, ppn): (Lpn, Ppn), bytes: (u32, u32)) -> OpId {
+        if P::EXPLAINS {
+            let (request, part) = (self.host.commands[command].id, self.flash.next_number());
+            self.core.probe.explain(self.core.now, Event::Reads { request, part });
+        }
+        let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+        flash.queue_read(class, Owner::Host(command), lpn, ppn, bytes)
+    }
 
     /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no die can have
     /// begun yet, and the last page that comes with it: the next one does where it stands behind in the same flash page.
-    pub(super) fn read_part(
-        &mut self,
-        command: CommandId,
-        request: u64,
-        (lpn, from, to): (Lpn, u32, u32),
-        sensed: &mut Option<(OpId, Lpn)>,
-    ) {
+    pub fn read_part(&mut self, command: CommandId, part: Part, sensed: &mut Option<(OpId, Lpn)>) {
+        let (request, Part { lpn, from, to }) = (self.host.commands[command].id, part);
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.core.counters.unmapped_reads += 1;
-                if self.power.as_ref().is_some_and(|power| power.flash.anchor.lost.contains_key(&lpn)) {
+                if self.power.is_some_and(|power| power.flash.anchor.lost.contains_key(&lpn)) {
                     self.host.commands[command].uncorrectable = true;
                 }
                 (None, DataFrom::Nothing)
             }
-            Location::Flash(_) if self.is_cached(lpn, from, to) => {
+            Location::Flash(_) if self.is_cached(part) => {
                 self.core.counters.read_cache_hits += 1;
                 (None, DataFrom::Cache)
             }
@@ -112,17 +136,17 @@ impl<P: Probe> Device<P> {
                 && self.goes_along(op, ppn)
             {
                 *sensed = Some((op, lpn));
-                return self.read_along(op, command, ppn, (from, to));
+                return self.read_along(op, command, ppn, part);
             }
             let bytes = (self.core.plan.read_transfer(from, to), to - from);
-            let op = self.queue_read(schemes::Class::UserRead, Owner::Host(command), lpn, ppn, bytes);
+            let op = self.queue(Class::UserRead, command, (lpn, ppn), bytes);
             *sensed = Some((op, lpn));
         } else {
-            let sent = self.host.send(&mut self.core, to - from, source != DataFrom::Nothing);
+            let sent = self.host.send(self.core, to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
                 self.core.probe.explain(self.core.now, Event::Sent { request, part: None, arrives: sent });
             }
-            self.host.part_sent(&mut self.core, command, sent);
+            self.host.part_sent(self.core, command, sent);
         }
     }
 
@@ -134,7 +158,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Bytes `from..to` of a page come with the sense of an earlier part of the command.
-    fn read_along(&mut self, op: OpId, command: CommandId, ppn: Ppn, (from, to): (u32, u32)) {
+    fn read_along(&mut self, op: OpId, command: CommandId, ppn: Ppn, Part { from, to, .. }: Part) {
         let layout = &self.core.plan.layout;
         let codeword_of = |ppn: Ppn| (ppn.0 * layout.page_size.0) / self.core.plan.config.ecc.codeword.0;
         let shares_codeword = codeword_of(self.flash.ops[op].ppn.get()) == codeword_of(ppn);
@@ -151,7 +175,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Sends a part of a read to the host, which its operation has read.
-    pub(super) fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
+    pub fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
         let PageOp { host_bytes, seq, read, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
         let data = if data == PageData::Right {
@@ -162,7 +186,7 @@ impl<P: Probe> Device<P> {
         self.host_reads(command, data);
         let request = self.host.commands[command].id;
         let through_dram = self.core.plan.config.buffer.read_through;
-        let sent = self.host.send(&mut self.core, host_bytes, through_dram);
+        let sent = self.host.send(self.core, host_bytes, through_dram);
         if P::EXPLAINS {
             let part = Some((seq, read.retries));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
@@ -172,7 +196,7 @@ impl<P: Probe> Device<P> {
             self.core.counters.parts_by_mode[mode] += 1;
             self.core.counters.part_ns_by_mode[mode] += sent.since(self.host.commands[command].request.time).0;
         }
-        self.host.part_sent(&mut self.core, command, sent);
+        self.host.part_sent(self.core, command, sent);
         if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
         }
@@ -192,7 +216,7 @@ impl<P: Probe> Device<P> {
 
     /// Whether the read cache holds bytes `from..to` of a page.
     #[inline]
-    fn is_cached(&mut self, lpn: Lpn, from: u32, to: u32) -> bool {
+    pub fn is_cached(&mut self, Part { lpn, from, to }: Part) -> bool {
         let sectors = self.writes.buffer.sectors(from, to);
         self.read_cache.as_mut().is_some_and(|cache| cache.holds(lpn, sectors))
     }
@@ -205,15 +229,15 @@ impl<P: Probe> Device<P> {
         while bytes > 0 {
             let part = part(&request, page_size, index);
             let here = |at| self.core.plan.layout.together(at, ppn);
-            if matches!(self.ftl.locate(part.0), Location::Flash(at) if here(at)) {
+            if matches!(self.ftl.locate(part.lpn), Location::Flash(at) if here(at)) {
                 self.keep_part(command, part);
             }
-            (index, bytes) = (index + 1, bytes - (part.2 - part.1));
+            (index, bytes) = (index + 1, bytes - (part.to - part.from));
         }
     }
 
     /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
-    fn keep_part(&mut self, command: CommandId, (lpn, from, to): (Lpn, u32, u32)) {
+    fn keep_part(&mut self, command: CommandId, Part { lpn, from, to }: Part) {
         if self.ftl.condition_with(lpn, u64::MAX, &self.writes.buffer) != PageData::Right {
             return;
         }
@@ -227,7 +251,7 @@ impl<P: Probe> Device<P> {
         let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };
         let further = moved.end - moved.start - crossed;
         if further > 0 {
-            self.host.through_dram(&mut self.core, Bytes(further.into()));
+            self.host.through_dram(self.core, Bytes(further.into()));
         }
     }
 }

@@ -8,7 +8,6 @@
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
-use nand::DieId;
 use schemes::Class;
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
@@ -18,14 +17,13 @@ use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
-use crate::config::{BufferMode, Placement};
+use crate::config::BufferMode;
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId, QueueSet, planes};
+use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
-use crate::host::{part, parts, tell_service};
+use crate::host::{Part, part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
-use crate::streams::StreamId;
 use crate::translation::Waiting;
 use crate::writes::WriteArrival;
 
@@ -34,6 +32,9 @@ impl<P: Probe> Device<P> {
         let request = self.host.commands[command].request;
         self.core.counters.write_requests += 1;
         self.core.counters.write_bytes += request.bytes.0;
+        if let Some(fdp) = &mut self.fdp {
+            fdp.names(request.hint, self.core.now, &mut self.core.counters);
+        }
         self.writes.pages_wanted += parts(&request, self.core.plan.layout.page_size.0);
         self.writes.queue.push_back(command);
         self.fetch_writes();
@@ -49,12 +50,12 @@ impl<P: Probe> Device<P> {
             let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
             let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
-            let (count, more) = self.writes.buffer.pages_with_room(part(&request, page_size, first_part).0, left);
+            let (count, more) = self.writes.buffer.pages_with_room(part(&request, page_size, first_part).lpn, left);
             self.writes.buffer.reserve(count + more);
             self.writes.pages_wanted -= count;
             let bytes: u64 = (first_part..first_part + count)
                 .map(|index| part(&request, page_size, index))
-                .map(|(_, from, to)| u64::from(to - from))
+                .map(|part| u64::from(part.to - part.from))
                 .sum();
             let service = self.core.plan.link.time_for(Bytes(bytes));
             let time = self.host.link_in.serve(self.core.now, service);
@@ -86,7 +87,7 @@ impl<P: Probe> Device<P> {
         let through =
             self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
         for index in arrived.first_part..arrived.first_part + arrived.count {
-            let (lpn, from, to) = part(&request, page_size, index);
+            let Part { lpn, from, to } = part(&request, page_size, index);
             bytes += u64::from(to - from);
             let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
             if self.zones.is_some() {
@@ -109,7 +110,7 @@ impl<P: Probe> Device<P> {
             }
         }
         if self.zones.is_some() {
-            Zoning(self).arrives(part(&request, page_size, arrived.first_part).0, bytes);
+            Zoning(self).arrives(part(&request, page_size, arrived.first_part).lpn, bytes);
         }
         self.destage();
         self.core.marks.set |= Marks::WRITES;
@@ -158,9 +159,9 @@ impl<P: Probe> Device<P> {
         {
             self.destage_oldest();
         }
-        self.dispatch_pools();
+        self.dispatch().pools();
         if self.writes.pages_wanted > 0 && self.progress() == 0 && self.writes.arrivals.is_empty() {
-            self.force_oldest();
+            self.dispatch().force_oldest();
         }
     }
 
@@ -169,7 +170,7 @@ impl<P: Probe> Device<P> {
         while self.writes.buffer.dirty_pages > 0 {
             self.destage_oldest();
         }
-        self.dispatch_pools();
+        self.dispatch().pools();
         for die in self.flash.die_ids() {
             self.flash().force_die(die, QueueSet::NOT_RELOCATED);
         }
@@ -242,7 +243,8 @@ impl<P: Probe> Device<P> {
         let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
         let bus_bytes = self.core.plan.read_transfer(from, to);
         self.core.counters.fill_reads += 1;
-        self.queue_read(Class::InternalRead, Owner::Slot(slot), self.writes.buffer[slot].lpn, under, (bus_bytes, 0));
+        let lpn = self.writes.buffer[slot].lpn;
+        self.flash().queue_read(Class::InternalRead, Owner::Slot(slot), lpn, under, (bus_bytes, 0));
     }
 
     /// The old half of a partly written page has been read.
@@ -271,119 +273,10 @@ impl<P: Probe> Device<P> {
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
         let id = self.flash.ops.insert(op);
         if self.map.looks_up(lpn, &mut self.core) {
-            self.place_program(id);
+            self.dispatch().place(id);
         } else {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
-        }
-    }
-
-    /// Queues the program of a slot's page.
-    pub(super) fn place_program(&mut self, op: OpId) {
-        self.flash().one_more_waits();
-        self.wait_for_die(op);
-        self.divert_waiting(op);
-    }
-
-    /// A page that is counted among those that wait for their program waits for its die, or for any.
-    pub(super) fn wait_for_die(&mut self, op: OpId) {
-        match self.core.plan.config.ftl.placement {
-            Placement::Static => self.flash().queue_program(op),
-            Placement::Dynamic => {
-                let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
-                self.writes.pools[writes.index()].push(&mut self.flash.ops, op);
-            }
-        }
-    }
-
-    /// Gives pages of the pools to dies that have no program, in page allocation order.
-    pub(super) fn dispatch_pools(&mut self) {
-        for writes in self.core.plan.streams.hosts() {
-            if self.writes.pools[writes.index()].len > 0 {
-                self.dispatch_pool(writes);
-                self.divert_pool(writes);
-            }
-        }
-    }
-
-    fn dispatch_pool(&mut self, writes: StreamId) {
-        let layout = self.core.plan.layout;
-        let planes = match self.core.plan.config.chip.plane_programs {
-            nand::PlanePrograms::Single => 1,
-            nand::PlanePrograms::Lockstep => layout.planes_per_die,
-        };
-        let unit = self.core.plan.streams.unit_of(writes);
-        let whole = planes * unit;
-        // Whole wordlines wait for a command's worth of pages; single flash pages go as soon as a die is free.
-        let enough = match unit / layout.shared() {
-            _ if self.writes.draining() => 1,
-            1 => unit,
-            _ => whole,
-        };
-        while self.writes.pools[writes.index()].len >= enough
-            && let Some(die) = self.next_pool_die(writes)
-        {
-            let pages = self.writes.pools[writes.index()].len.min(whole);
-            self.give_pages(die, writes, pages - pages % enough);
-        }
-    }
-
-    fn next_pool_die(&mut self, writes: StreamId) -> Option<DieId> {
-        self.flash.take_stirred(|die| self.writes.takers.stir(die));
-        debug_assert!(self.refuse_rightly(writes), "Invariant: what lets a die take programs stirs it");
-        while let Some(place) = self.writes.takers.next(writes, self.writes.pool_cursor) {
-            let die = self.writes.die_order[place];
-            if self.takes_host_data(die, writes) {
-                self.writes.pool_cursor = (place + 1) % self.writes.die_order.len();
-                return Some(die);
-            }
-            self.writes.takers.refuses(writes, place);
-        }
-        None
-    }
-
-    fn refuse_rightly(&self, writes: StreamId) -> bool {
-        let mut dies = self.writes.die_order.iter().enumerate();
-        dies.all(|(place, die)| self.writes.takers.may(writes, place) || !self.takes_host_data(*die, writes))
-    }
-
-    fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
-        self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
-    }
-
-    /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
-    /// that lag behind catch up alone, so that afterwards all of them go together again.
-    fn give_pages(&mut self, die: DieId, writes: StreamId, pages: u32) {
-        let lagging = self.ftl.lagging(die, writes, &self.core.plan);
-        let unit = self.core.plan.streams.unit_of(writes);
-        let mut left = pages;
-        for plane in planes(lagging) {
-            let queue = QueueId::of_programs(writes, plane);
-            for _ in 0..unit.min(left) {
-                let op = self.writes.pools[writes.index()]
-                    .pop(&mut self.flash.ops)
-                    .expect("Invariant: no more is taken than the pool has");
-                (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
-                self.flash().queue_program(op);
-            }
-            left -= unit.min(left);
-        }
-    }
-
-    /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
-    fn force_oldest(&mut self) {
-        for writes in self.core.plan.streams.hosts() {
-            let pages = self.writes.pools[writes.index()].len;
-            if pages > 0
-                && let Some(die) = self.next_pool_die(writes)
-            {
-                self.give_pages(die, writes, pages);
-                return self.flash().force_die(die, QueueSet::of_programs(writes));
-            }
-        }
-        if let Some(die) = self.view().oldest_program_die() {
-            // Those of relocated data end with their collection: padded before, they would take more room than was kept for them.
-            self.flash().force_die(die, QueueSet::NOT_RELOCATED);
         }
     }
 

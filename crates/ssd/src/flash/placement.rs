@@ -56,6 +56,9 @@ pub(crate) trait Placement {
     /// Whether something of the drive's own waits until a die has begun a read of the host's.
     fn host_is_next(&self, die: DieId) -> bool;
 
+    /// Gets ready for a read of a page.
+    fn prefetch(&self, _ppn: Ppn) {}
+
     /// A block of the flash is erased pulse by pulse, for the cycle `pec`: how. Invariant: the plan says how blocks are erased.
     fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase;
     /// A block of the flash wears as by so many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.

@@ -31,6 +31,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Queues a page to be read: its first attempt waits for its die.
     #[inline]
     pub fn queue_read(&mut self, class: Class, owner: Owner, lpn: Lpn, ppn: Ppn, bytes: (u32, u32)) -> OpId {
+        self.placement.prefetch(ppn);
         let (die, plane) = self.core.plan.layout.place_of(ppn);
         let seq = self.flash.number();
         let (bus_bytes, host_bytes) = bytes;

@@ -5,10 +5,22 @@ use schemes::Sensing;
 
 use super::backend::FlashView;
 use super::placement::Placement;
-use super::queues::{INTERNAL, QueueSet, READS, USER_READS, planes};
+use super::queues::{INTERNAL, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::{Begun, DieState};
 
 impl<L: Placement> FlashView<'_, L> {
+    /// The queue of the read that a die is reserved for alone, where its retry may be sensed and nothing ready ranks better.
+    pub(super) fn goes_on_alone(&self, state: &DieState) -> Option<QueueId> {
+        let Begun { seq, queue, .. } = state.reserved.only()?;
+        let reads = self.plan.config.chip.plane_reads;
+        let may = state.queues[queue].head_seq == seq
+            && state.may_sense(reads) >> queue.plane() & 1 != 0
+            && reads != PlaneReads::Independent
+            && !state.ready.meets(self.flash.ranks.above_reads(state.reserved.is_of_host()));
+        let begun = state.active.is_some() || state.suspended.is_some() || state.next_pass.is_some();
+        (may && !begun && state.coarse.is_empty()).then_some(queue)
+    }
+
     /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
     #[inline(always)] // Most dies are not reserved.
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {

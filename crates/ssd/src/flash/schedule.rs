@@ -25,6 +25,9 @@ impl<L: Placement> FlashView<'_, L> {
             return Pick::Nothing;
         }
         let state = &self.flash.dies[die];
+        if let Some(queue) = self.goes_on_alone(state) {
+            return Pick::Read(queue);
+        }
         let mut ready =
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
         ready = self.eligible(die, ready, READS);

@@ -97,7 +97,7 @@ impl Reservation {
 
     /// The read that it is reserved for, where there is one alone, whose command has sensed no other page.
     #[inline]
-    fn only(&self) -> Option<Begun> {
+    pub(super) fn only(&self) -> Option<Begun> {
         match self.holders[..] {
             [Holder { read, .. }] if read.alone => Some(read),
             _ => None,

@@ -1,12 +1,12 @@
 //! The map and the blocks held to their invariants, for drives that are checked.
 
 use nand::{Address, PlaneId};
-use units::{Lpn, Ppn};
+use units::{Id as _, Lpn, Ppn};
 
-use super::all_pages;
 use super::mapping::Mapping as _;
 use super::moves::most_on_the_move;
 use super::seen::Seen;
+use super::{Location, all_pages};
 use crate::violation::{Invariant, Violation};
 
 impl<'a> Seen<'a> {
@@ -30,6 +30,33 @@ impl<'a> Seen<'a> {
         let place = format!("block {}, plane {}", at.block, at.plane.0);
         let expected = format!("{mapped} that are mapped to it and {pending} under way");
         Err(Violation::new(Invariant::Counts, place, format!("counts {valid} valid pages"), expected))
+    }
+
+    /// Every slot of the buffer is a version of its page: the newest one, which the map names, or one that it came after.
+    pub fn check_slots(&self) -> Result<(), Violation> {
+        for slot in self.buffer.slots_in_use() {
+            let entry = &self.buffer[slot];
+            if entry.outdated {
+                continue;
+            }
+            let leads_to_it = match self.ftl.locate(entry.lpn) {
+                Location::Buffer(newest) => self.buffer.is_version(slot, newest),
+                _ => false,
+            };
+            if !leads_to_it {
+                let place = format!("slot {} of the buffer", slot.index());
+                let (found, expected) =
+                    (format!("data of page {}", entry.lpn.0), "that the map of that page leads to it");
+                return Err(Violation::new(Invariant::Buffer, place, found, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks every page of the map that was changed, and every block; returns how many things were looked at.
+    pub fn check_tables(&self) -> Result<u64, Violation> {
+        self.check_blocks()?;
+        self.check_changed()
     }
 
     /// Pages of which the map says something else than the initial state.

@@ -444,7 +444,7 @@ impl Ftl {
         pages: Range<u32>,
         plan: &Plan,
         flash_version: impl Fn(Lpn) -> Option<Ppn>,
-    ) -> Option<(u32, Lpn, Ppn)> {
+    ) -> Option<ValidPage> {
         let mut from = pages.start;
         while let Some((page, held)) = self.blocks.next_held(plane, block, from).filter(|(page, _)| *page < pages.end) {
             let address = Address { plane, block, page };
@@ -459,12 +459,20 @@ impl Ftl {
                 }
             };
             if let Some(lpn) = lpn {
-                return Some((page, lpn, ppn));
+                return Some(ValidPage { page, lpn, ppn });
             }
             from = page + 1;
         }
         None
     }
+}
+
+/// A page of a block with the newest programmed data of a logical page: its place in the block, that page, and its own number.
+#[derive(Clone, Copy)]
+pub(crate) struct ValidPage {
+    pub page: u32,
+    pub lpn: Lpn,
+    pub ppn: Ppn,
 }
 
 /// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are never more

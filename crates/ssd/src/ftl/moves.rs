@@ -7,8 +7,8 @@ use std::ops::Range;
 use nand::{Address, DieId, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::Ftl;
 use super::relocator::{PlaneRelocation, Relocation};
+use super::{Ftl, ValidPage};
 use crate::arena::StripeId;
 use crate::buffer::Buffer;
 use crate::config::{EraseWhen, Plan};
@@ -113,7 +113,7 @@ impl Ftl {
         if !relocation.scanned && relocation.reading + relocation.writing < most_on_the_move(plan) {
             let pages = relocation.pages.clone();
             match self.next_valid(plane, moving.block, pages, plan, |lpn| self.flash_version(lpn, buffer)) {
-                Some((page, lpn, source)) => {
+                Some(ValidPage { page, lpn, ppn: source }) => {
                     self.relocator[plane].pages.start = plan.layout.after_flash_page(page);
                     return self.begin_page(lpn, source, buffer, plan);
                 }
@@ -142,7 +142,7 @@ impl Ftl {
         self.relocator[plane].reading += layout.shared();
         let (mut end, after) = (page + 1, layout.after_flash_page(page));
         let is_here = |lpn| self.flash_version(lpn, buffer);
-        while let Some((page, ..)) = self.next_valid(plane, block, end..after, plan, is_here) {
+        while let Some(ValidPage { page, .. }) = self.next_valid(plane, block, end..after, plan, is_here) {
             end = page + 1;
         }
         let start = after - layout.shared();

@@ -161,6 +161,6 @@ impl Ftl {
     fn valid_page(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
         let Address { plane, block, page } = plan.layout.unpack(ppn);
         let is_here = |lpn| self.flash_version(lpn, buffer);
-        self.next_valid(plane, block, page..page + 1, plan, is_here).map(|(_, lpn, _)| lpn)
+        self.next_valid(plane, block, page..page + 1, plan, is_here).map(|valid| valid.lpn)
     }
 }

@@ -11,6 +11,11 @@ use crate::streams::StreamId;
 
 impl Placement for Ftl {
     #[inline]
+    fn prefetch(&self, ppn: Ppn) {
+        self.blocks.prefetch(ppn);
+    }
+
+    #[inline]
     fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool {
         self.blocks.room(plane, stream, relocated)
     }

@@ -1,14 +1,16 @@
 //! What is seen of the FTL: by statistics, by the drive's health, and by checks (`check.rs`). Nothing of it changes anything.
 
+use std::ops::Range;
+
 use nand::PlaneId;
 use units::{Lpn, Ppn};
 
-use super::Ftl;
 use super::mapping::Mapping as _;
 use super::relocator::PlaneRelocation;
+use super::{Ftl, ValidPage};
 use crate::buffer::Buffer;
 use crate::config::{Placement, Plan};
-use crate::observe::stats::Victims;
+use crate::observe::stats::{Counters, Victims};
 
 /// The FTL, with the write buffer, which has the newest data of some pages.
 #[derive(Clone, Copy)]
@@ -25,8 +27,13 @@ impl<'a> Seen<'a> {
     }
 
     /// The page of the flash with the newest programmed data of a page.
-    pub(super) fn flash_version(&self, lpn: Lpn) -> Option<Ppn> {
+    pub fn flash_version(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.flash_version(lpn, self.buffer)
+    }
+
+    /// The first valid page of a full block in a range of its pages.
+    pub fn next_valid(&self, plane: PlaneId, block: u32, pages: Range<u32>) -> Option<ValidPage> {
+        self.ftl.next_valid(plane, block, pages, self.plan, |lpn| self.flash_version(lpn))
     }
 
     /// Whether planes started at places of their own in their cycle.
@@ -106,6 +113,17 @@ impl<'a> Seen<'a> {
     /// Blocks of all planes that the factory found good.
     pub fn usable_blocks(&self) -> u64 {
         self.planes().map(|plane| u64::from(usable_blocks(self.ftl, plane))).sum()
+    }
+
+    /// P/E cycles of a block, on the mean, by what has been erased in the run.
+    pub fn mean_pec(&self, counters: &Counters) -> f64 {
+        let layout = &self.plan.layout;
+        let fixed = u64::from(self.plan.space.fixed) * u64::from(layout.planes);
+        let blocks = (self.usable_blocks() + fixed) * u64::from(layout.stripe);
+        // In the SLC cache blocks wear less.
+        let spared = counters.slc_erases as f64 * (1.0 - self.plan.config.slc.wear);
+        let erases = (counters.blocks_erased as f64 - spared) / blocks.max(1) as f64;
+        f64::from(self.plan.config.age.pec.0) + erases
     }
 
     /// Spare blocks over those of the new drive \[%]; under static placement of the plane that has lost most.

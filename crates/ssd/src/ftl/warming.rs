@@ -12,7 +12,7 @@ use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
 use super::relocator::Relocation;
-use super::{Ftl, Location};
+use super::{Ftl, Location, ValidPage};
 use crate::config::{EraseWhen, Placement, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
@@ -330,7 +330,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
     while left > 0 {
         let pages = ftl.relocator[plane].pages.clone();
         valid = ftl.next_valid(plane, moving.block, pages, plan, |lpn| on_flash(ftl, lpn));
-        let Some((page, lpn, source)) = valid else { break };
+        let Some(ValidPage { page, lpn, ppn: source }) = valid else { break };
         let class = *class.get_or_insert_with(|| {
             let class = ftl.relocated_class(source, plan, converts(ftl, plane, moving));
             left = plan.streams.unit_of(class);

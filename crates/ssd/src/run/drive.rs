@@ -193,7 +193,7 @@ impl<P: Probe> Drive for Device<P> {
     }
     /// Collections that were under way at the start go on, and the write buffer has room.
     fn settles(&self) -> bool {
-        self.still_collects_from_start() && !self.buffer_is_full()
+        self.seen().still_collects_from_start() && !self.buffer_is_full()
     }
     fn buffered_pages(&self) -> u32 {
         Device::buffered_pages(self)
@@ -218,7 +218,7 @@ impl<P: Probe> Drive for Device<P> {
         }
     }
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
-        Device::pages_of_planes(self)
+        self.seen().pages_of_planes()
     }
     fn sample(&self) -> Sample {
         Sample {

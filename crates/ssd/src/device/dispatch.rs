@@ -1,0 +1,253 @@
+//! Pages that wait for their program find their dies: each its own, or whichever takes it first (`ftl.placement`), parity a plane that is
+//! free of it; where the SLC cache takes no more, what waits for it goes past it.
+
+use nand::{DieId, PlaneId};
+use units::{Lpn, Ppn};
+
+use crate::arena::OpId;
+use crate::config::Placement;
+use crate::core::Core;
+use crate::flash::op::{Owner, PageOp};
+use crate::flash::{Flash, FlashAt, FlashView, QueueId, QueueSet, planes};
+use crate::ftl::Ftl;
+use crate::observe::probe::Probe;
+use crate::streams::StreamId;
+use crate::writes::Writes;
+
+/// What a page on its way to a die is given to, and asks.
+pub(super) struct Dispatch<'a, P: Probe> {
+    pub core: &'a mut Core<P>,
+    pub flash: &'a mut Flash,
+    pub ftl: &'a mut Ftl,
+    pub writes: &'a mut Writes,
+}
+
+impl<P: Probe> Dispatch<'_, P> {
+    /// What is decided from.
+    #[inline]
+    fn view(&self) -> FlashView<'_, Ftl> {
+        let read_only = self.core.life.read_only.is_some();
+        FlashView { flash: self.flash, plan: &self.core.plan, placement: self.ftl, read_only }
+    }
+
+    /// The flash as it stands now.
+    #[inline]
+    fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
+        FlashAt { flash: self.flash, core: self.core, placement: self.ftl }
+    }
+
+    /// Queues the program of a slot's page.
+    pub fn place(&mut self, op: OpId) {
+        self.flash().one_more_waits();
+        self.wait(op);
+        self.divert_waiting(op);
+    }
+
+    /// A page that is counted among those that wait for their program waits for its die, or for any.
+    pub fn wait(&mut self, op: OpId) {
+        match self.core.plan.config.ftl.placement {
+            Placement::Static => self.flash().queue_program(op),
+            Placement::Dynamic => {
+                let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
+                self.writes.pools[writes.index()].push(&mut self.flash.ops, op);
+            }
+        }
+    }
+
+    /// Gives pages of the pools to dies that have no program, in page allocation order.
+    pub fn pools(&mut self) {
+        for writes in self.core.plan.streams.hosts() {
+            if self.writes.pools[writes.index()].len > 0 {
+                self.pool(writes);
+                self.divert_pool(writes);
+            }
+        }
+    }
+
+    fn pool(&mut self, writes: StreamId) {
+        let layout = self.core.plan.layout;
+        let planes = match self.core.plan.config.chip.plane_programs {
+            nand::PlanePrograms::Single => 1,
+            nand::PlanePrograms::Lockstep => layout.planes_per_die,
+        };
+        let unit = self.core.plan.streams.unit_of(writes);
+        let whole = planes * unit;
+        // Whole wordlines wait for a command's worth of pages; single flash pages go as soon as a die is free.
+        let enough = match unit / layout.shared() {
+            _ if self.writes.draining() => 1,
+            1 => unit,
+            _ => whole,
+        };
+        while self.writes.pools[writes.index()].len >= enough
+            && let Some(die) = self.next_die(writes)
+        {
+            let pages = self.writes.pools[writes.index()].len.min(whole);
+            self.give_pages(die, writes, pages - pages % enough);
+        }
+    }
+
+    fn next_die(&mut self, writes: StreamId) -> Option<DieId> {
+        self.flash.take_stirred(|die| self.writes.takers.stir(die));
+        debug_assert!(self.refuse_rightly(writes), "Invariant: what lets a die take programs stirs it");
+        while let Some(place) = self.writes.takers.next(writes, self.writes.pool_cursor) {
+            let die = self.writes.die_order[place];
+            if self.takes_host_data(die, writes) {
+                self.writes.pool_cursor = (place + 1) % self.writes.die_order.len();
+                return Some(die);
+            }
+            self.writes.takers.refuses(writes, place);
+        }
+        None
+    }
+
+    fn refuse_rightly(&self, writes: StreamId) -> bool {
+        let mut dies = self.writes.die_order.iter().enumerate();
+        dies.all(|(place, die)| self.writes.takers.may(writes, place) || !self.takes_host_data(*die, writes))
+    }
+
+    fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
+        self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
+    }
+
+    /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
+    /// that lag behind catch up alone, so that afterwards all of them go together again.
+    fn give_pages(&mut self, die: DieId, writes: StreamId, pages: u32) {
+        let lagging = self.ftl.lagging(die, writes, &self.core.plan);
+        let unit = self.core.plan.streams.unit_of(writes);
+        let mut left = pages;
+        for plane in planes(lagging) {
+            let queue = QueueId::of_programs(writes, plane);
+            for _ in 0..unit.min(left) {
+                let op = self.writes.pools[writes.index()]
+                    .pop(&mut self.flash.ops)
+                    .expect("Invariant: no more is taken than the pool has");
+                (self.flash.ops[op].die, self.flash.ops[op].queue) = (die, queue);
+                self.flash().queue_program(op);
+            }
+            left -= unit.min(left);
+        }
+    }
+
+    /// Writes wait for room and nothing is on its way to flash: lets a partly filled unit go.
+    pub fn force_oldest(&mut self) {
+        for writes in self.core.plan.streams.hosts() {
+            let pages = self.writes.pools[writes.index()].len;
+            if pages > 0
+                && let Some(die) = self.next_die(writes)
+            {
+                self.give_pages(die, writes, pages);
+                return self.flash().force_die(die, QueueSet::of_programs(writes));
+            }
+        }
+        if let Some(die) = self.view().oldest_program_die() {
+            // Those of relocated data end with their collection: padded before, they would take more room than was kept for them.
+            self.flash().force_die(die, QueueSet::NOT_RELOCATED);
+        }
+    }
+
+    /// What waits for a free block of a plane may start, or goes elsewhere.
+    pub fn room_changed(&mut self, plane: PlaneId) {
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        self.flash().update_plane_eligibility(die, place);
+        self.divert(plane);
+    }
+
+    /// What host data has to pay for on a plane has changed, and so whether the programs of its die can start.
+    #[cold]
+    pub fn host_pays(&mut self, plane: PlaneId) {
+        let die = self.core.plan.layout.die_of(plane).0;
+        for place in 0..self.core.plan.layout.planes_per_die as u8 {
+            self.flash().update_plane_eligibility(die, place);
+        }
+    }
+
+    /// Queues the program of a page that moves: its die copies it back, or its data comes over the bus.
+    pub fn relocate(&mut self, lpn: Lpn, source: Ppn, copied: bool) {
+        let (die, place) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(source));
+        let writes = self.ftl.moves_in(source, &self.core.plan);
+        let bytes = if copied { 0 } else { self.core.plan.layout.page_size.0 as u32 };
+        let queue = QueueId::of_programs(writes, place.into());
+        let seq = self.flash.number();
+        let op = PageOp { seq, ..PageOp::new(Owner::Relocation(source.into()), lpn, source, (die, queue), bytes) };
+        let op = self.flash.ops.insert(op);
+        self.flash().queue_program(op);
+    }
+
+    /// Gives parity that waits in the controller to planes that can take a program of it.
+    #[inline]
+    pub fn parity(&mut self) {
+        let layout = self.core.plan.layout;
+        let place_of = |plane| {
+            let (die, place) = layout.die_of(plane);
+            (die, QueueId::of_programs(StreamId::PARITY, place.into()))
+        };
+        let is_free = |flash: &Flash, plane| {
+            let (die, queue) = place_of(plane);
+            !flash.waits_in(die, queue)
+        };
+        while let Some(next) = self.ftl.next_parity(|plane| is_free(self.flash, plane), &self.core.plan) {
+            for (stripe, lpn) in next.stripes {
+                let bytes = layout.page_size.0 as u32;
+                let seq = self.flash.number();
+                let place = place_of(next.plane);
+                let op = PageOp { seq, ..PageOp::new(Owner::Parity(stripe), lpn, Ppn(0), place, bytes) };
+                let op = self.flash.ops.insert(op);
+                self.flash().queue_program(op);
+            }
+        }
+    }
+
+    /// What waits in a plane for the cache goes past it, where it takes no more.
+    #[inline]
+    pub fn divert(&mut self, plane: PlaneId) {
+        if self.core.plan.slc.is_some() {
+            self.divert_queue(plane);
+        }
+    }
+
+    fn divert_queue(&mut self, plane: PlaneId) {
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        for stream in self.core.plan.streams.hosts().chain([StreamId::CONVERTED]) {
+            let queue = QueueId::of_programs(stream, place.into());
+            if self.flash.waits_in(die, queue)
+                && let Some(past) = self.ftl.diverts(plane, stream, &self.core.plan)
+            {
+                for op in self.flash().empty_queue(die, queue) {
+                    self.flash.ops[op].queue = QueueId::of_programs(past, place.into());
+                    if past.is_of_host() {
+                        self.wait(op);
+                    } else {
+                        self.flash().queue_program(op);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same of a page that has just begun to wait for its die.
+    #[inline]
+    pub fn divert_waiting(&mut self, op: OpId) {
+        if self.core.plan.slc.is_some() && self.core.plan.config.ftl.placement == Placement::Static {
+            let (die, place) = (self.flash.ops[op].die, self.flash.ops[op].queue.plane() as u8);
+            self.divert_queue(self.core.plan.layout.plane(die, place));
+        }
+    }
+
+    /// The same of what waits for any die, where no plane's part of the cache takes anything.
+    #[inline]
+    pub fn divert_pool(&mut self, writes: StreamId) {
+        if self.writes.pools[writes.index()].len == 0 {
+            return;
+        }
+        let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
+        let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
+        let Some(Some(past)) = planes.next().map(diverts) else { return };
+        if planes.all(|plane| diverts(plane).is_some()) {
+            while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
+                let place = self.flash.ops[op].queue.plane();
+                self.flash.ops[op].queue = QueueId::of_programs(past, place);
+                self.wait(op);
+            }
+        }
+    }
+}
