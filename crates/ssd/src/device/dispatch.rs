@@ -185,7 +185,7 @@ impl<P: Probe> Dispatch<'_, P> {
             let (die, queue) = place_of(plane);
             !flash.waits_in(die, queue)
         };
-        while let Some(next) = self.ftl.next_parity(|plane| is_free(&self.flash, plane), &self.core.plan) {
+        while let Some(next) = self.ftl.next_parity(|plane| is_free(self.flash, plane), &self.core.plan) {
             for (stripe, lpn) in next.stripes {
                 let bytes = layout.page_size.0 as u32;
                 let seq = self.flash.number();
