@@ -149,7 +149,7 @@ impl Described {
         }
         if self.link.is_some() {
             let link = self.link.unwrap_or_default();
-            put(format_args!("\n[host]\nlink_bandwidth = \"{link}MB/s\" # what the link delivers, assumed"));
+            put(format_args!("\n[host]\nlink_bandwidth = \"{link}MB/s\" # assumed: what the link delivers"));
             // As many more cores as the link is faster.
             let cores = (4.0 * libm::pow(2.0, f64::from(self.generation.unwrap_or(4) - 4))).clamp(1.0, 32.0);
             put(format_args!("cores = {} # assumed", if self.generation.is_some() { cores as u64 } else { 1 }));
