@@ -581,3 +581,18 @@ def test_includes_that_fan_out_are_refused(tmp_path: Path) -> None:
     (tmp_path / "12.fio").write_text("[a]\nrw=randread\nsize=1g\n")
     with pytest.raises(ssdlab.InputError, match=r"is include number 257\n  help: include 256 files at most"):
         fio.load(tmp_path / "0.fio")
+
+
+def test_zonemode_zbd_takes_the_drives_zones_and_whole_ones_alone(load: Load) -> None:
+    imported = load("[a]\nzonemode=zbd\nrw=randwrite\nbs=128k\nsize=3g\noffset=1m\nnumber_ios=200\n", device="zns")
+    (job,) = jobs(imported).values()
+    zone = 1152 << 20
+    assert (job["zone_size"], job["zone_capacity"], job["open_zones"]) == (f"{zone}B", f"{zone}B", 14)
+    assert (job["offset"], job["footprint"]) == (f"{zone}B", f"{zone}B")
+    (result,) = run(imported)
+    assert result["zones"]["refused"] == 0
+    own = load("[a]\nzonemode=zbd\nzonesize=64m\nzonecapacity=48m\nmax_open_zones=2\nsize=128m\n")
+    (job,) = jobs(own).values()
+    assert (job["zone_size"], job["zone_capacity"], job["open_zones"]) == ("67108864B", "50331648B", 2)
+    with pytest.raises(ssdlab.InputError, match="no zone lies within"):
+        load("[a]\nzonemode=zbd\n")
