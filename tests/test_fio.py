@@ -217,7 +217,11 @@ CHANGES = {
     "thinktime": "5", "random_distribution": "zipf:0.9", "runtime": "2", "time_based": "1", "ramp_time": "1",
     "randseed": "5", "read_iolog": "x.log", "stonewall": "1", "new_group": "1", "group_reporting": "1",
     "percentile_list": "50:90", "description": "x", "name": "other", "kb_base": "1000",
+    "zonemode": "zbd", "zonesize": "128m", "zonecapacity": "32m", "max_open_zones": "2",
 }  # fmt: skip
+
+
+ZONES: dict[str, str | None] = {"zonemode": "zbd", "zonesize": "64m"}
 
 
 @pytest.mark.parametrize("key", fio.SUPPORTED, ids=lambda key: key.name)
@@ -234,6 +238,8 @@ def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: 
         "time_based": {"runtime": "1"},
         "ramp_time": {"runtime": "1"},
         "read_iolog": {"numjobs": "1"},
+        "zonemode": {"zonesize": "64m"},
+        **dict.fromkeys(("zonesize", "zonecapacity", "max_open_zones"), ZONES),
     }
     texts = []
     for change in ({}, {key.name: CHANGES[key.name]}):
