@@ -803,8 +803,8 @@ impl Source for OfZones {
     fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
         let first = batch.len();
         self.requests.fill(batch, max)?;
-        for at in first..batch.len() {
-            batch[at] = self.of(batch[at]);
+        for request in &mut batch[first..] {
+            *request = self.of(*request);
         }
         Ok(())
     }
