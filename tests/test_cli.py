@@ -415,3 +415,16 @@ def test_shells_complete_options_and_presets(shell: str, cli: Cli, monkeypatch: 
         monkeypatch.setenv("COMP_WORDS", words if shell != "fish" else words.removesuffix(begun))
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1) if shell != "fish" else begun)
         assert completed in cli().stdout
+
+
+def test_help_lists_every_command_whole() -> None:
+    from ssdlab.cli.base import SECTIONS
+    from ssdlab.cli.main import commands
+
+    named = [name for names in SECTIONS.values() for name in names]
+    assert sorted(named) == sorted(commands.commands)
+    shown = subprocess.run(
+        [str(SSDLAB), "--help"], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
+    ).stdout
+    assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
+    assert max(map(len, shown.splitlines())) <= 80

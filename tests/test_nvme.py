@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import stat
 import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +18,7 @@ import polars as pl
 import pytest
 
 import kernel
+from conftest import Cli
 from nvme_host import BLOCK, DISCOVERY, HOST, NQN, Host, Queue, RefusedError, TerminatedError, crc32c, ranges, span
 from test_serve import AGED, SETS, Server, busy
 
@@ -499,6 +504,22 @@ def test_a_host_that_falls_silent_is_left(serve: Callable[..., Target]) -> None:
     queue.close()
 
 
+def test_a_host_that_does_not_listen_keeps_nobody_waiting(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--grace", "none")
+    deaf = Host(target.place)
+    deaf.admin.socket.settimeout(1)
+    with suppress(TimeoutError):
+        while True:
+            deaf.admin.send(6, 1, expects=4096)
+    host = Host(target.place)
+    for block in range(20):
+        host.queues[0].write(block, bytes([block]) * BLOCK)
+        assert host.queues[0].read(block, 1) == bytes([block]) * BLOCK
+    host.close()
+    deaf.close()
+    target.end()
+
+
 def test_an_event_tells_of_a_drive_that_is_too_warm(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--grace", "0ns")
     host = Host(target.place)
@@ -600,6 +621,11 @@ run fsck.f2fs /dev/nvme0n1
 run nvme write-zeroes /dev/nvme0n1 -s 0 -c 7
 run nvme dsm /dev/nvme0n1 -a 0 -s 0,100 -b 8,8 -d
 run nvme verify /dev/nvme0n1 -s 0 -c 7
+run nvme copy /dev/nvme0n1 --sdlba=1000 --blocks=7 --slbs=0
+run nvme reset /dev/nvme0
+sleep 2
+run dd if=/dev/nvme0n1 of=/dev/null bs=64k count=16
+run cat /sys/block/nvme0n1/queue/physical_block_size
 run nvme smart-log /dev/nvme0
 """
 
@@ -623,5 +649,83 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     target.end()
     result = target.result()
     assert result["serve"]["errors"] == 0
-    assert result["serve"]["connections"] == 3
+    assert result["serve"]["connections"] == 6, "an admin queue and two others, and again after the reset"
+    assert said["cat /sys/block/nvme0n1/queue/physical_block_size"].strip() == "4096"
     assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
+
+
+def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cli: Cli) -> None:
+    target = serve(*SETS, "--age", "pec=2000", "--scheme", "baseline", "--control", "c", "--requests-out", "r.parquet")
+    assert stat.S_IMODE((target.folder / "c").stat().st_mode) == 0o600
+    host = Host(target.place)
+    [queue] = host.queues
+    data = os.urandom(64 * BLOCK)
+    for block in range(0, 1024, 64):
+        queue.write(block, data)
+    queue.ask(FLUSH, namespace=1)
+    before = json.loads(cli("tell", "health", "c").stdout)
+    assert (before["writes"], before["power_cuts"], before["critical_warning"]) == (16, 0, 0)
+    assert "what is measured begins now" in " ".join(cli("tell", "rest", "c", "--for", "6mo").stdout.split())
+    for block in range(0, 1024, 64):
+        assert queue.read(block, 64) == data
+    assert "wrote old.ckpt" in cli("tell", "save", "c", "old.ckpt").stdout
+    # What cannot be done, and what cannot be understood.
+    for words, problem in [
+        (("rest", "c", "--for", "soon"), "--for"),
+        (("rest", "c", "--for", "6mo", "--drive", "other"), "names no drive"),
+        (("health", "nowhere"), "no server answers"),
+    ]:
+        done = cli("tell", *words)
+        assert (done.returncode, problem in done.stderr, "help:" in done.stderr) == (2, True, True), done.stderr
+    for line, problem in [
+        (b"what\n", "is no object"),
+        (b"[" * 70_000, "is no object"),
+        (b'{"do": "stop"}\n', "write one of rest, save, health"),
+        (b'{"do": "rest"}\n', "rest.for: is missing"),
+        (b'{"do": "save", "file": "x", "at": "y"}\n', "save.at: unknown"),
+    ]:
+        with socket.socket(socket.AF_UNIX) as to:
+            to.connect(str(target.folder / "c"))
+            to.sendall(line)
+            assert problem in to.recv(65_536).decode()
+    host.close()
+    target.end()
+    assert not (target.folder / "c").exists()
+    # The load was a warm-up; its data was six months old when it was read.
+    result = target.result()
+    assert (result["host"]["write"]["requests"], result["host"]["read"]["requests"]) == (0, 16)
+    assert result["host"]["read"]["latency_ns"]["mean"] > 300_000
+    assert cli("run", "--from", "old.ckpt", "--requests", "100", "--quiet").returncode == 0
+
+
+def test_the_drive_is_asked_for_what_the_host_asks_for(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--requests-out", "r.parquet", "--grace", "0ns")
+    host = Host(target.place)
+    [queue] = host.queues
+    queue.write(3, bytes(2 * BLOCK), fua=True)
+    queue.ask(VERIFY, *span(8, 4), namespace=1)
+    queue.ask(ZEROES, *span(16, 8), namespace=1)
+    queue.ask(ZEROES, *span(24, 8, 1 << 25), namespace=1)
+    queue.ask(DEALLOCATE, 1, 4, namespace=1, data=ranges([(0, 8), (40, 0)]))
+    queue.ask(COPY, 200, 0, 1, namespace=1, data=b"".join(struct.pack("<8xQH14x", at, 7) for at in (64, 96)))
+    queue.ask(FLUSH, namespace=1)
+    host.close()
+    target.end()
+    log = pl.read_parquet(target.folder / "r.parquet")
+    found = [(op, at // BLOCK, bytes_ // BLOCK) for op, at, bytes_ in log["op", "offset", "bytes"].rows()]
+    reads = [(0, 64, 8), (0, 96, 8)]
+    # Reads of a copy are under way at the same time; in which order they end is the drive's affair.
+    assert sorted(found[6:8]) == reads
+    assert found[:6] + found[8:] == [
+        (1, 3, 2),
+        (3, 0, 0),
+        (0, 8, 4),
+        (1, 16, 8),
+        (2, 24, 8),
+        (2, 0, 8),
+        (1, 200, 16),
+        (3, 0, 0),
+    ]
+    arrivals, finishes = log["arrival_ns"].to_list(), log["finish_ns"].to_list()
+    assert arrivals[6] == arrivals[7]
+    assert arrivals[8] == max(finishes[6:8]), "what is read is written then"

@@ -154,7 +154,7 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
 
 TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "controller": ("best", "inside", "lives", "product", "real", "sensitivity", "tails"),
-    "electronics25": ("beyond", "iops", "lived", "mispredict", "real", "requirement", "retention", "systems"),
+    "electronics25": ("beyond", "iops", "mispredict", "systems"),
     "eraseflow": ("cost", "flows"),
     "fast12": ("meetings", "queue", "real", "runs", "space", "tlc"),
 }

@@ -291,6 +291,16 @@ class Server:
     def start(self) -> list[str]:
         """Begins to serve; returns the URI of each drive."""
 
+    def rest(self, drive: str | None, span: str, at: str | None) -> None:
+        """Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured
+        begins then. A server of one drive needs no name."""
+
+    def save(self, drive: str | None, path: str) -> None:
+        """Writes a checkpoint of a drive that has nothing to do."""
+
+    def health(self, drive: str | None) -> str:
+        """How a drive is now: what its SMART log has, as JSON."""
+
     def notes(self) -> list[str]:
         """What users should be told of what goes on, since this was asked last."""
 
@@ -338,6 +348,24 @@ class ZoneRow(TypedDict):
     write_pointer: int
     random_area: bool
 
+class EventRow(TypedDict):
+    """What has happened to reclaim units: the code of its type, when [ns], the handle, pages that it concerns."""
+
+    code: int
+    time_ns: int
+    handle: int
+    pages: int
+
+class HandlesRow(TypedDict):
+    """Reclaim units of placement handles [B]."""
+
+    unit: int
+    available: list[int]
+    host_written: int
+    media_written: int
+    media_erased: int
+    events: list[EventRow]
+
 class PageConditions(TypedDict):
     """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""
 
@@ -361,6 +389,9 @@ class Device:
     ) -> Device: ...
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
+
+    def fdp(self) -> HandlesRow | None:
+        """The reclaim units of placement handles; None where the drive takes no hints."""
 
     def zones(self, first: int = 0, count: int | None = None) -> list[ZoneRow]:
         """The zones from one on; all that follow where no count is given."""

@@ -315,7 +315,7 @@ impl<D: Drive> Array<D> {
             workload::Op::Read | workload::Op::Write => self.begin_plain(key, request),
             workload::Op::Trim => self.begin_trim(key, request),
             workload::Op::Flush => self.begin_flush(key, request),
-            workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport => {}
+            workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport | workload::Op::HandleUpdate => {}
         }
         self.steps.push_back(Step::Part(key));
         self.arriving = None;

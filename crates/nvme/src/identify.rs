@@ -172,15 +172,17 @@ fn namespace(namespace: &Namespace) -> Vec<u8> {
     let mut fields = Fields::new(LENGTH);
     fields.u64(0, blocks).u64(8, blocks).u64(16, blocks);
     fields
-        // Deallocated blocks may be errors (2); preferred sizes are given (4).
-        .u8(24, 1 << 2 | 1 << 4)
+        // Atomic sizes are given (1); deallocated blocks may be errors (2); preferred sizes are given (4).
+        .u8(24, 1 << 1 | 1 << 2 | 1 << 4)
         // Several controllers may have it.
         .u8(30, 1)
         // Deallocated blocks read as zeros (2:0); Write Zeroes can deallocate (3).
         .u8(33, 1 | 1 << 3)
         .u128(48, namespace.size.0.into());
-    // Preferred sizes and alignments of writes and of deallocation, in blocks from 0.
+    // In blocks from 0: what is written whole or not at all, by itself and at a power cut, and within which boundaries: the pages that the
+    // drive maps. Preferred sizes and alignments of writes and of deallocation.
     fields
+        .u16s([34, 36, 40, 44], of_page)
         .u16s([64, 66, 68, 70, 72], of_page)
         .u16(74, io::MOST_COPIED_FROM_ONE)
         .u32(76, io::MOST_COPIED)

@@ -24,6 +24,26 @@ struct Completed {
     offset: u64,
 }
 
+/// Reclaim units of placement handles.
+#[derive(IntoPyObject)]
+struct Handles {
+    unit: u64,
+    available: Vec<u64>,
+    host_written: u64,
+    media_written: u64,
+    media_erased: u64,
+    events: Vec<Event>,
+}
+
+/// What has happened to reclaim units.
+#[derive(IntoPyObject)]
+struct Event {
+    code: u8,
+    time_ns: u64,
+    handle: u16,
+    pages: u64,
+}
+
 /// A zone, as a report of zones has it.
 #[derive(IntoPyObject)]
 struct Zone {
@@ -136,6 +156,29 @@ impl Device {
             random_area: zone.has_random_area,
         };
         Ok((first..end).map_while(|zone| zones.zone(zone)).map(of).collect())
+    }
+
+    /// Reclaim units of placement handles: of each what it can still write; the size of a unit; bytes written by the host, written to the flash
+    /// and erased; the newest events, each with its code, time, handle and pages. None where the drive takes no hints.
+    fn fdp(&self, py: Python<'_>) -> PyResult<Option<Handles>> {
+        let device = self.lock(py)?;
+        Ok(device.fdp().map(|fdp| {
+            let written = fdp.statistics();
+            let event = |event: ssd::FdpEvent| Event {
+                code: event.kind.code(),
+                time_ns: event.time.0,
+                handle: event.handle,
+                pages: event.pages,
+            };
+            Handles {
+                unit: fdp.unit().0,
+                available: (0..fdp.handles()).filter_map(|handle| Some(fdp.available(handle)?.0)).collect(),
+                host_written: written.host_written.0,
+                media_written: written.media_written.0,
+                media_erased: written.media_erased.0,
+                events: fdp.events().map(event).collect(),
+            }
+        }))
     }
 
     /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.

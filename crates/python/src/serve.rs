@@ -6,18 +6,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nbd::Offer;
-use nvme::Namespace;
+use nvme::{Health, Namespace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
-use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, Pace, Recorded, Store, Think, Watched};
+use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
 use ssd::Unwatched;
 use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
 };
 use ssd::stats::Finding;
-use units::{Bytes, Span};
+use units::{Bytes, Span, Temperature};
 use workload::Source;
 
 use crate::error::{SimulationError, raise, refuse};
@@ -115,6 +115,35 @@ struct Drive {
 impl Server {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the drive of a name, which the only one need not be called by.
+    fn of_drive<T>(
+        &self,
+        name: Option<&str>,
+        what: impl FnOnce(&served::Server, usize) -> Result<T, NotDone>,
+    ) -> PyResult<T> {
+        let state = self.lock();
+        let State::Serving { server, drives, .. } = &*state else {
+            return Err(SimulationError::new_err("nothing is served"));
+        };
+        let found = match name {
+            None if drives.len() == 1 => Some(0),
+            name => drives.iter().position(|drive| Some(drive.name.as_str()) == name),
+        };
+        let Some(export) = found else {
+            let names: Vec<&str> = drives.iter().map(|drive| drive.name.as_str()).collect();
+            let remedy = format!("give --drive with one of {}", names.join(", "));
+            return Err(refuse(refused(&format!("--drive {}", name.unwrap_or("")), "names no drive", &remedy)));
+        };
+        what(server, export).map_err(|error| match error {
+            NotDone::Busy => {
+                let remedy = "wait until the clients have their replies, or end them";
+                refuse(refused("the drive", "has requests under way", remedy))
+            }
+            NotDone::Ended => SimulationError::new_err("the drive is served no more"),
+            NotDone::Failed(error) => raise(error),
+        })
     }
 
     /// The section `serve` of a result.
@@ -307,6 +336,41 @@ impl Server {
             }
             State::Preparing { .. } | State::Stopped => Ok(true),
         })
+    }
+
+    /// Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured begins then. A server of
+    /// one drive needs no name.
+    #[pyo3(signature = (drive, span, at))]
+    fn rest(&self, py: Python<'_>, drive: Option<&str>, span: &str, at: Option<&str>) -> PyResult<()> {
+        let span = parse::<Span>("--for", span).map_err(refuse)?;
+        let at = at.map(|at| parse::<Temperature>("--at", at)).transpose().map_err(refuse)?;
+        py.detach(|| self.of_drive(drive, |server, export| server.rest(export, span, at)))
+    }
+
+    /// Writes a checkpoint of a drive that has nothing to do.
+    fn save(&self, py: Python<'_>, drive: Option<&str>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
+    }
+
+    /// How a drive is now: what its SMART log has, as JSON.
+    fn health(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<String> {
+        let health = |server: &served::Server, export| server.look(export, Health::of).ok_or(NotDone::Ended);
+        let health = py.detach(|| self.of_drive(drive, health))?;
+        let found = json!({
+            "critical_warning": health.critical_warning,
+            "celsius": health.celsius,
+            "available_spare": health.available_spare,
+            "available_spare_threshold": health.available_spare_threshold,
+            "percentage_used": health.percentage_used,
+            "read_bytes": health.read_bytes,
+            "write_bytes": health.write_bytes,
+            "reads": health.reads,
+            "writes": health.writes,
+            "power_cuts": health.power_cuts,
+            "media_errors": health.media_errors,
+            "now_ns": health.now.0,
+        });
+        Ok(found.to_string())
     }
 
     /// What users should be told of what goes on, since this was asked last.

@@ -31,15 +31,25 @@ pub struct Reading {
     stream: Arc<Stream>,
     /// Its thread has something to do.
     busy: Arc<AtomicBool>,
+    /// Its thread waits until the client takes what it is sent.
+    stuck: Arc<AtomicBool>,
     /// How long its client may be silent [ms of the machine's time]; 0 for ever.
     patience: Arc<AtomicU64>,
 }
 
 impl Reading {
     /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still there, or
-    /// its reader is busy with it.
+    /// its reader is busy with it. Who takes nothing keeps nobody waiting.
     pub(crate) fn is_done(&self) -> bool {
+        if self.stuck.load(Ordering::SeqCst) {
+            return true;
+        }
         self.stream.has_arrived() && !self.stream.has_input() && !self.busy.load(Ordering::SeqCst)
+    }
+
+    /// Its thread waits, or does so no more, until the client takes what it is sent.
+    pub(crate) fn is_stuck(&self, stuck: bool) {
+        self.stuck.store(stuck, Ordering::SeqCst);
     }
 
     /// Waits for input, and is busy from then on.
@@ -77,8 +87,8 @@ impl Arrivals {
 
     /// A client has come in.
     pub fn begins(&self, connection: u64, stream: &Arc<Stream>) -> Reading {
-        let reading =
-            Reading { stream: stream.clone(), busy: Arc::new(AtomicBool::new(true)), patience: Arc::default() };
+        let busy = Arc::new(AtomicBool::new(true));
+        let reading = Reading { stream: stream.clone(), busy, stuck: Arc::default(), patience: Arc::default() };
         self.lock().insert(connection, reading.clone());
         reading
     }

@@ -1,10 +1,11 @@
 //! The simulated drive with the requests that it works on.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 
 use ssd::run::Live;
 use ssd::{Completion, RunError};
-use units::{Span, Time};
+use units::{Span, Temperature, Time};
 use workload::Request;
 
 use crate::work::{Answer, Asked, Failure, Queue, Step, Work};
@@ -151,6 +152,22 @@ impl Drive {
             let played = self.live.advance_to_completion(Time::NEVER);
             self.collect(played.map(|_| ()));
         }
+    }
+
+    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then ([`Live::rest`]).
+    pub fn rests(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        self.sound()?;
+        self.live.rest(span, at).inspect_err(|error| self.failure = Some(error.clone()))
+    }
+
+    /// Its checkpoint is written ([`Live::save`]).
+    pub fn saves(&mut self, path: &Path) -> Result<(), RunError> {
+        self.sound()?;
+        self.live.save(path)
+    }
+
+    fn sound(&self) -> Result<(), RunError> {
+        self.failure.clone().map_or(Ok(()), Err)
     }
 
     /// All clients have left. The first ones to do so that have asked for something have loaded the drive.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
+use ssd::RunError;
 use ssd::run::Live;
 
 use crate::drive::Drive;
@@ -23,6 +24,20 @@ pub struct Opened {
     pub queue: Option<Queue>,
 }
 
+/// What somebody does who looks at a drive; whether requests are worked on then.
+pub(crate) type Look = Box<dyn FnOnce(&mut Drive, bool) + Send>;
+
+/// Why nothing was done to a drive.
+#[derive(Debug)]
+pub enum NotDone {
+    /// Requests are worked on.
+    Busy,
+    /// The drive is served no more.
+    Ended,
+    /// It cannot be done, or the drive has failed.
+    Failed(RunError),
+}
+
 /// What an engine is told.
 pub(crate) enum Message {
     /// A client has come.
@@ -32,7 +47,7 @@ pub(crate) enum Message {
     /// No request of a client will come any more.
     Closed { connection: u64 },
     /// Somebody looks at the drive, or does something to it that is no request. Simulated time stands still.
-    Look(Box<dyn FnOnce(&mut Drive) + Send>),
+    Look(Look),
     /// What has been asked for is done at once, and then all ends.
     Stop,
 }
@@ -63,8 +78,22 @@ impl Export {
     /// Looks at the drive as it is now; none if its engine has ended.
     pub fn look<T: Send + 'static>(&self, look: impl FnOnce(&Live) -> T + Send + 'static) -> Option<T> {
         let (tells, told) = channel();
-        let look = move |drive: &mut Drive| drop(tells.send(look(drive.live())));
+        let look = move |drive: &mut Drive, _| drop(tells.send(look(drive.live())));
         self.engine.send(Message::Look(Box::new(look))).ok()?;
         told.recv().ok()
+    }
+
+    /// Does something to the drive that is no request, while it has none to work on.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
+    ) -> Result<(), NotDone> {
+        let (tells, told) = channel();
+        let look = move |drive: &mut Drive, works| {
+            let done = if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) };
+            drop(tells.send(done));
+        };
+        let sent = self.engine.send(Message::Look(Box::new(look)));
+        sent.ok().and_then(|()| told.recv().ok()).unwrap_or(Err(NotDone::Ended))
     }
 }

@@ -37,7 +37,7 @@ mod watch;
 mod work;
 
 pub use arrivals::{Caller, Input, Reading};
-pub use export::{Export, Opened};
+pub use export::{Export, NotDone, Opened};
 pub use lag::Lag;
 pub use outlet::{Answers, MOST_BYTES, MOST_REQUESTS, Message, Outlet, Reply, SENT_AT_ONCE};
 pub use pace::{Pace, Think, Watched};

@@ -169,7 +169,12 @@ impl Outlet {
     /// client does not take what it is sent.
     pub fn say(&self, mut bytes: Vec<u8>) {
         let full = |state: &mut State| state.waiting.len() >= MOST_MESSAGES && !state.ended;
-        let mut state = self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        if full(&mut state) {
+            self.reading.is_stuck(true);
+            state = self.changed.wait_while(state, full).unwrap_or_else(PoisonError::into_inner);
+            self.reading.is_stuck(false);
+        }
         if !state.sending && state.waiting.is_empty() {
             match self.stream.send_now(&bytes) {
                 Ok(sent) if sent < bytes.len() => drop(bytes.drain(..sent)),

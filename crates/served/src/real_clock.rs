@@ -90,7 +90,10 @@ impl RealClock {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
                 self.leave(connection);
             }
-            Message::Look(look) => look(&mut self.drive),
+            Message::Look(look) => {
+                let works = self.drive.works();
+                look(&mut self.drive, works);
+            }
             Message::Stop => return false,
         }
         true

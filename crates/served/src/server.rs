@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::Shutdown;
+use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use ssd::RunError;
 use ssd::run::Live;
-use units::Span;
+use units::{Span, Temperature};
 use workload::Request;
 
 use crate::arrivals::{Arrivals, Caller};
 use crate::drive::{Drive, Ended};
-use crate::export::{Export, Message};
+use crate::export::{Export, Message, NotDone};
 use crate::lag::Lag;
 use crate::pace::{Notes, Pace, Watched};
 use crate::store::Store;
@@ -202,6 +203,22 @@ impl Server {
         let caller = Caller::new(connection, &stream, &self.arrivals);
         let client = thread::spawn(move || protocol.serve(&caller, &exports));
         self.clients.push((stream, client));
+    }
+
+    /// Looks at a drive as it is now; none if it is served no more.
+    pub fn look<T: Send + 'static>(&self, export: usize, look: impl FnOnce(&Live) -> T + Send + 'static) -> Option<T> {
+        self.exports[export].look(look)
+    }
+
+    /// A drive that has nothing to do is left alone for so long, at a temperature or at that of its rest; what is measured begins then
+    /// ([`Live::rest`]).
+    pub fn rest(&self, export: usize, span: Span, at: Option<Temperature>) -> Result<(), NotDone> {
+        self.exports[export].change(move |drive| drive.rests(span, at))
+    }
+
+    /// Writes a checkpoint of a drive that has nothing to do ([`Live::save`]).
+    pub fn save(&self, export: usize, path: PathBuf) -> Result<(), NotDone> {
+        self.exports[export].change(move |drive| drive.saves(&path))
     }
 
     /// What users should be told of what goes on, since this was asked last.

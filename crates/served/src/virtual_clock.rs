@@ -343,7 +343,10 @@ impl VirtualClock {
         match message {
             Message::Opened(opened) => self.open(opened),
             Message::Request { connection, asked, read } => self.ask(connection, asked, read),
-            Message::Look(look) => look(&mut self.drive),
+            Message::Look(look) => {
+                let works = self.works();
+                look(&mut self.drive, works);
+            }
             Message::Closed { connection } => {
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who leaves is there");
                 peer.fall_silent();

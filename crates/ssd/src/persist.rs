@@ -275,7 +275,7 @@ stored! {
 }
 
 stored_enum! {
-    Op { 0 = Read, 1 = Write, 2 = Trim, 3 = Flush, 4 = Append, 5 = Zone(action), 6 = ZoneReport, }
+    Op { 0 = Read, 1 = Write, 2 = Trim, 3 = Flush, 4 = Append, 5 = Zone(action), 6 = ZoneReport, 7 = HandleUpdate, }
     ZoneAction { 0 = Close, 1 = Finish, 2 = Open, 3 = Reset, 4 = Offline, 5 = Flush, 6 = OpenRandom, }
     ReadReference { 0 = Step(step), 1 = NearOptimal, 2 = Sentinel, 3 = Soft(fine), }
 }

@@ -13,7 +13,7 @@ use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Checker, Completion, Config, DataFrom, Device, Probe, RunError, SlotId, Unwatched, presets};
 use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
-use workload::{Op, Request, Source, TraceError};
+use workload::{Op, Request, Source, TraceError, ZoneAction};
 
 use crate::files;
 use crate::watcher::{Watcher, probe};
@@ -407,9 +407,66 @@ pub fn draw(seed: u64) -> Case {
     Case { seed, requests, depth, device, workload }
 }
 
-/// The device of a soak with that number: one in three has features together that were drawn apart once.
+/// The device of a soak with that number: one in three has features together that were drawn apart once, and one in ten zones.
 pub fn nth(number: u64) -> Case {
-    if number.is_multiple_of(3) { joined(number) } else { draw(number) }
+    match number {
+        _ if number % 10 == 7 => zoned(number),
+        _ if number.is_multiple_of(3) => joined(number),
+        _ => draw(number),
+    }
+}
+
+/// Any device with zones, whose requests are those of zones.
+pub fn zoned(seed: u64) -> Case {
+    let mut case = draw(seed);
+    let d = &mut Dice { stream: Stream::new(seed, "soak zones"), drawn: 0 };
+    let page = case.device.iter().rev().find_map(|word| word.strip_prefix("geometry.page_size=")).unwrap_or("");
+    let unit = if page == "2KiB" { "page" } else { d.one(&["page", "page", "2KiB"]) };
+    let set = |key: &str, value: &str| format!("{key}={value}");
+    let fixed = [
+        "ftl.mapping=zoned",
+        "power.plp=true",
+        "age.precondition=none",
+        "age.staggered=false",
+        "ftl.streams=2",
+        "ftl.hints=0",
+        "ftl.slc_cache=none",
+        "ftl.raid=none",
+        "mapping.table=ideal",
+        "mapping.checkpoint=none",
+        "mapping.journal=false",
+        "buffer.mode=write-back",
+        "buffer.size=32MiB",
+        "faults.at=[]",
+        "faults.blocks=0",
+        "faults.plane=0",
+        "faults.die=0",
+        "faults.channel=0",
+        "gc.start=6",
+        "gc.stop=7",
+        "gc.idle_stop=8",
+    ];
+    case.device.extend(fixed.map(String::from));
+    let settings = [
+        set("mapping.unit", unit),
+        set("ftl.over_provisioning", d.one(&["0.6", "1.5", "3.0"])),
+        set("ftl.erase_when", d.one(&["reclaimed", "opened"])),
+        set("age.fill", d.one(&["0", "0", "0.3", "1"])),
+        set("zones.dies", d.one(&["none", "1", "1", "2"])),
+        set("zones.blocks", d.one(&["1", "1", "2", "3"])),
+        set("zones.size", d.one(&["none", "none", "64MiB"])),
+        set("zones.capacity", d.one(&["none", "none", "64KiB"])),
+        set("zones.max_open", d.one(&["1", "2", "3"])),
+        set("zones.max_active", d.one(&["3", "4", "none"])),
+        set("zones.conventional", d.one(&["0", "0", "1", "2"])),
+        set("zones.append_limit", d.one(&["256KiB", "none"])),
+        set("zones.finish", d.one(&["pad", "close"])),
+        set("zones.read_across", d.one(&["true", "false"])),
+        set("zones.random_area", d.one(&["0B", "0B", "64KiB"])),
+        set("power.cut_at", d.one(&["[]", "[]", "random:20ms", "[op:7, 30ms, op:90]"])),
+    ];
+    case.device.extend(settings);
+    case
 }
 
 /// Any device, with features whose combinations `draw` leaves out.
@@ -688,6 +745,10 @@ fn hints(seed: u64) -> u64 {
 pub fn source(case: &Case, capacity: Bytes) -> Result<Box<dyn Source>, units::ConfigError> {
     let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
     let requests = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
+    if let Some(size) = configuration(case).ok().and_then(|config| config.plan().ok()?.zone_size()) {
+        let draws = Stream::new(case.seed, "soak requests of zones");
+        return Ok(Box::new(OfZones { requests, draws, taken: 0, capacity: capacity.0, size: size.0 }));
+    }
     Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0 }))
 }
 
@@ -696,6 +757,60 @@ struct Hinted {
     requests: Box<dyn Source>,
     hints: Stream,
     taken: u64,
+}
+
+/// Requests of a host that knows of zones and not of write pointers: most of its writes are appends, to a few zones for a while.
+struct OfZones {
+    requests: Box<dyn Source>,
+    draws: Stream,
+    taken: u64,
+    capacity: u64,
+    size: u64,
+}
+
+impl OfZones {
+    fn of(&mut self, request: Request) -> Request {
+        let n = self.taken;
+        self.taken += 1;
+        let draw = |what: u64, below: u64| self.draws.below(n * 4 + what, below);
+        let zones = self.capacity / self.size;
+        let zone = (self.draws.below(n / 64 * 4 + 3, zones) + draw(0, 4)) % zones;
+        let (begins, whole) = (Bytes(zone * self.size), Bytes(self.size));
+        let sectors = Bytes(request.bytes.0.div_ceil(512).clamp(1, 256) * 512);
+        let act = |action: ZoneAction, bytes: Bytes| Request { op: Op::Zone(action), offset: begins, bytes, ..request };
+        match draw(1, 60) {
+            0 => act(ZoneAction::Open, whole),
+            1 => act(ZoneAction::OpenRandom, whole),
+            2 => act(ZoneAction::Close, whole),
+            3 => act(ZoneAction::Finish, whole),
+            4 | 5 => act(ZoneAction::Reset, whole),
+            6 => act(ZoneAction::Reset, Bytes((self.capacity - begins.0).min(3 * self.size))),
+            7 => act(ZoneAction::Flush, Bytes(sectors.0.min(self.size))),
+            8 => Request { op: Op::ZoneReport, offset: begins, bytes: sectors, ..request },
+            9..=19 => request,
+            20..=29 if request.op == Op::Write => {
+                let offset = Bytes(begins.0 + 512 * draw(2, 200)).min(Bytes(self.capacity - sectors.0));
+                Request { offset, bytes: sectors, ..request }
+            }
+            _ if request.op == Op::Write => Request { op: Op::Append, offset: begins, bytes: sectors, ..request },
+            _ => request,
+        }
+    }
+}
+
+impl Source for OfZones {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        let first = batch.len();
+        self.requests.fill(batch, max)?;
+        for at in first..batch.len() {
+            batch[at] = self.of(batch[at]);
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.requests.progress()
+    }
 }
 
 impl Source for Hinted {
@@ -783,6 +898,9 @@ impl Watcher for Watch {
         let mut data = self.0.borrow_mut();
         data.slots.insert(slot, request + 1);
         data.newest.insert(lpn.0, request + 1);
+    }
+    fn trimmed(&mut self, _: Time, _: u64, lpn: Lpn) {
+        self.0.borrow_mut().newest.insert(lpn.0, 0);
     }
     fn rescued(&mut self, _: Time, lpn: Lpn, slot: SlotId, from: Ppn) {
         let mut data = self.0.borrow_mut();
@@ -878,7 +996,9 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
                 return Err(error);
             }
         } else if device.end_of_life().is_none() {
-            let left = (device.outstanding(), device.buffered_pages());
+            // What makes no program of its zone stays in the buffer.
+            let buffered = if device.zones().is_some() { 0 } else { device.buffered_pages() };
+            let left = (device.outstanding(), buffered);
             if left != ((0, 0), 0) {
                 return Err(broken(format!("{left:?} requests and pages are left after a flush")));
             }

@@ -58,8 +58,8 @@ impl<W: Write> Writer<W> {
         let carries = match op {
             Op::Read | Op::Write => true,
             Op::Trim | Op::Flush => self.target == Target::Fio,
-            // None of these formats knows zones.
-            Op::Append | Op::Zone(_) | Op::ZoneReport => false,
+            // None of these formats knows zones, or handles.
+            Op::Append | Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => false,
         };
         if !carries {
             self.loss.left_out += 1;

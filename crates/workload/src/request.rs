@@ -24,6 +24,9 @@ pub enum Op {
     /// The states of zones are read: `bytes` of descriptors of 64 bytes each, from the zone on that has the byte at `offset` (NVMe Zone Management
     /// Receive, Report Zones).
     ZoneReport,
+    /// The reclaim unit handle that the request's hint names is given another reclaim unit (NVMe I/O Management Send, Reclaim Unit Handle
+    /// Update). Offset and length have no meaning.
+    HandleUpdate,
 }
 
 /// What a host does to a zone: the Zone Send Actions of the NVMe Zoned Namespace Command Set Specification 1.1, Figure 29.
@@ -61,10 +64,11 @@ impl Op {
         Op::Zone(ZoneAction::Flush),
         Op::Zone(ZoneAction::OpenRandom),
         Op::ZoneReport,
+        Op::HandleUpdate,
     ];
 
     /// How many there are.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 14;
 
     /// Its place among [`Op::ALL`].
     #[inline]
@@ -78,6 +82,7 @@ impl Op {
             Op::Append => 4,
             Op::Zone(action) => 5 + action as usize,
             Op::ZoneReport => 12,
+            Op::HandleUpdate => 13,
         }
     }
 
@@ -98,6 +103,7 @@ impl Op {
             Op::Zone(ZoneAction::Flush) => "zone-flush",
             Op::Zone(ZoneAction::OpenRandom) => "zone-open-random",
             Op::ZoneReport => "zone-report",
+            Op::HandleUpdate => "handle-update",
         }
     }
 
@@ -132,7 +138,7 @@ impl Op {
     #[inline]
     #[must_use]
     pub fn has_address(self) -> bool {
-        !matches!(self, Op::Flush)
+        !matches!(self, Op::Flush | Op::HandleUpdate)
     }
 }
 

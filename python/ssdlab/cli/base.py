@@ -94,7 +94,47 @@ def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
         abandon_stdout()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+SECTIONS = {
+    "Runs": ("run", "curve", "explain", "device", "presets", "schema"),
+    "Many runs": ("sweep", "compare", "shares", "search", "faults", "report", "study"),
+    "Drives for other programs, and drives that exist": ("serve", "age", "fit-device"),
+    "Chips and codes": ("characterize", "lifetime", "ecc"),
+    "Traces": ("trace",),
+    "The shell": ("completion",),
+}
+"""The commands in the order of the help; what is not here comes last."""
+
+
+class Sectioned(click.Group):
+    """A group whose help lists its commands by section, each with the whole first sentence of what it does."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the sections."""
+        left = self.list_commands(ctx)
+        sections = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
+        named = {name for names in sections.values() for name in names}
+        sections["Others"] = [name for name in left if name not in named]
+        width = max(map(len, left))
+        for title, names in sections.items():
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(name.ljust(width), _sentence(self.commands[name])) for name in names])
+
+
+def _sentence(command: click.Command) -> str:
+    """The first sentence of a command's help."""
+    import inspect
+
+    text = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
+@click.group(
+    cls=Sectioned,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Begin with `ssdlab run --age pec=1000,retention=3mo` and `ssdlab curve tlc --plot curve.png`; "
+    "`ssdlab COMMAND --help` shows an example of each.",
+)
 @click.version_option(__version__, prog_name="ssdlab")
 def commands() -> None:
     """A laboratory for NAND-flash SSDs: replays a workload on a simulated drive and reports what happened."""

@@ -97,7 +97,11 @@ def device(*, device: str | None, as_json: bool, **given: Any) -> None:
 @commands.command()
 @click.argument("section", required=False)
 def schema(section: str | None) -> None:
-    """List every configuration key (of SECTION): meaning, accepted values, default of a bare device."""
+    """List every configuration key (of SECTION): meaning, accepted values, default of a bare device.
+
+    \b
+    ssdlab schema gc
+    """
     keys = _keys(section)
     shown = None
     for key in keys:

@@ -7,7 +7,21 @@ from typing import NoReturn
 
 import click
 
-from ssdlab.cli import age, chips, curves, devices, faulting, lists, runs, searching, serve, studies, sweeps, traces
+from ssdlab.cli import (
+    age,
+    chips,
+    curves,
+    devices,
+    faulting,
+    lists,
+    runs,
+    searching,
+    serve,
+    studies,
+    sweeps,
+    tell,
+    traces,
+)
 from ssdlab.cli.base import BAD_INPUT, INTERNAL, abandon_stdout, commands, echo_error
 from ssdlab.common import signals
 from ssdlab.common.output import discard_all
@@ -26,6 +40,7 @@ __all__ = [
     "serve",
     "studies",
     "sweeps",
+    "tell",
     "traces",
 ]
 

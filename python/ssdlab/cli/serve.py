@@ -30,6 +30,7 @@ _takes_drive = options(*(run_option(name) for name in DRIVE))
 _takes_place = options(
     click.option("--socket", metavar="PATH", help="NBD: listen at a socket in the file system."),
     click.option("--listen", "address", metavar="HOST:PORT", help="NBD: listen at a TCP address; port 0 finds one."),
+    click.option("--control", metavar="PATH", help="A socket at which `ssdlab tell` lets time pass, saves, asks."),
     click.option("--nvme", metavar="HOST:PORT", help="NVMe/TCP: listen at a TCP address; port 0 finds one."),
     click.option(
         "--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe/TCP: let in this host only; repeat."
@@ -140,10 +141,11 @@ def serve(
     _check(served, outputs, drives)
     pace = Pace("real" if clock == "real" else "virtual", think, grace, depth, lag_bound)
     records = timeline is not None or explain is not None
-    if after_load is not None and (records or given["warmup"]):
+    rests = "--age-after-load" if after_load is not None else "--control"
+    if (after_load is not None or place["control"] is not None) and (records or given["warmup"]):
         raise click.UsageError(
-            "--age-after-load: its load is a warm-up, and a session with it cannot be played again: leave --warmup, "
-            "--timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
+            f"{rests}: what comes before a rest is a warm-up, and a session with one cannot be played again: leave "
+            "--warmup, --timeline and --explain out; or load with --save, then `ssdlab age`, then serve --from"
         )
     with Serving(served, pace, **place, memory=memory, records=records, after_load=after_load) as serving:
         for note in serving.notes:
@@ -168,7 +170,7 @@ def _place(given: dict[str, Any]) -> dict[str, Any]:
     hosts = given.pop("hosts")
     if hosts and place["nvme"] is None:
         raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
-    return {**place, "hosts": hosts or None}
+    return {**place, "hosts": hosts or None, "control": given.pop("control")}
 
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:

@@ -50,6 +50,27 @@ def with_interval(mean: float | None, half_width: float | None) -> str:
     return f"{mean:,.{digits}f} ± {half_width:,.{digits}f}"
 
 
+def is_time(statistic: str) -> bool:
+    """Whether a statistic is a time in nanoseconds, by its name: "host.read.latency_ns.mean"."""
+    return any(part.endswith("_ns") for part in statistic.split("."))
+
+
+def value_text(statistic: str, value: float | None, half_width: float | None = None) -> str:
+    """A value of a statistic, with its confidence interval: times in the unit that fits, "61.2 ± 0.3 µs"."""
+    if not is_time(statistic) or value is None:
+        return with_interval(value, half_width)
+    if half_width is None or half_width <= 1e-12 * abs(value):
+        return time_text(value)
+    shown, _, unit = time_text(value).rpartition(" ")
+    scale = {"µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    places = len(shown.partition(".")[2])
+    half = half_width / scale
+    # One digit of the interval at least.
+    while places < 6 and round(half, places) == 0.0:
+        places += 1
+    return f"{value / scale:.{places}f} ± {half:.{places}f} {unit}"
+
+
 def elapsed_text(seconds: float) -> str:
     """A time in two units: "1 h 5 min"."""
     whole = round(seconds)

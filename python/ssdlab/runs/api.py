@@ -47,7 +47,7 @@ def run(
 ) -> Result | Runs:
     unknown = next((name for name in options if name not in OPTIONS), None)
     if unknown is not None:
-        raise TypeError(f"run() got an unexpected keyword argument {unknown!r}")
+        raise TypeError(f"run() got an unexpected keyword argument {unknown!r}{_meant(unknown)}")
     asked = options_of({"device": device, "workload": workload, **options})
     repeat = whole_number("repeat", repeat, 1)
     threads = None if threads is None else whole_number("threads", threads, 1)
@@ -56,6 +56,25 @@ def run(
     if path is not None:
         write(path, result.to_json().encode())
     return result
+
+
+FIO = {"iodepth": "qd", "runtime": "duration", "rate_iops": "settings", "bs": "settings", "rw": "settings"}
+"""What stands for words of fio's."""
+
+
+def _meant(unknown: str) -> str:
+    """A hint for a keyword that there is not."""
+    from difflib import get_close_matches
+
+    from ssdlab.runs.catalogue import schema
+
+    keys = [f"{key.section}.{key.key}" for key in schema() if key.key == unknown]
+    if unknown in FIO and FIO[unknown] != "settings":
+        return f": did you mean {FIO[unknown]}?"
+    if keys or unknown in FIO:
+        return f': a key is given as settings={{"{keys[0] if keys else f"workload.{unknown}"}": …}}'
+    near = get_close_matches(unknown, OPTIONS, 1)
+    return f": did you mean {near[0]}?" if near else f": the options are {', '.join(OPTIONS)}"
 
 
 run.__doc__ = f"""Replays a workload on a device and reports what happened. The GIL is released while it plays.

@@ -38,6 +38,7 @@ Operation = Literal[
     "zone-open-random",
     "zone-flush",
     "zone-report",
+    "handle-update",
 ]
 """What a request asks for."""
 
@@ -56,6 +57,36 @@ class Completion(NamedTuple):
     where what was asked was not done."""
     offset: int = 0
     """The first byte that it was done to: of an append where its data is."""
+
+
+class FdpEvent(NamedTuple):
+    """What has happened to reclaim units (NVMe Flexible Data Placement)."""
+
+    code: int
+    """Its type: 0 a unit was left before its end, 3 a write named no handle, 128 data was moved, 129 a unit is full."""
+    time_ns: int
+    """When [ns]."""
+    handle: int
+    """The handle; 0 where data was moved."""
+    pages: int
+    """Pages that were moved, or were left of the unit."""
+
+
+class Handles(NamedTuple):
+    """The reclaim units of placement handles."""
+
+    unit: int
+    """Nominal size of a reclaim unit [B]."""
+    available: tuple[int, ...]
+    """Of each handle what it can still write to its unit (RUAMW) [B]."""
+    host_written: int
+    """Bytes that the host wrote."""
+    media_written: int
+    """Bytes that were written to the flash."""
+    media_erased: int
+    """Bytes that were erased."""
+    events: tuple[FdpEvent, ...]
+    """The newest 63 events, the oldest first."""
 
 
 class Zone(NamedTuple):
@@ -158,7 +189,8 @@ class Device:
                 when everything acknowledged is on flash; offset and bytes are 0). Of zones (``ftl.mapping = "zoned"``)
                 ``"append"`` (to the zone that begins at offset; the completion says where) and ``"zone-open"``,
                 ``"zone-close"``, ``"zone-finish"``, ``"zone-reset"``, ``"zone-offline"``, ``"zone-open-random"``,
-                ``"zone-flush"`` and ``"zone-report"``, for the zones of the range.
+                ``"zone-flush"`` and ``"zone-report"``, for the zones of the range. ``"handle-update"`` gives the placement
+                handle of the hint another reclaim unit.
             offset: first byte; offset + bytes must lie within :attr:`capacity`.
             bytes: length, 1 or more; need not be aligned to anything.
             queue: submission queue, taken modulo the device's number of queues. Its priority (``host.priorities``) is
@@ -180,6 +212,16 @@ class Device:
         """
         with _Refusing():
             return [Zone(**zone) for zone in self._core.zones(first, count)]
+
+    @property
+    def fdp(self) -> Handles | None:
+        """The reclaim units of placement handles, where the drive takes hints (``ftl.hints``)."""
+        found = self._core.fdp()
+        if found is None:
+            return None
+        events = tuple(FdpEvent(**event) for event in found["events"])
+        written = found["host_written"], found["media_written"], found["media_erased"]
+        return Handles(found["unit"], tuple(found["available"]), *written, events)
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from ssdlab._core import InputError, Server, Session
 from ssdlab.common.machine import peak_rss_bytes
 from ssdlab.common.output import Output, write
+from ssdlab.runs.control import Control
 from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.result import Result
 
@@ -112,6 +113,7 @@ class Serving:
         address: str | None = None,
         nvme: str | None = None,
         hosts: Sequence[str] | None = None,
+        control: str | None = None,
         memory: str = "4GiB",
         records: bool = False,
         after_load: str | None = None,
@@ -119,7 +121,8 @@ class Serving:
         """Opens the drives. Clients of NBD come to the path ``socket`` or to a TCP ``address``; hosts of NVMe come to
         the TCP address ``nvme``: all, or those of the names (NQNs) ``hosts``. ``memory`` is what data without a file
         may take; with ``records`` the sessions' requests can be played again. After the first clients have left, the
-        drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then.
+        drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then. At the path
+        ``control`` others let time pass, save drives and ask how they are (:mod:`ssdlab.runs.control`).
 
         Raises:
             InputError: a drive that cannot be built, a place that clients cannot come to.
@@ -135,8 +138,10 @@ class Serving:
             hosts=None if hosts is None else set(hosts),
             **pace._asdict(),
         )
+        self._control: Control | None = None
         try:
             self._open(memory, records, after_load)
+            self._control = None if control is None else Control(control)
         except BaseException:
             self._discard()
             raise
@@ -148,7 +153,9 @@ class Serving:
         self._discard()
 
     def _discard(self) -> None:
-        """Drops the logs that have not been completed."""
+        """Drops the logs that have not been completed, and the socket of control."""
+        if self._control is not None:
+            self._control.close()
         for log in self._logs:
             if log is not None:
                 log.discard()
@@ -182,6 +189,8 @@ class Serving:
 
     def attend(self) -> bool:
         """Looks after clients for a moment; whether some have asked for something and all have left."""
+        if self._control is not None:
+            self._control.attend(self._server)
         return self._server.attend()
 
     def said(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import number_text, with_interval
+from ssdlab.common.numbers import number_text, value_text
 from ssdlab.common.tables import Table
 from ssdlab.runs.findings import ACCEPT
 
@@ -40,7 +40,7 @@ def _front(found: SearchResult) -> Table:
         (
             str(row["candidate"]),
             *(str(row[axis]) for axis in axes),
-            *(with_interval(row[name], row[f"{name}_ci95"]) for name in judged),
+            *(value_text(name, row[name], row[f"{name}_ci95"]) for name in judged),
             "yes" if row["holds"] else "no",
         )
         for row in found.front.iter_rows(named=True)

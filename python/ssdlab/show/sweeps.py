@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import number_text, with_interval
+from ssdlab.common.numbers import value_text, with_interval
 from ssdlab.common.tables import Table
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
     rows = [
         (
             *(str(row[axis]) for axis in axes),
-            *(number_text(row[name]) for name in names),
+            *(value_text(name, row[name]) for name in names),
             *((row[WARNINGS] or "",) if marked else ()),
         )
         for row in table.iter_rows(named=True)
@@ -54,7 +54,7 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
     """A comparison: the metric itself, and its ratios to the baseline's."""
     schemes = comparison.schemes
     values = [
-        (row, *(with_interval(*cells[scheme].value) for scheme in schemes))
+        (row, *(value_text(comparison.metric, *cells[scheme].value) for scheme in schemes))
         for row, cells in comparison.rows.items()
         if any(cell.value.mean is not None for cell in cells.values())
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
+from ssdlab.common.shown import View, html, text
 from ssdlab.runs.options import options_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,18 @@ class Curve(NamedTuple):
     """What puts results in doubt, a line each."""
     failed: list[str]
     """Cases that could not be played, a line each."""
+
+    def view(self) -> View:
+        """What `print` and notebooks show: what the command line prints."""
+        from ssdlab.show.curves import of_curve
+
+        return View([*self.warnings, self.verdict(), ""], *of_curve(self))
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     def verdict(self) -> str:
         """What came out, in sentences."""

@@ -172,6 +172,11 @@ impl Plan {
         self.config.slc.fold_idle.filter(|_| self.slc.is_some())
     }
 
+    /// Bytes from the beginning of a zone to that of the next one, where there are zones.
+    pub fn zone_size(&self) -> Option<Bytes> {
+        self.zones.as_ref().map(|zones| Bytes(zones.size_bytes()))
+    }
+
     /// Whether a page is in a zone that is full at the start.
     pub(crate) fn fills_zone_with(&self, lpn: Lpn) -> bool {
         self.zones.as_ref().is_some_and(|zones| zones.holds_at_start(lpn, self.config.age.fill.0))

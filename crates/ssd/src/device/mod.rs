@@ -51,6 +51,7 @@ use workload::Request;
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Core, Marks, Resource};
 use crate::error::RunError;
+use crate::fdp::{Fdp, FdpSeen};
 use crate::flash::op::PageOp;
 use crate::flash::{Flash, Placement as _};
 use crate::ftl::Ftl;
@@ -85,6 +86,8 @@ pub struct Device<P: Probe = Unwatched> {
     power: Option<Box<Power>>,
     /// The zones, where the drive has any.
     zones: Option<Box<Zones>>,
+    /// Reclaim units, where the drive takes placement hints.
+    fdp: Option<Box<Fdp>>,
 }
 
 impl Device<Unwatched> {
@@ -119,6 +122,7 @@ impl<P: Probe> Device<P> {
             map: TranslationPages::new(&plan, ftl.map_pages_of_planes(&plan)),
             power: Power::new(&plan, &ftl),
             zones: plan.zones.as_ref().map(|zones| Box::new(Zones::new(zones, plan.config.age.fill.0))),
+            fdp: Fdp::new(&plan),
             ftl,
             flash: Flash::new(&plan, seed),
             core: Core::new(plan, probe),
@@ -158,6 +162,12 @@ impl<P: Probe> Device<P> {
         play(&mut self.ftl, &self.core.plan)
     }
 
+    /// The reclaim units of placement handles, where the drive takes hints (`ftl.hints`).
+    pub fn fdp(&self) -> Option<FdpSeen<'_>> {
+        let (plan, counters) = (&self.core.plan, self.counters());
+        self.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
+    }
+
     /// Whether hardly a page of the write buffer is free.
     pub(crate) fn buffer_is_full(&self) -> bool {
         let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
@@ -171,14 +181,15 @@ impl<P: Probe> Device<P> {
 
     /// The same device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
-        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones } = self;
+        let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp } =
+            self;
         let mut core = core.watched_by(probe);
         if Q::EXPLAINS {
             let now = core.now;
             flash.tell_meters(now, &mut core.probe);
         }
         let mut device =
-            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones };
+            Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp };
         device.begin_ledger();
         device
     }
@@ -729,7 +740,7 @@ impl<P: Probe> Device<P> {
 }
 
 state! {
-    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones } rebuilt { seed } }
+    [P: Probe] Device<P> { stored { next_id, resumed } parts { core, host, writes, read_cache, ftl, map, flash, power, zones, fdp } rebuilt { seed } }
 }
 
 const _: () = assert!(size_of::<PageOp>() <= 64, "a page operation fits a cache line");

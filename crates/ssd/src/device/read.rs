@@ -45,7 +45,7 @@ impl<P: Probe> Device<P> {
             Op::Write | Op::Append => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
-            Op::Zone(_) | Op::ZoneReport => unreachable!("Invariant: zones have done it"),
+            Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => unreachable!("Invariant: it has been done"),
         }
     }
 

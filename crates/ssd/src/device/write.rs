@@ -32,6 +32,9 @@ impl<P: Probe> Device<P> {
         let request = self.host.commands[command].request;
         self.core.counters.write_requests += 1;
         self.core.counters.write_bytes += request.bytes.0;
+        if let Some(fdp) = &mut self.fdp {
+            fdp.names(request.hint, self.core.now, &mut self.core.counters);
+        }
         self.writes.pages_wanted += parts(&request, self.core.plan.layout.page_size.0);
         self.writes.queue.push_back(command);
         self.fetch_writes();

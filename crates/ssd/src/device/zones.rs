@@ -21,6 +21,7 @@ use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
 use crate::status::Status;
+use crate::streams::StreamId;
 use crate::zones::{Changes, Effect, Padding, Zones, ZonesSeen};
 
 /// The zones of a drive that has any, and how they are laid out.
@@ -46,6 +47,10 @@ impl<P: Probe> Zoning<'_, P> {
     pub(super) fn allow(&mut self, command: CommandId) -> bool {
         let request = self.0.host.commands[command].request;
         let Some((zones, plan)) = zoned!(self.0) else {
+            if request.op == Op::HandleUpdate {
+                self.update_handle(command, request.hint);
+                return false;
+            }
             if request.op == Op::Append || matches!(request.op, Op::Zone(_) | Op::ZoneReport) {
                 self.0.host.fail(&mut self.0.core, command, Status::InvalidOpcode);
                 return false;
@@ -63,6 +68,8 @@ impl<P: Probe> Zoning<'_, P> {
             // What zones hold is deallocated by resetting them.
             Op::Trim if plan.touches_sequential(offset, bytes) => Err(Status::InvalidField),
             Op::Trim | Op::Flush => Ok(request.offset),
+            // A drive with zones has no placement handles.
+            Op::HandleUpdate => Err(Status::InvalidOpcode),
             Op::Zone(action) => {
                 self.act(command, action);
                 return false;
@@ -90,6 +97,23 @@ impl<P: Probe> Zoning<'_, P> {
                 true
             }
         }
+    }
+
+    /// A placement handle is given another reclaim unit: the blocks that it has begun are written no further.
+    fn update_handle(&mut self, command: CommandId, handle: u16) {
+        let Device { fdp, core, ftl, .. } = &mut *self.0;
+        let Some(fdp) = fdp.as_deref_mut().filter(|fdp| fdp.has(handle)) else {
+            let status = if fdp.is_some() { Status::InvalidField } else { Status::InvalidOpcode };
+            return self.0.host.fail(&mut self.0.core, command, status);
+        };
+        if fdp.updates(handle, core.now, &mut core.counters) {
+            ftl.leave_blocks(StreamId::new(handle.into()));
+            for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
+                let (die, place) = self.0.core.plan.layout.die_of(plane);
+                self.0.flash().update_plane_eligibility(die, place);
+            }
+        }
+        self.0.host.acknowledge_now(&mut self.0.core, command);
     }
 
     fn act(&mut self, command: CommandId, action: ZoneAction) {

@@ -1,8 +1,11 @@
 //! A run whose requests come from outside: another simulator, a server, a program.
 
+use std::path::Path;
+
 use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::{ReadCounts, Request};
 
+use super::checkpoint;
 use super::drive::Drive;
 use super::measured::MeasuredDrive;
 use super::options::RunOptions;
@@ -171,6 +174,18 @@ impl<D: Drive> Live<D> {
             self.measured.collect(|completion| completions.push(*completion))?;
         }
         played
+    }
+}
+
+impl<P: Probe> Live<Device<P>> {
+    /// Writes a checkpoint of the device while the run goes on: everything buffered is written first, as at its end.
+    pub fn save(&mut self, path: &Path) -> Result<(), RunError> {
+        let completions = &mut self.completions;
+        let played = self.measured.drive.flush();
+        let booked = self.measured.collect(|completion| completions.push(*completion));
+        self.with_the_last(played)?;
+        booked?;
+        checkpoint::write(&self.measured.drive, path)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use units::{Span, Temperature, Time};
-use workload::{Past, Request};
+use workload::{Op, Past, Request};
 
 use super::before::Before;
 use super::checkpoint::Checkpoint;
@@ -355,9 +355,11 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if id >= self.warmup && completion.is_done() {
                 let queue = usize::from(request.queue % self.queues);
-                self.latencies.record(queue, request.op, latency, request.bytes.0);
+                // What is done to a zone moves nothing.
+                let bytes = if matches!(request.op, Op::Zone(_)) { 0 } else { request.bytes.0 };
+                self.latencies.record(queue, request.op, latency, bytes);
                 if let Some(steady) = &mut self.steady {
-                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
+                    steady.latencies().record(queue, request.op, latency, bytes);
                 }
             }
             if let Some(log) = &mut self.log {

@@ -128,7 +128,7 @@ impl Warming {
         let unit = plan.layout.page_size.0 * u64::from(plan.unit_of_map);
         let (from, to) = (request.offset.0, request.offset.0 + request.bytes.0);
         let units = match request.op {
-            Op::Read | Op::Flush | Op::Append | Op::Zone(_) | Op::ZoneReport => return Ok(()),
+            Op::Read | Op::Flush | Op::Append | Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => return Ok(()),
             Op::Write => from / unit..to.div_ceil(unit),
             Op::Trim => from.div_ceil(unit)..to / unit,
         };

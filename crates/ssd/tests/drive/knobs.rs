@@ -3,7 +3,7 @@
 use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
-use workload::{Op, Request};
+use workload::{Op, Request, ZoneAction};
 
 /// What a device is put through.
 #[derive(Clone, Copy)]
@@ -22,8 +22,10 @@ enum Load {
     Spaced,
     /// Reads of a few pages.
     Hot,
+    /// What is done to zones.
+    Zoned,
 }
-use Load::{Hot, Mixed, Overwrites, Reads, Spaced, Unfair, Writes};
+use Load::{Hot, Mixed, Overwrites, Reads, Spaced, Unfair, Writes, Zoned};
 
 /// A key, the settings that both runs share, the value that the second run changes, the load, and what the
 /// change does to the mean latency: -1 shortens it, 1 lengthens it, 0 whatever.
@@ -175,6 +177,15 @@ const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const SLC: &[&str] =
     &["ftl.slc_cache=static", "slc.blocks=4", "slc.fold_start=2", "slc.fold_idle=1ms", "buffer.size=192KiB"];
+const ZONED: &[&str] = &[
+    "ftl.mapping=zoned",
+    "power.plp=true",
+    "age.fill=0",
+    "zones.dies=1",
+    "zones.max_open=2",
+    "zones.max_active=3",
+    "buffer.size=4MiB",
+];
 const CACHED: &[&str] = &["mapping.table=cached", "mapping.cache=4KiB", "mapping.entry_group=256B"];
 const TINY: &[&str] = &["buffer.size=192KiB"];
 const SLOW_ECC: &[&str] = &["ecc.t_decode=40us", "ecc.decoders=1", "ecc.buffer=2"];
@@ -286,6 +297,18 @@ const ROWS: &[Row] = &[
     ("buffer.dirty_limit", PAGES, "1.0", Mixed, 0),
     ("buffer.dram_bandwidth", &[], "50MB/s", Reads, 1),
     ("ftl.over_provisioning", &[], "3.0", Reads, 0),
+    ("ftl.mapping", &["power.plp=true", "age.fill=0"], "zoned", Mixed, 0),
+    ("zones.dies", ZONED, "2", Zoned, 0),
+    ("zones.blocks", ZONED, "2", Zoned, 0),
+    ("zones.size", ZONED, "8MiB", Zoned, 0),
+    ("zones.capacity", ZONED, "160KiB", Zoned, 0),
+    ("zones.max_open", ZONED, "1", Zoned, 0),
+    ("zones.max_active", ZONED, "2", Zoned, 0),
+    ("zones.conventional", ZONED, "2", Zoned, 0),
+    ("zones.append_limit", ZONED, "16KiB", Zoned, 0),
+    ("zones.random_area", ZONED, "64KiB", Zoned, 0),
+    ("zones.finish", ZONED, "close", Zoned, 0),
+    ("zones.read_across", ZONED, "false", Zoned, 0),
     ("ftl.placement", TINY, "static", Writes, 0),
     ("ftl.allocation", WORN, "superblock", Overwrites, 0),
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
@@ -449,6 +472,17 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
                 let op = if draw(0, 10) == 0 { Op::Read } else { Op::Write };
                 (op, draw(1, pages / 2) * 16_384, 16_384, 0)
             }
+            Zoned => {
+                let size = device.zones().map_or(16_384, |zones| zones.size());
+                let begins = draw(1, 6) * size;
+                match draw(0, 20) {
+                    0 => (Op::Zone(ZoneAction::Reset), begins, size, 0),
+                    1 => (Op::Zone(ZoneAction::Finish), begins, size, 0),
+                    2 => (Op::Zone(ZoneAction::OpenRandom), begins, size, 0),
+                    3..=7 => (Op::Read, begins + size - 16_384, 32_768, 0),
+                    _ => (Op::Append, begins, 4096 * (1 + draw(2, 10)), 0),
+                }
+            }
             Hot => (Op::Read, draw(1, 16) * 16_384, 16_384, 0),
             Spaced => (Op::Write, draw(1, pages) * 16_384, 16_384, 0),
             Unfair => (Op::Read, draw(1, pages) * 16_384, 16_384, u16::from(index % 10 == 9)),
@@ -468,7 +502,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
         false
     }) {
         for completion in device.take_completions() {
-            text.push_str(&format!("{} {}\n", completion.id, completion.finish.0));
+            text.push_str(&format!("{} {} {}\n", completion.id, completion.finish.0, completion.status));
             sum += completion.latency().0;
             count += 1;
         }

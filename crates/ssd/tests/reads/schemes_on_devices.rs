@@ -20,6 +20,11 @@ const SMALL: [&str; 9] = [
     "age.precondition=closed-form",
 ];
 
+/// All but those with zones, which no overwriting has aged: `zns` reads as `tlc` does.
+fn block_devices() -> impl Iterator<Item = &'static str> {
+    presets::names().filter(|name| *name != "zns")
+}
+
 fn spec(name: &str, scheme: &str, settings: &[&str]) -> DeviceSpec {
     let words: Vec<String> = SMALL.iter().chain(settings).map(|word| (*word).to_owned()).collect();
     let age = "pec=1500,retention=6mo";
@@ -46,7 +51,7 @@ fn statistics(config: &Config, requests: u64) -> BTreeMap<String, String> {
 
 #[test]
 fn every_scheme_runs_on_every_device_or_says_that_it_changes_nothing() {
-    for name in presets::names() {
+    for name in block_devices() {
         for scheme in ALL {
             let DeviceSpec { config, inherited, .. } = spec(name, scheme.name, &[]);
             statistics(&config, 60);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, FdpEventKind, Status};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -165,4 +165,54 @@ fn the_rest_of_a_large_unit_of_the_map_goes_with_the_page_that_is_written() {
         let moved = blocks(&drive, 0..32);
         assert!(moved.is_subset(&second), "{placement}: {moved:?} {second:?}");
     }
+}
+
+#[test]
+fn a_handle_knows_what_is_left_of_its_reclaim_unit_and_what_has_happened_is_logged() {
+    let mut drive = device(&["geometry.blocks=40", "host.queues=1"]);
+    let page = drive.plan().layout.page_size.0;
+    let unit = drive.fdp().unwrap().unit().0;
+    assert_eq!(unit, 4 * 24 * page, "a block on each of four planes");
+    let left = |drive: &Device, handle: u16| drive.fdp().unwrap().available(handle).unwrap().0 / page;
+    let kinds = |drive: &Device| drive.fdp().unwrap().events().map(|event| event.kind).collect::<Vec<_>>();
+    write(&mut drive, 0..20, 0);
+    write(&mut drive, 100..130, 1);
+    flush(&mut drive);
+    assert_eq!((left(&drive, 0), left(&drive, 1)), (76, 66));
+    assert!(drive.fdp().unwrap().available(2).is_none() && kinds(&drive).is_empty());
+    // A unit that is full is followed by another one.
+    write(&mut drive, 20..100, 0);
+    flush(&mut drive);
+    assert_eq!((left(&drive, 0), kinds(&drive)), (92, vec![FdpEventKind::ImplicitlyModified]));
+    // The host leaves one: what it writes then is in other blocks.
+    let before = blocks(&drive, 100..130);
+    let mut ask = |hint: u16| {
+        let request = Request::new(drive.now(), Op::HandleUpdate, Bytes(0), Bytes(0)).hinted(hint);
+        drive.submit(request).unwrap();
+        assert!(drive.advance_to_completion(Time::NEVER).unwrap());
+        drive.take_completions().next().unwrap().status
+    };
+    assert_eq!((ask(1), ask(1), ask(2)), (Status::Success, Status::Success, Status::InvalidField));
+    assert_eq!(left(&drive, 1), 96);
+    write(&mut drive, 200..230, 1);
+    flush(&mut drive);
+    assert!(before.is_disjoint(&blocks(&drive, 200..230)));
+    // A hint that names no handle is told of, and goes to the hint modulo their number.
+    write(&mut drive, 300..301, 5);
+    let full = FdpEventKind::ImplicitlyModified;
+    assert_eq!(kinds(&drive), [full, FdpEventKind::NotWrittenToCapacity, FdpEventKind::InvalidPlacement]);
+    let event = drive.fdp().unwrap().events().nth(1).unwrap();
+    assert_eq!((event.handle, event.pages), (1, 66));
+    // Collection moves data.
+    for round in 0..30 {
+        write(&mut drive, (0..400).map(|n| (n * 97 + round * 31) % 2400), (round % 2) as u16);
+    }
+    flush(&mut drive);
+    assert!(kinds(&drive).contains(&FdpEventKind::MediaReallocated));
+    let (written, counters) = (drive.fdp().unwrap().statistics(), drive.counters());
+    assert_eq!(written.host_written.0, counters.write_bytes);
+    assert_eq!(written.media_written.0, counters.pages_programmed * page);
+    assert_eq!(written.media_erased.0, counters.blocks_erased * 24 * page);
+    let none = Device::new(&Config::default(), 1).unwrap();
+    assert!(none.fdp().is_none());
 }

@@ -10,6 +10,8 @@ use crate::request::{Op, Request};
 pub(super) enum OpWords {
     /// The words of reads and of writes.
     Words(&'static [(&'static str, Op)]),
+    /// These, and what is done to zones by the names of it ([`Op::name`]).
+    WithZones(&'static OpWords),
     /// Whole numbers whose lowest bit is set for writes.
     LowBit,
 }
@@ -113,6 +115,10 @@ impl OpWords {
         match self {
             OpWords::Words(words) => {
                 words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
+            }
+            OpWords::WithZones(words) => {
+                let named = || std::str::from_utf8(text).ok().and_then(Op::named).filter(|op| !op.is_of_every_drive());
+                words.op(text).or_else(named)
             }
             OpWords::LowBit => {
                 let mut at = 0;

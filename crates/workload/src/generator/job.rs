@@ -8,6 +8,7 @@ use super::distribution::SlotSampler;
 use super::options::{Generator, Rw};
 use super::phases::Phases;
 use super::sizes::SizeOf;
+use super::zoned::{Asked, Zoned};
 use crate::request::{Op, Request};
 
 /// A part of the addresses, and which of it are accessed.
@@ -45,6 +46,8 @@ enum Addresses {
     Cold(AddressRange, AddressRange, f64),
     /// In sequence: the range and where the next request begins in it.
     Sequential(u64, u64, u64),
+    /// Zones, which are written in order.
+    Zoned(Box<Zoned>),
 }
 
 /// The requests of one job.
@@ -87,6 +90,9 @@ impl Job {
         let range = generator.range(capacity);
         let start = generator.offset.0 + u64::from(copy) * range.0;
         let targets = match generator.cold_read_ratio {
+            _ if generator.zone_size.is_some() && phases.is_none() && generator.rw != Rw::Read => {
+                Addresses::Zoned(Box::new(generator.zoned(start, range)))
+            }
             _ if generator.rw.is_sequential() || phases.is_some() => Addresses::Sequential(start, range.0, 0),
             None => Addresses::Random(AddressRange::new(start, range.0, generator, stream("scatter"))),
             Some(cold) => {
@@ -141,7 +147,7 @@ impl Job {
         }
         let op = if self.reads >= 0.0 && self.kinds.uniform(i) < self.reads { Op::Read } else { self.op };
         let bytes = self.size.draw(self.sizes, i);
-        let offset = self.offset(i, op, bytes);
+        let Asked { op, offset, bytes } = self.asked(i, op, bytes);
         let queue = self.queue;
         self.queue = if queue + 1 == self.queues { 0 } else { queue + 1 };
         let time = Time(self.clock.now);
@@ -164,9 +170,22 @@ impl Job {
     }
 
     #[inline]
+    fn asked(&mut self, i: u64, op: Op, bytes: u64) -> Asked {
+        let Addresses::Zoned(zones) = &mut self.targets else {
+            return Asked { op, offset: self.offset(i, op, bytes), bytes };
+        };
+        match op {
+            Op::Read => zones.read(self.addresses, i, self.align, bytes),
+            Op::Trim => zones.reset(self.addresses, i),
+            _ => zones.write(self.addresses, i, bytes),
+        }
+    }
+
+    #[inline]
     fn offset(&mut self, i: u64, op: Op, bytes: u64) -> u64 {
         match &mut self.targets {
             Addresses::Random(part) => part.draw(self.addresses, i, self.align, bytes),
+            Addresses::Zoned(_) => unreachable!("Invariant: the caller has asked its zones"),
             Addresses::Sequential(start, length, next) => {
                 let at = if *next + bytes <= *length { *next } else { 0 };
                 *next = (at + bytes).next_multiple_of(self.align);

@@ -16,6 +16,7 @@ pub mod phases;
 mod scatter;
 pub mod shares;
 mod sizes;
+mod zoned;
 
 mod zipf;
 

@@ -5,6 +5,7 @@ use units::{Bytes, ConfigError, Fraction, Span};
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::sizes::{Alignment, Sizes};
+use super::zoned::Zoned;
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
@@ -42,6 +43,15 @@ units::section! {
         queues: u16 = 1,
         /// Placement hint of the requests, for devices that take hints (ftl.hints); 0 is none.
         hint: u16 = 0,
+        /// Distance of zones, for zoned drives: writes go on where the last one in their zone ended, and each zone is reset before it is written
+        /// anew (fio's zonemode=zbd); "none" knows no zones.
+        zone_size: Option<Bytes> = None,
+        /// With a zone size: bytes of a zone that are written; "none" is all of it.
+        zone_capacity: Option<Bytes> = None,
+        /// With a zone size: zones that are written at the same time, by random writes.
+        open_zones: u32 = 1,
+        /// With a zone size: writes are appends.
+        append: bool = false,
         /// So many copies, each with queues, addresses (one behind the other) and random numbers of its own.
         numjobs: u16 = 1,
     }
@@ -94,6 +104,7 @@ impl Generator {
     pub(super) fn draws_evenly(&self, unit: Bytes) -> bool {
         let align = self.alignment();
         matches!(self.rw, Rw::RandWrite | Rw::RandRw)
+            && self.zone_size.is_none()
             && self.random_distribution == Distribution::Random
             && (align <= unit || self.bs.are_multiples_of(align))
     }
@@ -101,11 +112,8 @@ impl Generator {
     /// The bytes that one copy of this job covers on a device of `capacity`.
     pub(super) fn range(&self, capacity: Bytes) -> Bytes {
         let rest = capacity.0.saturating_sub(self.offset.0) / u64::from(self.numjobs.max(1));
-        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 {
-            rest / self.alignment().0.max(1) * self.alignment().0
-        } else {
-            rest
-        }))
+        let grain = self.zone_size.unwrap_or(self.alignment()).0.max(1);
+        self.footprint.unwrap_or(Bytes(if self.numjobs > 1 { rest / grain * grain } else { rest }))
     }
 
     /// Which parameter of the job whose keys stand in `section` cannot be met.
@@ -143,6 +151,7 @@ impl Generator {
             },
             "choose a smaller footprint, or \"none\" for the whole device",
         )?;
+        self.check_zones(range, refuse)?;
         let most = self.bs.bounds(self.alignment()).1;
         refuse(
             most > range,
@@ -165,6 +174,38 @@ impl Generator {
             "set iodepth too",
         )?;
         refuse(self.queues == 0, "queues", "has no queue for the requests".into(), "choose at least 1")
+    }
+
+    fn check_zones(
+        &self,
+        range: Bytes,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(size) = self.zone_size else {
+            let given = self.append || self.zone_capacity.is_some();
+            let key = if self.append { "append" } else { "zone_capacity" };
+            return refuse(given, key, "is set, and there are no zones".into(), "set zone_size too");
+        };
+        refuse(
+            size.0 == 0 || size > range || !self.offset.0.is_multiple_of(size.0),
+            "zone_size",
+            format!("is {size}, and the addresses are {range} behind {}", self.offset),
+            "choose the zone size of the drive, and an offset that is a multiple of it",
+        )?;
+        let capacity = self.zone_capacity.unwrap_or(size);
+        refuse(
+            capacity.0 == 0 || capacity > size,
+            "zone_capacity",
+            format!("is {capacity}, and a zone has {size}"),
+            "choose no more, or \"none\" for all of it",
+        )?;
+        refuse(self.open_zones == 0, "open_zones", "leaves no zone to write".into(), "choose at least 1")?;
+        refuse(
+            self.cold_read_ratio.is_some(),
+            "cold_read_ratio",
+            "is set, and zones are written one after another".into(),
+            "set it to \"none\"",
+        )
     }
 
     fn check_rate(
@@ -220,6 +261,13 @@ impl Generator {
             format!("{} of {range} leaves one of its parts less than a request of {most}", self.written.0),
             "choose between 0 and 1, with room for requests on both sides",
         )
+    }
+
+    /// The zones of one copy of the job. Invariant: it has been checked, and has some.
+    pub(super) fn zoned(&self, start: u64, range: Bytes) -> Zoned {
+        let size = self.zone_size.unwrap_or(range);
+        let sizes = (size.0, self.zone_capacity.unwrap_or(size).0);
+        Zoned::new(start, range.0, sizes, self.open_zones.into(), self.append, self.rw.is_sequential())
     }
 
     /// What is written of a range, under a cold-read ratio.

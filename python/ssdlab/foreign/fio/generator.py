@@ -25,6 +25,8 @@ class TargetDrive:
     queues: int
     options: dict[str, Any]
     """The options of :func:`ssdlab.run` that specify the drive."""
+    zones: tuple[int, int, int] | None = None
+    """Size and capacity of its zones, and how many may be open, where a job asks for them."""
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Where each file begins and how large it is: one behind another."""
 
@@ -76,6 +78,7 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
         "offset": f"{offset}B",
         "footprint": f"{room}B",
     }
+    job.update(_zones_of(section, drive, (offset, room), notes))
     ratio = _read_ratio(section)
     rate, ratio = _rate(section, mode, mean, ratio)
     if mode in MIXED:
@@ -94,6 +97,37 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
         job["thinktime"] = f"{think}ns"
     job["requests"] = _requests(section, room, mean, rate, notes)
     return job
+
+
+def _zones_of(section: JobSection, drive: TargetDrive, addresses: tuple[int, int], notes: Notes) -> Document:
+    """What a job does with zones, in fio's zonemode=zbd: the zones that lie wholly within its addresses."""
+    kind = section.text("zonemode", "none")
+    if kind not in ("none", "zbd"):
+        if kind != "strided":
+            raise section.bad("zonemode", "none, strided or zbd")
+        notes.add("unsupported, ignored", f"zonemode={kind}")
+    if kind != "zbd":
+        return {}
+    size, capacity, most = drive.zones or (0, 0, 1)
+    if section.has("zonesize"):
+        size = capacity = parsed_size(section, "zonesize", section.text("zonesize"))
+    if section.has("zonecapacity"):
+        capacity = parsed_size(section, "zonecapacity", section.text("zonecapacity"))
+    start, end = (-(-addresses[0] // size) * size, sum(addresses) // size * size) if size else (0, 0)
+    if start >= end:
+        raise InputError(
+            f"{section.where('zonemode')}: no zone lies within the job's addresses\n"
+            "  help: choose a --device with zones, such as zns, or a larger size"
+        )
+    if (start, end - start) != addresses:
+        notes.add("approximated", f"[{section.name}] zonemode=zbd: whole zones, {start} to {end} B")
+    return {
+        "offset": f"{start}B",
+        "footprint": f"{end - start}B",
+        "zone_size": f"{size}B",
+        "zone_capacity": f"{capacity}B",
+        "open_zones": section.whole("max_open_zones", 0) or most,
+    }
 
 
 def _mode(section: JobSection, notes: Notes) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ssdlab._core import InputError, Simulation
+from ssdlab._core import Device, InputError, Simulation
 from ssdlab.common.toml import Document
 from ssdlab.foreign.fio.generator import TargetDrive, generator_job
 from ssdlab.foreign.fio.job import DEFAULT_PERCENTILES, MOST_JOBS, WITHOUT_IO, Job, JobFile
@@ -49,6 +49,12 @@ def load(
     config = manifest["device"]
     target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
     drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), target)
+    if any(section.text("zonemode", "none") == "zbd" for section in wanted):
+        zones = Device(os.fspath(device), scheme=scheme, age=age, settings=plain).zones(0, 2)
+        if len(zones) == 2:
+            most = config["config"]["zones"]["max_open"]
+            limit = most if isinstance(most, int) else len(zones)
+            drive.zones = zones[1]["start"] - zones[0]["start"], zones[1]["capacity"], limit
     return _import(os.fspath(jobfile), wanted, shared, drive)
 
 

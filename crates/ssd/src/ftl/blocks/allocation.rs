@@ -209,6 +209,20 @@ impl Blocks {
         self.close(plane, block);
     }
 
+    /// The open blocks of a stream, as far as it has begun to write them, are written no further.
+    pub fn leave_open(&mut self, stream: StreamId) {
+        for plane in (0..self.layout.planes).map(PlaneId) {
+            let open = self.plane(plane).open[stream.index()];
+            let pages = self.pages[stream.index()];
+            if open.erased && open.next_page > 0 && open.next_page < pages {
+                self.abandon(plane, stream);
+                // Only its place in the block matters to whom it is compared with.
+                let taken = &mut self.planes[plane.0 as usize].taken[stream.index()];
+                *taken = taken.next_multiple_of(pages.into());
+            }
+        }
+    }
+
     /// No further page of a block is given out.
     pub fn close(&mut self, plane: PlaneId, block: u32) {
         let record = self.blocks[self.index(plane, block)].written;

@@ -107,6 +107,12 @@ counters! {
         zones_closed_by_drive = "zones.closed.by_drive", "zones", "zones that the drive closed, so that another one could be opened";
         zone_padding = "zones.padding", "logical pages", "pages programmed empty behind the data of zones: a part of flash.padding";
     }
+    /// Reclaim units of placement handles.
+    FDP {
+        reclaim_units_filled = "fdp.filled", "reclaim units", "reclaim units of handles that were written to their end";
+        reclaim_units_left = "fdp.left", "reclaim units", "reclaim units that the host has left before their end";
+        invalid_handles = "fdp.invalid_handles", "requests", "writes whose hint names no handle: they went to the hint modulo ftl.hints";
+    }
     /// Pages that requests touched without flash.
     BUFFERED {
         buffer_hits = "host.buffer_hits", "logical pages", "page reads answered by the write buffer";

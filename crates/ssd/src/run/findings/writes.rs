@@ -44,6 +44,8 @@ pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
         Some(steady) if steady.reached => None,
         Some(steady) => Some(no_steady_state(&steady)),
         None if evidence.write_share() < WRITES_MATTER => None,
+        // Of zones nothing is collected.
+        None if evidence.measured.drive.zones.is_some() => None,
         // In the middle of a life nothing has to come round first.
         None if evidence.measured.drive.start == Start::MidLife => {
             stock_used(evidence).or_else(|| amplification_moves(evidence))

@@ -3,7 +3,7 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{BROKEN_PARTS, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES};
+use super::super::counters::{BROKEN_PARTS, FDP, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
@@ -23,6 +23,9 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     }
     slc(report, measured);
     zones(report, measured);
+    if measured.drive.plan.config.ftl.hints > 0 {
+        report.counts(FDP, counters);
+    }
     map(report, counters);
 }
 

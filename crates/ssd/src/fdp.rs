@@ -1,0 +1,210 @@
+//! Flexible Data Placement as its host sees it (TP 4146): how much a reclaim unit handle can still write to its reclaim unit, what was written and
+//! erased, and what has happened to reclaim units.
+//!
+//! Handles are the streams of `ftl.hints`, in one reclaim group. A reclaim unit is a block on every plane: so much a handle writes to one. Planes open
+//! their blocks one by one, so that the unit is counted, not kept: where planes have been written alike, it is the blocks that are open.
+
+use std::collections::VecDeque;
+
+use nand::PlaneId;
+use units::{Bytes, Time};
+
+use crate::config::Plan;
+use crate::observe::stats::Counters;
+use crate::persist::{state, stored, stored_enum};
+
+/// Events that are kept: older ones are forgotten, as in a log page of 4 KiB.
+const KEPT: usize = 63;
+
+/// What an event tells (TP 4146, FDP Event Types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FdpEventKind {
+    /// A handle was given another reclaim unit before it had written all of the last one.
+    NotWrittenToCapacity,
+    /// A write named a handle that there is not.
+    InvalidPlacement,
+    /// The drive has moved data.
+    MediaReallocated,
+    /// A handle has written all of its reclaim unit, and was given another one.
+    ImplicitlyModified,
+}
+
+impl FdpEventKind {
+    /// Its number in an event.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            FdpEventKind::NotWrittenToCapacity => 0x00,
+            FdpEventKind::InvalidPlacement => 0x03,
+            FdpEventKind::MediaReallocated => 0x80,
+            FdpEventKind::ImplicitlyModified => 0x81,
+        }
+    }
+
+    /// Whether the host causes it: it is in the log of host events, and not in that of the controller's.
+    #[must_use]
+    pub const fn is_of_host(self) -> bool {
+        self.code() < 0x80
+    }
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FdpEvent {
+    /// What has happened.
+    pub kind: FdpEventKind,
+    /// When.
+    pub time: Time,
+    /// The placement identifier, as a request gives it (`hint`); 0 where data was moved.
+    pub handle: u16,
+    /// Pages that were moved; those that were left of a reclaim unit.
+    pub pages: u64,
+}
+
+/// What was written and erased (FDP Statistics log page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FdpStatistics {
+    /// Host Bytes with Metadata Written.
+    pub host_written: Bytes,
+    /// Media Bytes with Metadata Written.
+    pub media_written: Bytes,
+    /// Media Bytes Erased.
+    pub media_erased: Bytes,
+}
+
+/// The reclaim units of handles, and what has happened to them.
+pub(crate) struct Fdp {
+    /// Pages of a reclaim unit.
+    unit: u64,
+    /// By handle: pages that are left of its unit.
+    left: Vec<u64>,
+    /// By plane: pages that have moved of the block that is being emptied.
+    moved: Vec<u64>,
+    events: VecDeque<FdpEvent>,
+}
+
+impl Fdp {
+    /// Of a drive that takes placement hints.
+    pub fn new(plan: &Plan) -> Option<Box<Fdp>> {
+        let handles = usize::from(plan.config.ftl.hints);
+        let unit = u64::from(plan.layout.planes) * u64::from(plan.layout.pages);
+        let planes = plan.layout.planes as usize;
+        let new = Fdp { unit, left: vec![unit; handles], moved: vec![0; planes], events: VecDeque::new() };
+        (handles > 0).then(|| Box::new(new))
+    }
+
+    fn tell(&mut self, event: FdpEvent) {
+        if self.events.len() == KEPT {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// A handle writes so many pages, padding included.
+    pub fn writes(&mut self, handle: usize, pages: u64, time: Time, counters: &mut Counters) {
+        let Some(left) = self.left.get_mut(handle) else { return };
+        if *left > pages {
+            *left -= pages;
+            return;
+        }
+        *left = self.unit - (pages - *left);
+        counters.reclaim_units_filled += 1;
+        self.tell(FdpEvent { kind: FdpEventKind::ImplicitlyModified, time, handle: handle as u16, pages: 0 });
+    }
+
+    /// A request names a handle.
+    pub fn names(&mut self, handle: u16, time: Time, counters: &mut Counters) {
+        if usize::from(handle) >= self.left.len() {
+            counters.invalid_handles += 1;
+            self.tell(FdpEvent { kind: FdpEventKind::InvalidPlacement, time, handle, pages: 0 });
+        }
+    }
+
+    /// A handle is given another reclaim unit; whether it has written to its last one.
+    pub fn updates(&mut self, handle: u16, time: Time, counters: &mut Counters) -> bool {
+        let Some(left) = self.left.get_mut(usize::from(handle)) else { return false };
+        let pages = std::mem::replace(left, self.unit);
+        if pages == self.unit {
+            return false;
+        }
+        counters.reclaim_units_left += 1;
+        self.tell(FdpEvent { kind: FdpEventKind::NotWrittenToCapacity, time, handle, pages });
+        true
+    }
+
+    /// Whether there is such a handle.
+    pub fn has(&self, handle: u16) -> bool {
+        usize::from(handle) < self.left.len()
+    }
+
+    /// A page of a plane has moved.
+    pub fn moves(&mut self, plane: PlaneId) {
+        self.moved[plane.0 as usize] += 1;
+    }
+
+    /// What was to move of a block of a plane has.
+    pub fn has_moved(&mut self, plane: PlaneId, time: Time) {
+        let pages = std::mem::take(&mut self.moved[plane.0 as usize]);
+        if pages > 0 {
+            self.tell(FdpEvent { kind: FdpEventKind::MediaReallocated, time, handle: 0, pages });
+        }
+    }
+}
+
+/// Placement handles of a drive that takes hints, to be looked at.
+#[derive(Clone, Copy)]
+pub struct FdpSeen<'a> {
+    pub(crate) fdp: &'a Fdp,
+    pub(crate) plan: &'a Plan,
+    pub(crate) counters: Counters,
+}
+
+impl FdpSeen<'_> {
+    /// Reclaim unit handles: each is initially isolated.
+    #[must_use]
+    pub fn handles(&self) -> u16 {
+        self.plan.config.ftl.hints
+    }
+
+    /// Nominal size of a reclaim unit.
+    #[must_use]
+    pub fn unit(&self) -> Bytes {
+        Bytes(self.fdp.unit * self.plan.layout.page_size.0)
+    }
+
+    /// What a handle can still write to its reclaim unit (Reclaim Unit Available Media Writes), if there is such a handle.
+    #[must_use]
+    pub fn available(&self, handle: u16) -> Option<Bytes> {
+        let left = self.fdp.left.get(usize::from(handle))?;
+        Some(Bytes(left * self.plan.layout.page_size.0))
+    }
+
+    /// What was written and erased since the start.
+    #[must_use]
+    pub fn statistics(&self) -> FdpStatistics {
+        let (layout, counters) = (&self.plan.layout, &self.counters);
+        let block = u64::from(layout.pages / layout.stripe) * layout.page_size.0;
+        FdpStatistics {
+            host_written: Bytes(counters.write_bytes),
+            media_written: Bytes(counters.pages_programmed * layout.page_size.0),
+            media_erased: Bytes(counters.blocks_erased * block),
+        }
+    }
+
+    /// The newest events, the oldest first.
+    pub fn events(&self) -> impl Iterator<Item = FdpEvent> {
+        self.fdp.events.iter().copied()
+    }
+}
+
+state! {
+    Fdp { stored { left, moved, events } rebuilt { unit } }
+}
+
+stored! {
+    FdpEvent { kind, time, handle, pages }
+}
+
+stored_enum! {
+    FdpEventKind { 0 = NotWrittenToCapacity, 1 = InvalidPlacement, 2 = MediaReallocated, 3 = ImplicitlyModified, }
+}

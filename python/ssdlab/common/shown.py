@@ -1,0 +1,57 @@
+"""What Python shows of a result: `print` gives the tables of the command line, and a notebook the same in HTML."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from ssdlab.common.tables import Table, one_line, plain_lines
+
+
+class View(NamedTuple):
+    """What is shown of a result."""
+
+    head: list[str]
+    """What puts it in doubt, and what came out: lines above the tables."""
+    tables: list[Table]
+    footnotes: list[str]
+
+
+class Shown(Protocol):
+    """A result that has something to show."""
+
+    def view(self) -> View:
+        """What is shown of it."""
+
+
+def text(found: Shown) -> str:
+    """The lines that the command line prints."""
+    head, tables, footnotes = found.view()
+    return "\n".join([*head, *("\n".join(plain_lines(table)) + "\n" for table in tables), *footnotes])
+
+
+def html(found: Shown) -> str:
+    """The same for notebooks: no scripts, and no styles but what places a number."""
+    head, tables, footnotes = found.view()
+    parts = [f"<p>{_escaped(line)}</p>" for line in head]
+    for table in tables:
+        columns = "".join(_cell("th", table, place, name) for place, name in enumerate(table.columns))
+        rows = "".join(
+            "<tr>" + "".join(_cell("td", table, place, cell) for place, cell in enumerate(row)) + "</tr>"
+            for row in table.rows
+        )
+        parts.append(
+            f"<table><caption style='text-align:left'><b>{_escaped(table.title)}</b></caption>"
+            f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+    parts += [f"<p><small>{_escaped(line)}</small></p>" for line in footnotes]
+    return "\n".join(parts)
+
+
+def _cell(tag: str, table: Table, place: int, cell: str) -> str:
+    return f"<{tag} style='text-align:{'left' if table.is_text(place) else 'right'}'>{_escaped(cell)}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    import html
+
+    return html.escape(one_line(text))

@@ -1,0 +1,67 @@
+"""What Python shows of results: the tables of the command line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import SSDLAB
+
+
+def test_print_shows_what_the_command_line_shows(tmp_path: Path) -> None:
+    words = ["run", "--requests", "300", "--qd", "4"]
+    done = subprocess.run([str(SSDLAB), *words], cwd=tmp_path, check=True, capture_output=True, text=True)
+    result = ssdlab.run(requests=300, qd=4)
+    # But for the last line, which says what the run cost.
+    assert str(result).splitlines()[:-1] == done.stdout.splitlines()[:-1]
+    assert result.summary() == str(result)
+    assert repr(result).startswith("<ssdlab.Result: 300 requests on tlc")
+    page = result._repr_html_()
+    assert page.count("<table>") == page.count("</table>") > 2
+    assert ">300</td>" in page
+
+
+def test_every_result_has_a_text_and_a_page(tmp_path: Path) -> None:
+    sweep = ssdlab.sweep(
+        {"run": {"requests": 200}, "axes": {"scheme": ["baseline", "pnar2"], "seed": [1, 2]}}, cache=tmp_path
+    )
+    shown = [
+        sweep,
+        ssdlab.compare(sweep.table, "host.all.latency_ns.mean", accept_warnings=True),
+        ssdlab.bounds("tlc"),
+        ssdlab.run(requests=100, repeat=2),
+    ]
+    for each in shown:
+        text = str(each)
+        assert "\n  " in text, each
+        page = each._repr_html_()
+        assert page.count("<tr>") >= 2
+    assert str(shown[1]).startswith("host.all.latency_ns.mean over baseline's: pnar2 1")
+
+
+def test_names_cannot_break_a_page() -> None:
+    result = ssdlab.run(requests=10)
+    object.__setattr__(
+        result, "_data", {**result._data, "manifest": {**result._data["manifest"], "scheme": "<script>"}}
+    )
+    assert "<script>" not in result._repr_html_()
+    assert "&lt;script&gt;" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("iodepth", "did you mean qd?"),
+        ("workloads", "did you mean"),
+        ("blocks", 'settings={"geometry.blocks": …}'),
+        ("bs", 'settings={"workload.bs": …}'),
+        ("colour", "the options are device, "),
+    ],
+)
+def test_unknown_keywords_say_what_was_meant(given: str, hint: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword") as caught:
+        ssdlab.run(requests=1, **{given: 1})  # type: ignore[call-overload]
+    assert hint in str(caught.value)
