@@ -97,7 +97,7 @@ def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
 SECTIONS = {
     "Runs": ("run", "curve", "explain", "device", "presets", "schema"),
     "Many runs": ("sweep", "compare", "shares", "search", "faults", "report", "study"),
-    "Drives for other programs, and drives that exist": ("serve", "age", "fit-device"),
+    "Drives for other programs, and drives that exist": ("serve", "tell", "age", "fit-device"),
     "Chips and codes": ("characterize", "lifetime", "ecc"),
     "Traces": ("trace",),
     "The shell": ("completion",),
