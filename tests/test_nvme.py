@@ -631,7 +631,7 @@ run nvme smart-log /dev/nvme0
 
 
 @pytest.mark.seldom
-@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make programs)")
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_path: Path) -> None:
     target = serve(*SETS, "--age", "pec=1500", "--set", "wear.endurance=3000", "--clock", clock)
@@ -847,7 +847,7 @@ run nvme zns report-zones /dev/nvme0n1 -d 2
 
 
 @pytest.mark.seldom
-@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make programs)")
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
 def test_a_kernel_sees_a_zoned_drive(serve: Callable[..., Target], tmp_path: Path) -> None:
     target = serve(*SETS, *ZONES)
     fio = "--zonemode=zbd --max_open_zones=2 --ioengine=psync --verify=crc32c"
