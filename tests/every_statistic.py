@@ -20,6 +20,20 @@ TRIM_AND_FLUSH = """fio version 3 iolog
 """
 
 
+ZONED = {"ftl.mapping": "zoned", "power.plp": True, "age.fill": 0, "zones.dies": 1, "zones.blocks": 1}
+"""A drive with zones of 72 MiB."""
+OF_ZONES = (
+    "0,zone-open,0,75497472",
+    "1,append,0,16384",
+    "2,zone-close,0,75497472",
+    "3,zone-report,0,4096",
+    "4,zone-finish,0,75497472",
+    "5,zone-reset,0,75497472",
+    "6,zone-open-random,0,75497472",
+    "7,write,0,16384",
+    "8,zone-flush,0,16384",
+)
+"""A request of each kind that zones have, one after another."""
 SMALL = {"requests": 100, "workload.rw": "randrw"}
 """Of a run whose statistics are told, not its numbers."""
 RUNS: tuple[dict[str, Any], ...] = (
@@ -34,6 +48,8 @@ RUNS: tuple[dict[str, Any], ...] = (
     | {"ftl.raid": "parity:4", "ftl.over_provisioning": 0.6, "age.fill": 0, "mapping.unit": "page"}
     | {"faults.at": ["1us block 0:1"]},
     SMALL | {"energy.idle_mw": 100.0},
+    SMALL | {"ftl.hints": 2},
+    SMALL | ZONED | {"workload.rw": "randwrite", "workload.zone_size": "18MiB"},
     SMALL | {"mapping.checkpoint": "16MiB", "mapping.journal": True, "power.cut_at": ["100us"], "power.plp": True},
 )
 """Runs that have, together, every statistic that depends on the configuration."""
@@ -45,7 +61,7 @@ def results() -> Iterator[Result]:
         (trace := Path(folder, "trims.log")).write_text(TRIM_AND_FLUSH)
         # More is asked for than the trace has.
         idle = [
-            {name: value for name, value in run.items() if "." in name and name != "workload.rw"}
+            {name: value for name, value in run.items() if "." in name and not name.startswith("workload.")}
             | {"workload": trace, "requests": 5}
             for run in RUNS
         ]
@@ -55,3 +71,11 @@ def results() -> Iterator[Result]:
             result = ssdlab.run(**own, settings=settings)
             assert isinstance(result, Result)
             yield result
+        (zones := Path(folder, "zones.csv")).write_text("\n".join(OF_ZONES) + "\n")
+        result = ssdlab.run(
+            workload=zones,
+            format="csv:time=ms,op=read/write,offset=B,size=B",
+            settings=ZONED | {"zones.random_area": "64KiB"},
+        )
+        assert isinstance(result, Result)
+        yield result

@@ -339,7 +339,7 @@ def test_a_device_refuses_what_it_cannot_do() -> None:
         device.submit(999, "read", 0, 4096)
     with pytest.raises(ssdlab.InputError, match="does not lie within"):
         device.submit(2000, "read", device.capacity, 4096)
-    with pytest.raises(ssdlab.InputError, match='write "read", "write", "trim" or "flush"'):
+    with pytest.raises(ssdlab.InputError, match="write one of read, write, trim, flush, append"):
         device.submit(2000, "erase", 0, 4096)  # type: ignore[arg-type]
     with pytest.raises(ssdlab.InputError, match="negative or too large"):
         device.submit(-1, "read", 0, 4096)

@@ -428,3 +428,16 @@ def test_help_lists_every_command_whole() -> None:
     ).stdout
     assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_device_in_a_line_is_a_device_file(cli: Cli) -> None:
+    line = "256GB, 4 ch x 2 dies x 2 planes, QLC, PCIe 3 x4"
+    written = cli("device", line, "--write", "mine.toml")
+    assert written.returncode == 0, written.stderr
+    assert "assumed: pages = 1536" in written.stdout
+    runs = [cli("run", "--device", of, "--requests", "50", "--json", "-") for of in (line, "mine.toml")]
+    described, by_file = (json.loads(run.stdout) for run in runs)
+    assert described["host"] == by_file["host"]
+    assert described["manifest"]["device"]["config"] == by_file["manifest"]["device"]["config"]
+    again = cli("device", "mine.toml", "--write", "again.toml")
+    assert (again.returncode, "is a file already" in again.stderr) == (2, True)

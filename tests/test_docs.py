@@ -141,7 +141,15 @@ def test_commands_have_valid_options() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("index.md", 1), ("guide.md", 25), ("prototypes.md", 6), ("traces.md", 2), ("scope.md", 3), ("media.md", 2), ("zones.md", 3)],
+    [
+        ("index.md", 1),
+        ("guide.md", 25),
+        ("prototypes.md", 6),
+        ("traces.md", 2),
+        ("scope.md", 3),
+        ("media.md", 2),
+        ("zones.md", 3),
+    ],
 )
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

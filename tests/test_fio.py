@@ -217,7 +217,11 @@ CHANGES = {
     "thinktime": "5", "random_distribution": "zipf:0.9", "runtime": "2", "time_based": "1", "ramp_time": "1",
     "randseed": "5", "read_iolog": "x.log", "stonewall": "1", "new_group": "1", "group_reporting": "1",
     "percentile_list": "50:90", "description": "x", "name": "other", "kb_base": "1000",
+    "zonemode": "zbd", "zonesize": "128m", "zonecapacity": "32m", "max_open_zones": "2",
 }  # fmt: skip
+
+
+ZONES: dict[str, str | None] = {"zonemode": "zbd", "zonesize": "64m"}
 
 
 @pytest.mark.parametrize("key", fio.SUPPORTED, ids=lambda key: key.name)
@@ -234,6 +238,8 @@ def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: 
         "time_based": {"runtime": "1"},
         "ramp_time": {"runtime": "1"},
         "read_iolog": {"numjobs": "1"},
+        "zonemode": {"zonesize": "64m"},
+        **dict.fromkeys(("zonesize", "zonecapacity", "max_open_zones"), ZONES),
     }
     texts = []
     for change in ({}, {key.name: CHANGES[key.name]}):
@@ -581,3 +587,18 @@ def test_includes_that_fan_out_are_refused(tmp_path: Path) -> None:
     (tmp_path / "12.fio").write_text("[a]\nrw=randread\nsize=1g\n")
     with pytest.raises(ssdlab.InputError, match=r"is include number 257\n  help: include 256 files at most"):
         fio.load(tmp_path / "0.fio")
+
+
+def test_zonemode_zbd_takes_the_drives_zones_and_whole_ones_alone(load: Load) -> None:
+    imported = load("[a]\nzonemode=zbd\nrw=randwrite\nbs=128k\nsize=3g\noffset=1m\nnumber_ios=200\n", device="zns")
+    (job,) = jobs(imported).values()
+    zone = 1152 << 20
+    assert (job["zone_size"], job["zone_capacity"], job["open_zones"]) == (f"{zone}B", f"{zone}B", 14)
+    assert (job["offset"], job["footprint"]) == (f"{zone}B", f"{zone}B")
+    (result,) = run(imported)
+    assert result["zones"]["refused"] == 0
+    own = load("[a]\nzonemode=zbd\nzonesize=64m\nzonecapacity=48m\nmax_open_zones=2\nsize=128m\n")
+    (job,) = jobs(own).values()
+    assert (job["zone_size"], job["zone_capacity"], job["open_zones"]) == ("67108864B", "50331648B", 2)
+    with pytest.raises(ssdlab.InputError, match="no zone lies within"):
+        load("[a]\nzonemode=zbd\n")

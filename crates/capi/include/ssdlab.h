@@ -33,6 +33,51 @@
 #define SSDLAB_FLUSH 3
 
 /**
+ * Writes bytes at the write pointer of the zone that begins at the offset; the completion says where.
+ */
+#define SSDLAB_APPEND 4
+
+/**
+ * Closes the zones of a range.
+ */
+#define SSDLAB_ZONE_CLOSE 5
+
+/**
+ * Finishes them.
+ */
+#define SSDLAB_ZONE_FINISH 6
+
+/**
+ * Opens them.
+ */
+#define SSDLAB_ZONE_OPEN 7
+
+/**
+ * Resets them.
+ */
+#define SSDLAB_ZONE_RESET 8
+
+/**
+ * Takes read-only ones offline.
+ */
+#define SSDLAB_ZONE_OFFLINE 9
+
+/**
+ * Commits what a zone random write area holds up to the end of the range.
+ */
+#define SSDLAB_ZONE_FLUSH 10
+
+/**
+ * Opens zones with a zone random write area.
+ */
+#define SSDLAB_ZONE_OPEN_RANDOM 11
+
+/**
+ * Reads descriptors of zones, 64 bytes each.
+ */
+#define SSDLAB_ZONE_REPORT 12
+
+/**
  * What became of a call.
  */
 typedef enum {
@@ -142,7 +187,7 @@ typedef struct {
    */
   uint16_t hint;
   /**
-   * SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM or SSDLAB_FLUSH.
+   * SSDLAB_READ, SSDLAB_WRITE and the others.
    */
   uint8_t op;
 } ssdlab_request;
@@ -171,7 +216,42 @@ typedef struct {
    * The drive has become read-only at the end of its life and has not done it, or not wholly.
    */
   bool refused;
+  /**
+   * NVMe's Status Code Type and Status Code: 0 and 0 where it was done.
+   */
+  uint8_t status_type;
+  /**
+   * See `status_type`.
+   */
+  uint8_t status_code;
+  /**
+   * The first byte that it was done to: of an append where its data is.
+   */
+  uint64_t offset;
 } ssdlab_completion;
+
+/**
+ * A zone, as a report of zones has it.
+ */
+typedef struct {
+  /**
+   * Its first byte.
+   */
+  uint64_t start;
+  /**
+   * Bytes that can be written.
+   */
+  uint64_t capacity;
+  /**
+   * Where the next write goes [B].
+   */
+  uint64_t write_pointer;
+  /**
+   * Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13 read-only, 14 full,
+   * 15 offline; 0 is conventional.
+   */
+  uint8_t state;
+} Zone;
 
 #ifdef __cplusplus
 extern "C" {
@@ -265,6 +345,22 @@ ssdlab_status ssdlab_now(const ssdlab_drive *drive, uint64_t *time);
  * Pointers are null or valid.
  */
 ssdlab_status ssdlab_capacity(const ssdlab_drive *drive, uint64_t *bytes);
+
+/**
+ * How many zones the drive has: 0 where it has none (ftl.mapping).
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_zones(const ssdlab_drive *drive, uint64_t *zones);
+
+/**
+ * What a report of zones says of one, by its number.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_zone(const ssdlab_drive *drive, uint32_t number, Zone *zone);
 
 /**
  * Requests that were submitted and have not completed.

@@ -130,7 +130,7 @@ fn errors_name_what_is_wrong_and_the_drive_goes_on() {
     unsafe {
         for (request, part) in [
             (Request { bytes: 0, ..read(0, 0) }, "a request of 0 B"),
-            (Request { op: 7, ..read(0, 0) }, "op is 7"),
+            (Request { op: 77, ..read(0, 0) }, "op is 77"),
             (read(SSDLAB_NEVER, 0), "lies beyond the longest run"),
         ] {
             assert_eq!(ssdlab_submit(drive, &request, null_mut()), Status::InvalidInput);

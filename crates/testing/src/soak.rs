@@ -330,6 +330,7 @@ pub fn draw(seed: u64) -> Case {
     }
     device.extend(arbitration(seed, host_queues));
     device.push(format!("ftl.hints={hints}"));
+    device.push("ftl.mapping=page".into());
     let soft = &mut Dice { stream: Stream::new(seed, "soak soft decoding"), drawn: 0 };
     let stage = if code == "none" { "none" } else { soft.one(&["none", "2-bit", "3-bit", "progressive"]) };
     device.push(format!("ecc.soft={stage}"));
@@ -802,8 +803,8 @@ impl Source for OfZones {
     fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
         let first = batch.len();
         self.requests.fill(batch, max)?;
-        for at in first..batch.len() {
-            batch[at] = self.of(batch[at]);
+        for request in &mut batch[first..] {
+            *request = self.of(*request);
         }
         Ok(())
     }

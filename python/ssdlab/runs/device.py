@@ -189,8 +189,8 @@ class Device:
                 when everything acknowledged is on flash; offset and bytes are 0). Of zones (``ftl.mapping = "zoned"``)
                 ``"append"`` (to the zone that begins at offset; the completion says where) and ``"zone-open"``,
                 ``"zone-close"``, ``"zone-finish"``, ``"zone-reset"``, ``"zone-offline"``, ``"zone-open-random"``,
-                ``"zone-flush"`` and ``"zone-report"``, for the zones of the range. ``"handle-update"`` gives the placement
-                handle of the hint another reclaim unit.
+                ``"zone-flush"`` and ``"zone-report"``, for the zones of the range. ``"handle-update"`` gives the
+                placement handle of the hint another reclaim unit.
             offset: first byte; offset + bytes must lie within :attr:`capacity`.
             bytes: length, 1 or more; need not be aligned to anything.
             queue: submission queue, taken modulo the device's number of queues. Its priority (``host.priorities``) is

@@ -95,6 +95,294 @@ class HostDataErrors(Section):
     """Pages of host reads that were lost or wrong, for each bit read (UBER, JESD218)."""
 
 
+class HostZoneResetLatencyNs(Section):
+    """What stands under ``host.zone_reset.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of resets of zones [ns]."""
+    p50: int
+    """Latency that 50 % of resets of zones do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of resets of zones do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of resets of zones do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of resets of zones do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of resets of zones do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of resets of zones [ns]."""
+
+
+class HostZoneReset(Section):
+    """What stands under ``host.zone_reset``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneResetLatencyNs}
+    requests: int
+    """Resets of zones that completed [requests]."""
+    bytes: int
+    """Bytes of resets of zones [B]."""
+    iops: float
+    """Resets of zones completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of resets of zones a second [MB/s]."""
+    latency_ns: HostZoneResetLatencyNs
+
+
+class HostAppendLatencyNs(Section):
+    """What stands under ``host.append.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of appends [ns]."""
+    p50: int
+    """Latency that 50 % of appends do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of appends do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of appends do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of appends do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of appends do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of appends [ns]."""
+
+
+class HostAppend(Section):
+    """What stands under ``host.append``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostAppendLatencyNs}
+    requests: int
+    """Appends that completed [requests]."""
+    bytes: int
+    """Bytes of appends [B]."""
+    iops: float
+    """Appends completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of appends a second [MB/s]."""
+    latency_ns: HostAppendLatencyNs
+
+
+class HostZoneCloseLatencyNs(Section):
+    """What stands under ``host.zone_close.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of zone closes [ns]."""
+    p50: int
+    """Latency that 50 % of zone closes do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of zone closes do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of zone closes do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of zone closes do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of zone closes do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of zone closes [ns]."""
+
+
+class HostZoneClose(Section):
+    """What stands under ``host.zone_close``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneCloseLatencyNs}
+    requests: int
+    """Zone closes that completed [requests]."""
+    bytes: int
+    """Bytes of zone closes [B]."""
+    iops: float
+    """Zone closes completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of zone closes a second [MB/s]."""
+    latency_ns: HostZoneCloseLatencyNs
+
+
+class HostZoneFinishLatencyNs(Section):
+    """What stands under ``host.zone_finish.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of finishes of zones [ns]."""
+    p50: int
+    """Latency that 50 % of finishes of zones do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of finishes of zones do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of finishes of zones do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of finishes of zones do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of finishes of zones do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of finishes of zones [ns]."""
+
+
+class HostZoneFinish(Section):
+    """What stands under ``host.zone_finish``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneFinishLatencyNs}
+    requests: int
+    """Finishes of zones that completed [requests]."""
+    bytes: int
+    """Bytes of finishes of zones [B]."""
+    iops: float
+    """Finishes of zones completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of finishes of zones a second [MB/s]."""
+    latency_ns: HostZoneFinishLatencyNs
+
+
+class HostZoneOpenLatencyNs(Section):
+    """What stands under ``host.zone_open.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of zone opens."""
+    p50: int
+    """Latency that 50 % of zone opens do not exceed, to three digits."""
+    p99: int
+    """Latency that 99 % of zone opens do not exceed, to three digits."""
+    p99_9: int
+    """Latency that 99.9 % of zone opens do not exceed, to three digits."""
+    p99_99: int
+    """Latency that 99.99 % of zone opens do not exceed, to three digits."""
+    p99_9999: int
+    """Latency that 99.9999 % of zone opens do not exceed, to three digits."""
+    max: int
+    """Largest latency of zone opens."""
+
+
+class HostZoneOpen(Section):
+    """What stands under ``host.zone_open``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneOpenLatencyNs}
+    requests: int
+    """Zone opens that completed [requests]."""
+    bytes: int
+    """Bytes of zone opens [B]."""
+    iops: float
+    """Zone opens completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of zone opens a second [MB/s]."""
+    latency_ns: HostZoneOpenLatencyNs
+
+
+class HostZoneFlushLatencyNs(Section):
+    """What stands under ``host.zone_flush.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of zone flushs [ns]."""
+    p50: int
+    """Latency that 50 % of zone flushs do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of zone flushs do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of zone flushs do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of zone flushs do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of zone flushs do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of zone flushs [ns]."""
+
+
+class HostZoneFlush(Section):
+    """What stands under ``host.zone_flush``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneFlushLatencyNs}
+    requests: int
+    """Zone flushs that completed [requests]."""
+    bytes: int
+    """Bytes of zone flushs [B]."""
+    iops: float
+    """Zone flushs completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of zone flushs a second [MB/s]."""
+    latency_ns: HostZoneFlushLatencyNs
+
+
+class HostZoneOpenRandomLatencyNs(Section):
+    """What stands under ``host.zone_open_random.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of zone open randoms [ns]."""
+    p50: int
+    """Latency that 50 % of zone open randoms do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of zone open randoms do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of zone open randoms do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of zone open randoms do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of zone open randoms do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of zone open randoms [ns]."""
+
+
+class HostZoneOpenRandom(Section):
+    """What stands under ``host.zone_open_random``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneOpenRandomLatencyNs}
+    requests: int
+    """Zone open randoms that completed [requests]."""
+    bytes: int
+    """Bytes of zone open randoms [B]."""
+    iops: float
+    """Zone open randoms completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of zone open randoms a second [MB/s]."""
+    latency_ns: HostZoneOpenRandomLatencyNs
+
+
+class HostZoneReportLatencyNs(Section):
+    """What stands under ``host.zone_report.latency_ns``."""
+
+    __slots__ = ()
+    mean: float
+    """Mean latency of zone reports [ns]."""
+    p50: int
+    """Latency that 50 % of zone reports do not exceed, to three digits [ns]."""
+    p99: int
+    """Latency that 99 % of zone reports do not exceed, to three digits [ns]."""
+    p99_9: int
+    """Latency that 99.9 % of zone reports do not exceed, to three digits [ns]."""
+    p99_99: int
+    """Latency that 99.99 % of zone reports do not exceed, to three digits [ns]."""
+    p99_9999: int
+    """Latency that 99.9999 % of zone reports do not exceed, to three digits [ns]."""
+    max: int
+    """Largest latency of zone reports [ns]."""
+
+
+class HostZoneReport(Section):
+    """What stands under ``host.zone_report``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": HostZoneReportLatencyNs}
+    requests: int
+    """Zone reports that completed [requests]."""
+    bytes: int
+    """Bytes of zone reports [B]."""
+    iops: float
+    """Zone reports completed a second [1/s]."""
+    bandwidth_mb_s: float
+    """Bytes of zone reports a second [MB/s]."""
+    latency_ns: HostZoneReportLatencyNs
+
+
 class Host(Section):
     """What the host saw."""
 
@@ -107,8 +395,16 @@ class Host(Section):
         "steady": HostSteady,
         "trace": HostTrace,
         "data_errors": HostDataErrors,
+        "zone_reset": HostZoneReset,
         "trim": Requests,
         "flush": Requests,
+        "append": HostAppend,
+        "zone_close": HostZoneClose,
+        "zone_finish": HostZoneFinish,
+        "zone_open": HostZoneOpen,
+        "zone_flush": HostZoneFlush,
+        "zone_open_random": HostZoneOpenRandom,
+        "zone_report": HostZoneReport,
     }
     read: Requests
     write: Requests
@@ -146,8 +442,16 @@ class Host(Section):
     data_errors: HostDataErrors
     read_cache_hits: int
     """Page reads answered by the read cache (buffer.read_cache) [logical pages]."""
+    zone_reset: HostZoneReset
     trim: Requests
     flush: Requests
+    append: HostAppend
+    zone_close: HostZoneClose
+    zone_finish: HostZoneFinish
+    zone_open: HostZoneOpen
+    zone_flush: HostZoneFlush
+    zone_open_random: HostZoneOpenRandom
+    zone_report: HostZoneReport
 
 
 class FlashRetrySteps(Section):
@@ -329,6 +633,8 @@ class FtlWafBy(Section):
     rescued: float | None
     """The part of the write amplification due to data programmed elsewhere because its plane had broken or it could
     not be read."""
+    reset: float | None
+    """The part of the write amplification due to erasing blocks of zones that were reset."""
     checkpoint: float | None
     """The part of the write amplification due to translation pages of checkpoints (mapping.checkpoint)."""
     journal: float | None
@@ -359,6 +665,7 @@ class FtlRelocatedBy(Section):
         "bad_block": Relocated,
         "fold": Relocated,
         "convert": Relocated,
+        "reset": Relocated,
     }
     gc: Relocated
     wear_levelling: Relocated
@@ -367,6 +674,7 @@ class FtlRelocatedBy(Section):
     bad_block: Relocated
     fold: Relocated
     convert: Relocated
+    reset: Relocated
 
 
 class FtlWearErases(Section):
@@ -671,6 +979,80 @@ class Smart(Section):
     media_errors: int
     """Pages read, for the host or by the drive itself, that could not be corrected, since the start of the device
     [flash pages]."""
+
+
+class Fdp(Section):
+    """What stands under ``fdp``."""
+
+    __slots__ = ()
+    filled: int
+    """Reclaim units of handles that were written to their end."""
+    left: int
+    """Reclaim units that the host has left before their end."""
+    invalid_handles: int
+    """Writes whose hint names no handle: they went to the hint modulo ftl.hints [requests]."""
+
+
+class ZonesOpened(Section):
+    """What stands under ``zones.opened``."""
+
+    __slots__ = ()
+    by_writes: int
+    """Zones that writes opened."""
+    by_host: int
+    """Zones that the host opened."""
+
+
+class ZonesClosed(Section):
+    """What stands under ``zones.closed``."""
+
+    __slots__ = ()
+    by_host: int
+    """Zones that the host closed."""
+    by_drive: int
+    """Zones that the drive closed, so that another one could be opened."""
+
+
+class ZonesStates(Section):
+    """What stands under ``zones.states``."""
+
+    __slots__ = ()
+    conventional: int
+    """Conventional zones at the end."""
+    empty: int
+    """Empty zones at the end."""
+    implicitly_open: int
+    """Implicitly open zones at the end."""
+    explicitly_open: int
+    """Explicitly open zones at the end."""
+    closed: int
+    """Closed zones at the end."""
+    read_only: int
+    """Read only zones at the end."""
+    full: int
+    """Full zones at the end."""
+    offline: int
+    """Offline zones at the end."""
+
+
+class Zones(Section):
+    """What stands under ``zones``."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"opened": ZonesOpened, "closed": ZonesClosed, "states": ZonesStates}
+    refused: int
+    """Requests that zones, or their absence, refused: the completion has the NVMe status."""
+    appends: int
+    """Appends [requests]."""
+    resets: int
+    """Zones that held data or were open, and were reset."""
+    finishes: int
+    """Zones that were finished before they were written to their end."""
+    opened: ZonesOpened
+    closed: ZonesClosed
+    padding: int
+    """Pages programmed empty behind the data of zones: a part of flash.padding [logical pages]."""
+    states: ZonesStates
 
 
 class PowerReadyNs(Section):

@@ -40,7 +40,12 @@ SUPPORTED = _keys(
     ("zonemode", "zone_size", "none", "`zbd`, on a drive with zones (ftl.mapping); `strided` is named"),
     ("zonesize", "zone_size", "", "that of the drive if not given"),
     ("zonecapacity", "zone_capacity", "", "that of the drive if not given"),
-    ("max_open_zones/job_max_open_zones", "open_zones", "0", "of random writes; zones.max_open of the drive if not given"),
+    (
+        "max_open_zones/job_max_open_zones",
+        "open_zones",
+        "0",
+        "of random writes; zones.max_open if not given",
+    ),
     ("thinktime", "thinktime", "0", "behind each completion"),
     ("random_distribution", "random_distribution", "random", "zipf and pareto without a centre"),
     ("runtime/timeout", "--duration", "", "the longest where jobs of a group differ"),
