@@ -1,0 +1,108 @@
+"""A stock kernel in a virtual machine sees drives that are served as NVMe drives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kernel
+from nvme_host import BLOCK, NQN
+from nvme_target import Target, targets
+from test_nvme_zones import ZONES
+from test_serve import SETS
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Target]]:
+    with targets(tmp_path) as begin:
+        yield begin
+
+
+ATTACH = """
+run nvme discover -t tcp -a 10.0.2.2 -s {port}
+run nvme connect -t tcp -a 10.0.2.2 -s {port} -n {nqn} -i 2 --hdr-digest --data-digest
+for turn in 1 2 3 4 5 6 7 8 9 10; do [ -b /dev/nvme0n1 ] || sleep 1; done
+"""
+DETACH = """
+run nvme disconnect -n {nqn}
+"""
+FIO = "--ioengine=libaio --iodepth=16 --verify=crc32c --verify_fatal=1"
+USES = """
+run nvme id-ctrl /dev/nvme0
+run nvme id-ns /dev/nvme0n1
+run fio --name=job --filename=/dev/nvme0n1 --direct=1 --rw=randwrite --bsrange=512-64k --size=8m {fio}
+run mke2fs -q -t ext4 -F /dev/nvme0n1 64M
+run mount -t ext4 -o discard /dev/nvme0n1 /mnt
+run dd if=/dev/urandom of=/mnt/a bs=64k count=64
+run cp /mnt/a /mnt/b
+run umount /mnt
+run mount -t ext4 /dev/nvme0n1 /mnt
+run cmp /mnt/a /mnt/b
+run rm /mnt/b
+run umount /mnt
+run e2fsck -fn /dev/nvme0n1
+run mkfs.f2fs -q -f /dev/nvme0n1
+run mount -t f2fs /dev/nvme0n1 /mnt
+run dd if=/dev/urandom of=/mnt/a bs=64k count=16
+run umount /mnt
+run fsck.f2fs /dev/nvme0n1
+run nvme write-zeroes /dev/nvme0n1 -s 0 -c 7
+run nvme dsm /dev/nvme0n1 -a 0 -s 0,100 -b 8,8 -d
+run nvme verify /dev/nvme0n1 -s 0 -c 7
+run nvme copy /dev/nvme0n1 --sdlba=1000 --blocks=7 --slbs=0
+run nvme reset /dev/nvme0
+sleep 2
+run dd if=/dev/nvme0n1 of=/dev/null bs=64k count=16
+run cat /sys/block/nvme0n1/queue/physical_block_size
+run nvme smart-log /dev/nvme0
+"""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_path: Path) -> None:
+    target = serve(*SETS, "--age", "pec=1500", "--set", "wear.endurance=3000", "--clock", clock)
+    script = (ATTACH + USES + DETACH).format(port=target.place[1], nqn=NQN, fio=FIO)
+    said = kernel.play(script, tmp_path, 600)
+    words = {line.split()[0] + " " + line.split()[1]: text for line, text in said.items()}
+    assert NQN in words["nvme discover"]
+    assert "ssdlab tlc" in words["nvme id-ctrl"]
+    assert "lbads:9" in words["nvme id-ns"]
+    smart = dict(line.replace("\t", "").split(":", 1) for line in words["nvme smart-log"].splitlines() if ":" in line)
+    smart = {key.strip(): value.split()[0] for key, value in smart.items() if value.strip()}
+    assert smart["percentage_used"] == "50%"
+    assert smart["media_errors"] == "0"
+    assert int(smart["host_write_commands"].replace(",", "")) > 100
+    target.end()
+    result = target.result()
+    assert result["serve"]["errors"] == 0
+    assert result["serve"]["connections"] == 6, "an admin queue and two others, and again after the reset"
+    assert said["cat /sys/block/nvme0n1/queue/physical_block_size"].strip() == "4096"
+    assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
+
+
+ZONED_USES = """
+run cat /sys/block/nvme0n1/queue/zoned /sys/block/nvme0n1/queue/chunk_sectors /sys/block/nvme0n1/queue/nr_zones
+run nvme zns id-ns /dev/nvme0n1
+run nvme zns report-zones /dev/nvme0n1 -d 3
+run fio --name=job --filename=/dev/nvme0n1 --direct=1 --rw=write --bs=64k --size=192m {fio}
+run nvme zns report-zones /dev/nvme0n1 -d 4
+run nvme zns zone-append /dev/nvme0n1 -s 2097152 -z 4096 -d /debian/busybox
+run nvme zns reset-zone /dev/nvme0n1 -s 0 -a
+run nvme zns report-zones /dev/nvme0n1 -d 2
+"""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_a_kernel_sees_a_zoned_drive(serve: Callable[..., Target], tmp_path: Path) -> None:
+    target = serve(*SETS, *ZONES)
+    fio = "--zonemode=zbd --max_open_zones=2 --ioengine=psync --verify=crc32c"
+    said = kernel.play((ATTACH + ZONED_USES + DETACH).format(port=target.place[1], nqn=NQN, fio=fio), tmp_path, 600)
+    [queue] = [text for line, text in said.items() if line.startswith("cat ")]
+    assert queue.split()[:2] == ["host-managed", str((128 << 20) // BLOCK)]
+    target.end()
+    assert target.result()["serve"]["errors"] == 0
