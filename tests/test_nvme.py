@@ -729,3 +729,130 @@ def test_the_drive_is_asked_for_what_the_host_asks_for(serve: Callable[..., Targ
     arrivals, finishes = log["arrival_ns"].to_list(), log["finish_ns"].to_list()
     assert arrivals[6] == arrivals[7]
     assert arrivals[8] == max(finishes[6:8]), "what is read is written then"
+
+
+ZONED = (
+    "ftl.mapping=zoned",
+    "ftl.erase_when=reclaimed",
+    "age.precondition=none",
+    "age.staggered=false",
+    "age.fill=0",
+    "zones.size=128MiB",
+    "zones.max_open=3",
+    "zones.max_active=4",
+    "buffer.size=16MiB",
+    "power.plp=true",
+)
+"""A drive of zones, whose size is a power of two, as Linux wants it."""
+ZONES = [word for key in ZONED for word in ("--set", key)]
+SEND, RECEIVE, APPEND = 0x79, 0x7A, 0x7D
+CLOSE, FINISH, OPEN, RESET, ALL = 1, 2, 3, 4, 1 << 8
+EMPTY, IMPLICIT, EXPLICIT, CLOSED, FULL = 1, 2, 3, 4, 14
+
+
+def zones_of(queue: Queue, first: int = 0, bytes_: int = 65_536, flags: int = 0) -> list[tuple[int, int, int, int]]:
+    """The zones of a report: state, capacity, first block, write pointer."""
+    _, data = queue.ask(RECEIVE, first, 0, bytes_ // 4 - 1, flags, namespace=1, expects=bytes_)
+    (number,) = struct.unpack_from("<Q", data)
+    found = []
+    for index in range(min(number, bytes_ // 64 - 1)):
+        kind, state, capacity, start, pointer = struct.unpack_from("<BB6xQQQ", data, 64 * (index + 1))
+        assert kind == 2, "sequential write required"
+        found.append((state >> 4, capacity, start, pointer))
+    return found
+
+
+def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, *ZONES, "--grace", "0ns")
+    host = Host(target.place)
+    [queue] = host.queues
+    assert host.identify(3, 1)[20:25] == bytes([4, 1, 0, 0, 2])
+    assert struct.unpack_from("<Q", host.identify(0x1C)) == (5,)
+    assert struct.unpack_from("<I", host.identify(7, 0, 2)) == (1,)
+    zoned = host.identify(5, 1, 2)
+    size = (128 << 20) // BLOCK
+    assert struct.unpack_from("<II", zoned, 4) == (3, 2), "active and open zones, from 0"
+    assert struct.unpack_from("<Q", zoned, 2816) == (size,)
+    assert host.identify(6, 0, 2)[0] == 0
+    (blocks,) = struct.unpack_from("<Q", host.identify(0, 1))
+    zones = zones_of(queue)
+    assert len(zones) == blocks // size
+    assert all(
+        (state, start, pointer) == (EMPTY, at * size, at * size) for at, (state, _, start, pointer) in enumerate(zones)
+    )
+    assert zones[0][1] == (72 << 20) // BLOCK, "the capacity"
+
+    def send(zone: int, action: int) -> None:
+        queue.ask(SEND, zone * size, 0, 0, action, namespace=1)
+
+    def state(zone: int) -> tuple[int, int]:
+        [(found, _, start, pointer)] = zones_of(queue, zone * size, 128, 1 << 16)
+        return found, (pointer - start if pointer < 2**63 else -1)
+
+    # Writes at the write pointer; appends say where.
+    data = os.urandom(96 * BLOCK)
+    queue.write(0, data)
+    assert state(0) == (IMPLICIT, 96)
+    refused(0x1BC, lambda: queue.write(200, data))
+    for at in (0, 96):
+        where, _ = queue.ask(APPEND, size, 0, 95, namespace=1, data=data)
+        assert where == size + at
+    assert queue.read(size, 96) == queue.read(size + 96, 96) == queue.read(0, 96) == data
+    assert queue.read(size + 192, 8) == bytes(8 * BLOCK), "behind the write pointer"
+    send(2, OPEN)
+    assert state(2) == (EXPLICIT, 0)
+    send(1, CLOSE)
+    assert state(1) == (CLOSED, 192)
+    assert [zone[2] // size for zone in zones_of(queue, flags=4 << 8)] == [1], "closed ones alone"
+    # Four active: another one is too many, and of open ones three.
+    queue.write(3 * size, data)
+    refused(0x1BD, lambda: queue.write(4 * size, data))
+    send(3, FINISH)
+    assert state(3) == (FULL, -1)
+    refused(0x1B9, lambda: queue.write(3 * size + 96, data))
+    refused(INVALID_FIELD, lambda: queue.ask(APPEND, size + 1, 0, 0, namespace=1, data=bytes(BLOCK)))
+    refused(INVALID_FIELD, lambda: queue.ask(DEALLOCATE, 0, 4, namespace=1, data=ranges([(0, 8)])))
+    refused(OUT_OF_RANGE, lambda: send(len(zones), OPEN))
+    refused(INVALID_FIELD, lambda: send(0, 0x10))
+    # A zone begins anew; all of them do.
+    send(0, RESET)
+    assert state(0) == (EMPTY, 0)
+    assert queue.read(0, 96) == bytes(96 * BLOCK)
+    assert queue.read(3 * size, 96) == data
+    send(0, RESET | ALL)
+    assert {zone[0] for zone in zones_of(queue)} == {EMPTY}
+    assert queue.read(3 * size, 96) == bytes(96 * BLOCK)
+    _, effects = host.admin.ask(2, 5 | 1023 << 16, 0, 0, 0, 2 << 24, namespace=0xFFFFFFFF, expects=4096)
+    assert struct.unpack_from("<I", effects, 1024 + 4 * APPEND) == (3,)
+    host.close()
+    target.end()
+
+
+def test_conventional_zones_are_refused(cli: Cli) -> None:
+    done = cli("serve", "--nvme", "127.0.0.1:0", *SETS, *ZONES, "--set", "zones.conventional=1")
+    assert done.returncode == 2
+    assert "zones.conventional: is 1, and NVMe has no conventional zones" in " ".join(done.stderr.split()), done.stderr
+
+
+ZONED_USES = """
+run cat /sys/block/nvme0n1/queue/zoned /sys/block/nvme0n1/queue/chunk_sectors /sys/block/nvme0n1/queue/nr_zones
+run nvme zns id-ns /dev/nvme0n1
+run nvme zns report-zones /dev/nvme0n1 -d 3
+run fio --name=job --filename=/dev/nvme0n1 --direct=1 --rw=write --bs=64k --size=192m {fio}
+run nvme zns report-zones /dev/nvme0n1 -d 4
+run nvme zns zone-append /dev/nvme0n1 -s 2097152 -z 4096 -d /debian/busybox
+run nvme zns reset-zone /dev/nvme0n1 -s 0 -a
+run nvme zns report-zones /dev/nvme0n1 -d 2
+"""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make programs)")
+def test_a_kernel_sees_a_zoned_drive(serve: Callable[..., Target], tmp_path: Path) -> None:
+    target = serve(*SETS, *ZONES)
+    fio = "--zonemode=zbd --max_open_zones=2 --ioengine=psync --verify=crc32c"
+    said = kernel.play((ATTACH + ZONED_USES + DETACH).format(port=target.place[1], nqn=NQN, fio=fio), tmp_path, 600)
+    [queue] = [text for line, text in said.items() if line.startswith("cat ")]
+    assert queue.split()[:2] == ["host-managed", str((128 << 20) // BLOCK)]
+    target.end()
+    assert target.result()["serve"]["errors"] == 0

@@ -517,6 +517,9 @@ def formats() -> list[FormatRow]:
 def schema() -> list[KeyRow]:
     """Every configuration key."""
 
+def described_device(word: str) -> str | None:
+    """The text of the device file that a description in a line stands for; None where it is a name or a path."""
+
 def run_options() -> list[OptionRow]:
     """Every option of a run."""
 

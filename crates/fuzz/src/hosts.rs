@@ -4,8 +4,10 @@ use std::io::Cursor;
 use std::sync::LazyLock;
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
-use nvme::{Command, Connected, ControllerId, FABRICS, Health, LARGEST_TRANSFER, Lba, Namespace, Target, fabrics};
-use served::Store;
+use nvme::{
+    Command, Connected, ControllerId, FABRICS, Health, Kind, LARGEST_TRANSFER, Lba, Namespace, Target, Zones, fabrics,
+};
+use served::{Did, Store};
 use units::Bytes;
 
 /// The size of the drive, and what its store keeps at most \[B].
@@ -14,7 +16,17 @@ const SIZE: u64 = 1 << 20;
 static NAMESPACE: LazyLock<Namespace> =
     LazyLock::new(|| Namespace { queues: 4, streams: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
 
-/// See [`crate::TARGETS`]. The first byte chooses what is there before: nothing, or a queue that has connected and, by the second byte, its
+/// Zones of such a drive.
+const ZONES: Zones = Zones {
+    count: 8,
+    size: SIZE / 512 / 8,
+    max_open: 4,
+    max_active: 4,
+    append_limit: Some(16_384),
+    read_across: false,
+};
+
+/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, and what is there before: nothing, or a queue that has connected and, by the second byte, its
 /// number.
 pub fn nvme(data: &[u8]) {
     let Some(([begins, number], rest)) = data.split_first_chunk() else { return };
@@ -26,7 +38,8 @@ pub fn nvme(data: &[u8]) {
         },
         digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
     };
-    let target = Target::new(vec![NAMESPACE.clone()], None);
+    let kind = if begins & 4 == 0 { Kind::Nvm } else { Kind::Zoned(ZONES) };
+    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], None);
     let mut of =
         Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
     if begins & 3 != 0 {
@@ -110,7 +123,7 @@ impl Host<'_> {
                         .with(data)
                         .and_then(|io| {
                             let _ = io.work();
-                            io.carry_out(&self.store).map(nvme::Answer::data)
+                            io.carry_out(&self.store, &Did::default())
                         })
                         .map_err(Into::into),
                     None => match self.other(&command, &data) {

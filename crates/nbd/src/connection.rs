@@ -85,7 +85,8 @@ fn transmit(
             match work {
                 Ok(Some(work)) => {
                     requested = true;
-                    let answer = |outcome: Result<(), Failure>, due| answers.give(outcome.map_err(refused), due);
+                    let answer =
+                        |outcome: Result<_, Failure>, due| answers.give(outcome.map(drop).map_err(refused), due);
                     io::Result::Ok(export.ask(connection, Asked { work, answer: Box::new(answer) }))
                 }
                 outcome => {
@@ -156,7 +157,7 @@ fn content(store: &Store, job: &Job) -> io::Result<Content> {
 fn refused(failure: Failure) -> Errno {
     match failure {
         Failure::ReadOnly => Errno::Permission,
-        Failure::Uncorrectable | Failure::PowerCut | Failure::Failed => Errno::InputOutput,
+        Failure::Uncorrectable | Failure::PowerCut | Failure::Refused(_) | Failure::Failed => Errno::InputOutput,
     }
 }
 

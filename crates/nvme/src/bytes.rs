@@ -1,6 +1,6 @@
 //! Structures of fixed size. All numbers of NVMe are little-endian (Base 2.0, 1.4.2 "Numerical Descriptions").
 
-use crate::namespace::LONGEST_NAME;
+use crate::limits::LONGEST_NAME;
 
 /// A structure that is filled in field by field; what is not filled in is zero.
 pub(crate) struct Fields(Vec<u8>);

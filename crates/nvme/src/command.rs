@@ -161,6 +161,14 @@ pub mod nvm {
     pub const COPY: u8 = 0x19;
 }
 
+/// Opcodes of the Zoned Namespace command set (ZNS 1.1, 3.4).
+#[allow(missing_docs)]
+pub mod zones {
+    pub const MANAGEMENT_SEND: u8 = 0x79;
+    pub const MANAGEMENT_RECEIVE: u8 = 0x7a;
+    pub const APPEND: u8 = 0x7d;
+}
+
 /// What a command is answered with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {

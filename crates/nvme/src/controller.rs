@@ -9,8 +9,9 @@ use crate::features::{Features, WARNINGS};
 use crate::health::Health;
 use crate::identify::{MOST_ERRORS, MOST_EVENTS, Own, VERSION, identify};
 use crate::io::Rules;
+use crate::limits::QUEUE_ENTRIES;
 use crate::log_pages::{self, Asked, Failed, page};
-use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::namespace::Namespace;
 use crate::status::Status;
 
 /// Who a host is.
@@ -224,7 +225,7 @@ impl Controller {
             // The log is of the controller (LPA bit 0).
             (page::HEALTH, Some(_)) => Err(Status::INVALID_FIELD.into()),
             (page::FIRMWARE, Some(namespace)) => asked.part(&log_pages::firmware(namespace)),
-            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace)),
+            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace, asked.set)),
             (page::FEATURES, Some(_)) => asked.part(&log_pages::features_supported()),
             _ => Err(Status::INVALID_LOG_PAGE.into()),
         }

@@ -2,7 +2,8 @@
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome, admin};
-use crate::namespace::{BLOCK_SHIFT, Namespace};
+use crate::limits::BLOCK_SHIFT;
+use crate::namespace::Namespace;
 use crate::status::Status;
 
 /// Directive types (dword 11, bits 15:8) and their operations (bits 7:0).

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use crate::bytes::Fields;
-use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::limits::QUEUE_ENTRIES;
+use crate::namespace::Namespace;
 
 /// The length of its header, and of each entry \[B].
 const ENTRY: usize = 1024;

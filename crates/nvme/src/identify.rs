@@ -3,7 +3,8 @@
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, ControllerId, Outcome};
 use crate::io;
-use crate::namespace::{BLOCK_SHIFT, CAPSULE_DATA, MDTS, Namespace, QUEUE_ENTRIES};
+use crate::limits::{BLOCK_SHIFT, CAPSULE_DATA, MDTS, QUEUE_ENTRIES};
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 
 /// The version of the base specification that is followed: 2.0 (Base 2.0, 3.1.3.2 "VS").
@@ -46,6 +47,10 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
     let cns = command.dword(10) as u8;
     let set = (command.dword(11) >> 24) as u8;
     let (number, kind) = (command.namespace(), own.namespace.map(|namespace| namespace.kind.command_set()));
+    let zones = own.namespace.and_then(|namespace| match namespace.kind {
+        Kind::Nvm => None,
+        Kind::Zoned(zones) => Some(zones),
+    });
     let of_set = Some(set) == kind;
     let active = || match own.namespace {
         Some(namespace) if number == 1 => Ok(namespace),
@@ -56,7 +61,11 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
         structure::CONTROLLER => own.controller(),
         _ if own.namespace.is_none() => return Err(Status::INVALID_FIELD.into()),
         structure::NAMESPACE => namespace(active()?),
-        structure::NAMESPACE_OF_COMMAND_SET if of_set => {
+        structure::NAMESPACE_OF_COMMAND_SET if set == 2 && zones.is_some() => {
+            active()?;
+            zones.map_or_else(Vec::new, |zones| zones.identify())
+        }
+        structure::NAMESPACE_OF_COMMAND_SET if set == 0 => {
             active()?;
             // Nothing of it concerns a drive without protection information (NVM Command Set 1.0, 4.1.5.2).
             vec![0; LENGTH]
@@ -65,7 +74,10 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
         structure::ACTIVE_NAMESPACES => after(number, &[1])?,
         structure::ACTIVE_NAMESPACES_OF_COMMAND_SET => after(number, if of_set { &[1] } else { &[] })?,
         structure::NAMESPACE_DESCRIPTORS => descriptors(active()?),
-        structure::CONTROLLER_OF_COMMAND_SET if of_set => limits(),
+        structure::CONTROLLER_OF_COMMAND_SET if set == 2 && zones.is_some() => {
+            zones.map_or_else(Vec::new, |zones| zones.identify_controller())
+        }
+        structure::CONTROLLER_OF_COMMAND_SET if set == 0 => limits(),
         structure::CONTROLLERS_OF_NAMESPACE => {
             active()?;
             own.controllers_from((command.dword(10) >> 16) as u16)
@@ -73,7 +85,7 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
         structure::CONTROLLERS => own.controllers_from((command.dword(10) >> 16) as u16),
         structure::COMMAND_SETS => {
             // One combination of command sets: a bit a set (Base 2.0, 5.17.2.18).
-            Fields::new(LENGTH).u64(0, 1 << kind.unwrap_or(0)).take()
+            Fields::new(LENGTH).u64(0, 1 | 1 << kind.unwrap_or(0)).take()
         }
         _ => return Err(Status::INVALID_FIELD.into()),
     };

@@ -3,13 +3,15 @@
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-use served::{Failure, Step, Store, Work};
-use workload::Op;
+use served::{Did, Failure, Step, Store, Work};
+use workload::{Op, ZoneAction};
 
 use crate::bytes::{u16_at, u32_at, u64_at};
-use crate::command::{Command, Lba, nvm};
-use crate::namespace::{BLOCK_SHIFT, Kind, LARGEST_TRANSFER, Namespace};
+use crate::command::{Answer, Command, Lba, nvm};
+use crate::limits::{BLOCK_SHIFT, LARGEST_TRANSFER};
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
+use crate::zoned::{self, Zoned};
 
 /// Source ranges of a Copy, blocks of one of them, and of all (NVM Command Set 1.0, 4.1.5.1: MSRC, MSSRL, MCL).
 pub(crate) const MOST_COPY_RANGES: u32 = 128;
@@ -49,13 +51,11 @@ enum What {
     Zeroes { range: Range<u64>, deallocates: bool },
     Deallocate { does: bool },
     Copy { to: u64 },
+    Zoned(Zoned),
 }
 
 /// Checks a command. Its data, if it has some, comes later.
 pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Planned, Status> {
-    match namespace.kind {
-        Kind::Nvm => {}
-    }
     let number = command.namespace();
     let flushes_all = command.opcode() == nvm::FLUSH && number == u32::MAX;
     if number != 1 && !flushes_all {
@@ -72,7 +72,15 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
         if bytes(&range) <= LARGEST_TRANSFER.into() { Ok(range) } else { Err(Status::INVALID_FIELD) }
     };
     let moved = |range: &Range<u64>| bytes(range) as u32;
+    let zoned = match &namespace.kind {
+        Kind::Nvm => None,
+        Kind::Zoned(zones) => zoned::plan(command, zones).transpose()?,
+    };
     let (what, takes) = match command.opcode() {
+        _ if zoned.is_some() => zoned.map_or((What::Flush, 0), |zoned| {
+            let takes = if let Zoned::Append { blocks, .. } = zoned { blocks << BLOCK_SHIFT } else { 0 };
+            (What::Zoned(zoned), takes as u32)
+        }),
         nvm::FLUSH => (What::Flush, 0),
         nvm::READ => (What::Read(short(range()?)?), 0),
         nvm::WRITE => {
@@ -86,8 +94,11 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
             (What::Compare(range), takes)
         }
         nvm::VERIFY => (What::Verify(short(range()?)?), 0),
-        // DEAC is bit 25.
-        nvm::WRITE_ZEROES => (What::Zeroes { range: range()?, deallocates: twelve & 1 << 25 != 0 }, 0),
+        // DEAC is bit 25. What zones hold is deallocated by resetting them.
+        nvm::WRITE_ZEROES => {
+            let deallocates = twelve & 1 << 25 != 0 && namespace.kind == Kind::Nvm;
+            (What::Zeroes { range: range()?, deallocates }, 0)
+        }
         // Ranges from 0 in bits 7:0, 16 bytes each; AD is bit 2 of dword 11.
         nvm::DATASET_MANAGEMENT => {
             let ranges = (command.dword(10) & 0xff) + 1;
@@ -108,7 +119,8 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
     };
     let hint = hint(command, rules)?;
     // FUA is bit 30; it has no meaning for what has no such field.
-    let has_fua = !matches!(what, What::Flush | What::Deallocate { .. });
+    let has_fua =
+        !matches!(what, What::Flush | What::Deallocate { .. } | What::Zoned(Zoned::Send { .. } | Zoned::Report(_)));
     Ok(Planned { what, takes, blocks, forced: has_fua && twelve & 1 << 30 != 0, hint, rules })
 }
 
@@ -144,6 +156,7 @@ impl Planned {
     pub fn fits(&self, length: u32) -> bool {
         match &self.what {
             What::Read(range) => u64::from(length) == bytes(range),
+            What::Zoned(Zoned::Report(report)) => length == report.length(),
             What::Deallocate { .. } | What::Copy { .. } => length >= self.takes,
             _ => length == self.takes,
         }
@@ -169,6 +182,7 @@ impl Planned {
                 Does::Deallocate(if does { ranges } else { Vec::new() })
             }
             What::Copy { to } => copied(&data, to, blocks)?,
+            What::Zoned(zoned) => Does::Zoned(zoned, data),
         };
         Ok(Io { does, forced, hint, rules })
     }
@@ -217,6 +231,7 @@ enum Does {
     Zeroes(Range<u64>),
     Deallocate(Vec<Range<u64>>),
     Copy { from: Vec<Range<u64>>, to: Range<u64> },
+    Zoned(Zoned, Vec<u8>),
 }
 
 impl Io {
@@ -230,13 +245,19 @@ impl Io {
             Does::Deallocate(ranges) => Work::at_once(ranges.iter().map(|range| step(Op::Trim, range)).collect()),
             Does::Copy { from, to } => Work::at_once(from.iter().map(|range| step(Op::Read, range)).collect())
                 .then(step(Op::Write, to).hinted(self.hint)),
+            Does::Zoned(zoned, _) => Work::of(match zoned {
+                Zoned::Append { zone, blocks } => step(Op::Append, &(*zone..zone + blocks)).hinted(self.hint),
+                Zoned::Send { range, action } => step(Op::Zone(*action), range),
+                Zoned::Report(report) => report.step(),
+            }),
         };
         // As Linux does for drives without FUA.
         Some(if self.is_durable() { work.then(Step::flush()) } else { work })
     }
 
     fn changes(&self) -> bool {
-        matches!(self.does, Does::Write(..) | Does::Zeroes(_) | Does::Deallocate(_) | Does::Copy { .. })
+        let zoned = matches!(self.does, Does::Zoned(Zoned::Append { .. }, _));
+        zoned || matches!(self.does, Does::Write(..) | Does::Zeroes(_) | Does::Deallocate(_) | Does::Copy { .. })
     }
 
     /// Whether data must be kept for good before it is answered.
@@ -251,6 +272,9 @@ impl Io {
             Does::Read(range) | Does::Write(range, _) | Does::Compare(range, _) | Does::Verify(range) => range.start,
             Does::Zeroes(range) | Does::Copy { to: range, .. } => range.start,
             Does::Deallocate(ranges) => ranges.first().map_or(0, |range| range.start),
+            Does::Zoned(Zoned::Append { zone, .. }, _) => *zone,
+            Does::Zoned(Zoned::Send { range, .. }, _) => range.start,
+            Does::Zoned(Zoned::Report(_), _) => 0,
         })
     }
 
@@ -258,16 +282,17 @@ impl Io {
     pub fn bytes(&self) -> u32 {
         match &self.does {
             Does::Read(range) => bytes(range) as u32,
-            Does::Write(_, data) | Does::Compare(_, data) => data.len() as u32,
+            Does::Write(_, data) | Does::Compare(_, data) | Does::Zoned(_, data) => data.len() as u32,
             _ => 0,
         }
     }
 
-    /// Does to the data what it asks for; gives what the host gets.
-    pub fn carry_out(&self, store: &Store) -> Result<Vec<u8>, Status> {
+    /// Does to the data what it asks for, as the drive did it; gives what the host gets.
+    pub fn carry_out(&self, store: &Store, did: &Did) -> Result<Answer, Status> {
+        let mut answer = Answer::default();
         let done = match &self.does {
             Does::Flush => Ok(()),
-            Does::Read(range) => return self.read(store, range),
+            Does::Read(range) => return self.read(store, range).map(Answer::data),
             Does::Verify(range) => self.allocated(store, range),
             Does::Compare(range, data) => {
                 let same = self.read(store, range)? == *data;
@@ -283,12 +308,25 @@ impl Io {
                 let parts: Result<Vec<Vec<u8>>, Status> = from.iter().map(|range| self.read(store, range)).collect();
                 store.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
             }
+            Does::Zoned(Zoned::Append { .. }, data) => {
+                // Dwords 0 and 1 say where it is (ZNS 1.1, 3.4.1).
+                answer.result = did.offset >> BLOCK_SHIFT;
+                store.write(did.offset, data).map_err(of_machine)
+            }
+            Does::Zoned(Zoned::Send { range, action: ZoneAction::Reset | ZoneAction::Offline }, _) => {
+                store.discard(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine)
+            }
+            Does::Zoned(Zoned::Send { .. }, _) => Ok(()),
+            Does::Zoned(Zoned::Report(report), _) => {
+                answer.data = report.data(&did.zones);
+                Ok(())
+            }
         };
         done?;
         if self.is_durable() {
             store.sync().map_err(of_machine)?;
         }
-        Ok(Vec::new())
+        Ok(answer)
     }
 
     fn read(&self, store: &Store, range: &Range<u64>) -> Result<Vec<u8>, Status> {
@@ -315,6 +353,10 @@ pub fn of_drive(failure: Failure) -> Status {
         Failure::Uncorrectable => Status::UNRECOVERED_READ_ERROR,
         Failure::ReadOnly => Status::READ_ONLY_RANGE,
         Failure::PowerCut => Status::ABORTED_POWER_LOSS,
+        Failure::Refused(status) => {
+            let (kind, code) = status.code();
+            Status(u16::from(kind) << 8 | u16::from(code))
+        }
         Failure::Failed => Status::INTERNAL_ERROR,
     }
 }

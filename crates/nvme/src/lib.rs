@@ -3,9 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `bytes.rs`, `status.rs`, `command.rs` | structures, statuses, queue entries |
+//! | `limits.rs` | sizes |
 //! | `namespace.rs`, `health.rs` | a drive as hosts see it, and how it is |
 //! | `identify.rs`, `features.rs`, `log_pages.rs`, `directives.rs`, `discovery.rs` | what a controller says |
-//! | `io.rs` | what a drive does for a command of I/O, and what becomes of the data |
+//! | `io.rs`, `zoned.rs` | what a drive does for a command of I/O, and what becomes of the data |
 //! | `controller.rs`, `target.rs` | what hosts have, and what they connect to |
 //! | `tcp/` | the transport: units (`pdu.rs`), a queue (`queue.rs`), a connection (`connection.rs`) |
 //!
@@ -21,17 +22,21 @@ mod features;
 mod health;
 mod identify;
 mod io;
+mod limits;
 mod log_pages;
 mod namespace;
 mod status;
 mod target;
 pub mod tcp;
+mod zoned;
 
 pub use command::{Answer, Command, CommandId, ControllerId, FABRICS, Lba, Outcome, Place, QueueId, Refused, fabrics};
 pub use controller::{Controller, Host, Surroundings};
 pub use health::Health;
 pub use identify::DISCOVERY;
 pub use io::{Io, Planned, Rules, plan};
-pub use namespace::{Kind, LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, Namespace, QUEUE_ENTRIES};
+pub use limits::{BLOCK_SHIFT, LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, QUEUE_ENTRIES};
+pub use namespace::{Kind, Namespace};
 pub use status::Status;
 pub use target::{Connected, Target};
+pub use zoned::Zones;

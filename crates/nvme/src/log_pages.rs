@@ -1,10 +1,11 @@
 //! Log pages (Base 2.0, 5.16 "Get Log Page").
 
 use crate::bytes::Fields;
-use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, nvm};
+use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, nvm, zones};
 use crate::features;
 use crate::health::Health;
-use crate::namespace::{LARGEST_TRANSFER, Namespace};
+use crate::limits::LARGEST_TRANSFER;
+use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 
 /// Log page identifiers (Base 2.0, 5.16.1).
@@ -22,6 +23,8 @@ pub(crate) mod page {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub page: u8,
+    /// Which command set is meant.
+    pub set: u8,
     length: u64,
     from: u64,
 }
@@ -36,7 +39,7 @@ impl Asked {
         if length > LARGEST_TRANSFER.into() || from % 4 != 0 || command.dword(14) & 1 << 23 != 0 {
             return Err(Status::INVALID_FIELD);
         }
-        Ok(Asked { page: command.dword(10) as u8, length, from })
+        Ok(Asked { page: command.dword(10) as u8, set: (command.dword(14) >> 24) as u8, length, from })
     }
 
     /// The part of a page that is asked for; zeros behind its end.
@@ -107,8 +110,9 @@ pub(crate) fn firmware(namespace: &Namespace) -> Vec<u8> {
     Fields::new(512).u8(0, 1).ascii(8, 8, &namespace.firmware).take()
 }
 
-/// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of I/O. Bit 0, supported; 1, it changes data.
-pub(crate) fn commands(namespace: &Namespace) -> Vec<u8> {
+/// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of an I/O command set. Bit 0, supported; 1, it
+/// changes data.
+pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
     const CHANGES: u32 = 0x3;
     let mut fields = Fields::new(4096);
     let directives: &[u8] =
@@ -124,6 +128,11 @@ pub(crate) fn commands(namespace: &Namespace) -> Vec<u8> {
     ];
     let of =
         |opcodes: &[u8], from: usize| opcodes.iter().map(|opcode| from + 4 * usize::from(*opcode)).collect::<Vec<_>>();
+    if set == 2 && matches!(namespace.kind, Kind::Zoned(_)) {
+        fields
+            .u32s(of(&[zones::MANAGEMENT_RECEIVE], 1024), 1)
+            .u32s(of(&[zones::MANAGEMENT_SEND, zones::APPEND], 1024), CHANGES);
+    }
     fields
         .u32s(of(&plain, 0), 1)
         .u32s(of(directives, 0), 1)

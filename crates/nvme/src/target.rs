@@ -10,7 +10,8 @@ use crate::controller::{Controller, Host, Surroundings};
 use crate::discovery;
 use crate::health::Health;
 use crate::identify::DISCOVERY;
-use crate::namespace::{Namespace, QUEUE_ENTRIES};
+use crate::limits::QUEUE_ENTRIES;
+use crate::namespace::Namespace;
 use crate::status::Status;
 
 /// Length of the data of Connect \[B].

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use nvme::tcp::{End, Framing, Unit};
 use nvme::{Command, Namespace, Rules, Status, plan};
 use proptest::prelude::*;
-use served::Store;
+use served::{Did, Store};
 use units::Bytes;
 
 const BLOCKS: u64 = 256;
@@ -120,7 +120,7 @@ proptest! {
             let planned = plan(&command, &namespace, Rules::default());
             let found = planned.and_then(|planned| planned.with(data)).and_then(|io| {
                 assert!(io.work().is_some(), "{act:?} gives the drive something to do");
-                io.carry_out(&store)
+                io.carry_out(&store, &Did::default()).map(|answer| answer.data)
             });
             prop_assert_eq!(found, expected(&act, &mut memory), "{:?}", act);
         }

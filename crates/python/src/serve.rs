@@ -6,17 +6,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nbd::Offer;
-use nvme::{Health, Namespace};
+use nvme::{Health, Kind, Namespace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
 use ssd::Unwatched;
+use ssd::config::ZonesConfig;
 use ssd::run::findings;
 use ssd::run::{
     DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
 };
 use ssd::stats::Finding;
+use ssd::zones::ZonesSeen;
 use units::{Bytes, Span, Temperature};
 use workload::Source;
 
@@ -80,6 +82,19 @@ struct Seen {
     namespace: Namespace,
 }
 
+/// A namespace of zones.
+fn kind_of(zones: &ZonesSeen, config: &ZonesConfig) -> Kind {
+    let (max_open, max_active) = zones.limits();
+    Kind::Zoned(nvme::Zones {
+        count: zones.count(),
+        size: zones.size() >> nvme::BLOCK_SHIFT,
+        max_open,
+        max_active,
+        append_limit: config.append_limit.map(|limit| limit.0),
+        read_across: config.read_across,
+    })
+}
+
 impl Seen {
     /// A drive of a name: the device that it is, with its scheme.
     fn new(name: &str, device: &str, scheme: Option<&str>, live: &Live) -> Seen {
@@ -91,6 +106,7 @@ impl Seen {
             queues: plan.config.host.queues,
             streams: plan.config.ftl.hints,
             volatile_cache: !plan.config.power.plp,
+            kind: live.device().zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
             ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
         };
         let about = format!("simulated drive {what}");
@@ -296,6 +312,12 @@ impl Server {
         if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme { .. }) {
             let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
             return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
+        }
+        let conventional = live.device().plan().config.zones.conventional;
+        if matches!(seen.namespace.kind, Kind::Zoned(_)) && conventional > 0 && !matches!(self.protocol, Protocol::Nbd)
+        {
+            let problem = format!("is {conventional}, and NVMe has no conventional zones");
+            return Err(refuse(refused("zones.conventional", &problem, "write 0, or serve the drive by NBD")));
         }
         let exported = (seen, Exported { live, store, records, after_load });
         let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();

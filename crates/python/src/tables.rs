@@ -198,6 +198,12 @@ pub enum Fallback {
     Word(&'static str),
 }
 
+/// The text of the device file that a description in a line stands for; none where it is a name or a path.
+#[pyfunction]
+pub fn described_device(word: &str) -> PyResult<Option<String>> {
+    presets::described(word).transpose().map_err(refuse)
+}
+
 /// Every option of a run, in the order of the command line's help.
 #[pyfunction]
 pub fn run_options() -> Vec<OptionRow> {

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use ssd::run::Live;
+use ssd::zones::ZoneDescriptor;
 use ssd::{Completion, RunError};
 use units::{Span, Temperature, Time};
-use workload::Request;
+use workload::{Op, Request};
 
-use crate::work::{Answer, Asked, Failure, Queue, Step, Work};
+use crate::work::{Answer, Asked, Did, Failure, Queue, Step, Work};
 
 /// What is left of a drive that is served no more.
 pub struct Ended {
@@ -47,7 +48,7 @@ struct Flight {
     stages: VecDeque<Vec<Step>>,
     /// Operations under way.
     under_way: usize,
-    outcome: Result<(), Failure>,
+    outcome: Result<Did, Failure>,
     answer: Answer,
 }
 
@@ -55,7 +56,7 @@ struct Flight {
 pub(crate) struct Done {
     pub connection: u64,
     pub answer: Answer,
-    pub outcome: Result<(), Failure>,
+    pub outcome: Result<Did, Failure>,
     pub finish: Time,
 }
 
@@ -95,7 +96,7 @@ impl Drive {
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
     pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, Asked { work: Work(stages), answer }: Asked) {
-        self.begin(time, Flight { connection, queue, stages, under_way: 0, outcome: Ok(()), answer });
+        self.begin(time, Flight { connection, queue, stages, under_way: 0, outcome: Ok(Did::default()), answer });
     }
 
     /// Begins the next stage of a request.
@@ -203,10 +204,14 @@ impl Drive {
             let failed = [
                 (refused, Failure::ReadOnly),
                 (aborted, Failure::PowerCut),
-                (uncorrectable || !completion.is_done(), Failure::Uncorrectable),
+                (!completion.status.is_success(), Failure::Refused(completion.status)),
+                (uncorrectable, Failure::Uncorrectable),
             ];
-            if let Some((_, failure)) = failed.into_iter().find(|(failed, _)| *failed) {
-                flight.outcome = flight.outcome.and(Err(failure));
+            if let Ok(did) = &mut flight.outcome {
+                match failed.into_iter().find(|(failed, _)| *failed) {
+                    Some((_, failure)) => flight.outcome = Err(failure),
+                    None => (did.offset, did.zones) = (completion.at.0, reported(&self.live, &completion)),
+                }
             }
             if flight.under_way > 0 {
                 continue;
@@ -215,7 +220,7 @@ impl Drive {
             if flight.outcome.is_ok() && !flight.stages.is_empty() {
                 self.begin(finish, flight);
             } else {
-                let outcome = flight.outcome;
+                let outcome = flight.outcome.clone();
                 self.done.push(flight.ends(outcome, finish));
             }
         }
@@ -234,9 +239,18 @@ impl Drive {
 }
 
 impl Flight {
-    fn ends(self, outcome: Result<(), Failure>, finish: Time) -> Done {
+    fn ends(self, outcome: Result<Did, Failure>, finish: Time) -> Done {
         Done { connection: self.connection, answer: self.answer, outcome, finish }
     }
+}
+
+/// The zones that a request has asked for, as they are when it is done.
+fn reported(live: &Live, completion: &Completion) -> Vec<ZoneDescriptor> {
+    let Some(zones) = live.device().zones().filter(|_| completion.request.op == Op::ZoneReport) else {
+        return Vec::new();
+    };
+    let first = (completion.request.offset.0 / zones.size()) as u32;
+    (first..zones.count()).filter_map(|zone| zones.zone(zone)).collect()
 }
 
 /// The instant before `time`: the last one that can be played before a request comes at `time`.

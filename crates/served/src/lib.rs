@@ -45,4 +45,4 @@ pub use record::Recorded;
 pub use server::{Clock, Exported, Finished, Protocol, Served, Server};
 pub use store::{Extent, Store};
 pub use stream::{Listener, Place, Stream};
-pub use work::{Answer, Asked, Failure, Queue, Step, Work};
+pub use work::{Answer, Asked, Did, Failure, Queue, Step, Work};

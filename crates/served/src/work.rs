@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use ssd::Status;
+use ssd::zones::ZoneDescriptor;
 use units::{Bytes, Time};
 use workload::{Op, Request};
 
@@ -75,6 +77,15 @@ impl Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue(pub u16);
 
+/// What a drive has done.
+#[derive(Clone, Debug, Default)]
+pub struct Did {
+    /// Where the data of its last operation begins: of an append where the drive has put it.
+    pub offset: u64,
+    /// Of a report of zones: all from the first one on that was asked for.
+    pub zones: Vec<ZoneDescriptor>,
+}
+
 /// Why a drive has not done what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -84,13 +95,15 @@ pub enum Failure {
     ReadOnly,
     /// The power was cut.
     PowerCut,
+    /// It is not what zones allow.
+    Refused(Status),
     /// The drive has failed and does nothing any more.
     Failed,
 }
 
 /// Answers a request: what has come of it, and when the answer should leave where that is known. It returns a time before the client has
 /// the answer, and after the machine's disk was waited for.
-pub type Answer = Box<dyn FnOnce(Result<(), Failure>, Option<Instant>) -> Instant + Send>;
+pub type Answer = Box<dyn FnOnce(Result<Did, Failure>, Option<Instant>) -> Instant + Send>;
 
 /// A request of a client.
 pub struct Asked {

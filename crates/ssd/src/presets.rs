@@ -1,4 +1,6 @@
-//! Devices by name or by file: TOML with the sections of [`Config`], on top of a `base`.
+//! Devices by name, by file or described in a line: TOML with the sections of [`Config`], on top of a `base`.
+
+mod described;
 
 use std::path::Path;
 
@@ -59,7 +61,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 
-/// The preset called `word`, or the device file at that path. A file without a `base` builds on `tlc`.
+/// The preset called `word`, the device file at that path, or the device that it describes: `2TB, 16 ch x 4 dies, TLC, PCIe 5 x4`. A file without
+/// a `base` builds on `tlc`.
 pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
     load_at(word, Path::new(""), 0)
 }
@@ -68,6 +71,11 @@ pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
 /// working directory.
 pub fn read(text: &str) -> Result<DeviceSpec, ConfigError> {
     build(text, "device text", "device", Path::new(""), 0)
+}
+
+/// The text of the device file that a description in a line stands for; none where `word` is a name or a path.
+pub fn described(word: &str) -> Option<Result<String, ConfigError>> {
+    described::text_of(word)
 }
 
 fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, ConfigError> {
@@ -88,6 +96,9 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
         let name = path.file_stem().map_or_else(|| word.to_owned(), |stem| stem.to_string_lossy().into_owned());
         let parent = path.parent().unwrap_or(Path::new("")).to_owned();
         return build(&text, word, &name, &parent, depth);
+    }
+    if let Some(text) = described::text_of(word) {
+        return build(&text?, "described device", word, Path::new(""), depth);
     }
     let remedy = match nearest(word, names()) {
         Some(near) => format!("did you mean `{near}`? (or give the path of a device file)"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import BAD_INPUT, commands, echo_error, preset_names, run_option
+from ssdlab._core import described_device
+from ssdlab.cli.base import BAD_INPUT, commands, echo, echo_error, preset_names, run_option
 
 if TYPE_CHECKING:
     from ssdlab.runs.catalogue import Key
@@ -64,7 +65,8 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 @run_option("scheme")
 @run_option("settings")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def device(*, device: str | None, as_json: bool, **given: Any) -> None:
+@click.option("--write", metavar="FILE", help="Write the device file (.toml) that a description stands for, or a preset's.")
+def device(*, device: str | None, as_json: bool, write: str | None, **given: Any) -> None:
     """Show a device (default: tlc) and its bounds, before any run.
 
     Bounds are simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware. With an SLC
@@ -73,11 +75,15 @@ def device(*, device: str | None, as_json: bool, **given: Any) -> None:
     \b
     ssdlab device asplos21
     ssdlab device my.toml --set geometry.channels=4
+    ssdlab device "2TB, 16 ch x 4 dies x 4 planes, TLC, PCIe 5 x4" --write mine.toml
     """
     from ssdlab.runs.bounds import bounds_of
     from ssdlab.runs.options import options_of
 
     found = bounds_of(options_of({**given, "device": device}))
+    text = described_device(device or "")
+    if write is not None:
+        _write_device(device or "tlc", text, write)
     if as_json:
         import json
 
@@ -92,6 +98,30 @@ def device(*, device: str | None, as_json: bool, **given: Any) -> None:
 
     tables, footnotes = of_bounds(found)
     show(tables, footnotes)
+    if text is not None:
+        assumed = [line.partition(" #")[0] for line in text.splitlines() if "# assumed" in line]
+        echo(f"assumed: {', '.join(line for line in assumed if '=' in line) or 'nothing but what the preset has'}")
+        base = next(line.partition('"')[2].rstrip('"') for line in text.splitlines() if line.startswith("base"))
+        echo(f"all else is that of the preset {base}; --write FILE writes the device file, to be changed")
+    if write is not None:
+        echo(f"wrote {write}")
+
+
+def _write_device(device: str, text: str | None, path: str) -> None:
+    """Writes a device file."""
+    from ssdlab._core import InputError
+    from ssdlab.common.output import check_ending, check_outputs
+    from ssdlab.common.output import write as write_file
+
+    check_ending("--write", path, (".toml",))
+    check_outputs({"--write": path}, ())
+    if text is None:
+        from ssdlab.runs.catalogue import presets
+
+        text = next((of.text for of in presets() if of.kind == "device" and of.name == device), None)
+    if text is None:
+        raise InputError(f"--write: {device} is a file already\n  help: copy it, or describe a device in a line")
+    write_file(path, text.encode())
 
 
 @commands.command()

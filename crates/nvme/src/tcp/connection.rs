@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use served::{
-    Answers as Replies, Asked, Caller, Clock, Export, Exported, Failure, Input, Message, Opened, Outlet, Place,
+    Answers as Replies, Asked, Caller, Clock, Did, Export, Exported, Failure, Input, Message, Opened, Outlet, Place,
     Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
 };
 
@@ -178,13 +178,13 @@ impl Connection<'_> {
         let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
         match work {
             Some(work) => {
-                let answer = |outcome: Result<(), Failure>, due| given.give(outcome.map_err(io::of_drive), due);
+                let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
                 let asked = export.ask(connection, Asked { work, answer: Box::new(answer) });
                 self.requested = true;
                 asked
             }
             None => {
-                given.give(Ok(()), None);
+                given.give(Ok(Did::default()), None);
                 true
             }
         }
@@ -278,17 +278,16 @@ struct Given {
 
 impl Given {
     /// Answers it; where the drive has done it, does to the data what it asks for.
-    fn give(self, outcome: Result<(), Status>, due: Option<Instant>) -> Instant {
+    fn give(self, outcome: Result<Did, Status>, due: Option<Instant>) -> Instant {
         let Given { outlet, store, answers, io } = self;
         // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
         let waits_for_disk = due.is_some() && io.is_durable() && store.is_file();
         let held = io.bytes();
         let later = held > SENT_AT_ONCE || waits_for_disk;
         let make = move || {
-            let content = outcome.and_then(|()| io.carry_out(&store));
-            let failed = content.is_err();
-            let outcome = content.map(Answer::data).map_err(Refused::from);
-            Message { bytes: answers.units(outcome, io.block()), failed }
+            let outcome = outcome.and_then(|did| io.carry_out(&store, &did));
+            let failed = outcome.is_err();
+            Message { bytes: answers.units(outcome.map_err(Refused::from), io.block()), failed }
         };
         outlet.answer(Reply { held, later, due, make })
     }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use crate::bytes::{Fields, u16_at, u32_at};
 use crate::command::CommandId;
-use crate::namespace::{CAPSULE_DATA, LARGEST_TRANSFER};
+use crate::limits::{CAPSULE_DATA, LARGEST_TRANSFER};
 
 /// Types (TCP Transport 1.0, 3.6.1).
 mod kind {

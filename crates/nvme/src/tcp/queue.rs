@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::command::{Command, CommandId, Direction, FABRICS, Lba, Outcome, Place, QueueId, Refused, completion};
 use crate::controller::Controller;
 use crate::io::{self, Planned};
+use crate::limits::{LARGEST_TRANSFER, QUEUE_ENTRIES};
 use crate::log_pages::Failed;
-use crate::namespace::{LARGEST_TRANSFER, Namespace, QUEUE_ENTRIES};
+use crate::namespace::Namespace;
 use crate::status::Status;
 use crate::tcp::pdu::{Fatal, Framing, Unit, fatal};
 
