@@ -65,7 +65,7 @@ def _print_preset(name: str, known: list[tuple[str, str]]) -> None:
 @run_option("scheme")
 @run_option("settings")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--write", metavar="FILE", help="Write the device file (.toml) that a description stands for, or a preset's.")
+@click.option("--write", metavar="FILE", help="Write the device file (.toml) of a description or a preset.")
 def device(*, device: str | None, as_json: bool, write: str | None, **given: Any) -> None:
     """Show a device (default: tlc) and its bounds, before any run.
 

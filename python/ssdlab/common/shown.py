@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ssdlab.common.tables import Table, one_line, plain_lines
 
@@ -16,22 +16,23 @@ class View(NamedTuple):
     footnotes: list[str]
 
 
-class Shown(Protocol):
-    """A result that has something to show."""
+def _view(found: object) -> View:
+    """What is shown of a result: what shows it stands above what it is, and is loaded when it is asked for."""
+    import importlib
 
-    def view(self) -> View:
-        """What is shown of it."""
+    shown: View = importlib.import_module("ssdlab.show.views").view(found)
+    return shown
 
 
-def text(found: Shown) -> str:
+def text(found: object) -> str:
     """The lines that the command line prints."""
-    head, tables, footnotes = found.view()
+    head, tables, footnotes = _view(found)
     return "\n".join([*head, *("\n".join(plain_lines(table)) + "\n" for table in tables), *footnotes])
 
 
-def html(found: Shown) -> str:
+def html(found: object) -> str:
     """The same for notebooks: no scripts, and no styles but what places a number."""
-    head, tables, footnotes = found.view()
+    head, tables, footnotes = _view(found)
     parts = [f"<p>{_escaped(line)}</p>" for line in head]
     for table in tables:
         columns = "".join(_cell("th", table, place, name) for place, name in enumerate(table.columns))

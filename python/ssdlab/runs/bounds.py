@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ssdlab.common.numbers import size_of, time_of
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.runs.options import Options, PathLike, options_of
 
 Config = Mapping[str, Mapping[str, Any]]
@@ -73,12 +73,6 @@ class DeviceBounds(NamedTuple):
     def over_provisioning(self) -> float:
         """Flash beyond the capacity, over the capacity."""
         return self.raw_bytes / self.capacity_bytes - 1.0
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.bounds import of_bounds
-
-        return View([], *of_bounds(self))
 
     def __str__(self) -> str:
         return text(self)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, kinds, of_data
 from ssdlab.runs.sections import Section, Settings
 from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run, Smart, Thermal, Usage
@@ -221,12 +221,6 @@ class Result:
         marked = "".join(f", {finding.id}" for finding in self.warnings)
         return f"<ssdlab.Result: {self.host.all.requests:,} requests on {device}, {self.host.elapsed_s:.3f} s{marked}>"
 
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.runs import of_result, warnings_of
-
-        return View(warnings_of(self), *of_result(self))
-
     def summary(self) -> str:
         """The tables of the command line, as text."""
         return text(self)
@@ -367,12 +361,6 @@ class Runs:
         """What puts the numbers of any repeat in doubt: each kind once, as the first repeat that has it says it."""
         found = {finding.id: finding for result in reversed(self.results) for finding in reversed(result.warnings)}
         return tuple(found[kind.id] for kind in kinds() if kind.id in found)
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.runs import of_runs, warnings_of
-
-        return View(warnings_of(self), *of_runs(self))
 
     def __str__(self) -> str:
         return text(self)

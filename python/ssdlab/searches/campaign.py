@@ -16,7 +16,7 @@ from ssdlab._version import __version__
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import write_table
 from ssdlab.common.output import check_folder, write
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, interrupted
 from ssdlab.runs.kept import Interrupted
 from ssdlab.searches.effects import Effect, effects_of
@@ -66,13 +66,6 @@ class SearchResult:
     warnings: tuple[Finding, ...] = ()
     """What puts the search itself in doubt: ``interrupted``, where it was. What its cases carry stands beside each
     candidate (``state``, ``why``)."""
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.runs.findings import lines
-        from ssdlab.show.searches import of_search
-
-        return View(lines(self.warnings), *of_search(self))
 
     def __str__(self) -> str:
         return text(self)

@@ -38,7 +38,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.frames import write_table
 from ssdlab.common.machine import cpus
 from ssdlab.common.output import TABLES, check_ending, check_folder, check_outputs, write
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, ids, shared
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.manifest import inputs_of, key_of
@@ -96,12 +96,6 @@ class SweepResult(NamedTuple):
     """Cases that were run, not taken from the cache."""
     warnings: tuple[tuple[Finding, ...], ...] = ()
     """What puts each case's numbers in doubt, by row (docs/warnings.md)."""
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.sweeps import of_sweep
-
-        return View(self.warning_lines(), [of_sweep(self.table)], [])
 
     def __str__(self) -> str:
         return text(self)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.sweeps.table import LeftOut, axes_of, statistics_of, usable
 
 if TYPE_CHECKING:
@@ -66,12 +66,6 @@ class Comparison(NamedTuple):
         texts = {"row": polars.String, self.by: polars.String}
         schema = {**texts, **dict.fromkeys(numbers, polars.Float64), "pairs": polars.Int64}
         return polars.DataFrame(lines, schema=schema, orient="row")
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.sweeps import of_comparison
-
-        return View([self.takeaway(), ""], *of_comparison(self))
 
     def __str__(self) -> str:
         return text(self)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
-from ssdlab.common.shown import View, html, text
+from ssdlab.common.shown import html, text
 from ssdlab.runs.options import options_of
 
 if TYPE_CHECKING:
     import polars
 
     from ssdlab.runs.bounds import Bound
-    from ssdlab.sweeps.campaign import SweepProgress
+    from ssdlab.sweeps.campaign import SweepProgress, SweepResult
 
 DEPTHS = "1..256"
 REQUESTS = 20_000
@@ -26,6 +26,11 @@ LATENCIES = ("mean", "p99", "p99_9")
 RATES = 10
 """Rates between two that are given."""
 KINDS = ("read", "write", "all")
+STATISTICS = [
+    "host.all.iops",
+    *(f"host.{of}.requests" for of in KINDS),
+    *(f"host.{of}.latency_ns.{name}" for of in KINDS for name in LATENCIES),
+]
 Line = dict[str, str]
 
 
@@ -88,12 +93,6 @@ class Curve(NamedTuple):
     """What puts results in doubt, a line each."""
     failed: list[str]
     """Cases that could not be played, a line each."""
-
-    def view(self) -> View:
-        """What `print` and notebooks show: what the command line prints."""
-        from ssdlab.show.curves import of_curve
-
-        return View([*self.warnings, self.verdict(), ""], *of_curve(self))
 
     def __str__(self) -> str:
         return text(self)
@@ -185,25 +184,16 @@ def curve(
     shared |= {"workload": os.fspath(workload)}
     if precondition is not None:
         shared["precondition"] = precondition
-    by_load = {}
-    for at in loads:
-        skipped = max(requests // 10, int(at) if load == "qd" else 0) if warmup is None else warmup
-        pace: dict[str, Any] = {"qd": int(at)} if load == "qd" else {"workload.rate_iops": at}
-        by_load[at] = {**pace, "warmup": skipped, "requests": requests + skipped}
-    found = sweep(
-        {
-            "statistics": [
-                "host.all.iops",
-                *(f"host.{of}.requests" for of in KINDS),
-                *(f"host.{of}.latency_ns.{name}" for of in KINDS for name in LATENCIES),
-            ],
-            "run": shared,
-            "axes": {"drive": dict(lines), load: by_load, "seed": list(range(1, seeds + 1))},
-        },
-        cache=cache,
-        threads=threads,
-        progress=progress,
-    )
+    axes = {"drive": dict(lines), load: _paces(load, loads, requests, warmup), "seed": list(range(1, seeds + 1))}
+    spec = {"statistics": STATISTICS, "run": shared, "axes": axes}
+    found = sweep(spec, cache=cache, threads=threads, progress=progress)
+    return _curve_of(found, lines, shared, load, kind)
+
+
+def _curve_of(
+    found: SweepResult, lines: Mapping[str, Line], shared: Mapping[str, Any], load: str, kind: str | None
+) -> Curve:
+    """The lines of a sweep that has been played."""
     table = found.table
     if kind is None:
         kind = "read" if (table["host.read.requests"].fill_null(0) > 0).any() else "write"
@@ -217,6 +207,16 @@ def curve(
     if not drawn:
         raise InputError("\n".join(["no case could be played", *failed[:3]]))
     return Curve(drawn, kind, load, what, table, found.warning_lines(), failed)
+
+
+def _paces(load: str, loads: Sequence[float], requests: int, warmup: int | None) -> dict[float, dict[str, Any]]:
+    """The axis of what grows: by its value the pace, and how many requests are played and measured."""
+    paces = {}
+    for at in loads:
+        skipped = max(requests // 10, int(at) if load == "qd" else 0) if warmup is None else warmup
+        pace: dict[str, Any] = {"qd": int(at)} if load == "qd" else {"workload.rate_iops": at}
+        paces[at] = {**pace, "warmup": skipped, "requests": requests + skipped}
+    return paces
 
 
 def _lines(devices: Sequence[str], schemes: Sequence[str], ages: Sequence[str]) -> dict[str, Line]:

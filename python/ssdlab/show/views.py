@@ -1,0 +1,61 @@
+"""What `print` and notebooks show of each kind of result: the tables of the command line."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from ssdlab.common.shown import View
+from ssdlab.runs.bounds import DeviceBounds
+from ssdlab.runs.findings import lines
+from ssdlab.runs.result import Result, Runs
+from ssdlab.searches.campaign import SearchResult
+from ssdlab.show.bounds import of_bounds
+from ssdlab.show.curves import of_curve
+from ssdlab.show.runs import of_result, of_runs, warnings_of
+from ssdlab.show.searches import of_search
+from ssdlab.show.sweeps import of_comparison, of_sweep
+from ssdlab.sweeps.campaign import SweepResult
+from ssdlab.sweeps.comparison import Comparison
+from ssdlab.sweeps.curve import Curve
+
+
+@singledispatch
+def view(found: Any) -> View:
+    """What is shown of a result."""
+    raise TypeError(f"{type(found).__name__} is not shown")
+
+
+@view.register
+def _(found: Result) -> View:
+    return View(warnings_of(found), *of_result(found))
+
+
+@view.register
+def _(found: Runs) -> View:
+    return View(warnings_of(found), *of_runs(found))
+
+
+@view.register
+def _(found: SweepResult) -> View:
+    return View(found.warning_lines(), [of_sweep(found.table)], [])
+
+
+@view.register
+def _(found: Comparison) -> View:
+    return View([found.takeaway(), ""], *of_comparison(found))
+
+
+@view.register
+def _(found: Curve) -> View:
+    return View([*found.warnings, found.verdict(), ""], *of_curve(found))
+
+
+@view.register
+def _(found: SearchResult) -> View:
+    return View(lines(found.warnings), *of_search(found))
+
+
+@view.register
+def _(found: DeviceBounds) -> View:
+    return View([], *of_bounds(found))
