@@ -405,7 +405,7 @@ def test_the_example_of_a_database(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{SSDLAB.parent}:{os.environ['PATH']}"}
     command = [sys.executable, str(example), "300"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=True
     )
     rates = {line[:24].strip(): float(line[24:].split()[0].replace(",", "")) for line in done.stdout.splitlines()[1:]}
     assert rates["fresh"] > rates["aged, rif"] > rates["aged, baseline"]
