@@ -29,7 +29,7 @@ WORN = 5000
 """P/E cycles of a block's life in section 3.1."""
 _FEW: dict[str, Any] = {"requests": 2000, "warmup": 200, "workload": ["prxy_1"]}
 # Blocks so small that they are erased in so few requests, by a load that keeps a drive of such blocks busy.
-_ERASING = _FEW | {"requests": 6000, "geometry.pages": 24, "workload.footprint": "4GiB", "age.load": "auto"}
+_ERASING = _FEW | {"requests": 6000, "geometry.pages": 24, "workload.footprint": "4GiB", "age.load": "full"}
 BRIEF: dict[str, dict[str, Any]] = {
     "systems": _ERASING | {"seed": [1]},
     "iops": _FEW | {"seed": [1]},

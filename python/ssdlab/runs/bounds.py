@@ -258,7 +258,9 @@ class _Plan:
         # The bound leaves out that blocks are erased (now and then none is) and that data of a cache is folded.
         own = self.own
         seldom = self.t_erase() * own.pages / int(self.config["geometry"]["pages"]) < 0.01 * own.t_program
-        return self._access(what, size, found, None, seldom and self.config["ftl"]["slc_cache"] == "none")
+        # Zones are written one after another, each by the dies of its group.
+        everywhere = self.config["ftl"]["slc_cache"] == "none" and self.config["ftl"]["mapping"] != "zoned"
+        return self._access(what, size, found, None, seldom and everywhere)
 
     def _load(self, mode: _Mode) -> int:
         """Time on the bus of a pass over a program unit of a plane [ns]."""
