@@ -188,7 +188,7 @@ impl ZonePlan {
         if self.sequential(lpn).is_some() { StreamId::new(0) } else { StreamId::new(1) }
     }
 
-    /// Whole programs that are completed when a zone is finished: of a die, or of a plane [pages].
+    /// Whole programs that are completed when a zone is finished: of a die, or of a plane \[pages\].
     pub fn grain_of_finish(&self) -> u64 {
         match self.finish {
             Finish::Pad => self.row.into(),

@@ -21,7 +21,7 @@
 //! | `rest.rs` | the drive is left alone for months |
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //!
-//! What crosses some components alone sees these alone: [`dispatch::Dispatch`], [`read::ReadsAt`], [`power::PowerAt`],
+//! What crosses some components alone sees these alone: `dispatch::Dispatch`, `read::ReadsAt`, `power::PowerAt`,
 //! `FlashAt`, `Seen`.
 //!
 //! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
