@@ -133,7 +133,8 @@ fn of_closed_loop(
 /// The nearest of five steps a decade (1, 1.6, 2.5, 4, 6.3): schemes under which nearly as much is left idle then begin on the same drive,
 /// and differ by what they do. A step changes the write amplification of the first requests by some percent.
 fn preferred(share: f64) -> f64 {
-    libm::pow(10.0, (5.0 * libm::log10(share)).round() / 5.0)
+    // A share is below one.
+    libm::pow(10.0, (5.0 * libm::log10(share)).round().min(-1.0) / 5.0)
 }
 
 /// The write amplification of the load itself, played through the FTL alone, where that can be: by the theory of uniform overwriting a load
@@ -262,5 +263,17 @@ impl UseOfDies {
             programs: of_plane,
             reading: f64::from(plan.unit_pages) / f64::from(plan.layout.shared()) * read / program.max(1e-9),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{preferred, share};
+
+    /// A share of one is not one that `age.load` accepts, so that a checkpoint of such a drive could not be read.
+    #[test]
+    fn shares_are_steps_below_one() {
+        assert!((preferred(share(0.95, 1.2)) - 0.631).abs() < 1e-3);
+        assert!((preferred(0.15) - 0.158).abs() < 1e-3);
     }
 }
