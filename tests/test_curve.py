@@ -75,6 +75,9 @@ def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
     reads = ["--set", "workload.rw=randread", "--qd", "1..8", "--requests", "300"]
     done = ssdlab_curve("tlc", "qlc", *reads, "--plot", "curve.png", "--out", "curve.csv")
     assert done.returncode == 0, done.stderr
+    # Of 300 requests three lie beyond p99.
+    assert "~" in done.stdout
+    assert "~ fewer than 10 requests lie beyond this percentile" in done.stdout
     assert done.stdout.startswith("tlc: ") or done.stdout.startswith("warning")
     first = (tmp_path / "curve.png").read_bytes()
     assert ssdlab_curve("tlc", "qlc", *reads, "--plot", "again.png").returncode == 0

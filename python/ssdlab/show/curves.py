@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.common.numbers import time_text
 from ssdlab.common.tables import Table
-from ssdlab.sweeps.curve import LATENCIES, Curve, CurveLine
+from ssdlab.show.runs import FEW_BEYOND, PERCENTILES, says_little
+from ssdlab.sweeps.curve import KINDS, LATENCIES, Curve, CurveLine, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 NAMES = {"mean": "mean", "p99": "p99", "p99_9": "p99.9"}
+SHARES = dict(PERCENTILES)
 LOADS = {"qd": "queue depth", "rate": "offered [requests/s]"}
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -28,14 +30,14 @@ def of_curve(found: Curve) -> tuple[list[Table], list[str]]:
             (
                 f"{point.load:,.0f}" + (" knee" if point is line.knee else ""),
                 f"{point.iops[0]:,.0f}",
-                *(time_text(point.latency_ns[name][0]) for name in LATENCIES),
+                *(_cell(point, name) for name in LATENCIES),
                 *((", ".join(sorted(point.warnings)),) if marked else ()),
             )
             for point in line.points
         ]
         columns = (LOADS[found.load], "requests/s", *NAMES.values(), *(("warnings",) if marked else ()))
         tables.append(
-            Table(f"{line.name}: {found.workload}, latency of {_whose(found)}", columns, rows, right=int(marked))
+            Table(f"{line.name}: {found.workload}, latency of {KINDS[found.kind]}", columns, rows, right=int(marked))
         )
     footnotes = ["knee: where throughput over mean latency is largest; beyond it latency grows faster than throughput"]
     bounds = [
@@ -44,11 +46,17 @@ def of_curve(found: Curve) -> tuple[list[Table], list[str]]:
         for line in found.lines
         if line.bound is not None
     ]
+    if any(cell.startswith("~") for table in tables for row in table.rows for cell in row):
+        footnotes.append(FEW_BEYOND)
     return tables, footnotes + bounds
 
 
-def _whose(found: Curve) -> str:
-    return {"read": "reads", "write": "writes", "all": "all requests"}[found.kind]
+def _cell(point: Point, name: str) -> str:
+    return ("~" if _says_little(point, name) else "") + time_text(point.latency_ns[name][0])
+
+
+def _says_little(point: Point, name: str) -> bool:
+    return name in SHARES and says_little(point.requests, SHARES[name])
 
 
 def draw(found: Curve) -> Figure:
@@ -75,6 +83,8 @@ def draw(found: Curve) -> Figure:
                 "marker": MARKERS[at % len(MARKERS)],
             }
             _line(ax, line, name, scale, style)
+        if not any(_drawn(line, name) for line in found.lines):
+            ax.text(0.5, 0.5, "too few requests", transform=ax.transAxes, ha="center", color=INK)
         for colour, bound in bounds:
             ax.axvline(bound, color=colour, lw=0.8, ls=":", label="_")
         ax.set_yscale("log")
@@ -83,7 +93,7 @@ def draw(found: Curve) -> Figure:
         ax.set_xlabel(f"throughput [{unit}requests/s]")
         ax.grid(alpha=0.3, which="both")
     _microseconds(panels[0])
-    panels[0].set_ylabel(f"latency of {_whose(found)} (lower is better)")
+    panels[0].set_ylabel(f"latency of {KINDS[found.kind]} (lower is better)")
     figure.suptitle(f"{found.workload}: latency against throughput, {_range(found)}", fontsize="medium")
     handles, labels = panels[0].get_legend_handles_labels()
     if len(found.lines) > 1:
@@ -96,8 +106,13 @@ def draw(found: Curve) -> Figure:
     return figure
 
 
+def _drawn(line: CurveLine, name: str) -> list[Point]:
+    """The points of a line whose latency says something."""
+    return [point for point in line.points if point.latency_ns[name][0] is not None and not _says_little(point, name)]
+
+
 def _line(ax: Axes, line: CurveLine, name: str, scale: float, style: dict[str, Any]) -> None:
-    points = [point for point in line.points if point.latency_ns[name][0] is not None]
+    points = _drawn(line, name)
     x = [point.iops[0] / scale for point in points]
     y = [(point.latency_ns[name][0] or 0.0) / 1e3 for point in points]
     errors = [(point.latency_ns[name][1] or 0.0) / 1e3 for point in points]

@@ -24,6 +24,7 @@ PERCENTILES = (
 )
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
+FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 
 
 def of_result(result: Result) -> tuple[list[Table], list[str]]:
@@ -58,7 +59,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     )
     footnotes = []
     if any(cell.startswith("~") for row in latency.rows for cell in row):
-        footnotes.append(f"~ fewer than {FEW} requests lie beyond this percentile")
+        footnotes.append(FEW_BEYOND)
     if "steady" in host and host.steady.reached:
         footnotes.append(
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
@@ -153,12 +154,17 @@ def warnings_of(result: Result | Runs) -> list[str]:
     return shared(run.warnings for run in result) if isinstance(result, Runs) else lines(result.warnings)
 
 
+def says_little(requests: float, share: float) -> bool:
+    """Whether fewer than :data:`FEW` of so many requests lie beyond a percentile."""
+    return requests * (1.0 - share) < FEW - 1e-6
+
+
 def _latencies(part: Requests) -> list[str]:
     latency = part.latency_ns
     cells = [time_text(latency.mean)]
     for name, share in PERCENTILES:
-        few = part.requests * (1.0 - share) < FEW - 1e-6
-        cells.append(("~" if few and part.requests else "") + time_text(latency[name]))
+        few = part.requests and says_little(part.requests, share)
+        cells.append(("~" if few else "") + time_text(latency[name]))
     return [*cells, time_text(latency.max)]
 
 

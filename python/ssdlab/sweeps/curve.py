@@ -11,7 +11,7 @@ from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
 from ssdlab.common.shown import html, text
-from ssdlab.runs.options import options_of
+from ssdlab.sweeps.spec import is_of_workload, run_of
 
 if TYPE_CHECKING:
     import polars
@@ -25,7 +25,8 @@ LATENCIES = ("mean", "p99", "p99_9")
 """The latencies of a curve, as statistics have them."""
 RATES = 10
 """Rates between two that are given."""
-KINDS = ("read", "write", "all")
+KINDS = {"read": "reads", "write": "writes", "all": "all requests"}
+"""Whose latency a curve may show, and what it is called."""
 STATISTICS = [
     "host.all.iops",
     *(f"host.{of}.requests" for of in KINDS),
@@ -39,6 +40,8 @@ class Point(NamedTuple):
 
     load: float
     """The queue depth, or the rate that is offered [requests/s]."""
+    requests: float
+    """Whose latency it is, of the seed that has the fewest."""
     iops: tuple[float, float | None]
     latency_ns: dict[str, tuple[float | None, float | None]]
     """By :data:`LATENCIES`; None where too few requests lie beyond a percentile."""
@@ -110,7 +113,7 @@ class Curve(NamedTuple):
 
 
 def _sentence(line: CurveLine, curve: Curve) -> str:
-    what = {"read": "reads", "write": "writes", "all": "requests"}[curve.kind]
+    what = KINDS[curve.kind]
 
     def carried(point: Point) -> str:
         at = f"at queue depth {point.load:.0f}" if curve.load == "qd" else f"of {point.load:,.0f} offered"
@@ -296,7 +299,8 @@ def _points(cases: polars.DataFrame, load: str, kind: str) -> list[Point]:
             continue
         latencies = {name: mean(f"host.{kind}.latency_ns.{name}") for name in LATENCIES}
         marks = frozenset(mark for marks in of["warnings"].drop_nulls() for mark in marks.split(","))
-        points.append(Point(float(at), (iops[0], iops[1]), latencies, marks))
+        fewest = min(of[f"host.{kind}.requests"].fill_null(0).to_list())
+        points.append(Point(float(at), fewest, (iops[0], iops[1]), latencies, marks))
     return points
 
 
@@ -307,7 +311,7 @@ def _what(values: Mapping[str, Any], kind: str) -> tuple[str, tuple[str, int] | 
     from ssdlab.common.numbers import size_of
     from ssdlab.runs.simulation import open_simulation
 
-    options = _run_of(values)
+    options = run_of(values, "curve")
     work = json.loads(open_simulation(options.replace(requests=1, warmup=0).without_outputs()).manifest)["workload"]
     job = work.get("generator")
     if job is None:
@@ -323,16 +327,6 @@ def _what(values: Mapping[str, Any], kind: str) -> tuple[str, tuple[str, int] | 
     return what, None if found is None or kind == "all" else (found, size)
 
 
-def _run_of(values: Mapping[str, Any]) -> Any:
-    """The run of a case."""
-    from ssdlab.sweeps.spec import SWEPT
-
-    given = {name: value for name, value in values.items() if name in SWEPT}
-    if given.get("scheme") == "none":
-        del given["scheme"]
-    return options_of({**given, "settings": {name: of for name, of in values.items() if name not in SWEPT}})
-
-
 def _bound(line: Line, shared: Mapping[str, Any], access: tuple[str, int] | None) -> Bound | None:
     """The tightest bound of a drive for this access."""
     from ssdlab.runs.bounds import bounds_of
@@ -340,8 +334,8 @@ def _bound(line: Line, shared: Mapping[str, Any], access: tuple[str, int] | None
     if access is None:
         return None
     pattern, size = access
-    of_drive = {name: value for name, value in shared.items() if not name.startswith(("workload", "job."))}
-    for of in bounds_of(_run_of({**of_drive, **line})).accesses:
+    of_drive = {name: value for name, value in shared.items() if name != "workload" and not is_of_workload(name)}
+    for of in bounds_of(run_of({**of_drive, **line}, "curve")).accesses:
         if of.what.startswith(pattern) and of.bytes == size:
             return of.bounds[0]
     return None

@@ -101,7 +101,7 @@ class Sweep(NamedTuple):
             for _, _, set_by_label in point:
                 values |= set_by_label
             labels = {axis: label for axis, label, _ in point}
-            cases.append(Case(labels, _options(values, self.origin), self._warm(values)))
+            cases.append(Case(labels, run_of(values, self.origin), self._warm(values)))
         return cases
 
     def _warm(self, values: Mapping[str, Value]) -> Options | None:
@@ -111,10 +111,10 @@ class Sweep(NamedTuple):
         of_drive = {
             name: value
             for name, value in values.items()
-            if name in DRIVE or (name not in SWEPT and not _is_of_workload(name))
+            if name in DRIVE or (name not in SWEPT and not is_of_workload(name))
         }
         played = {name: value for name, value in self.warm.items() if name != "save_at"}
-        return _options({**of_drive, **played}, self.origin).replace(save_at=self.warm.get("save_at"))
+        return run_of({**of_drive, **played}, self.origin).replace(save_at=self.warm.get("save_at"))
 
 
 def read_source(source: str | os.PathLike[str] | Mapping[str, Any], what: str) -> tuple[Mapping[str, Any], str]:
@@ -199,7 +199,7 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
     return {name: found(value) if folder and name in FILES else value for name, value in values.items()}
 
 
-def _is_of_workload(name: str) -> bool:
+def is_of_workload(name: str) -> bool:
     """Whether a name is a key of a generator."""
     return name.startswith(("job.", "workload."))
 
@@ -209,7 +209,7 @@ def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -
 
     known = {f"{key.section}.{key.key}" for key in schema()}
     for name in sorted(names):
-        if name in SWEPT or name in known or _is_of_workload(name):
+        if name in SWEPT or name in known or is_of_workload(name):
             continue
         from difflib import get_close_matches
 
@@ -222,7 +222,7 @@ def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -
         raise fail(name, "there is no such option or key", remedy)
 
 
-def _options(values: dict[str, Value], origin: str) -> Options:
+def run_of(values: Mapping[str, Value], origin: str) -> Options:
     """The run that a case plays."""
     given: dict[str, Any] = {}
     settings: dict[str, Value] = {}
