@@ -17,9 +17,14 @@ use error::{InputError, SimulationError};
 use pyo3::prelude::*;
 
 /// ssdlab's compiled core.
+/// What is kept in memory of FTLs that loads have been played through (assumed: some ten states of the papers' drives).
+const KEPT_WARMED: units::Bytes = units::Bytes(512 << 20);
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    // Runs of a process, such as a sweep's, that begin with the same load on the same FTL play it once.
+    ssd::run::keep_warmed(KEPT_WARMED);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESULTS_VERSION", ssd::RESULTS_VERSION)?;
     module.add("EPT_RANGES", nand::ept::RANGES)?;

@@ -231,6 +231,12 @@ pub trait Past {
     /// Whether every write is as likely to go to any `unit` of the first `filled` bytes as to any other, and nowhere else, and nothing is
     /// trimmed.
     fn is_uniform(&self, filled: Bytes, unit: Bytes) -> bool;
+
+    /// What decides the requests that write or trim, but for their times: of two pasts with the same words these requests are the same, in the same
+    /// order, until one of them ends. None where nobody can tell.
+    fn identity(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a

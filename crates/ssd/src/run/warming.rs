@@ -7,10 +7,13 @@
 //! valid pages than its own, it collects its own. A load that would take too long is not played: its drive starts as uniform
 //! overwriting leaves it, and the result says so.
 
+use std::sync::Arc;
+
 use units::{Bytes, Lpn, Span};
 use workload::{Op, Past, Request, Source};
 
 use super::before::Before;
+use super::kept::{self, Kept, Key};
 use crate::config::{Plan, SlcCache};
 use crate::device::Device;
 use crate::error::RunError;
@@ -63,6 +66,9 @@ pub(super) struct Warming {
     /// Nothing more is to be played, or can be.
     reached: bool,
     stands_still: bool,
+    /// Under which its end is kept for other runs, and the end that another one has kept.
+    key: Option<Key>,
+    kept: Option<Arc<Kept>>,
 }
 
 /// What is to be played before a run.
@@ -93,7 +99,10 @@ impl Warming {
         if needed > MOST {
             return Ok(Played::TooLong(Warmed { turnover, needed, ..Warmed::default() }));
         }
+        let key = Key::of(past, device);
         Ok(Played::Load(Box::new(Warming {
+            kept: key.and_then(kept::recall),
+            key,
             past: past.source(false)?,
             batch: Vec::new(),
             alone: warming::Warming::new(device.plan()),
@@ -183,6 +192,11 @@ impl Warming {
 
 impl<P: Probe> Before<Device<P>> for Warming {
     fn play(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+        if let Some(kept) = self.kept.take().filter(|kept| kept.restore(device)) {
+            device.begin_ledger();
+            self.warmed = Some(kept.warmed);
+            return Ok(true);
+        }
         for _ in 0..requests.div_ceil(BATCH as u64) {
             self.batch.clear();
             self.fill()?;
@@ -201,7 +215,11 @@ impl<P: Probe> Before<Device<P>> for Warming {
             self.batch = batch;
             let most = played.unwrap_or(0).max(self.played).max(self.requests / REQUESTS_OF_PAGE);
             if self.reached || self.stands_still || most >= MOST {
-                self.warmed = Some(self.end(device));
+                let warmed = self.end(device);
+                if let Some(key) = self.key {
+                    kept::keep(key, device, warmed);
+                }
+                self.warmed = Some(warmed);
                 return Ok(true);
             }
         }

@@ -127,6 +127,14 @@ impl Workload {
     /// The requests that the same load may have made before, or those of them that are no reads, perhaps with reads among them: the same
     /// addresses are popular, and all else is drawn anew. They do not end.
     pub fn source_before(&self, capacity: Bytes, seed: u64, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
+        self.endless(reads).drawn_from(capacity, &|what| match what {
+            "scatter" => Stream::new(seed, what),
+            _ => Stream::new(seed, "before").entity(Stream::new(seed, what).bits(0)),
+        })
+    }
+
+    /// The same load without an end, and perhaps without its reads.
+    pub(super) fn endless(&self, reads: bool) -> Workload {
         let mut endless = self.clone();
         // Reads of one job change nothing of its writes, but for those of a sequence.
         if let ([(_, job)], None) = (endless.jobs.as_mut_slice(), &self.phases)
@@ -140,10 +148,7 @@ impl Workload {
             // As fast as they are taken, unless they have times.
             job.requests = job.rate_iops.map_or(1 << 48, |rate| (rate * LONGEST_PAST_S) as u64).max(1);
         }
-        endless.drawn_from(capacity, &|what| match what {
-            "scatter" => Stream::new(seed, what),
-            _ => Stream::new(seed, "before").entity(Stream::new(seed, what).bits(0)),
-        })
+        endless
     }
 
     fn drawn_from(&self, capacity: Bytes, streams: &dyn Fn(&str) -> Stream) -> Result<Box<dyn Source>, ConfigError> {

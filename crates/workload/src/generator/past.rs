@@ -17,6 +17,9 @@ pub struct PastOfGenerator {
     seed: u64,
 }
 
+/// More requests of a past than anything plays.
+const LONG: u64 = 1 << 28;
+
 /// By how much of the range the ends of what is written may differ from those of what holds data (assumed): too little to tell in the
 /// write amplification.
 const SAME_RANGE: f64 = 0.01;
@@ -76,6 +79,24 @@ impl Past for PastOfGenerator {
                 let range = self.range_of(job);
                 job.draws_evenly(unit) && near(range.start, 0) && near(range.end, filled.0)
             })
+    }
+
+    fn identity(&self) -> Option<String> {
+        let mut workload = self.workload.endless(false);
+        // Requests of one job stand in one order, whatever their times are.
+        if let ([(_, job)], None) = (workload.jobs.as_mut_slice(), &workload.phases)
+            && job.numjobs == 1
+        {
+            let any = Generator::default();
+            (job.rate_iops, job.arrivals) = (any.rate_iops, any.arrivals);
+            if job.requests >= LONG {
+                job.requests = LONG;
+            }
+            if matches!(job.rw, Rw::RandWrite | Rw::RandTrim) {
+                job.read_ratio = any.read_ratio;
+            }
+        }
+        Some(format!("{} {}\n{}", self.seed, self.capacity.0, workload.to_toml()))
     }
 }
 

@@ -1,0 +1,295 @@
+//! FTLs as loads have left them, kept in memory: runs of a process that begin with the same load on the same FTL play it once. What schemes
+//! change, how dies read and in which order they work, the FTL alone does not see.
+//!
+//! Nothing is kept unless [`keep_warmed`] has said how much; a run of its own gains nothing from it.
+
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use units::Bytes;
+use workload::Past;
+
+use crate::config::Config;
+use crate::device::Device;
+use crate::ftl::Ftl;
+use crate::observe::probe::Probe;
+use crate::observe::stats::Warmed;
+use crate::persist::{Reader, State, Writer};
+
+/// Sections and keys of the configuration that the FTL alone does not ask: a test changes them all.
+const NOT_ASKED: &[&str] = &["bus.", "ecc.", "read.", "schedule.", "energy.", "chip.t_"];
+
+/// All that decides what a load makes of an FTL: a digest of the configuration but for what is not asked, of the load and its random numbers, and of the
+/// state that it begins in, in which the rest has left its mark.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    /// None where nothing is kept, where nobody can tell two loads apart, or where policies from outside decide, which may remember.
+    pub fn of<P: Probe>(past: &dyn Past, device: &mut Device<P>) -> Option<Key> {
+        let identity = past.identity()?;
+        let seed = device.seed();
+        if lock().most == 0 || !device.plan().config.policies.sources().is_empty() {
+            return None;
+        }
+        let mut digest = Digest(blake3::Hasher::new());
+        for text in [&asked(&device.plan().config), &identity, &seed.to_string()] {
+            digest.0.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        device.play_ftl(|ftl, _| save(ftl, &mut digest))?;
+        Some(Key(*digest.0.finalize().as_bytes()))
+    }
+}
+
+/// What is set of the keys that the FTL may ask.
+fn asked(config: &Config) -> String {
+    let mut text = String::new();
+    for section in config.sections() {
+        for key in section.keys() {
+            let name = format!("{}.{}", section.name(), key.name);
+            if !NOT_ASKED.iter().any(|not| name.starts_with(not)) {
+                text += &format!("{name} = {:?}\n", section.get(key.name));
+            }
+        }
+    }
+    text
+}
+
+struct Digest(blake3::Hasher);
+
+impl Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn save(ftl: &Ftl, to: &mut dyn Write) -> Option<()> {
+    let mut to = Writer::new(to);
+    ftl.save(&mut to);
+    to.finish().ok()
+}
+
+/// An FTL after a load.
+pub(super) struct Kept {
+    ftl: Vec<u8>,
+    /// What came of the load.
+    pub warmed: Warmed,
+}
+
+impl Kept {
+    /// Puts a device's FTL into this state; whether that could be done.
+    pub fn restore<P: Probe>(&self, device: &mut Device<P>) -> bool {
+        let mut from = self.ftl.as_slice();
+        device.play_ftl(|ftl, _| {
+            let mut reader = Reader::new(&mut from);
+            ftl.load(&mut reader).and_then(|()| reader.finish()).is_ok()
+        })
+    }
+}
+
+/// The FTLs that are kept, the latest ones.
+struct All {
+    /// Bytes that may be kept, and that are.
+    most: usize,
+    bytes: usize,
+    states: LruCache<Key, Arc<Kept>>,
+}
+
+static ALL: LazyLock<Mutex<All>> =
+    LazyLock::new(|| Mutex::new(All { most: 0, bytes: 0, states: LruCache::unbounded() }));
+
+fn lock() -> MutexGuard<'static, All> {
+    // Nothing is left half done in it.
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl All {
+    fn make_room(&mut self) {
+        while self.bytes > self.most {
+            let Some((_, oldest)) = self.states.pop_lru() else { return };
+            self.bytes -= oldest.ftl.len();
+        }
+    }
+}
+
+/// From now on runs of this process keep up to so many bytes of FTLs that loads have been played through (`host.warmed_pages`), for other runs
+/// that begin with the same. Results do not depend on it.
+pub fn keep_warmed(most: Bytes) {
+    let mut all = lock();
+    all.most = most.0 as usize;
+    all.make_room();
+}
+
+/// What is kept of a load on an FTL.
+pub(super) fn recall(key: Key) -> Option<Arc<Kept>> {
+    lock().states.get(&key).cloned()
+}
+
+/// Keeps the state of a device's FTL after a load.
+pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
+    let mut ftl = Vec::new();
+    if device.play_ftl(|alone, _| save(alone, &mut ftl)).is_none() {
+        return;
+    }
+    ftl.shrink_to_fit();
+    let mut all = lock();
+    all.bytes += ftl.len();
+    if let Some(older) = all.states.put(key, Arc::new(Kept { ftl, warmed })) {
+        all.bytes -= older.ftl.len();
+    }
+    all.make_room();
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{PastOfGenerator, Source};
+
+    use super::*;
+    use crate::presets;
+    use crate::run::before::Before;
+    use crate::run::warming::{Played, Warming};
+
+    /// Ends of every kind of value: a key takes those of its own kind, beside its own words.
+    const ENDS: &[&str] = &[
+        "0", "1", "2", "40", "0.5", "3.0", "0ns", "70us", "9ms", "1h", "1KiB", "16KiB", "100MB/s", "4GB/s", "none", "[]",
+        "[1]", "[2, 3, 2]", "[70us]", "true", "false",
+    ];
+
+    /// How much is kept holds for the process: tests that say so take turns.
+    static TURNS: Mutex<()> = Mutex::new(());
+
+    fn small(device: &str) -> Config {
+        let mut config = presets::load(device).unwrap().config;
+        let words = ["geometry.channels=2", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=48", "geometry.pages=12"];
+        let start = ["ftl.over_provisioning=1.0", "age.precondition=closed-form", "age.load=full", "buffer.size=256KiB"];
+        words.iter().chain(&start).for_each(|word| config.set(word).unwrap());
+        config
+    }
+
+    fn past(config: &Config, more: &[&str]) -> PastOfGenerator {
+        let words = ["workload.rw=randwrite", "workload.bs=16KiB", "workload.random_distribution=zipf:0.9"];
+        let load = workload::presets::get("default", &[&words, more].concat()).unwrap();
+        PastOfGenerator::new(&load, config.plan().unwrap().capacity(), 1)
+    }
+
+    /// The key of a load on a drive, and the state that it leaves.
+    fn played(config: &Config) -> Option<(Key, Vec<u8>)> {
+        let past = past(config, &[]);
+        let mut device = Device::new(config, 1).ok()?;
+        let Ok(Played::Load(mut load)) = Warming::of(&past, false, &mut device) else { return None };
+        let key = Key::of(&past, &mut device)?;
+        while !load.play(&mut device, 4096).unwrap() {}
+        let mut ftl = Vec::new();
+        device.play_ftl(|alone, _| save(alone, &mut ftl)).unwrap();
+        Some((key, ftl))
+    }
+
+    /// Whatever else is set, the same key is the same state: all that is not asked is set to all that it takes.
+    #[test]
+    fn what_is_not_asked_changes_nothing() {
+        let _turn = TURNS.lock();
+        // Nothing that is kept here is found again: every state is played.
+        keep_warmed(Bytes(1));
+        let (mut shared, mut tried) = (0, 0);
+        for device in ["tlc", "fast12-slc", "electronics25"] {
+            let base = small(device);
+            let (key, state) = played(&base).unwrap();
+            for section in Config::default().sections() {
+                for declared in section.keys() {
+                    let name = format!("{}.{}", section.name(), declared.name);
+                    if !NOT_ASKED.iter().any(|not| name.starts_with(not)) {
+                        continue;
+                    }
+                    let own = declared.expects.split('"').skip(1).step_by(2);
+                    for value in ENDS.iter().copied().chain(own) {
+                        let mut config = base.clone();
+                        if config.set(&format!("{name}={value}")).is_err() || config.plan().is_err() {
+                            continue;
+                        }
+                        let Some((other, left)) = played(&config) else { continue };
+                        tried += 1;
+                        shared += u32::from(other == key);
+                        assert!(other != key || left == state, "{device}: {name} = {value}");
+                    }
+                }
+            }
+        }
+        assert!(tried > 500 && shared * 10 > tried * 9, "{shared} of {tried}");
+    }
+
+    /// Times and reads of one job's requests say nothing of what it writes; seeds and addresses do.
+    #[test]
+    fn loads_are_told_apart_by_what_they_write() {
+        let config = small("tlc");
+        let key = |words: &[&str]| past(&config, words).identity().unwrap();
+        let first = |words: &[&str]| {
+            let mut requests = Vec::new();
+            past(&config, words).source(false).unwrap().fill(&mut requests, 200).unwrap();
+            requests.iter().map(|request| (request.op, request.offset, request.bytes)).collect::<Vec<_>>()
+        };
+        let mixed = ["workload.rw=randrw", "workload.read_ratio=0.2"];
+        let same: [&[&str]; 4] = [
+            &["workload.rate_iops=100"],
+            &["workload.arrivals=batches:12", "workload.rate_iops=5000", "workload.requests=3"],
+            &mixed,
+            &["workload.rate_iops=none"],
+        ];
+        for words in same {
+            assert_eq!((key(words), first(words)), (key(&[]), first(&[])), "{words:?}");
+        }
+        let other: [&[&str]; 5] = [
+            &["workload.rw=write"],
+            &["workload.random_distribution=zipf:0.8"],
+            &["workload.footprint=10MiB"],
+            &["workload.bs=32KiB"],
+            &["workload.hint=1"],
+        ];
+        other.iter().for_each(|words| assert_ne!(key(words), key(&[]), "{words:?}"));
+        // Of several jobs, or of a sequence with reads in it, times decide the order and kinds the place.
+        let sequence = ["workload.rw=rw", "workload.read_ratio=0.3"];
+        assert_ne!(key(&sequence), key(&["workload.rw=rw", "workload.read_ratio=0.4"]));
+        let twice = ["workload.numjobs=2", "workload.footprint=10MiB"];
+        assert_ne!(key(&[&twice[..], &["workload.rate_iops=100"]].concat()), key(&twice));
+    }
+
+    /// A run that begins with what another one has played gives the same.
+    #[test]
+    fn what_is_kept_is_what_would_be_played() {
+        let _turn = TURNS.lock();
+        let config = small("electronics25");
+        let past = past(&config, &[]);
+        let begin = |device: &mut Device| match Warming::of(&past, false, device) {
+            Ok(Played::Load(mut load)) => {
+                let mut steps = 1;
+                while !load.play(device, 256).unwrap() {
+                    steps += 1;
+                }
+                (steps, Before::<Device>::warmed(load.as_ref()).unwrap())
+            }
+            _ => panic!("it is to be played"),
+        };
+        let mut device = Device::new(&config, 1).unwrap();
+        let (steps, warmed) = begin(&mut device);
+        let key = Key([7; 32]);
+        keep_warmed(Bytes(1 << 30));
+        keep(key, &mut device, warmed);
+        let mut other = Device::new(&config, 1).unwrap();
+        let kept = recall(key).unwrap();
+        assert!(steps > 3 && kept.restore(&mut other));
+        assert_eq!(format!("{:?}", kept.warmed), format!("{warmed:?}"));
+        let state = |device: &mut Device| {
+            let mut ftl = Vec::new();
+            device.play_ftl(|alone, _| save(alone, &mut ftl)).unwrap();
+            ftl
+        };
+        assert_eq!(state(&mut device), state(&mut other));
+        other.check().unwrap();
+        keep_warmed(Bytes(0));
+        assert!(recall(key).is_none());
+    }
+}
