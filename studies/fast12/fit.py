@@ -182,7 +182,8 @@ def main() -> None:
     """Fits all points, or the chosen one."""
     full = "--full" in sys.argv
     points = [CHOSEN] if full else list(itertools.product(*SPACE.values()))
-    cells = [(chip, trace, point) for point in points for chip in TABLE2 for trace in TABLE2[chip]]
+    # The points of a trace follow one another: they share the past that is played before.
+    cells = [(chip, trace, point) for chip in TABLE2 for trace in TABLE2[chip] for point in points]
     lines = []
     with ThreadPoolExecutor(2) as pool:
         fits = pool.map(lambda cell: fit(cell[0], cell[1], cell[2], FULL if full else BRIEF), cells)

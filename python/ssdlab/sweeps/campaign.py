@@ -32,6 +32,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import closing, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
@@ -42,6 +43,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, ids, shared
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.manifest import inputs_of, key_of
+from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, CaseLock
@@ -293,9 +295,16 @@ class _Campaign:
         numbers = (index for index, key in enumerate(self.keys) if key is not None)
         return {path for index in numbers for path in inputs_of(self.cases[index].options, self.manifest(index))}
 
+    def in_turn(self) -> Iterator[str]:
+        """Missing cases: those that differ by their schemes alone follow one another, so their past is played once."""
+        alike: dict[Options, list[str]] = {}
+        for key, index in self.missing.items():
+            alike.setdefault(self.cases[index].options.replace(scheme=None), []).append(key)
+        return chain.from_iterable(alike.values())
+
     def play(self, executor: CaseExecutor) -> None:
         """Runs what is missing; every result is kept as soon as it is there."""
-        waiting = deque(self.missing)
+        waiting = deque(self.in_turn())
         running: dict[Future[Answer], str] = {}
         try:
             while waiting or running:
