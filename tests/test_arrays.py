@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ssdlab
+from ssdlab.runs.manifest import files_of, inputs_of, key_of
+from ssdlab.runs.options import options_of
+from ssdlab.runs.simulation import open_simulation
 from ssdlab.show.runs import of_result
+from ssdlab.sweeps import task
+from ssdlab.sweeps.spec import Sweep
 
 LOAD = {"workload.rate_iops": 100000, "workload.rw": "randrw"}
 SMALL = ["geometry.blocks=40", "ftl.over_provisioning=1.0"]
@@ -70,6 +76,7 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
         ("[drive.a]\ndevice = 'tcl'\n", {}, ["drive.a", "did you mean `tlc`"]),
         ("[drive.a]\nsettings = ['age.precondition=write:1']\n", {}, ["drive.a", "age.precondition"]),
         (DRIVES, {"checkpoint": "x.ckpt"}, ["--from", "--array"]),
+        (DRIVES, {"device": "tlc"}, ["--device", "all name theirs", "leave it out"]),
         (DRIVES, {"save": "x.ckpt"}, ["--save", "--array"]),
     ],
 )
@@ -93,3 +100,108 @@ def test_drives_of_different_sizes_are_noted(tmp_path: Path) -> None:
     assert "large has more" in result.note
     assert result.array is not None
     assert result.array.unused_bytes > 0
+
+
+def test_what_is_given_beside_an_array_is_told_where_it_replaces(tmp_path: Path) -> None:
+    text = "[drive.a]\nscheme = 'rif'\nage = 'pec=500'\n[drive.b]\nsettings = ['gc.stop=6']\n"
+    array = _file(tmp_path, text)
+    assert _run(array).note is None
+    result = _run(array, scheme="baseline", age="pec=100,retention=1mo", settings=["gc.stop=7"])
+    assert result.note == ("what is given beside the array replaces scheme (of a), age.pec (of a), gc.stop (of b)")
+    assert _run(array, device="tlc-page").manifest.device.name == "tlc-page", "no drive names its own"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "device = 'tlc-page'",
+        "scheme = 'rif'",
+        "age = 'pec=2000,retention=6mo'",
+        "settings = ['chip.t_prog=900us']",
+        "count = 2",
+        "spare = true",
+        "fails_at = '1ms'",
+    ],
+)
+def test_every_key_of_a_drive_has_an_effect(tmp_path: Path, line: str) -> None:
+    """It changes what is reported of the drives."""
+    text = "[array]\nlayout = 'mirror'\nplacement = 'declustered'\ncopies = 2\n[drive.a]\ncount = 3\n[drive.b]\n"
+    plain, changed = _run(_file(tmp_path, text)).array, _run(_file(tmp_path, text + line + "\n")).array
+    assert plain is not None
+    assert changed is not None
+    assert plain.drives != changed.drives
+
+
+def test_warnings_come_from_every_drive(tmp_path: Path) -> None:
+    """The second drive alone holds nothing at its start, and has a setting without effect."""
+    text = "[drive.a]\n[drive.b]\nsettings = ['age.precondition=none', 'age.fill=0.1', 'chip.neighbour_disturb=50']\n"
+    result = _run(_file(tmp_path, text), settings=["workload.rw=randread"])
+    told = {of.id: of.text for of in result.warnings}
+    assert told["unwritten-reads"].startswith("b: ")
+    assert told["settings-without-effect"].startswith("b: ")
+
+
+def test_overload_of_an_array_counts_its_hosts_requests(tmp_path: Path) -> None:
+    """A request that becomes several to drives is one: what arrives too fast is told, and what does not is not."""
+    array = _file(tmp_path, "[array]\nlayout = 'stripe'\nchunk = '16KiB'\n" + DRIVES)
+    large = ["workload.bs=256KiB", "workload.rw=randread"]
+    slow, fast = (_run(array, settings=[*large, f"workload.rate_iops={rate}"]) for rate in (1_000, 1_000_000))
+    assert "overload" not in {of.id for of in slow.warnings}
+    assert "overload" in {of.id for of in fast.warnings}
+
+
+def test_sweeps_take_arrays_and_their_keys_as_axes(tmp_path: Path) -> None:
+    """And the table of one that others play with copies of its files is the same."""
+    _file(tmp_path, "[array]\nlayout = 'mirror'\n" + DRIVES)
+    (tmp_path / "sweep.toml").write_text(
+        "[run]\narray = 'array.toml'\nrequests = 300\n'workload.rate_iops' = 100000\n'geometry.blocks' = 40\n"
+        "'ftl.over_provisioning' = 1.0\n[axes]\n'array.select' = ['primary', 'shortest-queue']\nseed = [1, 2]\n"
+    )
+    sweep = tmp_path / "sweep.toml"
+    found = ssdlab.sweep(sweep, cache=tmp_path / "cache", keep_results=True)
+    assert found.table["array.select"].to_list() == ["primary", "primary", "shortest-queue", "shortest-queue"]
+    for case, result in zip(Sweep.read(sweep).cases(), found.results.values(), strict=True):
+        assert result.manifest.array.config.select == case.labels["array.select"]
+    means = found.table["host.read.latency_ns.mean"].to_list()
+    assert len(set(means)) == 4
+    again = ssdlab.sweep(sweep, cache=tmp_path / "cache")
+    assert again.table.equals(found.table)
+
+
+def test_an_array_file_is_shipped_and_moved_with_its_run(tmp_path: Path) -> None:
+    array = _file(tmp_path, DRIVES)
+    options = options_of({"array": array, "requests": 300, "settings": SMALL})
+    manifest = json.loads(open_simulation(options).manifest)
+    assert files_of(options, manifest) == {"array": array}
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    moved = task.with_files(options, {"array": _file(other, DRIVES)})
+    assert (moved.array, moved.device) == (str(other / "array.toml"),) * 2
+    assert key_of(json.loads(open_simulation(moved).manifest)) == key_of(manifest)
+    Path(moved.array).write_text(DRIVES.replace("3", "4"))
+    assert key_of(json.loads(open_simulation(moved).manifest)) != key_of(manifest)
+    text = "[drive.a]\ndevice = 'mine.toml'\n"
+    (tmp_path / "mine.toml").write_text("base = 'base.toml'\n")
+    (tmp_path / "base.toml").write_text("[geometry]\nblocks = 40\n[ftl]\nover_provisioning = 1.0\n")
+    read = inputs_of(options_of({"array": _file(tmp_path, text)}))
+    assert {Path(path).name for path in read} == {"array.toml", "mine.toml", "base.toml"}
+
+
+def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
+    """The mirror's slower first copy is left to itself where the shorter queue is read."""
+    array = _file(tmp_path, "[array]\nlayout = 'mirror'\n[drive.a]\nage = 'pec=3000,retention=1y'\n[drive.b]\n")
+    result = ssdlab.search(
+        {
+            "budget": 4000,
+            "run": {
+                "array": array,
+                "ftl.over_provisioning": 1.0,
+                "geometry.blocks": 40,
+                **LOAD,
+                "workload.rw": "randread",
+            },
+            "axes": {"array.select": ["primary", "shortest-queue"]},
+            "objectives": {"host.read.latency_ns.mean": "min"},
+        }
+    )
+    assert result.front["array.select"].to_list() == ["shortest-queue"]

@@ -57,7 +57,8 @@ seed = [1, 2, 3]
 
 
 def key(**words: Any) -> str:
-    options = Options(**{"device": "tlc", "workload": "default", **words})
+    # An array stands for the device where none is given beside it.
+    options = Options(**{"device": words.get("array", "tlc"), "workload": "default", **words})
     return key_of(json.loads(open_simulation(options).manifest))
 
 
@@ -105,8 +106,10 @@ def test_a_new_key_at_its_default_leaves_every_hash_as_it_was(monkeypatch: pytes
 
 
 def test_the_hash_changes_with_every_key() -> None:
-    base = json.loads(open_simulation(Options(device="tlc", workload="default")).manifest)
-    sections = base["device"]["config"] | {"workload": base["workload"]["generator"]}
+    array = str(Path(__file__).parents[1] / "examples" / "array.toml")
+    base = json.loads(open_simulation(Options(device=array, array=array, workload="default")).manifest)
+    generator, array_keys = base["workload"]["generator"], base["array"]["config"]
+    sections = base["device"]["config"] | {"workload": generator, "array": array_keys}
     # As many of today's keys as the schema has: none is at a default by another spelling of it.
     assert {(name, key) for name, keys in sections.items() for key in keys} == {
         (key.section, key.key) for key in ssdlab.schema()
@@ -115,7 +118,8 @@ def test_the_hash_changes_with_every_key() -> None:
     for name, keys in sections.items():
         for each in keys:
             changed = copy.deepcopy(base)
-            place = changed["workload"]["generator"] if name == "workload" else changed["device"]["config"][name]
+            beside = {"workload": changed["workload"]["generator"], "array": changed["array"]["config"]}
+            place = beside[name] if name in beside else changed["device"]["config"][name]
             place[each] = "another"
             seen.add(key_of(changed))
     assert before not in seen

@@ -21,7 +21,7 @@ use crate::ops::{Answer, Due, Op, Open, Reply, Sub, Timer};
 use crate::rebuild::Rebuild;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
-use crate::stats::ArrayCounters;
+use crate::stats::{ArrayCounters, SeenByHost};
 
 /// A place for a drive in the layout.
 pub(crate) struct Seat {
@@ -96,6 +96,7 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) failure: Option<RunError>,
     pub(crate) counters: ArrayCounters,
     pub(crate) counters_before: ArrayCounters,
+    pub(crate) seen: SeenByHost,
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -143,6 +144,7 @@ impl<D: Drive> Array<D> {
             failure: None,
             counters: ArrayCounters::default(),
             counters_before: ArrayCounters::default(),
+            seen: SeenByHost::default(),
             observer: None,
         })
     }
@@ -343,6 +345,7 @@ impl<D: Drive> Array<D> {
                     let Open { id, request, uncorrectable, refused, aborted, .. } = open;
                     // An array is one range of addresses without zones.
                     let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
+                    self.seen.completes(uncorrectable, refused);
                     let done = Completion::new(id, request, self.now);
                     self.completions.push(Completion { uncorrectable, refused, aborted, status, ..done });
                 }

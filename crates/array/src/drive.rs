@@ -5,7 +5,7 @@ use std::vec::Drain;
 
 use ssd::stats::latency::Latencies;
 use ssd::stats::series::Sample;
-use ssd::stats::{Counters, DriveState, Start, Totals};
+use ssd::stats::{Counters, DriveState, Finding, Start, Totals};
 use ssd::{Completion, Drive, Plan, RunError};
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
@@ -13,7 +13,7 @@ use workload::Request;
 use crate::array::{Array, Stop};
 use crate::config::refusal;
 use crate::member::Member;
-use crate::merge;
+use crate::{merge, report};
 
 impl<D: Drive> Array<D> {
     /// The drives that have not failed.
@@ -150,25 +150,40 @@ impl<D: Drive> Drive for Array<D> {
         if self.layout.code.parity > 0 { None } else { self.all().filter_map(Drive::end_of_life).min() }
     }
 
+    fn is_looked_at(&mut self) {
+        if self.members.len() > 1 {
+            self.members.iter_mut().for_each(Member::is_looked_at);
+        }
+    }
+    /// Of drives that nothing was read from or written to there is nothing to be said.
+    fn findings_of_parts(&self) -> Option<Vec<Finding>> {
+        (self.members.len() > 1).then(|| report::findings(&self.members))
+    }
+
     /// That of its first drive.
     fn plan(&self) -> &Plan {
         self.members[0].drive.plan()
     }
     fn counters(&self) -> Counters {
-        merge::counters(self.all())
+        self.seen.in_place(merge::counters(self.all()))
     }
     fn totals(&self) -> Totals {
-        merge::totals(self.all())
+        let totals = merge::totals(self.all());
+        Totals { counters: self.seen.in_place(totals.counters), ..totals }
     }
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         self.all().flat_map(Drive::pages_of_planes).collect()
     }
     fn sample(&self) -> Sample {
-        merge::sample(self.all())
+        let sample = merge::sample(self.all());
+        // Of one drive, those that its queues have taken.
+        if self.members.len() == 1 { sample } else { Sample { outstanding: self.open.len() as u64, ..sample } }
     }
     fn state(&self) -> DriveState {
         let mut state = merge::state(self.all());
         state.end_of_life = self.end_of_life();
+        // The others go on without a drive that takes no writes any more.
+        state.smart.read_only &= self.layout.code.parity == 0;
         state
     }
     fn check_all(&mut self) -> Result<(), RunError> {

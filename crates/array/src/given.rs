@@ -7,7 +7,8 @@ use ssd::DeviceSpec;
 use ssd::config::{MappedBy, Precondition};
 use ssd::probe::Probe;
 use ssd::run::manifest::{device, sections};
-use ssd::run::{DeviceWord, DriveInputs, device_given, is_workload_key};
+use ssd::run::{DeviceWord, DriveInputs, device_given, findings_of_settings, is_workload_key, refused};
+use ssd::stats::Finding;
 use ssd::{Config, Device, Drive, RunError};
 use units::section::Section;
 use units::{Bytes, ConfigError, Document, Span, Stream};
@@ -15,6 +16,10 @@ use units::{Bytes, ConfigError, Document, Span, Stream};
 use crate::array::Array;
 use crate::config::{ArrayConfig, refusal};
 use crate::member::MemberDrive;
+use crate::report::of_several;
+
+/// The device of drives that name none, where none is given beside them.
+const USUAL: &str = "tlc";
 
 units::section! {
     /// Drives of one kind in an array.
@@ -41,6 +46,7 @@ struct Kind {
     name: String,
     section: DriveSection,
     spec: DeviceSpec,
+    findings: Vec<Finding>,
 }
 
 /// An array that has been read and checked.
@@ -53,11 +59,14 @@ pub struct ArrayGiven {
     pub capacity: Bytes,
     /// What is to be known of it.
     pub note: Option<String>,
+    /// What its drives' settings say of the result.
+    pub findings: Vec<Finding>,
 }
 
 impl ArrayGiven {
-    /// Reads an array file. Of what is given beside it, the scheme replaces that of each drive, age and settings are applied after each
-    /// drive's own, and settings of the section `array` to the array.
+    /// Reads an array file. Of what is given beside it, the device is that of drives that name none, the scheme replaces that of each
+    /// drive, age and settings are applied after each drive's own, and settings of the section `array` to the array. The file in place of
+    /// a device stands for none.
     ///
     /// # Errors
     /// A mistake in the file, or in what is given: where, and what to write instead.
@@ -76,6 +85,7 @@ impl ArrayGiven {
         for word in inputs.settings.iter().filter(is_of_array) {
             units::document::apply_word(word, &mut [&mut config])?;
         }
+        let beside = Some(inputs.device).filter(|device| !matches!(device, DeviceWord::Named(word) if *word == path));
         let names = document.parts("drive")?;
         if names.is_empty() {
             let remedy = "write a section [drive.NAME] with device = \"tlc\" and count = 4, say";
@@ -85,17 +95,28 @@ impl ArrayGiven {
         let kind = |name: String| {
             let mut section = DriveSection::default();
             document.apply_part("drive", &name, &mut section, &[])?;
-            let spec = spec_of(&section, folder, inputs)
-                .map_err(|error| ConfigError { origin: format!("{path}, drive.{name}: {}", error.origin), ..error })?;
-            Ok(Kind { name, section, spec })
+            let of_drive = |error: ConfigError| {
+                let origin = format!("{path}, drive.{name}: {}", error.origin);
+                ConfigError { origin, ..error }
+            };
+            let Resolved { spec, findings } = resolved(&section, folder, inputs, beside).map_err(of_drive)?;
+            Ok(Kind { name, section, spec, findings })
         };
         let kinds = names.into_iter().map(kind).collect::<Result<Vec<Kind>, ConfigError>>()?;
-        ArrayGiven::checked(config, kinds, seed)
+        if beside.is_some() && kinds.iter().all(|kind| kind.section.device.is_some()) {
+            let remedy = format!("leave it out, or leave out `device` in a section [drive.NAME] of {path}");
+            return Err(refused("--device", "is given with an array whose drives all name theirs", &remedy));
+        }
+        let replaced = replaced(&kinds, inputs);
+        let mut given = ArrayGiven::checked(config, kinds, seed)?;
+        let notes: Vec<String> = [replaced, given.note.take()].into_iter().flatten().collect();
+        given.note = (!notes.is_empty()).then(|| notes.join("; "));
+        Ok(given)
     }
 
     fn checked(config: ArrayConfig, kinds: Vec<Kind>, seed: u64) -> Result<ArrayGiven, ConfigError> {
         let mut capacities: Vec<Bytes> = Vec::new();
-        for Kind { name, section, spec } in &kinds {
+        for Kind { name, section, spec, .. } in &kinds {
             let key = |key: &str| format!("drive.{name}.{key}");
             let fail = |of: &str, problem: &str, remedy: &str| {
                 Err(ConfigError { key: Some(key(of)), ..refusal("", problem, remedy) })
@@ -128,7 +149,9 @@ impl ArrayGiven {
             )
         });
         let first = kinds.iter().find(|kind| !kind.section.spare).expect("Invariant: a layout has drives").spec.clone();
-        Ok(ArrayGiven { config, kinds, first, capacity: layout.capacity(), note })
+        let each = kinds.iter().flat_map(|kind| kind.findings.iter().map(|of| (kind.name.as_str(), of.clone())));
+        let findings = of_several(each);
+        Ok(ArrayGiven { config, kinds, first, capacity: layout.capacity(), note, findings })
     }
 
     /// Everything that decides what the array does.
@@ -137,7 +160,7 @@ impl ArrayGiven {
     /// A file that a drive's configuration names cannot be read.
     pub fn manifest(&self, inputs: &DriveInputs) -> Result<Value, RunError> {
         let mut all = sections([("config", &self.config as &dyn Section)]);
-        let drives = self.kinds.iter().map(|Kind { name, section, spec }| {
+        let drives = self.kinds.iter().map(|Kind { name, section, spec, .. }| {
             let mut drive = json!({
                 "name": name,
                 "count": section.count,
@@ -162,7 +185,7 @@ impl ArrayGiven {
     ) -> Result<Array<Device<P>>, ConfigError> {
         let random = Stream::new(seed, "array-drive");
         let mut drives: Vec<MemberDrive<Device<P>>> = Vec::new();
-        for Kind { name, section, spec } in &self.kinds {
+        for Kind { name, section, spec, .. } in &self.kinds {
             for number in 1..=section.count {
                 // The first drive is that of a run without an array.
                 let own = if drives.is_empty() { seed } else { random.bits(drives.len() as u64) };
@@ -180,21 +203,57 @@ impl ArrayGiven {
     }
 }
 
-/// A drive of the array, with its scheme, age and settings.
-fn spec_of(section: &DriveSection, folder: &Path, inputs: &DriveInputs) -> Result<DeviceSpec, ConfigError> {
+/// A drive that has been worked out, and what its settings say of the result.
+struct Resolved {
+    spec: DeviceSpec,
+    findings: Vec<Finding>,
+}
+
+/// A drive of the array, with its scheme, age and settings; `device` is that of drives that name none.
+fn resolved(
+    section: &DriveSection,
+    folder: &Path,
+    inputs: &DriveInputs,
+    device: Option<DeviceWord>,
+) -> Result<Resolved, ConfigError> {
     let beside = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
     let beside = beside.map(|path| path.to_string_lossy().into_owned());
     let word = match (&beside, &section.device) {
         (Some(path), _) => DeviceWord::Named(path),
         (None, Some(word)) => DeviceWord::Named(word),
-        (None, None) => inputs.device,
+        (None, None) => device.unwrap_or(DeviceWord::Named(USUAL)),
     };
     let scheme = inputs.scheme.or(section.scheme.as_deref());
     let ages = [section.age.as_deref(), inputs.age].into_iter().flatten().collect::<Vec<&str>>().join(",");
-    let further =
-        inputs.settings.iter().filter(|word| !word.trim_start().starts_with("array.") && !is_workload_key(word));
-    let settings: Vec<String> = section.settings.iter().chain(further).cloned().collect();
+    let settings: Vec<String> = section.settings.iter().chain(of_drives(inputs)).cloned().collect();
     let mut spec = device_given(word, scheme, Some(&ages), &settings)?;
     spec.config.policies = inputs.policies.clone();
-    Ok(spec)
+    Ok(Resolved { findings: findings_of_settings(scheme, &settings, &spec)?, spec })
+}
+
+/// The settings beside an array file that are those of its drives.
+fn of_drives<'a>(inputs: &'a DriveInputs) -> impl Iterator<Item = &'a String> {
+    inputs.settings.iter().filter(|word| !word.trim_start().starts_with("array.") && !is_workload_key(word))
+}
+
+/// What of the drives' own is replaced by what is given beside the file, and of which of them.
+fn replaced(kinds: &[Kind], inputs: &DriveInputs) -> Option<String> {
+    fn keys<'a>(age: Option<&'a str>, settings: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let of_age = age.into_iter().flat_map(|age| age.split(',')).map(|pair| format!("age.{}", pair.trim()));
+        let all = of_age.chain(settings.cloned());
+        all.filter_map(|word| Some(word.split_once('=')?.0.trim().to_owned())).collect()
+    }
+    let scheme = inputs.scheme.map(|_| "scheme".to_owned());
+    let of_scheme = scheme.into_iter().map(|what| (what, true));
+    let of_keys = keys(inputs.age, of_drives(inputs)).into_iter().map(|key| (key, false));
+    let each = of_scheme.chain(of_keys).filter_map(|(what, is_scheme)| {
+        let has = |kind: &&Kind| match is_scheme {
+            true => kind.section.scheme.is_some(),
+            false => keys(kind.section.age.as_deref(), kind.section.settings.iter()).contains(&what),
+        };
+        let names: Vec<&str> = kinds.iter().filter(has).map(|kind| kind.name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{what} (of {})", names.join(", ")))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("what is given beside the array replaces {}", each.join(", ")))
 }

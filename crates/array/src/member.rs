@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use ssd::Drive;
-use ssd::stats::Totals;
+use ssd::run::PartCourse;
 use ssd::stats::latency::ByQueue;
+use ssd::stats::{Finding, Measured, Totals};
 use units::{Span, Time};
-use workload::Request;
+use workload::{ReadCounts, Request};
 
 use crate::ops::{Answer, Purpose, Reply, Sub};
 
@@ -42,6 +43,8 @@ pub(crate) struct Member<D> {
     pub bytes: [u64; Purpose::COUNT],
     /// What it had counted when counting began.
     pub baseline: Totals,
+    /// How it went since then.
+    course: PartCourse,
 }
 
 impl<D: Drive> Member<D> {
@@ -59,6 +62,7 @@ impl<D: Drive> Member<D> {
             requests: [0; Purpose::COUNT],
             bytes: [0; Purpose::COUNT],
             baseline: drive.totals(),
+            course: PartCourse::default(),
             drive,
         }
     }
@@ -122,5 +126,31 @@ impl<D: Drive> Member<D> {
         self.requests = [0; Purpose::COUNT];
         self.bytes = [0; Purpose::COUNT];
         self.baseline = self.drive.totals();
+        self.course.start(&self.drive);
+    }
+
+    /// It is looked at, some hundred times in a run.
+    pub fn is_looked_at(&mut self) {
+        self.course.look(&self.drive);
+    }
+
+    /// What was measured of it alone.
+    pub fn measured(&self) -> Measured {
+        Measured {
+            latencies: self.latencies.clone(),
+            totals: self.drive.totals().since(&self.baseline),
+            wrapped: 0,
+            settled: 0,
+            missing: None,
+            read: ReadCounts::default(),
+            steady: None,
+            drive: self.drive.state(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// What puts that in doubt.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.course.findings(&self.drive, &self.measured())
     }
 }

@@ -1,16 +1,14 @@
 //! What an array reports beside what every run reports: itself, and each of its drives.
 
-use serde_json::{Map, Value, json};
-use ssd::Drive;
-use ssd::stats::Measured;
-use ssd::stats::report::report;
-use workload::ReadCounts;
-
 use crate::array::Array;
 use crate::member::Member;
 use crate::ops::Purpose;
 use crate::rebuild::RebuildRecord;
 use crate::stats::ArrayCounters;
+use serde_json::{Map, Value, json};
+use ssd::Drive;
+use ssd::stats::Finding;
+use ssd::stats::report::report;
 
 /// Names of the purposes of requests to drives.
 const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
@@ -85,23 +83,41 @@ fn purposes(count: impl Fn(usize) -> u64) -> Value {
     Value::Object(PURPOSES.iter().map(|(name, purpose)| ((*name).into(), json!(count(*purpose as usize)))).collect())
 }
 
+/// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.
+pub(crate) fn findings<D: Drive>(members: &[Member<D>]) -> Vec<Finding> {
+    let each = members.iter().flat_map(|member| {
+        member.findings().into_iter().map(|finding| (member.name.as_str(), finding)).collect::<Vec<_>>()
+    });
+    of_several(each)
+}
+
+/// Findings of several drives, by their names: those of one kind become one, the numbers that of the first.
+pub(crate) fn of_several<'a>(findings: impl Iterator<Item = (&'a str, Finding)>) -> Vec<Finding> {
+    let mut kinds: Vec<(Vec<&str>, Finding)> = Vec::new();
+    for (name, finding) in findings {
+        match kinds.iter_mut().find(|(_, of)| of.id == finding.id) {
+            Some((names, _)) => names.push(name),
+            None => kinds.push((vec![name], finding)),
+        }
+    }
+    let told = |(names, finding): (Vec<&str>, Finding)| {
+        let others = match names.len() - 1 {
+            0 => String::new(),
+            1..=3 => format!(" (as {})", names[1..].join(", ")),
+            more => format!(" (as {more} other drives)"),
+        };
+        let numbers = finding.numbers.iter().copied().chain([("drives", names.len() as f64)]).collect();
+        Finding { text: format!("{}{others}: {}", names[0], finding.text), numbers, ..finding }
+    };
+    kinds.into_iter().map(told).collect()
+}
+
 /// A drive: its requests by purpose, and the statistics that a run on it alone would report.
 fn of_member<D: Drive>(member: &Member<D>) -> Value {
-    let measured = Measured {
-        latencies: member.latencies.clone(),
-        totals: member.drive.totals().since(&member.baseline),
-        wrapped: 0,
-        settled: 0,
-        missing: None,
-        read: ReadCounts::default(),
-        steady: None,
-        drive: member.drive.state(),
-        findings: Vec::new(),
-    };
     let mut section = Map::new();
     section.insert("name".into(), json!(member.name));
     section.insert("failed_ns".into(), json!(member.failed.map(|time| time.0)));
     section.insert("requests".into(), purposes(|purpose| member.requests[purpose]));
-    section.extend(report(&measured).to_json());
+    section.extend(report(&member.measured()).to_json());
     Value::Object(section)
 }

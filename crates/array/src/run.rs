@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use ssd::probe::{Probe, Unwatched};
+use ssd::run::findings;
 use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on, refused};
 use ssd::stats::SteadyState;
 use ssd::{Checker, Config, Device, Outcome, RequestLog, Run, RunError};
@@ -38,6 +39,7 @@ pub fn prepare(inputs: &Inputs, path: &str) -> Result<PreparedArray, RunError> {
     let mut prepared = prepare_on(inputs, other)?;
     let notes: Vec<String> = [prepared.note.take(), array.note.clone()].into_iter().flatten().collect();
     prepared.note = (!notes.is_empty()).then(|| notes.join("; "));
+    findings::add(&mut prepared.findings, array.findings.iter().cloned());
     Ok(PreparedArray { array, prepared })
 }
 

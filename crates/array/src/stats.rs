@@ -1,6 +1,38 @@
 //! What an array counts.
 
+use ssd::stats::Counters;
+
 use crate::rebuild::RebuildRecord;
+
+/// What the host has seen of its requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SeenByHost {
+    pub completed: u64,
+    uncorrectable: u64,
+    until_uncorrectable: u64,
+    refused: u64,
+}
+
+impl SeenByHost {
+    /// A request has completed.
+    pub fn completes(&mut self, uncorrectable: bool, refused: bool) {
+        self.uncorrectable += u64::from(uncorrectable);
+        self.until_uncorrectable += u64::from(self.uncorrectable == 0);
+        self.refused += u64::from(refused);
+        self.completed += 1;
+    }
+
+    /// The counts of the drives together, with those of their requests that the host has seen in place of theirs.
+    pub fn in_place(self, of_drives: Counters) -> Counters {
+        Counters {
+            requests_completed: self.completed,
+            requests_uncorrectable: self.uncorrectable,
+            requests_until_uncorrectable: self.until_uncorrectable,
+            requests_refused: self.refused,
+            ..of_drives
+        }
+    }
+}
 
 /// A count of an array.
 #[derive(Clone, Copy, Debug)]

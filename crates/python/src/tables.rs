@@ -111,8 +111,10 @@ pub fn formats() -> Vec<FormatRow> {
 pub fn schema() -> Vec<KeyRow> {
     let config = Config::default();
     let generator = workload::Generator::default();
+    let array = array::ArrayConfig::default();
     let mut sections: Vec<&dyn Section> = config.sections().to_vec();
     sections.push(&generator);
+    sections.push(&array);
     let mut rows = Vec::new();
     for section in sections {
         for key in section.keys() {

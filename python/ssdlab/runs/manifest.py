@@ -32,9 +32,17 @@ def key_of(manifest: dict[str, Any]) -> str:
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
     if "policies" in manifest:
         input["policies"] = {axis: (of["function"], of["sha256"]) for axis, of in manifest["policies"].items()}
-    input |= {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"], "workload": [files, rest]}
+    input |= _content_of(device) | {"workload": [files, rest]}
+    if "array" in manifest:
+        drives = [drive | _content_of(drive["device"]) for drive in manifest["array"]["drives"]]
+        input["array"] = {"config": _given("array", manifest["array"]["config"]), "drives": drives}
     text = json.dumps(_given("", input), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _content_of(device: dict[str, Any]) -> dict[str, Any]:
+    """What counts of a device in a manifest."""
+    return {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"]}
 
 
 @cache
@@ -86,11 +94,12 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
     twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those
-    of soft words. Paths are absolute. A device file's bases are not among them."""
+    of soft words. Paths are absolute. A device file's bases are not among them, nor device files that an array's drives
+    name."""
     from ssdlab import _core
 
     found = {}
-    if options.device not in {of["name"] for of in _core.devices()}:
+    if options.device != options.array and options.device not in {of["name"] for of in _core.devices()}:
         found["device"] = options.device
     parts = manifest["workload"].get("traces", [manifest["workload"]])
     if options.workload not in {of["name"] for of in _core.workloads()}:
@@ -115,7 +124,7 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """The paths of all files that a run reads, those that its device file builds on too. ``manifest`` is the run's,
+    """The paths of all files that a run reads, those that its device files build on too. ``manifest`` is the run's,
     where it is known.
 
     Raises:
@@ -124,10 +133,29 @@ def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tu
     if manifest is None:
         manifest = json.loads(open_simulation(options.without_outputs()).manifest)
     by_role = files_of(options, manifest)
-    below, paths = by_role.get("device"), list(by_role.values())
-    while below is not None and (below := base_of(below)) is not None:
-        paths.append(below)
+    paths = list(by_role.values())
+    devices = [] if options.array is None else list(devices_of(options.array))
+    paths += devices
+    for device in (*([by_role["device"]] if "device" in by_role else ()), *devices):
+        below: str | None = device
+        while below is not None and (below := base_of(below)) is not None:
+            paths.append(below)
     return tuple(paths)
+
+
+def devices_of(array: str) -> tuple[str, ...]:
+    """The device files that the drives of an array file name, as paths."""
+    import tomllib
+
+    try:
+        with open(array, "rb") as file:
+            kinds = tomllib.load(file).get("drive")
+    except (OSError, ValueError):
+        return ()
+    named = [kind.get("device") for kind in kinds.values()] if isinstance(kinds, dict) else []
+    folder = os.path.dirname(os.path.abspath(array))
+    paths = (os.path.join(folder, name) for name in named if isinstance(name, str))
+    return tuple(dict.fromkeys(path for path in paths if os.path.isfile(path)))
 
 
 def base_of(path: str) -> str | None:

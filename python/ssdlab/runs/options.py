@@ -126,7 +126,8 @@ class Options:
 
     def command(self) -> list[str]:
         """The options of ``ssdlab run`` that ask for this run, settings and outputs left out."""
-        found = ["--device", self.device]
+        # An array, or a checkpoint, stands for the device where none is given beside it.
+        found = [] if self.device in (self.array, self.checkpoint) else ["--device", self.device]
         for path in (self.workload, *self.merge):
             found += ["--workload", path]
         named = [name for name in _DEFAULTS if name not in ("device", "workload", "merge", "seed", "settings")]
@@ -172,7 +173,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
         values["replay"] = f"closed:{depth}"
     if values.get("save_at") is not None and values.get("save") is None:
         raise InputError("save_at is given without save\n  help: give the file to write too (--save FILE)")
-    device = values.pop("device", values.get("checkpoint") or _DEFAULTS["device"])
+    device = values.pop("device", values.get("array") or values.get("checkpoint") or _DEFAULTS["device"])
     return Options(device, first, merge=tuple(merge), **values)
 
 

@@ -140,7 +140,11 @@ def with_files(options: Options, paths: Mapping[str, str]) -> Options:
     for role, path in paths.items():
         if role == "device":
             options = options.replace(device=path)
-        elif role in ("workload", "checkpoint", "array"):
+        elif role == "array":
+            # In place of a device it stands for none.
+            device = path if options.device == options.array else options.device
+            options = options.replace(array=path, device=device)
+        elif role in ("workload", "checkpoint"):
             options = options.replace(**{role: path})
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path

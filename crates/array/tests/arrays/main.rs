@@ -2,6 +2,7 @@
 
 mod devices;
 mod exact;
+mod knobs;
 mod oracle;
 mod random;
 mod server;

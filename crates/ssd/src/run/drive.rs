@@ -13,7 +13,7 @@ use crate::device::{Completion, Device};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
-use crate::observe::stats::{Counters, DriveState, Start, Totals};
+use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals};
 
 /// A drive.
 ///
@@ -104,6 +104,12 @@ pub trait Drive {
     }
     /// When its life ended, if it has.
     fn end_of_life(&self) -> Option<Time> {
+        None
+    }
+    /// It is looked at, some hundred times in a run.
+    fn is_looked_at(&mut self) {}
+    /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as that.
+    fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         None
     }
 

@@ -333,6 +333,7 @@ impl<D: Drive> MeasuredDrive<D> {
 
     /// Ends the time series' present interval.
     pub fn close_interval(&mut self) {
+        self.drive.is_looked_at();
         let sample = self.drive.sample();
         self.series.close(self.drive.now(), sample);
         self.course.add(Point::with(&self.drive, &sample));

@@ -14,6 +14,7 @@ pub mod manifest;
 mod measured;
 mod options;
 mod outcome;
+mod part;
 mod past_load;
 mod playing;
 mod precondition;
@@ -35,9 +36,11 @@ pub use kept::keep_warmed;
 pub use live::Live;
 pub use options::{Declared, Given, Kind, OutputOptions, Replay, RunOptions, TraceOptions, declared};
 pub use outcome::Outcome;
+pub use part::PartCourse;
 pub use playing::{Playing, open};
 pub use prepare::{
-    DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, prepare, prepare_live, prepare_on,
+    DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, findings_of_settings, prepare, prepare_live,
+    prepare_on,
 };
 pub use refusal::{parse, refused};
 pub use replay::Run;

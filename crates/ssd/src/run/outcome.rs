@@ -70,7 +70,16 @@ impl<D: Drive> MeasuredDrive<D> {
 
     fn findings(&self, measured: &Measured) -> Vec<Finding> {
         let course = self.course.until(Point::of(&self.drive));
-        findings::find(&Evidence { measured, course: &course, arrivals: self.course.arrivals() })
+        let mut found = findings::find(&Evidence { measured, course: &course, arrivals: self.course.arrivals() });
+        if let Some(of_parts) = self.drive.findings_of_parts() {
+            // Whether rounds have come to a steady state is found of all drives together.
+            let of_rounds = |finding: &Finding| finding.id == "not-steady" && measured.steady.is_some();
+            found.retain(|finding| !findings::is_of_one_drive(finding.id) || of_rounds(finding));
+            let of_parts =
+                of_parts.into_iter().filter(|finding| finding.id != "not-steady" || measured.steady.is_none());
+            findings::add(&mut found, of_parts);
+        }
+        found
     }
 
     fn counted_so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {

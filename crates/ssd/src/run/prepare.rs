@@ -117,7 +117,7 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
         // The source makes more.
         options.requests = options.requests.or(requests);
     }
-    findings::add(&mut found, of_settings(&inputs.drive, &spec)?);
+    findings::add(&mut found, findings_of_settings(inputs.drive.scheme, inputs.drive.settings, &spec)?);
     Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), note, findings: found })
 }
 
@@ -181,7 +181,8 @@ pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, 
     let Drive { spec, plan, options } = drive(inputs)?;
     let manifest = manifest_of(inputs, &spec, &plan, json!({ "driver": driver }), &options)?;
     let manifest = Value::Object(manifest);
-    Ok(PreparedLive { findings: of_settings(inputs, &spec)?, config: spec.config, options, manifest })
+    let findings = findings_of_settings(inputs.scheme, inputs.settings, &spec)?;
+    Ok(PreparedLive { findings, config: spec.config, options, manifest })
 }
 
 /// A drive whose input has been checked.
@@ -230,9 +231,16 @@ fn manifest_of(
     Ok(manifest)
 }
 
-/// What is to be known of the settings.
-fn of_settings(inputs: &DriveInputs, spec: &DeviceSpec) -> Result<Vec<Finding>, ConfigError> {
-    let undone = findings::scheme_undone(&undone(inputs.scheme, inputs.settings)?);
+/// What a drive's scheme and settings say of its results.
+///
+/// # Errors
+/// There is no such scheme.
+pub fn findings_of_settings(
+    scheme: Option<&str>,
+    settings: &[String],
+    spec: &DeviceSpec,
+) -> Result<Vec<Finding>, ConfigError> {
+    let undone = findings::scheme_undone(&undone(scheme, settings)?);
     Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings(&spec.inherited))).collect())
 }
 

@@ -296,6 +296,22 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
+/// Kinds that are about the state of one drive: where a run is on several, each of them is judged.
+const OF_ONE_DRIVE: &[&str] = &[
+    "start-not-stationary",
+    "not-steady",
+    "buffer-only",
+    "slc-cache-only",
+    "cache-only",
+    "unwritten-reads",
+    "young-data",
+];
+
+/// Whether a kind is about the state of one drive.
+pub(super) fn is_of_one_drive(id: &str) -> bool {
+    OF_ONE_DRIVE.contains(&id)
+}
+
 /// A finding from outside, by its id.
 ///
 /// # Panics
