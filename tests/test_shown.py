@@ -43,6 +43,15 @@ def test_every_result_has_a_text_and_a_page(tmp_path: Path) -> None:
     assert str(shown[1]).startswith("Mean request latency, beside baseline's: pnar2 the same.")
 
 
+def test_explanations_have_a_text_and_a_page() -> None:
+    result = ssdlab.run(requests=300, qd=4)
+    for each in (result.explain(4)[0], result.tail(90)):
+        assert str(each).splitlines()[0]
+        assert " took " in str(each)
+        assert "<table>" in each._repr_html_()
+        assert "<b>" in each._repr_html_().partition("<table>")[0]
+
+
 def test_names_cannot_break_a_page() -> None:
     result = ssdlab.run(requests=10)
     object.__setattr__(

@@ -94,3 +94,19 @@ def listed(parts: Sequence[str], most: int = SHOWN) -> str:
     """A list in a sentence: "a, b and c"; "a, b and 7 more"."""
     shown = [*parts[:most], *([f"{len(parts) - most:,} more"] if len(parts) > most else [])]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def scale_of(statistic: str, most: float) -> tuple[float, str]:
+    """What values up to ``most`` are drawn in, and the name of the axis: (1e6, "read latency, p99 [ms]")."""
+    of = unit(statistic)
+    scale = 1.0
+    if of == "ns":
+        scale, of = next((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= 2 * s or s == 1e3)
+    elif of in ("requests/s", "MB/s") and most >= 2e4:
+        scale, of = (1e6, f"million {of}") if most >= 2e6 else (1e3, f"thousand {of}")
+    return scale, words(statistic) + (f" [{of}]" if of else "")
+
+
+def better_text(statistic: str) -> str:
+    """What follows the name of an axis: " (lower is better)", or nothing."""
+    return f" ({better(statistic)} is better)" if better(statistic) else ""

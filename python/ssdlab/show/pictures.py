@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import SIZES, TIMES, number_text
-from ssdlab.common.wording import axis_words, better, unit, words
+from ssdlab.common.wording import axis_words, better_text, scale_of, words
 from ssdlab.runs.findings import excluded_by
 from ssdlab.sweeps.table import WARNINGS, axes_of, statistics_of
 
@@ -131,22 +131,6 @@ def _mean(values: list[float]) -> tuple[float, float | None]:
     mean, half = mean_and_half_width(values)
     assert mean is not None, "Invariant: a place has a value"
     return mean, half
-
-
-def scale_of(statistic: str, most: float) -> tuple[float, str]:
-    """What values up to ``most`` are drawn in, and the name of the axis: (1e6, "read latency, p99 [ms]")."""
-    of = unit(statistic)
-    scale = 1.0
-    if of == "ns":
-        scale, of = next((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= 2 * s or s == 1e3)
-    elif of in ("requests/s", "MB/s") and most >= 2e4:
-        scale, of = (1e6, f"million {of}") if most >= 2e6 else (1e3, f"thousand {of}")
-    return scale, words(statistic) + (f" [{of}]" if of else "")
-
-
-def better_text(statistic: str) -> str:
-    """What follows the name of an axis: " (lower is better)", or nothing."""
-    return f" ({better(statistic)} is better)" if better(statistic) else ""
 
 
 def _drawn(

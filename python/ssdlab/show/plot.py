@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
-from ssdlab.common.wording import axis_words, better, words
+from ssdlab.common.wording import axis_words, better, better_text, scale_of, words
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.title import title
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
@@ -267,8 +267,6 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
     figure, ax = _axes(ax, 6.4, 4.2)
     import numpy as np
     import polars
-
-    from ssdlab.show.pictures import better_text, scale_of
 
     columns, rows = (list(table[axis].unique(maintain_order=True)) for axis in (x, y))
     grid = np.full((len(rows), len(columns)), np.nan)

@@ -7,8 +7,10 @@ from typing import Any
 
 from ssdlab.common.shown import View
 from ssdlab.runs.bounds import DeviceBounds
+from ssdlab.runs.explain import Explanation, of_explanation
 from ssdlab.runs.findings import lines
 from ssdlab.runs.result import Result, Runs
+from ssdlab.runs.tail import Tail, of_tail
 from ssdlab.searches.campaign import SearchResult
 from ssdlab.show import verdicts
 from ssdlab.show.bounds import of_bounds
@@ -56,6 +58,16 @@ def _(found: Curve) -> View:
 @view.register
 def _(found: SearchResult) -> View:
     return View(lines(found.warnings), verdicts.of_search(found), *of_search(found))
+
+
+@view.register
+def _(found: Explanation) -> View:
+    return View([], verdicts.of_explained([found]), [of_explanation(found)], [])
+
+
+@view.register
+def _(found: Tail) -> View:
+    return View(lines(found.warnings), verdicts.of_tail(found), [of_tail(found)], [])
 
 
 @view.register
