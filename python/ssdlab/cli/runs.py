@@ -136,7 +136,8 @@ def run(
         results = foreign.run(context, asked, given, outputs, repeat, threads, quiet)
     else:
         results = [carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)]
-        if not quiet and json_out != "-":
+        # Whoever asked for files knows what comes next; their names then stand last.
+        if not quiet and json_out != "-" and not outputs.files(0, 1):
             with handling_closed_stdout(needed=True):
                 suggest_of(results[0])
     exit_if_marked(strict, any(result.warnings for result in results))
