@@ -47,8 +47,10 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@mkdir -p results
 	@echo 'playing 36 runs of an aged drive: half a minute, 1 MB in results/; the next time nothing is played'
 	@$(BIN)/ssdlab sweep examples/read-retry.toml --quiet --out results/read-retry.csv
-	@echo 'comparing them; what to try next: README.md, `$(BIN)/ssdlab run --help`, `make test`'
-	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --metric host.read.latency_ns.p99 --plot results/read-retry.png
+	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --metric host.read.latency_ns.p99 --plot results/read-retry.png --quiet
+	@echo 'next: $(BIN)/ssdlab run --age pec=1000,retention=3mo     one drive, one workload: latency, and what was busy'
+	@echo '      $(BIN)/ssdlab curve tlc qlc --plot curve.png       latency as the load grows, of two drives'
+	@echo '      $(BIN)/ssdlab explain --tail p99                   where the time of slow reads goes'
 
 quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check

@@ -518,9 +518,8 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     assert GEOMEAN in compared.stdout
     assert "samples lie beyond the percentile" in compared.stdout
     assert (tmp_path / "x.png").stat().st_size > 5_000
-    takeaway, picture = compared.stdout.splitlines()[-2:]
-    assert takeaway.startswith(f"host.read.latency_ns.p99_99 over fifo's, {GEOMEAN} of ")
-    assert picture == "wrote x.png", "what was found and its picture stand last"
+    assert compared.stdout.startswith(f"p99.99 read latency, beside fifo's ({GEOMEAN} of ")
+    assert compared.stdout.splitlines()[-1] == "wrote x.png", "the picture stands last"
     quiet = [str(SSDLAB), "sweep", "sweep.toml", "--quiet"]
     again = subprocess.run(quiet, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert again.stdout == "18 cases: 0 played, 18 kept in results/cache\n"

@@ -16,7 +16,8 @@ def test_print_shows_what_the_command_line_shows(tmp_path: Path) -> None:
     done = subprocess.run([str(SSDLAB), *words], cwd=tmp_path, check=True, capture_output=True, text=True)
     result = ssdlab.run(requests=300, qd=4)
     # But for the last line, which says what the run cost.
-    assert str(result).splitlines()[:-1] == done.stdout.splitlines()[:-1]
+    shown = done.stdout.partition("next: ")[0]
+    assert str(result).splitlines()[:-1] == shown.splitlines()[:-1]
     assert result.summary() == str(result)
     assert repr(result).startswith("<ssdlab.Result: 300 requests on tlc")
     page = result._repr_html_()
@@ -39,7 +40,16 @@ def test_every_result_has_a_text_and_a_page(tmp_path: Path) -> None:
         assert "\n  " in text, each
         page = each._repr_html_()
         assert page.count("<tr>") >= 2
-    assert str(shown[1]).startswith("host.all.latency_ns.mean over baseline's: pnar2 1")
+    assert str(shown[1]).startswith("Mean request latency, beside baseline's: pnar2 the same.")
+
+
+def test_explanations_have_a_text_and_a_page() -> None:
+    result = ssdlab.run(requests=300, qd=4)
+    for each in (result.explain(4)[0], result.tail(90)):
+        assert str(each).splitlines()[0]
+        assert " took " in str(each)
+        assert "<table>" in each._repr_html_()
+        assert "<b>" in each._repr_html_().partition("<table>")[0]
 
 
 def test_names_cannot_break_a_page() -> None:

@@ -15,6 +15,7 @@ from ssdlab._version import __version__
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from ssdlab import plot
     from ssdlab._core import InputError, SimulationError
     from ssdlab.runs.api import run
     from ssdlab.runs.bounds import bounds
@@ -48,6 +49,7 @@ __all__ = [
     "compare",
     "curve",
     "load",
+    "plot",
     "presets",
     "run",
     "schema",
@@ -73,6 +75,7 @@ _HOMES = {
     "compare": "sweeps.comparison",
     "curve": "sweeps.curve",
     "load": "runs.saved",
+    "plot": "plot",
     "presets": "runs.catalogue",
     "run": "runs.api",
     "schema": "runs.catalogue",
@@ -88,9 +91,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")
     import importlib
 
-    value = globals()[name] = getattr(importlib.import_module(f"ssdlab.{home}"), name)
+    module = importlib.import_module(f"ssdlab.{home}")
+    value = globals()[name] = module if home == name else getattr(module, name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -74,6 +74,12 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(escaped(text), err=err)
 
 
+def suggest(*steps: str) -> None:
+    """Prints what to try next, a line a step."""
+    for number, step in enumerate(steps):
+        echo(f"{'next: ' if number == 0 else '      '}{step}")
+
+
 def abandon_stdout() -> None:
     """Whoever read standard output has gone: keeps Python from complaining when it flushes at exit."""
     import os

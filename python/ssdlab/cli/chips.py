@@ -15,6 +15,7 @@ from ssdlab.cli.base import (
     echo_error,
     make_folder,
     share_progress,
+    suggest,
 )
 from ssdlab.common import signals
 
@@ -184,6 +185,7 @@ def lifetime(
     from ssdlab.common.frames import write_table
     from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
+    from ssdlab.show import verdicts
     from ssdlab.show.chips import of_lives
 
     check_ending("--out", out, TABLES)
@@ -194,11 +196,11 @@ def lifetime(
     if requirement is None:
         requirement = characterize.constant(found, "erasing", "requirement")
     lives = module.cycle(found, names, requirement=requirement, mispredictions=mispredictions, step=step, last=last)
+    cycles = module.lifetimes(lives, requirement)
     drives = None
     if device is not None:
-        cycles = module.lifetimes(lives, requirement)
         drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
-    show([of_lives(lives, requirement, drives)])
+    show([of_lives(lives, requirement, drives)], verdict=verdicts.of_lives(cycles, requirement, drives))
     if (doubt := module.doubt(found)) is not None:
         echo(
             f"note: the lives of {chip} rest on an erase model that nobody measured: {doubt}; "
@@ -212,6 +214,10 @@ def lifetime(
 
         drawing.save(drawing.lives(lives, requirement), plot)
         echo(f"wrote {plot}")
+    if device is None:
+        suggest("--device NAME --waf X --dwpd X: terabytes written and years of a drive with such blocks")
+    elif plot is None:
+        suggest("--plot lives.png draws errors over P/E cycles")
 
 
 @commands.group()

@@ -14,6 +14,7 @@ from ssdlab.cli.base import (
     exit_if_marked,
     report_failures,
     run_option,
+    suggest,
     takes_strict,
 )
 
@@ -64,8 +65,7 @@ def curve(devices: tuple[str, ...], plot: str | None, out: str | None, strict: b
         found = played(devices or ("tlc",), progress=progress, **given)
     for line in found.warnings:
         echo(line)
-    echo(found.verdict() + "\n")
-    show(*of_curve(found))
+    show(*of_curve(found), verdict=found.verdict())
     if out is not None:
         write_table(found.table, out)
         echo(f"wrote {out}")
@@ -75,6 +75,9 @@ def curve(devices: tuple[str, ...], plot: str | None, out: str | None, strict: b
         drawing.save(draw(found), plot)
         echo(f"wrote {plot}")
     elif out is None:
-        echo("next: --plot curve.png draws it; `ssdlab explain` says where the time of one point goes")
+        suggest(
+            "--plot curve.png draws it",
+            "ssdlab explain with --qd and the same options: where the time goes at one point",
+        )
     report_failures(found.failed, "mend what they name, and run the same command again")
     exit_if_marked(strict, bool(found.warnings))

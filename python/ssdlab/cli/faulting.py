@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ssdlab.cli.base import INTERNAL, Whole, commands
+from ssdlab.cli.base import INTERNAL, Whole, commands, suggest
 
 
 @commands.command()
@@ -22,11 +22,13 @@ def faults(files: tuple[str, ...], cases: int | None, threads: int | None) -> in
     """
     from ssdlab.common.tables import show
     from ssdlab.faults.campaign import faults as played
+    from ssdlab.show import verdicts
     from ssdlab.show.faults import of_campaign
 
     failed = False
     for file in files:
         found = played(file, cases=cases, threads=threads)
-        show(*of_campaign(found))
+        show(*of_campaign(found), verdict=verdicts.of_campaign(found))
         failed |= bool(found.failures)
+    suggest("the command of a failure runs it alone" if failed else "--cases N: more cases, drawn by the same seed")
     return INTERNAL if failed else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
-from ssdlab.cli.base import echo, echo_error, handling_closed_stdout
+from ssdlab.cli.base import echo, echo_error, handling_closed_stdout, suggest
 from ssdlab.common import signals
 
 if TYPE_CHECKING:
@@ -230,15 +230,35 @@ def _progress(
 
 
 def show_result(result: Result | Runs) -> None:
-    """Shows what puts the numbers in doubt, then the tables."""
+    """Shows what puts the numbers in doubt, what came out, and the tables."""
     from ssdlab.common.tables import show
     from ssdlab.runs.result import Result
+    from ssdlab.show import verdicts
     from ssdlab.show.runs import of_result, of_runs, warnings_of
 
     for line in warnings_of(result):
         echo(line)
-    tables, footnotes = of_result(result) if isinstance(result, Result) else of_runs(result)
-    show(tables, footnotes)
+    if isinstance(result, Result):
+        show(*of_result(result), verdict=verdicts.of_run(result))
+    else:
+        show(*of_runs(result), verdict=verdicts.of_runs(result))
+
+
+def suggest_of(result: Result | Runs) -> None:
+    """Says what to try next after a run."""
+    from ssdlab.runs.result import Result
+
+    one = result if isinstance(result, Result) else result[0]
+    device = one.manifest.device.name
+    steps = []
+    reads = one.host.read
+    if reads.requests >= 1000 and "driver" not in one.manifest.workload:
+        steps.append("ssdlab explain --tail p99, same options: where slow reads' time goes")
+    if one.array is None and " " not in device:
+        steps.append(f"ssdlab curve {device} --plot curve.png: latency as the load grows")
+    if isinstance(result, Result):
+        steps.append("--repeat 5: how much of it is chance")
+    suggest(*steps)
 
 
 def warn_of(result: Result | Runs) -> None:

@@ -14,13 +14,15 @@ from ssdlab.cli.base import (
     commands,
     echo,
     exit_if_marked,
+    handling_closed_stdout,
     run_option,
     share_progress,
+    suggest,
     takes_run_options,
     takes_strict,
     takes_timeline,
 )
-from ssdlab.cli.playing import Outputs, carry_out, interrupted
+from ssdlab.cli.playing import Outputs, carry_out, interrupted, suggest_of
 from ssdlab.runs.findings import lines
 from ssdlab.runs.options import options_of
 
@@ -134,6 +136,10 @@ def run(
         results = foreign.run(context, asked, given, outputs, repeat, threads, quiet)
     else:
         results = [carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)]
+        # Whoever asked for files knows what comes next; their names then stand last.
+        if not quiet and json_out != "-" and not outputs.files(0, 1):
+            with handling_closed_stdout(needed=True):
+                suggest_of(results[0])
     exit_if_marked(strict, any(result.warnings for result in results))
 
 
@@ -197,8 +203,13 @@ def _show_explained(found: Sequence[Explanation], warnings: Iterable[Finding], a
         return
     from ssdlab.common.tables import show
     from ssdlab.runs.explain import of_explanation
+    from ssdlab.show import verdicts
 
-    show(of_explanation(of) for of in found)
+    show((of_explanation(of) for of in found), verdict=verdicts.of_explained(found))
+    suggest(
+        "--tail p99: all slow reads together, beside usual ones",
+        "ssdlab run --timeline slow.pftrace --slowest 3, same options: what every die did",
+    )
 
 
 def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> None:
@@ -229,5 +240,7 @@ def _show_tail(found: Tail, as_json: bool) -> None:
         click.echo(json.dumps(found._asdict() | {"stages": stages, "warnings": warnings}))
         return
     from ssdlab.common.tables import show
+    from ssdlab.show import verdicts
 
-    show([of_tail(found)])
+    show([of_tail(found)], verdict=verdicts.of_tail(found))
+    suggest("--slowest 3 in place of --tail: the slowest requests one by one")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab.cli.base import case_progress, commands, echo, exit_if_marked, make_folder, takes_accept, takes_strict
+from ssdlab.cli.base import (
+    case_progress,
+    commands,
+    echo,
+    exit_if_marked,
+    make_folder,
+    suggest,
+    takes_accept,
+    takes_strict,
+)
 from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
 
 if TYPE_CHECKING:
@@ -69,6 +78,10 @@ def search(file: str, out: str | None, plot: str | None, strict: bool, as_json: 
     echo(f"{found.spent:g} full cases of the race by {found.proposer}; {found.played} cases played now")
     for path in (*((os.path.join(out, "search.json"),) if out else ()), *((plot,) if plot else ())):
         echo(f"wrote {path}")
+    if out is None:
+        suggest("--out DIR keeps the tables; `ssdlab report DIR` makes a page of them")
+    else:
+        suggest(f"ssdlab report {out}: a page with the front, the axes and the command of each point")
     exit_if_marked(strict, marked)
 
 
@@ -76,6 +89,7 @@ def _show(found: SearchResult, as_json: bool) -> None:
     """Shows what was found, what puts it in doubt first."""
     from ssdlab.common.tables import show
     from ssdlab.runs.findings import lines
+    from ssdlab.show import verdicts
     from ssdlab.show.searches import of_search
 
     if as_json:
@@ -85,4 +99,4 @@ def _show(found: SearchResult, as_json: bool) -> None:
         return
     for line in lines(found.warnings):
         echo(line)
-    show(*of_search(found))
+    show(*of_search(found), verdict=verdicts.of_search(found))

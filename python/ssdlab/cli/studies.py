@@ -18,6 +18,7 @@ from ssdlab.cli.base import (
     echo_error,
     exit_if_marked,
     report_failures,
+    suggest,
     takes_strict,
 )
 from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases_play
@@ -197,6 +198,7 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 
     from ssdlab.common.tables import show
     from ssdlab.show.studies import of_claims
+    from ssdlab.show.verdicts import of_claims as sentence
     from ssdlab.study.claims import HALVES, KINDS, count
     from ssdlab.study.folder import studies
     from ssdlab.study.folder import study as find
@@ -210,7 +212,8 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
 
         print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
         return
-    show([of_claims(each.id, each.about, part) for each, part in verdicts.items()])
+    for each, part in verdicts.items():
+        show([of_claims(each.id, each.about, part)], verdict=sentence(each.id, part))
     for each in found:
         for line in outdated_lines(each, None if results is None else Path(results)):
             echo_error(line)
@@ -225,6 +228,11 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
     without = [verdict.claim.id for verdict in every if not verdict.passed and verdict.reason is None]
     if without and any(verdict.half for verdict in every):
         echo(f"  without a reason (why.toml): {', '.join(without)}")
+    name = "STUDY" if id is None else id
+    suggest(
+        f"ssdlab study run {name} --quick: runs some cases again and compares",
+        f"ssdlab report studies/{name}: a page with every claim, its range and its evidence",
+    )
 
 
 @commands.command()

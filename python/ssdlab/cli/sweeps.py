@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +16,13 @@ from ssdlab.cli.base import (
     exit_if_marked,
     options,
     report_failures,
+    suggest,
     takes_accept,
     takes_strict,
 )
+
+if TYPE_CHECKING:
+    import polars
 
 COMPARED = ("host.read.latency_ns.mean", "host.read.latency_ns.p99", "host.read.latency_ns.p99_9")
 """What `ssdlab compare` compares if no metric is given, as far as the table has it."""
@@ -54,6 +59,13 @@ TRACES = click.option(
 @TRACES
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
+@click.option(
+    "--plot",
+    metavar="X,Y[,SERIES]",
+    help="Draw statistic Y over axis X, a line or bar for each label of the axis SERIES; axis,axis,statistic draws a "
+    "heat map (needs matplotlib).",
+)
+@click.option("--figure", metavar="FILE", help="Where --plot draws (PNG, SVG or PDF)  [default: FILE's name, .png]")
 @takes_strict
 @click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
 def sweep(
@@ -62,6 +74,8 @@ def sweep(
     quick: bool,
     files: str | None,
     shown: tuple[str, ...],
+    plot: str | None,
+    figure: str | None,
     strict: bool,
     quiet: bool,
     **played: Any,
@@ -70,11 +84,25 @@ def sweep(
 
     \b
     ssdlab sweep sweep.toml --out sweep.csv --show host.read.latency_ns.p99
+    ssdlab sweep sweep.toml --plot qd,host.read.latency_ns.p99,scheme --figure p99.png
     """
+    from ssdlab.common.output import FIGURES, check_ending, check_outputs
     from ssdlab.common.tables import show
-    from ssdlab.show.sweeps import of_sweep
+    from ssdlab.show import verdicts
+    from ssdlab.show.sweeps import of_sweep, shown_of
     from ssdlab.sweeps.campaign import sweep as sweep_cases
 
+    if figure is not None and plot is None:
+        raise click.UsageError("--figure is where --plot draws: give --plot X,Y")
+    picture = None
+    if plot is not None:
+        picture = figure or f"{os.path.splitext(os.path.basename(file))[0]}.png"
+        check_ending("--figure", picture, FIGURES)
+        check_outputs({"--out": out, "--figure": picture}, (file,))
+        if not 2 <= len(plot.split(",")) <= 3:
+            raise click.UsageError(
+                f"--plot {plot}: write X,Y or X,Y,SERIES, such as qd,host.read.latency_ns.p99,scheme"
+            )
     one_place(played)
     with case_progress(os.path.basename(file)) as progress:
         outcome = sweep_cases(file, quick=quick, out=out, files=files, progress=progress, **played)
@@ -82,15 +110,36 @@ def sweep(
     for line in outcome.warning_lines():
         echo(line, err=quiet)
     if not quiet:
-        show([cells])
+        metrics = shown or shown_of(outcome.table)
+        show([cells], verdict=verdicts.of_sweep(outcome.table, metrics[0]) if metrics else "")
     total = outcome.table.height
     echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {played['cache']}")
     if out is not None:
         echo(f"wrote {out}")
+    if plot is not None and picture is not None:
+        from ssdlab.show import pictures
+        from ssdlab.show import plot as drawing
+
+        drawing.save(pictures.sweep(outcome.table, *plot.split(",")), picture)
+        echo(f"wrote {picture}")
+    if not quiet:
+        suggest(*_next_of_sweep(outcome.table, out))
     report_failures(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
     exit_if_marked(strict, any(outcome.warnings))
+
+
+def _next_of_sweep(table: polars.DataFrame, out: str | None) -> Iterator[str]:
+    """What to try after a sweep."""
+    from ssdlab.sweeps.table import axes_of
+
+    axes = [axis for axis in axes_of(table) if axis != "seed" and table[axis].n_unique() > 1]
+    by = "scheme" if "scheme" in axes else axes[0] if axes else None
+    if out is None:
+        yield "--out table.csv keeps the table, for compare and for other programs"
+    elif by is not None:
+        yield f"ssdlab compare {out} --by {by}: what it changes, with confidence intervals"
 
 
 def one_place(played: dict[str, Any]) -> None:
@@ -125,6 +174,7 @@ def _label(labels: dict[str, Any]) -> str:
 @click.option("--plot", metavar="FILE", help="Draw the metrics as bars (PNG, SVG or PDF; needs matplotlib).")
 @click.option("--out", metavar="FILE", help="Write the numbers of the first metric (.csv, .parquet or .json).")
 @takes_accept
+@click.option("--quiet", "-q", is_flag=True, help="Do not show the tables, only what came out and what was written.")
 def compare(
     table_path: str,
     by: str,
@@ -133,6 +183,7 @@ def compare(
     plot: str | None,
     out: str | None,
     accept_warnings: bool,
+    quiet: bool,
 ) -> None:
     """Compare schemes with a baseline in a TABLE that `ssdlab sweep` wrote.
 
@@ -157,8 +208,10 @@ def compare(
         compared(found, metric, baseline=baseline, by=by, accept_warnings=accept_warnings) for metric in chosen
     ]
     for comparison in comparisons:
-        tables, footnotes = of_comparison(comparison)
-        show(tables, footnotes)
+        if quiet:
+            show([], verdict=comparison.takeaway())
+        else:
+            show(*of_comparison(comparison), verdict=comparison.takeaway())
     if out is not None:
         write_table(comparisons[0].frame(), out)
         echo(f"wrote {out}")
@@ -166,11 +219,9 @@ def compare(
         from ssdlab.show import plot as drawing
 
         drawing.save(drawing.bars(*comparisons), plot)
-    # Last on the screen stands what was found, and where its picture is.
-    for comparison in comparisons:
-        echo(comparison.takeaway())
-    if plot is not None:
         echo(f"wrote {plot}")
+    elif not quiet:
+        suggest("--plot bars.png draws it", "--metric NAME: another statistic (docs/statistics.md)")
 
 
 @commands.command()

@@ -40,6 +40,12 @@ def number_text(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
 
 
+def percent_text(share: float) -> str:
+    """A share of one, or a change, in percent: "42 %", "0.7 %"."""
+    percent = 100.0 * share
+    return f"{percent:.0f} %" if abs(percent) >= 9.95 else f"{percent:.2g} %"
+
+
 def with_interval(mean: float | None, half_width: float | None) -> str:
     """A mean with its confidence interval; the mean has the digits that the interval leaves sense in."""
     if mean is None or half_width is None or half_width <= 1e-12 * abs(mean):

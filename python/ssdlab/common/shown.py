@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ssdlab.common.tables import Table, one_line, plain_lines
+from ssdlab.common.tables import Table, one_line, plain_lines, wrapped
 
 
 class View(NamedTuple):
     """What is shown of a result."""
 
-    head: list[str]
-    """What puts it in doubt, and what came out: lines above the tables."""
+    doubts: list[str]
+    """What puts it in doubt: lines above all else."""
+    verdict: str
+    """What came out, in a sentence; "" where the tables are all there is."""
     tables: list[Table]
     footnotes: list[str]
 
@@ -26,14 +28,16 @@ def _view(found: object) -> View:
 
 def text(found: object) -> str:
     """The lines that the command line prints."""
-    head, tables, footnotes = _view(found)
+    doubts, verdict, tables, footnotes = _view(found)
+    head = [*doubts, *([*wrapped(verdict), ""] if verdict else [])]
     return "\n".join([*head, *("\n".join(plain_lines(table)) + "\n" for table in tables), *footnotes])
 
 
 def html(found: object) -> str:
     """The same for notebooks: no scripts, and no styles but what places a number."""
-    head, tables, footnotes = _view(found)
-    parts = [f"<p>{_escaped(line)}</p>" for line in head]
+    doubts, verdict, tables, footnotes = _view(found)
+    parts = [f"<p>{_escaped(line)}</p>" for line in doubts]
+    parts += [f"<p><b>{_escaped(verdict)}</b></p>"] if verdict else []
     for table in tables:
         columns = "".join(_cell("th", table, place, name) for place, name in enumerate(table.columns))
         rows = "".join(

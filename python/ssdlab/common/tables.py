@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+WIDTH = 80
+"""Characters that a line of a table or of a sentence may take."""
+NARROWEST = 20
+"""Text in a table is not wrapped to less."""
 
 
 class Table(NamedTuple):
@@ -38,8 +44,15 @@ def one_line(text: str) -> str:
     return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def show(tables: Iterable[Table], footnotes: Iterable[str] = ()) -> None:
-    """Prints to standard output."""
+def wrapped(sentence: str) -> list[str]:
+    """A sentence as lines of :data:`WIDTH` characters at most."""
+    return textwrap.wrap(one_line(sentence), WIDTH, break_on_hyphens=False, break_long_words=False)
+
+
+def show(tables: Iterable[Table], footnotes: Iterable[str] = (), verdict: str = "") -> None:
+    """Prints to standard output: what came out, in a sentence, then the tables."""
+    if verdict:
+        print("\n".join(wrapped(verdict)), end="\n\n")
     tables = [_escaped(table) for table in tables]
     footnotes = [escaped(line) for line in footnotes]
     if sys.stdout.isatty():
@@ -57,15 +70,74 @@ def _escaped(table: Table) -> Table:
 
 
 def plain_lines(table: Table) -> list[str]:
-    rows = [table.columns, *table.rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
-    lines = [table.title]
-    for row in rows:
-        cells = (
-            c.ljust(w) if table.is_text(i) else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append(("  " + "  ".join(cells)).rstrip())
+    """A table as lines of :data:`WIDTH` characters at most: text is wrapped, and numbers that find no room stand in a
+    second table below."""
+    lines = textwrap.wrap(table.title, WIDTH) or [""]
+    for number, part in enumerate(_parts(table, WIDTH)):
+        lines += [""] if number else []
+        widths = _wrapped_widths(part)
+        for row in [part.columns, *part.rows]:
+            lines += _row_lines(part, row, widths)
     return lines
+
+
+def _widths(table: Table) -> list[int]:
+    return [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+
+
+def _taken(widths: Iterable[int]) -> int:
+    return sum(2 + width for width in widths)
+
+
+def _wrapped_widths(table: Table) -> list[int]:
+    """The widths of columns, of texts as far as there is room: the widest gives way first."""
+    widths = _widths(table)
+    texts = [place for place in range(len(widths)) if table.is_text(place)]
+    while texts and _taken(widths) > WIDTH:
+        widest = max(texts, key=lambda place: widths[place])
+        if widths[widest] <= NARROWEST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _row_lines(table: Table, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    cells = [
+        textwrap.wrap(cell, width) or [""] if width < len(cell) else [cell]
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    lines = []
+    for number in range(max(map(len, cells))):
+        parts = (of[number] if number < len(of) else "" for of in cells)
+        shown = (
+            c.ljust(w) if table.is_text(i) else c.rjust(w) for i, (c, w) in enumerate(zip(parts, widths, strict=True))
+        )
+        lines.append(("  " + "  ".join(shown)).rstrip())
+    return lines
+
+
+def _parts(table: Table, room: int) -> list[Table]:
+    """A table, or several with the same rows where its numbers do not fit beside each other."""
+    least = [min(width, NARROWEST) if table.is_text(place) else width for place, width in enumerate(_widths(table))]
+    if _taken(least) <= room:
+        return [table]
+    head, tail = list(range(table.left)), list(range(len(least) - table.right, len(least)))
+    room -= _taken(least[place] for place in head)
+    groups: list[list[int]] = [[]]
+    for place in range(table.left, len(least) - table.right):
+        if groups[-1] and _taken(least[at] for at in [*groups[-1], place]) > room:
+            groups.append([])
+        groups[-1].append(place)
+    if tail and groups[-1] and _taken(least[at] for at in [*groups[-1], *tail]) > room:
+        groups.append([])
+    parts = []
+    for group in groups:
+        last = group is groups[-1]
+        places = [*head, *group, *(tail if last else ())]
+        rows = [tuple(row[place] for place in places) for row in table.rows]
+        columns = tuple(table.columns[place] for place in places)
+        parts.append(table._replace(columns=columns, rows=rows, right=table.right if last else 0))
+    return parts
 
 
 def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
@@ -75,7 +147,8 @@ def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False)
-    for table in tables:
+    parts = (part for table in tables for part in _parts(table, console.width - 2))
+    for table in parts:
         drawn = Drawn(
             title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, header_style="cyan"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, of_data
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ class Explanation(NamedTuple):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def __str__(self) -> str:
-        from ssdlab.common.tables import plain_lines
+        return text(self)
 
-        return "\n".join(plain_lines(of_explanation(self)))
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 class Explained(NamedTuple):

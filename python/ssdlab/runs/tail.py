@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
+from ssdlab.common.shown import html, text
 from ssdlab.runs.explain import Explained, Explanation, Listener, explain, requests_of
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.kept import Interrupted, Kept
@@ -67,9 +68,10 @@ class Tail(NamedTuple):
         return polars.DataFrame([stage[:-1] for stage in self.stages], schema=schema, orient="row")
 
     def __str__(self) -> str:
-        from ssdlab.common.tables import plain_lines
+        return text(self)
 
-        return "\n".join(plain_lines(of_tail(self)))
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def tail(options: Options, percentile: float, progress: Listener | None = None) -> Tail:

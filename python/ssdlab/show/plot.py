@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.numbers import value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
+from ssdlab.common.wording import axis_words, better, better_text, scale_of, words
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.title import title
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
@@ -45,6 +47,14 @@ def _axes(ax: Axes | None, width: float = 7.0, height: float = 3.6) -> tuple[Fig
     return figure, ax
 
 
+def _titled(figure: Figure, ax: Axes, text: str) -> None:
+    """What a figure compares, above it; where it is drawn on an axis of another figure, above that axis."""
+    if len(figure.axes) <= 2 and figure.get_suptitle() == "":
+        figure.suptitle(text, fontsize="medium")
+    else:
+        ax.set_title(text, fontsize="medium")
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Writes a figure as PNG, SVG or PDF, by the path's ending."""
     import matplotlib as mpl
@@ -60,18 +70,24 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def cdf(results: Mapping[str, Result], kind: Literal["read", "write"] = "read", *, ax: Axes | None = None) -> Figure:
     """The latency distributions of runs, on a scale of nines to p99.9999; a curve ends where ten samples lie beyond."""
     figure, ax = _axes(ax)
-    for colour, (name, result) in zip(_cycle(len(results)), results.items(), strict=True):
-        _curve(ax, result, kind, name, colour)
+    for at, (colour, (name, result)) in enumerate(zip(_cycle(len(results)), results.items(), strict=True)):
+        _curve(ax, result, kind, name, colour, DASHES[at % len(DASHES)])
     _nines(ax)
-    ax.set_xlabel(f"{kind} latency [µs]")
+    ax.set_xlabel(f"{kind} latency [µs] (lower is better)")
     ax.legend(title="requests", frameon=False, fontsize="small")
+    _titled(figure, ax, f"{kind.capitalize()} latency: which share of requests takes no longer")
     return figure
 
 
 NINES = 6
+MOST_NAMED_BARS = 60
+"""Of more bars the groups have no room for the baseline's own value."""
+DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "//", "..", "xx", "\\\\", "--", "oo")
+"""Lines and bars differ in grey print too."""
 
 
-def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, colour: str) -> None:
+def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, colour: str, dash: str = "-") -> None:
     """A latency distribution, as far as ten samples lie beyond."""
     import numpy as np
 
@@ -86,7 +102,7 @@ def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, 
     nines = np.minimum(-np.log10(np.maximum(beyond[known], 1e-9)), NINES)
     latencies = points["latency_ns"].to_numpy()[known] / 1e3
     # From the first latency up: no request has a shorter one.
-    ax.plot([latencies[0], *latencies], [0.0, *nines], label=f"{name} ({count:,})", color=colour)
+    ax.plot([latencies[0], *latencies], [0.0, *nines], label=f"{name} ({count:,})", color=colour, ls=dash)
 
 
 def _nines(ax: Axes) -> None:
@@ -94,7 +110,7 @@ def _nines(ax: Axes) -> None:
     ax.set_xscale("log")
     ax.set_ylim(0, NINES)
     ax.set_yticks(range(NINES + 1), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
-    ax.set_ylabel("percentile [%]")
+    ax.set_ylabel("share of requests [%]")
     ax.grid(alpha=0.3)
 
 
@@ -112,9 +128,9 @@ def overview(result: Result | Runs) -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
     for one in results:
         _curve(axes[0], one, "read", "reads" if one is first else "_", COLOURS[0])
-        _curve(axes[0], one, "write", "writes" if one is first else "_", COLOURS[1])
+        _curve(axes[0], one, "write", "writes" if one is first else "_", COLOURS[1], "--")
     _nines(axes[0])
-    axes[0].set_xlabel("latency [µs]")
+    axes[0].set_xlabel("latency [µs] (lower is better)")
     axes[0].legend(title="requests", frameon=False, fontsize="small")
     if with_series:
         _series(axes[1], first)
@@ -157,8 +173,14 @@ def bars(*comparisons: Comparison, ax: Axes | None = None) -> Figure:
     slanted = max(len(row) for row in rows) > 6 and len(rows) > 3
     axes[-1].set_xticks(range(len(rows)), rows, rotation=30 if slanted else 0, ha="right" if slanted else "center")
     figure.legend(
-        *axes[0].get_legend_handles_labels(), ncols=min(6, len(shown[0])), loc="outside upper center", frameon=False
+        *axes[0].get_legend_handles_labels(), ncols=min(6, len(shown[0])), loc="outside lower center", frameon=False
     )
+    if ax is None:
+        first_one = comparisons[0]
+        others = {comparison.baseline for comparison in comparisons}
+        beside = first_one.baseline if len(others) == 1 else "the baseline"
+        text = f"What each {first_one.by} changes: its value as a multiple of {beside}'s (= 1)"
+        figure.suptitle(text, fontsize="medium")
     return figure
 
 
@@ -176,13 +198,47 @@ def _bars(ax: Axes, comparison: Comparison, schemes: Sequence[str]) -> None:
         positions = [row + (index - (len(schemes) - 1) / 2) * step for row in range(len(rows))]
         heights, errors = [ratio.mean or 0.0 for ratio in ratios], [ratio.half_width or 0.0 for ratio in ratios]
         error = {"lw": 0.8}
-        ax.bar(positions, heights, step * 0.92, yerr=errors, label=scheme, color=colour, ecolor=INK, error_kw=error)
+        ax.bar(
+            positions,
+            heights,
+            step * 0.92,
+            yerr=errors,
+            label=scheme,
+            color=colour,
+            hatch=HATCHES[index % len(HATCHES)],
+            edgecolor="white",
+            ecolor=INK,
+            error_kw=error,
+        )
     ax.axhline(1.0, color=INK, lw=0.6)
+    _absolute(ax, comparison, len(schemes))
     if GEOMEAN in rows:
         ax.axvline(len(rows) - 1.5, color=INK, lw=0.6, ls=":")
-    ax.set_ylabel(f"{comparison.metric}\nover {comparison.baseline}")
+    ends = f"\n({better(comparison.metric)} is better)" if better(comparison.metric) else ""
+    ax.set_ylabel(f"{words(comparison.metric)}\nover {comparison.baseline}'s{ends}", fontsize="small")
     ax.grid(axis="y", alpha=0.3)
     ax.set_axisbelow(True)
+
+
+def _absolute(ax: Axes, comparison: Comparison, schemes: int) -> None:
+    """The baseline's own value above each group of bars: ratios alone have no scale."""
+    groups = len(comparison.rows)
+    if groups * schemes > MOST_NAMED_BARS or comparison.baseline not in comparison.schemes:
+        return
+    for place, (row, cells) in enumerate(comparison.rows.items()):
+        mean = cells[comparison.baseline].value.mean
+        if row != GEOMEAN and mean is not None:
+            text = f"{comparison.baseline} = {value_text(comparison.metric, mean)}"
+            ax.annotate(
+                text,
+                (place, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 1),
+                textcoords="offset points",
+                ha="center",
+                fontsize="x-small",
+                color=INK,
+            )
 
 
 def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", *, ax: Axes | None = None) -> Figure:
@@ -191,21 +247,24 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
     shares = {name: dict(result[f"usage.{of}"]) for name, result in results.items()}
     causes = list(next(iter(shares.values()), {}))
     left = [0.0] * len(shares)
-    for colour, cause in zip(_cycle(len(causes)), sorted(causes, key=lambda cause: cause == "idle"), strict=True):
+    ordered = sorted(causes, key=lambda cause: cause == "idle")
+    for place, (colour, cause) in enumerate(zip(_cycle(len(causes)), ordered, strict=True)):
         values = [share[cause] or 0.0 for share in shares.values()]
         colour = "#e5e5e5" if cause == "idle" else colour
-        ax.barh(list(shares), values, left=left, label=cause, color=colour, height=0.7)
+        hatch = "" if cause == "idle" else HATCHES[place % len(HATCHES)]
+        ax.barh(list(shares), values, left=left, label=cause, color=colour, height=0.7, hatch=hatch, edgecolor="white")
         left = [a + b for a, b in zip(left, values, strict=True)]
     ax.set_xlim(0, 100)
     ax.invert_yaxis()
     ax.set_xlabel(f"share of a {of}'s time [%]")
-    figure.legend(*ax.get_legend_handles_labels(), ncols=len(causes), loc="outside upper center", frameon=False)
+    figure.legend(*ax.get_legend_handles_labels(), ncols=min(6, len(causes)), loc="outside lower center", frameon=False)
+    _titled(figure, ax, f"What {of}s did, share of their time")
     return figure
 
 
 def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = "", ax: Axes | None = None) -> Figure:
     """The mean of a column over two others, such as P/E cycles and retention; every cell shows its number."""
-    figure, ax = _axes(ax, 6.0, 4.2)
+    figure, ax = _axes(ax, 6.4, 4.2)
     import numpy as np
     import polars
 
@@ -213,6 +272,8 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
     grid = np.full((len(rows), len(columns)), np.nan)
     for *point, mean in table.group_by(x, y, maintain_order=True).agg(polars.col(value).mean()).iter_rows():
         grid[rows.index(point[1]), columns.index(point[0])] = np.nan if mean is None else mean
+    scale, label = (1.0, f"{value} [{unit}]") if unit else scale_of(value, float(np.nanmax([*grid.flat, 0.0])))
+    grid /= scale
     shown = ax.imshow(grid, aspect="auto", origin="lower", cmap="viridis")
     middle = (np.nanmin(grid) + np.nanmax(grid)) / 2 if not np.isnan(grid).all() else 0.0
     for row in range(len(rows)):
@@ -223,9 +284,11 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
                 ax.text(column, row, f"{number:.3g}", ha="center", va="center", color=colour, fontsize="small")
     ax.set_xticks(range(len(columns)), [str(label) for label in columns])
     ax.set_yticks(range(len(rows)), [str(label) for label in rows])
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    figure.colorbar(shown, ax=ax, label=f"{value}{f' [{unit}]' if unit else ''}")
+    ax.set_xlabel(axis_words(x))
+    ax.set_ylabel(axis_words(y))
+    figure.colorbar(shown, ax=ax, label=label + better_text(value))
+    name = words(value)
+    _titled(figure, ax, f"{name[0].upper()}{name[1:]}, by {axis_words(x)} and {axis_words(y)}")
     return figure
 
 
@@ -233,6 +296,7 @@ def series(result: Result, *, ax: Axes | None = None) -> Figure:
     """Bandwidth of reads and writes over the time of a run, and how many requests were under way."""
     figure, ax = _axes(ax)
     _series(ax, result)
+    _titled(figure, ax, "Bandwidth and outstanding requests over time")
     return figure
 
 
@@ -294,7 +358,7 @@ def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
     ax.set_yscale("log")
     ax.set_ylim(top=2.0)
     ax.set_xlabel("raw bit error rate")
-    ax.set_ylabel("frame-error rate, 95 % interval")
+    ax.set_ylabel("frame-error rate, 95 % interval (lower is better)")
     ax.grid(alpha=0.3)
     other = ax.twinx()
     rber, iterations = table["rber"].to_numpy(), table["iterations"].to_numpy()
@@ -303,7 +367,8 @@ def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
     other.set_ylim(bottom=0)
     handles, labels = ax.get_legend_handles_labels()
     more, names = other.get_legend_handles_labels()
-    figure.legend(handles + more, labels + names, ncols=3, loc="outside upper center", frameon=False)
+    figure.legend(handles + more, labels + names, ncols=3, loc="outside lower center", frameon=False)
+    _titled(figure, ax, "The code: how often decoding fails, and how long it takes, as errors grow")
     return figure
 
 
@@ -316,15 +381,19 @@ def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None
     :func:`ssdlab.chip.lifetime.cycle`."""
     figure, ax = _axes(ax)
     names = list(table["scheme"].unique(maintain_order=True))
-    for colour, name in zip(_cycle(len(names)), names, strict=True):
+    for at, (colour, name) in enumerate(zip(_cycle(len(names)), names, strict=True)):
         of = table.filter(scheme=name)
-        ax.plot(of["pec"].to_list(), of["m_rber"].to_list(), color=colour, label=name)
+        ax.plot(of["pec"].to_list(), of["m_rber"].to_list(), color=colour, ls=DASHES[at % len(DASHES)], label=name)
     ax.axhline(requirement, color=INK, lw=0.8, ls=":")
+    ax.annotate(
+        "end of life", (0.01, requirement), xycoords=("axes fraction", "data"), va="bottom", fontsize="small", color=INK
+    )
     ax.set_ylim(0, 1.6 * requirement)
     ax.set_xlabel("P/E cycles")
-    ax.set_ylabel("M_RBER [errors per KiB]")
+    ax.set_ylabel("errors per KiB of the worst page (lower is better)")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
+    _titled(figure, ax, "Errors as blocks are cycled, by erase scheme")
     return figure
 
 
@@ -335,10 +404,11 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     y, *others = (each.name for each in found.search.objectives)
     x = others[0] if others else "candidate"
     (x_unit, x_label), (y_unit, y_label) = (_unit_of(found, name) for name in (x, y))
-    for state, label, colour in (("behind", "surely behind", COLOURS[0]), ("near", "not surely behind", COLOURS[3])):
+    states = (("behind", "surely behind", COLOURS[0], "x"), ("near", "not surely behind", COLOURS[3], "s"))
+    for state, label, colour, marker in states:
         table = found.candidates.filter(state=state)
         if table.height:
-            ax.plot(table[x] / x_unit, table[y] / y_unit, "o", ms=4, color=colour, label=label)
+            ax.plot(table[x] / x_unit, table[y] / y_unit, marker, ms=4, color=colour, label=label)
     shown = found.front.sort(x)
     ax.errorbar(
         shown[x].to_numpy() / x_unit,
@@ -358,17 +428,21 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
     ax.grid(alpha=0.3)
-    figure.legend(*ax.get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
+    figure.legend(*ax.get_legend_handles_labels(), ncols=4, loc="outside lower center", frameon=False)
+    count = f"{found.front.height} of {found.candidates.height} configurations"
+    _titled(figure, ax, f"{count} are not surely beaten by any other (numbers: candidates)")
     return figure
 
 
 def _unit_of(found: SearchResult, name: str) -> tuple[float, str]:
     """What an objective is shown in, and its label: latencies in the unit that fits the largest of the front."""
     statistics = {each.name: each.statistic for each in found.search.objectives}
+    goals = {each.name: "higher" if each.goal == "max" else "lower" for each in found.search.objectives}
+    goal = f" ({goals[name]} is better)" if name in goals else ""
     if "_ns" not in statistics.get(name, ""):
-        return 1.0, name
+        return 1.0, name + goal
     most = max((value for value in found.front[name] if value is not None), default=0.0)
     unit, text = next(
         (unit, text) for unit, text in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= unit or unit == 1e3
     )
-    return unit, f"{name} [{text}]"
+    return unit, f"{name} [{text}]{goal}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import time_text
+from ssdlab.common.numbers import time_text, value_text
 from ssdlab.common.tables import Table
 from ssdlab.runs.findings import lines, shared
 from ssdlab.runs.title import title
@@ -127,20 +127,19 @@ def of_runs(runs: Runs) -> tuple[list[Table], list[str]]:
     kinds = [kind for kind in ("read", "write", "all") if found[f"host.{kind}.requests"][0]]
     names = {"read": "reads", "write": "writes", "all": "all"}
 
-    def cell(name: str, scale: float, unit: str) -> str:
-        mean, ci95 = found[name]
-        return "-" if mean is None else f"{mean / scale:,.4g} ± {(ci95 or 0.0) / scale:,.2g}{unit}"
+    def cell(name: str) -> str:
+        return value_text(name, *found[name])
 
     keys = ("mean", *(name for name, _ in PERCENTILES), "max")
     latency = Table(
         f"{title(first)}: {len(runs)} repeats, mean ± 95 % confidence interval",
-        ("latency [µs]", *(names[kind] for kind in kinds)),
-        [(key.replace("_", "."), *(cell(f"host.{kind}.latency_ns.{key}", 1e3, "") for kind in kinds)) for key in keys],
+        ("latency", *(names[kind] for kind in kinds)),
+        [(key.replace("_", "."), *(cell(f"host.{kind}.latency_ns.{key}") for kind in kinds)) for key in keys],
     )
     rates = Table(
         "Throughput",
         ("", "IOPS", "MB/s"),
-        [(names[k], cell(f"host.{k}.iops", 1, ""), cell(f"host.{k}.bandwidth_mb_s", 1, "")) for k in kinds],
+        [(names[k], cell(f"host.{k}.iops"), cell(f"host.{k}.bandwidth_mb_s")) for k in kinds],
     )
     events = sum(result.run.events for result in runs)
     requests = sum(result.host.all.requests for result in runs)
@@ -174,7 +173,8 @@ def _usage(result: Result) -> list[Table]:
     for name, causes, each in (("Dies", usage.die, usage.dies), ("Channels", usage.channel, usage.channels)):
         busy = [100.0 - one.idle for one in each]
         spread = (f"{min(busy):.1f}", f"{max(busy):.1f}")
-        tables.append(_causes(f"{name}: share of time [%], mean of {len(each)}", causes, spread))
+        title = f"{name}: share of time [%], mean of {len(each)}; least and most busy of them"
+        tables.append(_causes(title, causes, spread))
     others = [("ecc", usage.ecc), ("link in", usage.link_in), ("link out", usage.link_out), ("DRAM", usage.dram)]
     if "firmware" in usage:
         others.append(("firmware", usage.firmware))
@@ -187,12 +187,9 @@ def _usage(result: Result) -> list[Table]:
 def _causes(title: str, causes: Section, spread: tuple[str, str]) -> Table:
     names = tuple(name.replace("_", " ") for name in causes)
     shares = tuple(f"{causes[name]:.1f}" for name in causes)
-    return Table(title, (*names, "least busy", "most busy"), [(*shares, *spread)], left=0)
+    return Table(title, (*names, "least", "most"), [(*shares, *spread)], left=0)
 
 
 def _speed(requests: int, wall_s: float, events: int, rss: int) -> str:
     rate = requests / wall_s if wall_s > 0 else 0.0
-    return (
-        f"simulated {requests:,} requests in {wall_s:.2f} s: {rate:,.0f} requests/s, "
-        f"{events:,} events, peak RSS {rss / 2**20:,.0f} MiB"
-    )
+    return f"simulated in {wall_s:.2f} s: {rate:,.0f} requests/s, {events:,} events, peak RSS {rss / 2**20:,.0f} MiB"

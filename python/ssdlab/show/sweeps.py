@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import value_text, with_interval
 from ssdlab.common.tables import Table
+from ssdlab.common.wording import headings, words
 
 if TYPE_CHECKING:
     import polars
@@ -37,7 +38,7 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
             near = get_close_matches(name, statistics, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
             raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
-    names = shown or [name for name in SHOWN if name in statistics] or statistics[:4]
+    names = list(shown) or shown_of(table)
     marked = WARNINGS in table.columns and table[WARNINGS].null_count() < table.height
     rows = [
         (
@@ -47,7 +48,16 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
         )
         for row in table.iter_rows(named=True)
     ]
-    return Table("Cases", (*axes, *names, *((WARNINGS,) if marked else ())), rows, left=len(axes), right=int(marked))
+    columns = (*axes, *headings(names), *((WARNINGS,) if marked else ()))
+    return Table("Cases", columns, rows, left=len(axes), right=int(marked))
+
+
+def shown_of(table: polars.DataFrame) -> list[str]:
+    """The statistics that are shown of a sweep if nothing is asked for; the first is that of its sentence."""
+    from ssdlab.sweeps.table import statistics_of
+
+    statistics = statistics_of(table)
+    return [name for name in SHOWN if name in statistics and table[name].count()] or statistics[:4]
 
 
 def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
@@ -72,8 +82,8 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
             f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"
         )
     return [
-        Table(comparison.metric, ("", *schemes), values),
-        Table(f"over {comparison.baseline}", ("", *schemes), ratios),
+        Table(words(comparison.metric), ("", *schemes), values),
+        Table(f"{words(comparison.metric)}, over {comparison.baseline}'s", ("", *schemes), ratios),
     ], footnotes
 
 

@@ -7,14 +7,17 @@ from typing import Any
 
 from ssdlab.common.shown import View
 from ssdlab.runs.bounds import DeviceBounds
+from ssdlab.runs.explain import Explanation, of_explanation
 from ssdlab.runs.findings import lines
 from ssdlab.runs.result import Result, Runs
+from ssdlab.runs.tail import Tail, of_tail
 from ssdlab.searches.campaign import SearchResult
+from ssdlab.show import verdicts
 from ssdlab.show.bounds import of_bounds
 from ssdlab.show.curves import of_curve
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
-from ssdlab.show.sweeps import of_comparison, of_sweep
+from ssdlab.show.sweeps import of_comparison, of_sweep, shown_of
 from ssdlab.sweeps.campaign import SweepResult
 from ssdlab.sweeps.comparison import Comparison
 from ssdlab.sweeps.curve import Curve
@@ -28,34 +31,45 @@ def view(found: Any) -> View:
 
 @view.register
 def _(found: Result) -> View:
-    return View(warnings_of(found), *of_result(found))
+    return View(warnings_of(found), verdicts.of_run(found), *of_result(found))
 
 
 @view.register
 def _(found: Runs) -> View:
-    return View(warnings_of(found), *of_runs(found))
+    return View(warnings_of(found), verdicts.of_runs(found), *of_runs(found))
 
 
 @view.register
 def _(found: SweepResult) -> View:
-    return View(found.warning_lines(), [of_sweep(found.table)], [])
+    verdict = verdicts.of_sweep(found.table, shown_of(found.table)[0])
+    return View(found.warning_lines(), verdict, [of_sweep(found.table)], [])
 
 
 @view.register
 def _(found: Comparison) -> View:
-    return View([found.takeaway(), ""], *of_comparison(found))
+    return View([], found.takeaway(), *of_comparison(found))
 
 
 @view.register
 def _(found: Curve) -> View:
-    return View([*found.warnings, found.verdict(), ""], *of_curve(found))
+    return View(list(found.warnings), found.verdict(), *of_curve(found))
 
 
 @view.register
 def _(found: SearchResult) -> View:
-    return View(lines(found.warnings), *of_search(found))
+    return View(lines(found.warnings), verdicts.of_search(found), *of_search(found))
+
+
+@view.register
+def _(found: Explanation) -> View:
+    return View([], verdicts.of_explained([found]), [of_explanation(found)], [])
+
+
+@view.register
+def _(found: Tail) -> View:
+    return View(lines(found.warnings), verdicts.of_tail(found), [of_tail(found)], [])
 
 
 @view.register
 def _(found: DeviceBounds) -> View:
-    return View([], *of_bounds(found))
+    return View([], "", *of_bounds(found))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.numbers import percent_text
 from ssdlab.common.shown import html, text
+from ssdlab.common.wording import better, listed, phrase
 from ssdlab.sweeps.table import LeftOut, axes_of, statistics_of, usable
 
 if TYPE_CHECKING:
@@ -74,14 +76,35 @@ class Comparison(NamedTuple):
         return html(self)
 
     def takeaway(self) -> str:
-        """The comparison in a line: each scheme's ratio over all rows."""
-        from ssdlab.common.numbers import with_interval
-
+        """The comparison in a sentence: by how much each scheme differs from the baseline over all rows, the best
+        first."""
         row, cells = list(self.rows.items())[-1] if self.rows else ("", {})
-        others = [(scheme, cells[scheme].ratio) for scheme in self.schemes if scheme != self.baseline and cells]
-        listed = ", ".join(f"{scheme} {with_interval(*ratio)}" for scheme, ratio in others if ratio.mean is not None)
-        of = f", {GEOMEAN} of {len(self.rows) - 1}" if row == GEOMEAN else ""
-        return f"{self.metric} over {self.baseline}'s{of}: {listed or 'nothing to compare'}"
+        surely: list[tuple[float, str]] = []
+        unclear = []
+        for scheme in self.schemes:
+            mean, half = cells[scheme].ratio if cells else Interval(None, None)
+            if mean is None or scheme == self.baseline:
+                continue
+            if half and abs(mean - 1.0) <= half:
+                unclear.append(scheme)
+            else:
+                surely.append((mean, scheme))
+        surely.sort(reverse=better(self.metric) == "higher")
+        parts = [f"{scheme} {_change(mean)}" for mean, scheme in surely]
+        if unclear:
+            parts.append(f"{listed(unclear)} no different beyond chance")
+        name = phrase(self.metric)
+        name = name[0].upper() + name[1:] if name.startswith("mean") else name
+        over = f" ({GEOMEAN} of {len(self.rows) - 1:,} rows)" if row == GEOMEAN else ""
+        return f"{name}, beside {self.baseline}'s{over}: {', '.join(parts) or 'nothing to compare'}."
+
+
+def _change(ratio: float) -> str:
+    if ratio >= 2.0:
+        return f"{ratio:.3g} times as much"
+    if ratio == 1.0:
+        return "the same"
+    return f"{percent_text(abs(ratio - 1.0))} {'lower' if ratio < 1.0 else 'higher'}"
 
 
 def compare(

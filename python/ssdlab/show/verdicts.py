@@ -1,0 +1,233 @@
+"""What came out, in a sentence with its numbers: it stands above the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.common.numbers import number_text, percent_text, time_text, value_text
+from ssdlab.common.wording import listed, phrase
+
+if TYPE_CHECKING:
+    import polars
+
+    from ssdlab.chip.lifetime import Endurance
+    from ssdlab.faults.campaign import Found
+    from ssdlab.runs.explain import Explanation
+    from ssdlab.runs.result import Result, Runs
+    from ssdlab.runs.statistics import Requests
+    from ssdlab.runs.tail import Tail
+    from ssdlab.searches.campaign import SearchResult
+    from ssdlab.study.claims import Verdict
+
+
+def of_run(result: Result) -> str:
+    """A run: how much the drive did, and how long requests took."""
+    host = result.host
+    name = result.manifest.device.name
+    if result.array is not None:
+        name = f"{result.array.layout} of {result.array.width} drives"
+    if not host.all.requests:
+        return f"{name} completed no request that was measured."
+    parts = [
+        _served(of, kind, first=number == 0)
+        for number, (kind, of) in enumerate(
+            (kind, of) for kind, of in (("read", host.read), ("write", host.write)) if of.requests
+        )
+    ]
+    sentence = f"{name} served {_rate(host.all.iops, host.all.bandwidth_mb_s)}"
+    return f"{sentence}: {'; '.join(parts)}." if parts else f"{sentence}."
+
+
+def _served(of: Requests, kind: str, *, first: bool) -> str:
+    from ssdlab.show.runs import says_little
+
+    latency = of.latency_ns
+    text = f"a {kind} took {time_text(latency.mean)}" + (" on average" if first else "")
+    if says_little(of.requests, 0.99):
+        return f"{text}, the longest {time_text(latency.max)}"
+    return f"{text}, one in 100 longer than {time_text(latency.p99)}"
+
+
+def _rate(iops: float, bandwidth: float) -> str:
+    return f"{number_text(round(iops) if iops >= 100 else iops)} requests/s ({number_text(round(bandwidth))} MB/s)"
+
+
+def of_runs(runs: Runs) -> str:
+    """Repeats: means with their confidence intervals."""
+    found = {name: (mean, ci95) for name, mean, ci95, _, _ in runs.intervals()}
+    kind = "read" if found["host.read.requests"][0] else "all"
+    names = [f"host.{kind}.latency_ns.{key}" for key in ("mean", "p99")]
+    texts = [f"{phrase(name)} {value_text(name, *found[name])}" for name in names if found[name][0] is not None]
+    rate = value_text("host.all.iops", *found["host.all.iops"])
+    return f"{len(runs)} seeds: {rate} requests/s; {', '.join(texts)} (± 95 % confidence interval)."
+
+
+def of_sweep(table: polars.DataFrame, metric: str) -> str:
+    """A sweep: between which values a statistic lies, where, and which axis moves it most."""
+    import polars
+
+    from ssdlab.sweeps.table import axes_of
+
+    axes = [axis for axis in axes_of(table) if table[axis].n_unique() > 1]
+    found = table.filter(polars.col(metric).is_not_null()).sort(metric, maintain_order=True)
+    if not found.height:
+        return f"No case has a {phrase(metric)}: see which failed."
+    low, high = found.row(0, named=True), found.row(-1, named=True)
+    if low[metric] == high[metric]:
+        count = f"All {found.height:,} cases have" if found.height > 1 else "The case has"
+        return f"{count} the same {phrase(metric)}, {value_text(metric, low[metric])}."
+    ends = [f"{value_text(metric, row[metric])} ({_place(row, axes)})" for row in (low, high)]
+    sentence = f"Over {found.height:,} cases, {phrase(metric)} goes from {ends[0]} to {ends[1]}"
+    moved = sorted(((_moves(found, axis, metric), axis) for axis in axes), reverse=True)
+    if len(moved) > 1 and moved[0][0] > 1.0:
+        sentence += f"; {moved[0][1]} moves it most, by a factor of {moved[0][0]:.3g}"
+    return sentence + "."
+
+
+def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
+    return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed")
+
+
+def _moves(table: polars.DataFrame, axis: str, metric: str) -> float:
+    """By which factor the means of an axis's labels differ at most."""
+    import polars
+
+    means = [mean for _, mean in table.group_by(axis).agg(polars.col(metric).mean()).iter_rows()]
+    return max(means) / min(means) if min(means) > 0.0 else 1.0
+
+
+def of_explained(found: Sequence[Explanation]) -> str:
+    """Explained requests: how long they took, and what took most of it."""
+    if not found:
+        return "No request was explained."
+    took: dict[str, int] = {}
+    for each in found:
+        for stage in each.stages:
+            name = stage_name(stage.what, stage.step > 0)
+            took[name] = took.get(name, 0) + stage.took_ns
+    whole = sum(each.latency_ns for each in found)
+    name, most = max(took.items(), key=lambda item: item[1], default=("nothing", 0))
+    if len(found) == 1:
+        first = f"Request {found[0].request:,}, a {found[0].op}, took {time_text(found[0].latency_ns)}"
+    else:
+        ends = sorted(each.latency_ns for each in found)
+        first = f"These {len(found):,} requests took {time_text(ends[0])} to {time_text(ends[-1])}"
+    return f"{first}, {percent_text(most / max(1, whole))} of it {name}."
+
+
+def of_tail(found: Tail) -> str:
+    """Slow reads: how long they took beside others, and what made the difference."""
+    many = f"{found.reads:,} of {found.of_reads:,} reads took longer than {time_text(found.threshold_ns)}"
+    if not found.stages:
+        return f"{many}."
+    stage = max(found.stages, key=lambda each: each.mean_ns - each.median_mean_ns)
+    longer = found.mean_ns - found.median_mean_ns
+    if longer <= 0.0:
+        return f"{many}, no longer than the others."
+    share = percent_text(min(1.0, (stage.mean_ns - stage.median_mean_ns) / longer))
+    causes = sorted(stage.die.items(), key=lambda item: -item[1])
+    while_ = f" (while its die did: {causes[0][0]})" if causes and causes[0][1] > stage.mean_ns / 4 else ""
+    return (
+        f"{many}, on average {time_text(longer)} longer than a usual one: {share} of that is "
+        f"{stage_name(stage.what, stage.retry)}{while_}."
+    )
+
+
+_STAGES = {
+    "host queue": "waiting in the host's queue",
+    "firmware": "the controller's firmware",
+    "map": "looking up the map",
+    "die": "waiting for its die",
+    "command": "sending the command",
+    "sense": "sensing the page",
+    "bus": "waiting for the channel",
+    "transfer": "moving data over the channel",
+    "ecc": "waiting for the ECC engine",
+    "decode": "decoding",
+    "send": "sending data to the host",
+    "buffer": "waiting for the write buffer",
+    "receive": "receiving data from the host",
+    "store": "storing data in the buffer",
+    "program": "programming",
+}
+
+
+def stage_name(what: str, retry: bool) -> str:
+    """A stage of a request in words."""
+    return _STAGES.get(what, what) + (" again, in read retries" if retry else "")
+
+
+def of_search(found: SearchResult) -> str:
+    """A search: how many are best, and the best of each objective."""
+    counts = found.counts()
+    total = found.candidates.height
+    refused = counts.get("refused", 0)
+    out = f"; {refused:,} were refused" if refused else ""
+    if not found.front.height:
+        return f"None of {total:,} configurations keeps the constraints to the end{out}."
+    axes = list(found.search.space.axes)
+    best = []
+    for each in found.search.objectives:
+        rows = found.front.drop_nulls(each.name).sort(each.name, descending=each.goal == "max")
+        if rows.height:
+            row = rows.row(0, named=True)
+            value = value_text(each.statistic, row[each.name], row[f"{each.name}_ci95"])
+            what = "highest" if each.goal == "max" else "lowest"
+            best.append(f"{what} {each.name} {value} with {_place(row, axes)}")
+    alike = "is" if found.front.height == 1 else "are"
+    first = f"{found.front.height:,} of {total:,} configurations {alike} not surely beaten by any other{out}"
+    return f"{first}: {'; '.join(best)}."
+
+
+def of_campaign(found: Found) -> str:
+    """A campaign of faults: whether anything acknowledged was lost against a promise."""
+    counts = found.counts()["", "all"]
+    cases = sum(counts.values())
+    failed = counts["failed"]
+    if failed:
+        return f"{failed:,} of {cases:,} cases failed: a promise, or a law of the simulator, was broken."
+    kept = counts["kept"] + counts["unharmed"]
+    others = {
+        "lost": "lost data that the configuration does not protect",
+        "reported": "lost data and reported it as read errors",
+        "ended": "ended the drive's life",
+        "refused": "were refused",
+    }
+    rest = [f"{counts[name]:,} {text}" for name, text in others.items() if counts[name]]
+    more = f"; {listed(rest)}" if rest else ""
+    return f"No promise was broken in {cases:,} cases: {kept:,} kept everything that was acknowledged{more}."
+
+
+def of_lives(
+    cycles: Mapping[str, float | None], requirement: float, drives: Mapping[str, Endurance | None] | None
+) -> str:
+    """Lifetimes: which erase scheme's blocks live longest, and by how much."""
+    known = {name: life for name, life in cycles.items() if life is not None}
+    if not known:
+        return (
+            f"No scheme's blocks reach {number_text(requirement)} errors per KiB within the cycles that were looked at."
+        )
+    if beyond := [name for name in cycles if name not in known]:
+        return f"Blocks live longest under {listed(beyond)}: beyond the cycles that were looked at."
+    first = next(iter(known))
+    best = max(known, key=lambda name: known[name])
+    text = f"Blocks live longest under {best}: {number_text(round(known[best]))} P/E cycles"
+    if best != first:
+        text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
+    if drives is not None and (drive := drives.get(best)) is not None:
+        text += (
+            f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {number_text(drive.years)} years"
+        )
+    return text + "."
+
+
+def of_claims(id: str, verdicts: Sequence[Verdict]) -> str:
+    """Claims of a study: how many of those that were measured are within their accepted range, and which are not."""
+    measured = [each for each in verdicts if each.passed is not None]
+    failing = [each.claim.id for each in measured if not each.passed]
+    text = f"{id}: {len(measured) - len(failing):,} of {len(measured):,} measured claims are within the accepted range"
+    if failing:
+        text += f"; not {listed(failing)}"
+    absent = len(verdicts) - len(measured)
+    return text + (f"; {absent:,} were not measured." if absent else ".")
