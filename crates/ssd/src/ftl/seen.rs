@@ -154,7 +154,8 @@ impl<'a> Seen<'a> {
     /// Whether a plane has broken whose data was that of zones, which go out of service with it: the drive goes on without them.
     fn is_given_up(&self, plane: PlaneId) -> bool {
         let moves = |zones: &ZonePlan| zones.conventional == 0 || self.plan.config.ftl.placement == Placement::Dynamic;
-        self.ftl.is_broken(plane) && self.plan.zones.as_ref().is_some_and(moves)
+        let goes_on = self.planes().any(|plane| !self.ftl.is_broken(plane));
+        goes_on && self.ftl.is_broken(plane) && self.plan.zones.as_ref().is_some_and(moves)
     }
 
     /// Blocks of a plane beyond those that it needs for its data, and to be collected as long as it works.
