@@ -438,11 +438,6 @@ pub fn zoned(seed: u64) -> Case {
         "mapping.journal=false",
         "buffer.mode=write-back",
         "buffer.size=32MiB",
-        "faults.at=[]",
-        "faults.blocks=0",
-        "faults.plane=0",
-        "faults.die=0",
-        "faults.channel=0",
         "gc.start=6",
         "gc.stop=7",
         "gc.idle_stop=8",
@@ -467,6 +462,13 @@ pub fn zoned(seed: u64) -> Case {
         set("power.cut_at", d.one(&["[]", "[]", "random:20ms", "[op:7, 30ms, op:90]"])),
     ];
     case.device.extend(settings);
+    let parts = &mut Dice { stream: Stream::new(seed, "soak faults of zones"), drawn: 0 };
+    if parts.chance(30) {
+        let some = ["program 0", "erase 0", "block 0:3", "blocks 0:4", "blocks 0:2", "plane 0", "die 0"];
+        let at: Vec<String> =
+            (0..parts.from(1, 3)).map(|_| format!("{}us {}", parts.below(60_000), parts.one(&some))).collect();
+        case.device.push(format!("faults.at=[{}]", at.join(", ")));
+    }
     case
 }
 

@@ -221,6 +221,12 @@ impl ZonePlan {
             .flat_map(move |die| (0..planes).map(move |place| PlaneId(u32::from(die.0) * planes + place)))
     }
 
+    /// The zones, of those that are written in order, that lie on a plane.
+    pub fn zones_on(&self, plane: PlaneId) -> impl Iterator<Item = u32> + use<'_> {
+        let die = DieId((plane.0 / self.planes_per_die) as u16);
+        (self.conventional..self.zones).filter(move |zone| self.dies_of(*zone).contains(&die))
+    }
+
     /// The write buffer keeps what each active zone has of a program that is not full, and its zone random write area.
     fn buffer_holds_them(&self, config: &Config, layout: &Layout) -> Result<(), Refusal> {
         if !self.random_area.0.is_multiple_of(layout.page_size.0) {
@@ -325,12 +331,6 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "mapping.unit",
             "is larger than a page, and a zone has no entries for pages",
             "write \"page\", or less than a page",
-        ),
-        (
-            config.faults.break_parts(),
-            "faults",
-            "breaks parts, and the data of a zone is nowhere else",
-            "set none of its keys",
         ),
     ] {
         if is_so {

@@ -9,6 +9,7 @@ use nand::{DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
+use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
@@ -16,6 +17,7 @@ use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{FlashAt, Placement as _, QueueId};
 use crate::ftl::blocks::Breaks;
+use crate::ftl::zones::IN_ORDER;
 use crate::ftl::{Ftl, Location};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
@@ -92,7 +94,7 @@ impl<P: Probe> Device<P> {
         if self.map.plane == plane.0 {
             self.map.filled = 0;
         }
-        if self.core.plan.config.ftl.placement == Placement::Dynamic {
+        if self.core.plan.config.ftl.placement == Placement::Dynamic || self.core.plan.zones.is_some() {
             for writes in StreamId::all().filter(|stream| self.core.plan.streams.has(*stream)).collect::<Vec<_>>() {
                 for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
                     self.redirect(op);
@@ -101,6 +103,7 @@ impl<P: Probe> Device<P> {
         }
         self.flash().update_plane_eligibility(die, place);
         self.continue_relocation(plane);
+        Zoning(self).lose(plane);
         if self.seen().is_worn_out(plane) {
             self.core.wear_out();
         }
@@ -110,6 +113,9 @@ impl<P: Probe> Device<P> {
     /// A page was to be programmed on a plane that has broken: it goes elsewhere.
     pub(super) fn redirect(&mut self, id: OpId) {
         let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
+        if self.core.plan.zones.is_some() && queue.writes() == Some(IN_ORDER) {
+            return Zoning(self).redirect(id);
+        }
         match owner {
             Owner::Slot(_) => self.dispatch().wait(id),
             Owner::MapRewrite(_) | Owner::Journal(_) => {

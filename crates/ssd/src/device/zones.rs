@@ -12,11 +12,12 @@ use workload::{Op, ZoneAction};
 
 use super::Device;
 use crate::arena::{CommandId, OpId, SlotId};
+use crate::config::ZonePlan;
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
-use crate::ftl::zones::IN_ORDER;
+use crate::ftl::zones::{ANYWHERE, IN_ORDER};
 use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
@@ -218,9 +219,10 @@ impl<P: Probe> Zoning<'_, P> {
 
     /// Pages of a zone that make whole programs leave the buffer.
     fn has_come(&mut self, zone: u32) {
+        let lost = self.is_lost(zone);
         let Some((zones, plan)) = zoned!(self.0) else { return };
         zones.is_committed(zone);
-        let Some(data) = zones.leave(zone, plan) else { return };
+        let Some(data) = zones.leave(zone, lost, plan) else { return };
         let padding = data.end..data.end.next_multiple_of(u64::from(plan.unit));
         let ends = zones.is_sent(zone, plan);
         self.program(zone, &Padding { number: 0, data, padding });
@@ -241,8 +243,10 @@ impl<P: Probe> Zoning<'_, P> {
         let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
         for page in part.data.start..part.padding.end {
             let lpn = Lpn(first + page);
-            let owner = match self.0.ftl.locate(lpn) {
-                Location::Buffer(slot) if page < part.data.end => {
+            // Padding may lie behind the addresses of the zone, and of the drive.
+            let at = if page < part.data.end { self.0.ftl.locate(lpn) } else { Location::Unmapped };
+            let owner = match at {
+                Location::Buffer(slot) => {
                     self.0.writes.buffer.start_flushing(slot);
                     Owner::Slot(slot)
                 }
@@ -259,9 +263,48 @@ impl<P: Probe> Zoning<'_, P> {
         }
     }
 
+    /// Whether a zone lies on a plane that has broken: it is out of service.
+    fn is_lost(&self, zone: u32) -> bool {
+        let broken = |plan: &ZonePlan| plan.planes_of(zone).any(|plane| self.0.ftl.is_broken(plane));
+        self.0.core.plan.config.faults.break_parts() && self.0.core.plan.zones.as_ref().is_some_and(broken)
+    }
+
+    /// A plane has broken: the zones that lie on it can be read, as far as their data was elsewhere, and empty ones are offline. What is in the
+    /// controller of their data goes among that of conventional zones.
+    pub(super) fn lose(&mut self, plane: PlaneId) {
+        let Some(plan) = &self.0.core.plan.zones else { return };
+        let lost: Vec<u32> = plan.zones_on(plane).collect();
+        for zone in lost {
+            let Some((zones, plan)) = zoned!(self.0) else { return };
+            let command = zones.fails(zone, plan);
+            command.into_iter().for_each(|command| self.end_part(command));
+            self.has_come(zone);
+            self.end_programs(zone);
+        }
+        self.0.core.marks.set |= Marks::POOLS | Marks::WRITES;
+    }
+
+    /// A page that is counted among those that wait for a program of its zone, which is out of service, is programmed elsewhere; padding is not.
+    pub(super) fn redirect(&mut self, id: OpId) {
+        let PageOp { owner, lpn, .. } = self.0.flash.ops[id];
+        if !matches!(owner, Owner::Slot(_)) {
+            self.0.flash.ops.release(id);
+            return self.0.flash().one_less_waits();
+        }
+        let plan = &self.0.core.plan;
+        let (die, place) = plan.layout.die_of(self.0.ftl.working_plane(lpn.get(), plan));
+        (self.0.flash.ops[id].die, self.0.flash.ops[id].queue) = (die, QueueId::of_programs(ANYWHERE, place.into()));
+        self.0.dispatch().wait(id);
+        self.0.core.marks.set |= Marks::POOLS;
+    }
+
     /// A page of a zone waits for its program.
     fn queue(&mut self, zone: u32, op: OpId) {
         let PageOp { die, queue, .. } = self.0.flash.ops[op];
+        if self.is_lost(zone) {
+            self.0.flash().one_more_waits();
+            return self.redirect(op);
+        }
         let plane = self.0.core.plan.layout.plane(die, queue.plane() as u8);
         if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
             zone.waits(plane);

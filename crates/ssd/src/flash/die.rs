@@ -52,6 +52,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.count_waiting(self.flash.programs_waiting + 1);
     }
 
+    /// A page fewer of host data, or of padding of a zone, waits for its program.
+    pub fn one_less_waits(&mut self) {
+        self.count_waiting(self.flash.programs_waiting - 1);
+    }
+
     /// Counts the pages of host data that wait for their program, and keeps the order that goes with their number.
     pub fn count_waiting(&mut self, programs: u32) {
         self.flash.programs_waiting = programs;

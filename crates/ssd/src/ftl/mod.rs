@@ -265,10 +265,17 @@ impl Ftl {
     pub fn place_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
         let (entry, on_flash) = (&buffer[slot], buffer.newest_flash_copy(slot));
         if plan.zones.is_some() {
-            return (self.plane_of(entry.lpn), zones::ANYWHERE);
+            return (self.working_plane(entry.lpn, plan), zones::ANYWHERE);
         }
         let stream = self.host_class(entry.hint, on_flash, entry.prev_version.is_some(), plan);
         (self.plane_of(entry.lpn), stream)
+    }
+
+    /// The plane that a page is dealt to under static placement, or the next one that works.
+    pub fn working_plane(&self, lpn: Lpn, plan: &Plan) -> PlaneId {
+        let dealt = self.plane_of(lpn);
+        let mut planes = (0..plan.layout.planes).map(|step| PlaneId((dealt.0 + step) % plan.layout.planes));
+        planes.find(|plane| !self.is_broken(*plane)).unwrap_or(dealt)
     }
 
     /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is

@@ -9,7 +9,7 @@ use super::mapping::Mapping as _;
 use super::relocator::PlaneRelocation;
 use super::{Ftl, ValidPage};
 use crate::buffer::Buffer;
-use crate::config::{Placement, Plan};
+use crate::config::{Placement, Plan, ZonePlan};
 use crate::observe::stats::{Counters, Victims};
 
 /// The FTL, with the write buffer, which has the newest data of some pages.
@@ -133,22 +133,29 @@ impl<'a> Seen<'a> {
         if self.planes().all(|plane| self.ftl.blocks.in_service(plane).1 == 0) {
             return 100.0;
         }
-        match self.plan.config.ftl.placement {
-            Placement::Dynamic => share(self.spare_blocks(), self.planes().map(new_spare_of).sum()),
-            Placement::Static => {
-                let shares = self.planes().map(|plane| share(self.spare_blocks_of(plane), new_spare_of(plane)));
-                shares.fold(100.0, f64::min)
-            }
+        if !self.each_by_itself() {
+            return share(self.spare_blocks(), self.planes().map(new_spare_of).sum());
         }
+        let shares = self.planes().filter(|plane| !self.is_given_up(*plane));
+        shares.map(|plane| share(self.spare_blocks_of(plane), new_spare_of(plane))).fold(100.0, f64::min)
     }
 
-    /// Whether too few blocks are left for the data of a plane (static placement) or of the drive (dynamic).
+    /// Whether too few blocks are left for the data of a plane (static placement, and zones) or of the drive (dynamic).
     pub fn is_worn_out(&self, plane: PlaneId) -> bool {
-        let spares = match self.plan.config.ftl.placement {
-            Placement::Static => self.spare_blocks_of(plane),
-            Placement::Dynamic => self.spare_blocks(),
-        };
-        spares < 0
+        let spares = if self.each_by_itself() { self.spare_blocks_of(plane) } else { self.spare_blocks() };
+        spares < 0 && !self.is_given_up(plane)
+    }
+
+    /// Whether planes cannot hold each other's data.
+    fn each_by_itself(&self) -> bool {
+        self.plan.zones.is_some() || self.plan.config.ftl.placement == Placement::Static
+    }
+
+    /// Whether a plane has broken whose data was that of zones, which go out of service with it: the drive goes on without them.
+    fn is_given_up(&self, plane: PlaneId) -> bool {
+        let moves = |zones: &ZonePlan| zones.conventional == 0 || self.plan.config.ftl.placement == Placement::Dynamic;
+        let goes_on = self.planes().any(|plane| !self.ftl.is_broken(plane));
+        goes_on && self.ftl.is_broken(plane) && self.plan.zones.as_ref().is_some_and(moves)
     }
 
     /// Blocks of a plane beyond those that it needs for its data, and to be collected as long as it works.

@@ -7,7 +7,7 @@ use units::Ppn;
 
 use super::Ftl;
 use super::mapping::Mapping as _;
-use super::relocator::Relocation;
+use super::relocator::{PlaneRelocation, Relocation};
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
 use crate::observe::stats::relocation_causes;
@@ -55,7 +55,9 @@ impl Ftl {
 
     fn choose(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         if let Some(block) = self.blocks.take_doomed(plane) {
-            return Some(Relocation::block(block, relocation_causes::RESET));
+            let cause =
+                if self.takes_failed(plane, block) { relocation_causes::BAD_BLOCK } else { relocation_causes::RESET };
+            return Some(Relocation::block(block, cause));
         }
         // Failed blocks must never be picked: they give no free block back.
         for index in 0..self.relocator[plane].failed.len() {
@@ -88,6 +90,15 @@ impl Ftl {
         self.relocator[plane].no_victim = victim.is_none();
         self.update_pacing(plane, plan);
         victim.map(|block| Relocation::block(block, relocation_causes::COLLECTION))
+    }
+
+    /// Whether a block has failed, and waits for its turn to be emptied: it does so no longer.
+    fn takes_failed(&mut self, plane: PlaneId, block: u32) -> bool {
+        let PlaneRelocation { failed, requests, .. } = &mut self.relocator[plane];
+        let before = failed.len() + requests.len();
+        failed.retain(|other| *other != block);
+        requests.retain(|request| *request != Relocation::block(block, relocation_causes::BAD_BLOCK));
+        failed.len() + requests.len() < before
     }
 
     /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its data is

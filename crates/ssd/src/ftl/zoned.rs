@@ -74,6 +74,12 @@ impl Ftl {
             }
             self.blocks.zone_ends(*zone, zones);
         }
+        // What conventional zones have on a plane may be no whole program.
+        for plane in (0..plan.layout.planes).map(PlaneId).filter(|_| zones.conventional > 0) {
+            while !self.blocks.next_place(plane, ANYWHERE).is_multiple_of(zones.unit) {
+                self.fill_page(plane, ANYWHERE, None);
+            }
+        }
         self.blocks.begin_run(plan);
     }
 

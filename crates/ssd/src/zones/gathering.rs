@@ -38,12 +38,18 @@ impl Zones {
         self.zones[first as usize..=last as usize].iter().any(|zone| zone.under_way > 0)
     }
 
-    /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is written to its end.
-    pub fn leave(&mut self, zone: u32, plan: &ZonePlan) -> Option<Range<u64>> {
+    /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is written to its end, or is lost.
+    pub fn leave(&mut self, zone: u32, lost: bool, plan: &ZonePlan) -> Option<Range<u64>> {
         let page = plan.size_bytes() / plan.size;
         let entry = &mut self.zones[zone as usize];
         let (come, row) = (entry.arrived / page, u64::from(plan.row));
-        let to = if entry.arrived == plan.capacity_bytes() { plan.capacity } else { come / row * row };
+        let to = if lost && entry.under_way == 0 {
+            entry.arrived.div_ceil(page)
+        } else if entry.arrived == plan.capacity_bytes() {
+            plan.capacity
+        } else {
+            come / row * row
+        };
         let from = entry.sent;
         entry.sent = from.max(to);
         (from < to).then_some(from..to)

@@ -441,7 +441,7 @@ impl Zones {
     fn emptied(&mut self, zone: u32, plan: &ZonePlan) -> Effect {
         let finishing = self.zones[zone as usize].finishing.take().map(|finishing| finishing.command());
         let (entry, page) = (&self.zones[zone as usize], plan.size_bytes() / plan.size);
-        let area = if entry.random { plan.random_area.0 } else { 0 };
+        let area = if entry.random && entry.state != ZoneState::ReadOnly { plan.random_area.0 } else { 0 };
         let pages = (entry.write_pointer + area).div_ceil(page).min(plan.capacity);
         Effect::Emptied { pages, finishing }
     }
@@ -523,6 +523,23 @@ impl Zones {
         }
     }
 
+    /// A part of the flash on which a zone lies has broken (section 2.1.1.3: transitions ZSRO and ZSO): it can be read if anything is in it. The
+    /// command that waited for its finish is given. Its random area is final.
+    pub fn fails(&mut self, zone: u32, plan: &ZonePlan) -> Option<CommandId> {
+        let entry = &mut self.zones[zone as usize];
+        let state = entry.state;
+        let finishing = entry.finishing.take().map(|finishing| finishing.command());
+        if entry.random && state.is_active() {
+            entry.write_pointer = (entry.write_pointer + plan.random_area.0).min(plan.capacity_bytes());
+        }
+        match state {
+            ZoneState::Empty => self.becomes(zone, ZoneState::Offline),
+            ZoneState::Offline | ZoneState::Conventional => {}
+            _ => self.becomes(zone, ZoneState::ReadOnly),
+        }
+        finishing
+    }
+
     /// Checks that as many zones are open and active as are counted, and no more than may be.
     pub fn check(&self, plan: &ZonePlan) -> Result<(), String> {
         let count = |is: fn(ZoneState) -> bool| self.zones.iter().filter(|zone| is(zone.state)).count() as u32;
@@ -536,7 +553,9 @@ impl Zones {
         for (number, zone) in self.zones.iter().enumerate() {
             let page = plan.size_bytes() / plan.size;
             let ends = zone.write_pointer.max(zone.arrived).div_ceil(page);
-            if zone.arrived > zone.write_pointer || zone.sent > ends && zone.state != ZoneState::Full {
+            // A zone that was finished counts as sent to its end, also when it has become read-only or offline since.
+            let may_be_finished = matches!(zone.state, ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline);
+            if zone.arrived > zone.write_pointer || zone.sent > ends && !may_be_finished {
                 return Err(format!(
                     "zone {number} is {:?} at {}: {} bytes have come, {} pages are on their way to flash",
                     zone.state, zone.write_pointer, zone.arrived, zone.sent

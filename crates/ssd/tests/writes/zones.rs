@@ -244,6 +244,53 @@ fn data_of_a_zone_that_is_refreshed_moves_into_blocks_of_the_same_zone() {
     device.check_mapping().unwrap();
 }
 
+#[test]
+fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of_them_is_kept() {
+    let settings = [
+        "geometry.dies=4",
+        "zones.dies=1",
+        "buffer.size=4MiB",
+        "gc.start=4",
+        "ftl.over_provisioning=1.5",
+        "faults.at=[1s die 1]",
+    ];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let (count, size) = (device.zones().unwrap().count(), device.zones().unwrap().size());
+    // On the die that breaks: a full zone, one of which two pages are on flash in no whole program, and empty ones.
+    at_once(&mut device, &[(Op::Write, size, size), (Op::Write, 5 * size, 5 * PAGE), (Op::Write, 2 * size, 4 * PAGE)]);
+    device.flush().unwrap();
+    device.advance(Time(1_000_000_001)).unwrap();
+    let state = |device: &Device<Watched>, number| zone(device, number).state;
+    assert_eq!([1, 5].map(|number| state(&device, number)), [ZoneState::ReadOnly; 2]);
+    assert_eq!(state(&device, 2), ZoneState::ImplicitlyOpen);
+    for number in (0..count).filter(|number| ![1, 2, 5].contains(number)) {
+        let expected = if number % 4 == 1 { ZoneState::Offline } else { ZoneState::Empty };
+        assert_eq!(state(&device, number), expected, "zone {number}");
+    }
+    let ask =
+        |device: &mut Device<Watched>, op: Op, offset: u64, bytes: u64| at_once(device, &[(op, offset, bytes)])[0];
+    // What was programmed is lost and reported; what waited in the buffer for the rest of its program is not.
+    for (page, lost) in
+        [(size, true), (5 * size + 2 * PAGE, true), (5 * size + 3 * PAGE, false), (5 * size + 4 * PAGE, false)]
+    {
+        assert_eq!(ask(&mut device, Op::Read, page, PAGE).uncorrectable, lost, "{page}");
+    }
+    assert_eq!(ask(&mut device, Op::Write, 5 * size + 5 * PAGE, PAGE).status, Status::ZoneReadOnly);
+    assert_eq!(ask(&mut device, Op::Write, 9 * size, PAGE).status, Status::ZoneOffline);
+    assert_eq!(ask(&mut device, Op::Zone(ZoneAction::Reset), size, size).status, Status::InvalidTransition);
+    assert_eq!(ask(&mut device, Op::Zone(ZoneAction::Offline), size, size).status, Status::Success);
+    // The kept pages are on another die by now, and all other zones go on.
+    device.flush().unwrap();
+    let layout = device.plan().layout;
+    let die = |lpn: u64| layout.die_of(layout.plane_of(device.flash_page(units::Lpn(lpn)).unwrap())).0.0;
+    assert!([3, 4].iter().all(|page| die(5 * size / PAGE + page) != 1));
+    assert_eq!(ask(&mut device, Op::Write, 2 * size + 4 * PAGE, size - 4 * PAGE).status, Status::Success);
+    assert_eq!(state(&device, 2), ZoneState::Full);
+    assert_eq!(device.end_of_life(), None);
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
 /// What a configuration is refused for, by its key.
 #[test]
 fn what_zones_cannot_be_with_is_refused_with_its_key() {

@@ -323,6 +323,7 @@ impl Blocks {
                 self.abandon(plane, stream);
             }
         }
+        self.zones_leave(plane);
         self.free[plane.0 as usize] = 0;
         let entry = &mut self.planes[plane.0 as usize];
         entry.released.clear();
@@ -339,6 +340,9 @@ impl Blocks {
     pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
         if self.take_out(plane, block) {
             Breaks::Free
+        } else if self.is_filled_by_zone(plane, block) {
+            self.zone_fails(plane, block);
+            Breaks::Open
         } else if let Some(stream) = self.is_filled_by(plane, block) {
             self.abandon(plane, stream);
             Breaks::Open
@@ -350,7 +354,7 @@ impl Blocks {
     }
 
     /// The erased block that a stream of a plane fills, if that is it: which stream.
-    fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
+    pub(super) fn is_filled_by(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
         let fills = |(open, pages): (&Open, &u32)| open.block == block && open.erased && open.next_page < *pages;
         self.plane(plane).open.iter().zip(&self.pages).position(fills).map(StreamId::new)
     }

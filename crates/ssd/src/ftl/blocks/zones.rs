@@ -204,6 +204,39 @@ impl Blocks {
         }
     }
 
+    /// Whether a zone fills a block.
+    pub(super) fn is_filled_by_zone(&self, plane: PlaneId, block: u32) -> bool {
+        let Some(zones) = &self.zones else { return false };
+        let full = self.full().next_page;
+        let waits = zones.open_on(plane).any(|(_, open)| open.block == block && open.next_page < full);
+        waits || self.is_filled_by(plane, block) == Some(IN_ORDER)
+    }
+
+    /// A plane has broken: no zone writes to it any more, and no program of one waits there.
+    pub(super) fn zones_leave(&mut self, plane: PlaneId) {
+        let full = self.full();
+        let Some(zones) = &mut self.zones else { return };
+        let place = zones.place[plane.0 as usize] as usize;
+        let open: Vec<(u32, Open)> = zones.open_on(plane).filter(|(_, open)| open.next_page < full.next_page).collect();
+        let waiting = std::mem::take(&mut zones.waiting[plane.0 as usize]);
+        zones.begun[plane.0 as usize] = 0;
+        zones.moving[plane.0 as usize] = NONE;
+        zones.doomed[plane.0 as usize].clear();
+        for id in waiting {
+            let filling = &mut zones.fillings[id as usize];
+            filling.waiting -= 1;
+            if filling.waiting == 0 && std::mem::take(&mut filling.ends) {
+                zones.spare.push(id);
+            }
+        }
+        for (id, open) in open {
+            if let Some(zones) = &mut self.zones {
+                zones.fillings[id as usize].open[place] = full;
+            }
+            self.close(plane, open.block);
+        }
+    }
+
     /// A block holds nothing any more.
     pub(super) fn zone_loses(&mut self, plane: PlaneId, block: u32) {
         let index = self.layout().block_index(plane, block);
