@@ -4,7 +4,7 @@ For each drive, trace and point of the space: the size of a batch and the rate, 
 writes under FIFO and to 70 % of time without a request in the drive (section 3.1). No other number of the paper is
 looked at.
 
-    python studies/fast12/fit.py           # some eight hours of CPU: each of 7,800 runs plays its past first
+    python studies/fast12/fit.py           # about an hour of CPU: 7,800 runs, which share their pasts
     python studies/fast12/fit.py --full    # the chosen point again, on runs as long as those of runs.toml: its loads
 """
 
