@@ -34,10 +34,11 @@ def _run(array: str, **options: Any) -> ssdlab.Result:
     return result
 
 
-def test_an_array_of_one_drive_gives_the_drives_result(tmp_path: Path) -> None:
-    one = _run(_file(tmp_path, "[drive.only]\ndevice = 'tlc'\n"), age="pec=1000,retention=3mo")
+@pytest.mark.parametrize("start", ["retention=3mo", "precondition=write:1"])
+def test_an_array_of_one_drive_gives_the_drives_result(tmp_path: Path, start: str) -> None:
+    one = _run(_file(tmp_path, "[drive.only]\ndevice = 'tlc'\n"), age=f"pec=1000,{start}")
     settings = [*SMALL, *(f"{key}={value}" for key, value in LOAD.items())]
-    alone = ssdlab.run("tlc", requests=2000, settings=settings, age="pec=1000,retention=3mo")
+    alone = ssdlab.run("tlc", requests=2000, settings=settings, age=f"pec=1000,{start}")
     assert isinstance(alone, ssdlab.Result)
     for section in ("host", "flash", "ftl", "usage"):
         assert getattr(one, section).to_dict() == getattr(alone, section).to_dict(), section
@@ -74,7 +75,6 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
         ("[array]\nlayuot = 'raid5'\n" + DRIVES, {}, ["layuot", "did you mean `layout`"]),
         ("[array]\nlayout = 'stripe'\n", {}, ["has no drives", "[drive.NAME]"]),
         ("[drive.a]\ndevice = 'tcl'\n", {}, ["drive.a", "did you mean `tlc`"]),
-        ("[drive.a]\nsettings = ['age.precondition=write:1']\n", {}, ["drive.a", "age.precondition"]),
         (DRIVES, {"checkpoint": "x.ckpt"}, ["--from", "--array"]),
         (DRIVES, {"device": "tlc"}, ["--device", "all name theirs", "leave it out"]),
         (DRIVES, {"save": "x.ckpt"}, ["--save", "--array"]),

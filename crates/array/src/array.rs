@@ -6,6 +6,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
+use ssd::run::Overwriting;
 use ssd::{Completion, Drive, RunError, Status};
 use units::{Bytes, ConfigError, Time};
 use workload::Request;
@@ -152,6 +153,15 @@ impl<D: Drive> Array<D> {
     /// Someone is told what the array does.
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
         self.observer = Some(observer);
+        self
+    }
+
+    /// Drives whose configuration asks for it (`age.precondition = "write:N"`) are overwritten before the workload: each by itself, with the
+    /// addresses that a run on it alone would draw with its seed.
+    pub fn overwritten(mut self, seeds: &[u64]) -> Array<D> {
+        for (member, seed) in self.members.iter_mut().zip(seeds) {
+            member.overwriting = Overwriting::new(member.drive.plan(), *seed);
+        }
         self
     }
 

@@ -123,6 +123,25 @@ impl<D: Drive> Drive for Array<D> {
         Err(RunError::Config(refusal("save", "an array cannot be saved", remedy)))
     }
 
+    fn is_on_its_way(&self) -> bool {
+        self.members.iter().any(|member| member.overwriting.is_some())
+    }
+    /// One drive after another is overwritten. Then all of them stand at the time of the last.
+    fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
+        let is_on_its_way = |member: &&mut Member<D>| member.overwriting.is_some();
+        if let Some(member) = self.members.iter_mut().find(is_on_its_way)
+            && let Some(overwriting) = &mut member.overwriting
+            && overwriting.play(&mut member.drive, requests)?
+        {
+            member.overwriting = None;
+        }
+        if self.is_on_its_way() {
+            return Ok(false);
+        }
+        let latest = self.all().map(Drive::now).max().unwrap_or(self.now);
+        self.each_alive(|drive| drive.advance(latest))?;
+        Ok(true)
+    }
     fn workload_is_to_come(&mut self) {
         self.members.iter_mut().for_each(|member| member.drive.workload_is_to_come());
     }

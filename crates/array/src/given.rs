@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use ssd::DeviceSpec;
-use ssd::config::{MappedBy, Precondition};
+use ssd::config::MappedBy;
 use ssd::probe::Probe;
 use ssd::run::manifest::{device, sections};
 use ssd::run::{DeviceWord, DriveInputs, device_given, findings_of_settings, is_workload_key, refused};
@@ -124,10 +124,6 @@ impl ArrayGiven {
             if section.count == 0 {
                 return fail("count", "is 0", "write a positive number, or leave the section out");
             }
-            if matches!(spec.config.age.precondition, Precondition::Write(_)) {
-                let remedy = "leave age.precondition out: its drives start in a steady state by formula";
-                return fail("settings", "age.precondition = \"write:N\" is for single drives", remedy);
-            }
             if spec.config.ftl.mapping == MappedBy::Zoned {
                 let problem =
                     "ftl.mapping = \"zoned\" writes its zones in order, and the array writes each drive anywhere";
@@ -185,10 +181,12 @@ impl ArrayGiven {
     ) -> Result<Array<Device<P>>, ConfigError> {
         let random = Stream::new(seed, "array-drive");
         let mut drives: Vec<MemberDrive<Device<P>>> = Vec::new();
+        let mut seeds: Vec<u64> = Vec::new();
         for Kind { name, section, spec, .. } in &self.kinds {
             for number in 1..=section.count {
                 // The first drive is that of a run without an array.
                 let own = if drives.is_empty() { seed } else { random.bits(drives.len() as u64) };
+                seeds.push(own);
                 drives.push(MemberDrive {
                     name: if section.count == 1 { name.clone() } else { format!("{name}-{number}") },
                     drive: watched(&spec.config, own)?,
@@ -197,7 +195,7 @@ impl ArrayGiven {
                 });
             }
         }
-        let array = Array::new(&self.config, drives, seed)?;
+        let array = Array::new(&self.config, drives, seed)?.overwritten(&seeds);
         debug_assert_eq!(array.capacity(), self.capacity);
         Ok(array)
     }

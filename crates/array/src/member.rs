@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ssd::Drive;
-use ssd::run::PartCourse;
+use ssd::run::{Overwriting, PartCourse};
 use ssd::stats::latency::ByQueue;
 use ssd::stats::{Finding, Measured, Totals};
 use units::{Span, Time};
@@ -28,6 +28,8 @@ pub(crate) struct Member<D> {
     pub name: String,
     pub drive: D,
     pub fails_at: Option<Span>,
+    /// What it is overwritten with before the workload, until that has been done.
+    pub overwriting: Option<Overwriting>,
     /// When it has failed.
     pub failed: Option<Time>,
     /// Requests to it that have not been answered, those on their way to it included.
@@ -53,6 +55,7 @@ impl<D: Drive> Member<D> {
         Member {
             name,
             fails_at,
+            overwriting: None,
             failed: None,
             outstanding: 0,
             subs: VecDeque::new(),

@@ -217,7 +217,7 @@ def of_lives(
         text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
     if drives is not None and (drive := drives.get(best)) is not None:
         text += (
-            f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {number_text(drive.years)} years"
+            f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {drive.years:.1f} years"
         )
     return text + "."
 

@@ -3,6 +3,7 @@
 use array::{Array, ArrayConfig, MemberDrive};
 use proptest::prelude::*;
 use ssd::run::{Replay, Run, RunOptions};
+use ssd::stats::Counters;
 use ssd::{Config, Device, Drive};
 use testing::cases;
 use units::Bytes;
@@ -69,4 +70,45 @@ proptest! {
         let once = statistics(array(&config, 3), &words, replay, size, 0);
         prop_assert_eq!(statistics(array(&config, 3), &words, replay, size, 0), once);
     }
+}
+
+/// Each drive is overwritten as a run on it alone would, and the run begins where that run begins.
+#[test]
+fn drives_of_an_array_are_overwritten_as_one_drive_is() {
+    let mut config = small();
+    config.set("age.precondition=write:1").unwrap();
+    let source = |size: Bytes| {
+        let words = ["workload.rw=randrw", "workload.rate_iops=20000", "workload.bs=16KiB"];
+        workload::presets::get("default", &words).unwrap().source(size, 7).unwrap()
+    };
+    let options = || RunOptions { requests: Some(400), ..RunOptions::default() };
+    let size = Drive::capacity(&Device::new(&config, 1).unwrap());
+    let alone = Run::new(&config, source(size), options(), None).unwrap();
+    let member = |seed: u64| MemberDrive {
+        name: format!("drive-{seed}"),
+        drive: Device::new(&config, seed).unwrap(),
+        spare: false,
+        fails_at: None,
+    };
+    let of = |seeds: &[u64], words: &[&str]| {
+        let drives = seeds.iter().map(|seed| member(*seed)).collect();
+        Array::new(&crate::server::config(words), drives, 1).unwrap().overwritten(seeds)
+    };
+    fn played<D: Drive>(mut run: Run<D>) -> (String, Run<D>) {
+        while !run.step(997).unwrap() {}
+        // An array's host has not made the requests that overwrite its drives.
+        let of_host =
+            Counters { requests_completed: 400, requests_until_uncorrectable: 400, ..run.device().counters() };
+        (format!("{of_host:?}{:?}", run.device().totals().usage), run)
+    }
+    let (alone, run) = played(alone);
+    let in_place = played(Run::on(of(&[1], &["layout=stripe"]), source(size), options(), None).unwrap()).0;
+    assert_eq!(in_place, alone);
+    let pair = of(&[1, 2], &["layout=mirror"]);
+    let size = pair.capacity();
+    let (_, pair) = played(Run::on(pair, source(size), options(), None).unwrap());
+    let written: Vec<u64> = pair.device().drives().map(|drive| drive.counters().write_bytes).collect();
+    let host = run.device().counters().write_bytes;
+    assert_eq!(written[0], written[1], "both copies");
+    assert!(written[0] >= size.0 && host >= size.0, "{written:?}, {host} of {size}");
 }

@@ -17,3 +17,15 @@ pub(super) trait Before<D: Drive>: Send {
         None
     }
 }
+
+/// What the drive itself does: one that is made of several brings each of them into its state.
+pub(super) struct OfItsOwn;
+
+impl<D: Drive> Before<D> for OfItsOwn {
+    fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
+        drive.comes_into_its_state(requests)
+    }
+    fn warmed(&self) -> Option<Warmed> {
+        None
+    }
+}

@@ -84,6 +84,17 @@ pub trait Drive {
     /// It has failed, or cannot be saved, or the file cannot be written.
     fn save_as(&self, path: &Path) -> Result<(), RunError>;
 
+    /// Whether it is still to bring itself into its state before the workload.
+    fn is_on_its_way(&self) -> bool {
+        false
+    }
+    /// Plays some requests more of what does; whether that has ended.
+    ///
+    /// # Errors
+    /// See [`Drive::advance`].
+    fn comes_into_its_state(&mut self, _requests: u64) -> Result<bool, RunError> {
+        Ok(true)
+    }
     /// What is submitted from now on only brings it into its state.
     fn workload_is_to_come(&mut self) {}
     /// The workload begins: what was submitted before brought it into its state.

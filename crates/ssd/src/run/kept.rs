@@ -147,7 +147,7 @@ pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
 
 #[cfg(test)]
 mod tests {
-    use workload::{PastOfGenerator, Source};
+    use workload::PastOfGenerator;
 
     use super::*;
     use crate::presets;
@@ -156,8 +156,27 @@ mod tests {
 
     /// Ends of every kind of value: a key takes those of its own kind, beside its own words.
     const ENDS: &[&str] = &[
-        "0", "1", "2", "40", "0.5", "3.0", "0ns", "70us", "9ms", "1h", "1KiB", "16KiB", "100MB/s", "4GB/s", "none", "[]",
-        "[1]", "[2, 3, 2]", "[70us]", "true", "false",
+        "0",
+        "1",
+        "2",
+        "40",
+        "0.5",
+        "3.0",
+        "0ns",
+        "70us",
+        "9ms",
+        "1h",
+        "1KiB",
+        "16KiB",
+        "100MB/s",
+        "4GB/s",
+        "none",
+        "[]",
+        "[1]",
+        "[2, 3, 2]",
+        "[70us]",
+        "true",
+        "false",
     ];
 
     /// How much is kept holds for the process: tests that say so take turns.
@@ -165,8 +184,10 @@ mod tests {
 
     fn small(device: &str) -> Config {
         let mut config = presets::load(device).unwrap().config;
-        let words = ["geometry.channels=2", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=48", "geometry.pages=12"];
-        let start = ["ftl.over_provisioning=1.0", "age.precondition=closed-form", "age.load=full", "buffer.size=256KiB"];
+        let words =
+            ["geometry.channels=2", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=48", "geometry.pages=12"];
+        let start =
+            ["ftl.over_provisioning=1.0", "age.precondition=closed-form", "age.load=full", "buffer.size=256KiB"];
         words.iter().chain(&start).for_each(|word| config.set(word).unwrap());
         config
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use units::{Span, Temperature, Time};
 use workload::{Op, Past, Request};
 
-use super::before::Before;
+use super::before::{Before, OfItsOwn};
 use super::checkpoint::Checkpoint;
 use super::course::{Course, Point};
 use super::drive::Drive;
@@ -136,6 +136,16 @@ impl<D: Drive> MeasuredDrive<D> {
             steady_ended: false,
             saving: None,
             queues,
+        }
+    }
+
+    /// The workload begins, once the drive has brought itself into its state.
+    pub fn begin_in_its_state(&mut self) {
+        if self.drive.is_on_its_way() {
+            self.drive.workload_is_to_come();
+            self.before = Some(Box::new(OfItsOwn));
+        } else {
+            self.begin();
         }
     }
 

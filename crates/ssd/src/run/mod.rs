@@ -38,6 +38,7 @@ pub use options::{Declared, Given, Kind, OutputOptions, Replay, RunOptions, Trac
 pub use outcome::Outcome;
 pub use part::PartCourse;
 pub use playing::{Playing, open};
+pub use precondition::Overwriting;
 pub use prepare::{
     DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, findings_of_settings, prepare, prepare_live,
     prepare_on,

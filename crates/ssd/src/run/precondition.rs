@@ -10,7 +10,8 @@ use crate::error::RunError;
 use crate::observe::stats::Warmed;
 
 /// Random writes of whole pages, or of whole units of the map where these are larger, before the workload (`age.precondition = "write:N"`).
-pub(super) struct Overwriting {
+#[derive(Clone)]
+pub struct Overwriting {
     next: u64,
     total: u64,
     units: u64,
@@ -20,6 +21,7 @@ pub(super) struct Overwriting {
 }
 
 impl Overwriting {
+    /// Those of a drive, where its configuration asks for them.
     pub fn new(plan: &Plan, seed: u64) -> Option<Overwriting> {
         let Precondition::Write(times) = plan.config.age.precondition else { return None };
         let (layout, unit) = (&plan.layout, u64::from(plan.unit_of_map));
@@ -40,11 +42,12 @@ impl Overwriting {
         self.next += 1;
         Request::new(time, Op::Write, offset, self.unit)
     }
-}
 
-impl<D: Drive> Before<D> for Overwriting {
-    /// Ends when all has been written, and lies on flash.
-    fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
+    /// Plays some requests more; whether all has been written, and lies on flash.
+    ///
+    /// # Errors
+    /// The drive fails, or its life ends.
+    pub fn play(&mut self, drive: &mut impl Drive, requests: u64) -> Result<bool, RunError> {
         let target = self.next + requests;
         while self.next < target.min(self.total) {
             while self.next < self.total && drive.outstanding() < self.depth {
@@ -59,6 +62,12 @@ impl<D: Drive> Before<D> for Overwriting {
         drive.flush()?;
         drive.take_completions();
         Ok(true)
+    }
+}
+
+impl<D: Drive> Before<D> for Overwriting {
+    fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
+        Overwriting::play(self, drive, requests)
     }
     fn warmed(&self) -> Option<Warmed> {
         None

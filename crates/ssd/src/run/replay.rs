@@ -73,7 +73,7 @@ impl<D: Drive> Run<D> {
         log: Option<Box<dyn RequestLog>>,
     ) -> Result<Run<D>, RunError> {
         let mut measured = MeasuredDrive::new(drive, &options, log);
-        measured.begin();
+        measured.begin_in_its_state();
         Run::of(measured, source, options)
     }
 
