@@ -17,7 +17,7 @@ use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
 use crate::ftl::Location;
-use crate::ftl::zones::{ANYWHERE, IN_ORDER};
+use crate::ftl::zones::IN_ORDER;
 use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
@@ -286,14 +286,14 @@ impl<P: Probe> Zoning<'_, P> {
 
     /// A page that is counted among those that wait for a program of its zone, which is out of service, is programmed elsewhere; padding is not.
     pub(super) fn redirect(&mut self, id: OpId) {
-        let PageOp { owner, lpn, .. } = self.0.flash.ops[id];
-        if !matches!(owner, Owner::Slot(_)) {
+        let Owner::Slot(slot) = self.0.flash.ops[id].owner else {
             self.0.flash.ops.release(id);
             return self.0.flash().one_less_waits();
-        }
+        };
         let plan = &self.0.core.plan;
-        let (die, place) = plan.layout.die_of(self.0.ftl.working_plane(lpn.get(), plan));
-        (self.0.flash.ops[id].die, self.0.flash.ops[id].queue) = (die, QueueId::of_programs(ANYWHERE, place.into()));
+        let (plane, stream) = self.0.ftl.place_of_slot(slot, &self.0.writes.buffer, plan);
+        let (die, place) = plan.layout.die_of(plane);
+        (self.0.flash.ops[id].die, self.0.flash.ops[id].queue) = (die, QueueId::of_programs(stream, place.into()));
         self.0.dispatch().wait(id);
         self.0.core.marks.set |= Marks::POOLS;
     }

@@ -272,7 +272,7 @@ impl Ftl {
     }
 
     /// The plane that a page is dealt to under static placement, or the next one that works.
-    pub fn working_plane(&self, lpn: Lpn, plan: &Plan) -> PlaneId {
+    fn working_plane(&self, lpn: Lpn, plan: &Plan) -> PlaneId {
         let dealt = self.plane_of(lpn);
         let mut planes = (0..plan.layout.planes).map(|step| PlaneId((dealt.0 + step) % plan.layout.planes));
         planes.find(|plane| !self.is_broken(*plane)).unwrap_or(dealt)

@@ -70,13 +70,13 @@ impl Write for Digest {
 
 fn save(ftl: &Ftl, to: &mut dyn Write) -> Option<()> {
     let mut to = Writer::new(to);
-    ftl.save(&mut to);
+    State::save(ftl, &mut to);
     to.finish().ok()
 }
 
 /// An FTL after a load.
 pub(super) struct Kept {
-    ftl: Vec<u8>,
+    state: Vec<u8>,
     /// What came of the load.
     pub warmed: Warmed,
 }
@@ -84,10 +84,10 @@ pub(super) struct Kept {
 impl Kept {
     /// Puts a device's FTL into this state; whether that could be done.
     pub fn restore<P: Probe>(&self, device: &mut Device<P>) -> bool {
-        let mut from = self.ftl.as_slice();
+        let mut from = self.state.as_slice();
         device.play_ftl(|ftl, _| {
             let mut reader = Reader::new(&mut from);
-            ftl.load(&mut reader).and_then(|()| reader.finish()).is_ok()
+            State::load(ftl, &mut reader).and_then(|()| reader.finish()).is_ok()
         })
     }
 }
@@ -112,7 +112,7 @@ impl All {
     fn make_room(&mut self) {
         while self.bytes > self.most {
             let Some((_, oldest)) = self.states.pop_lru() else { return };
-            self.bytes -= oldest.ftl.len();
+            self.bytes -= oldest.state.len();
         }
     }
 }
@@ -132,15 +132,15 @@ pub(super) fn recall(key: Key) -> Option<Arc<Kept>> {
 
 /// Keeps the state of a device's FTL after a load.
 pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
-    let mut ftl = Vec::new();
-    if device.play_ftl(|alone, _| save(alone, &mut ftl)).is_none() {
+    let mut state = Vec::new();
+    if device.play_ftl(|alone, _| save(alone, &mut state)).is_none() {
         return;
     }
-    ftl.shrink_to_fit();
+    state.shrink_to_fit();
     let mut all = lock();
-    all.bytes += ftl.len();
-    if let Some(older) = all.states.put(key, Arc::new(Kept { ftl, warmed })) {
-        all.bytes -= older.ftl.len();
+    all.bytes += state.len();
+    if let Some(older) = all.states.put(key, Arc::new(Kept { state, warmed })) {
+        all.bytes -= older.state.len();
     }
     all.make_room();
 }
