@@ -542,8 +542,8 @@ def test_figures_say_what_they_show_and_are_the_same_bytes(tmp_path: Path) -> No
 
     figures = draw()
     labels = {
-        "cdf": ("read latency [µs]", "percentile [%]"),
-        "bars": ("", "host.read.latency_ns.mean\nover fifo"),
+        "cdf": ("read latency [µs] (lower is better)", "share of requests [%]"),
+        "bars": ("", "read latency, mean\nover fifo's\n(lower is better)"),
         "usage": ("share of a die's time [%]", ""),
         "heatmap": ("age", "device"),
         "series": ("simulated time [s]", "bandwidth [MB/s]"),

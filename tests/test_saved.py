@@ -126,10 +126,10 @@ def test_comparisons_show_percentiles_beside_means(cli: Cli, tmp_path: Path) -> 
     done = cli("compare", "table.csv", "--plot", "bars.png", "--accept-warnings")
     latency = "host.read.latency_ns."
     told = [line.split(" over ")[0] for line in done.stdout.splitlines() if " over user-first's" in line]
-    assert told == [f"{latency}{name}" for name in ("mean", "p99", "p99_9")]
+    assert told == ["read latency, mean,", "read latency, p99,", "read latency, p99.9,"]
     table = ssdlab.sweep(tmp_path / "sweep.toml", cache=tmp_path / "results" / "cache").table
     figure = plot.bars(*(ssdlab.compare(table, f"{latency}{name}", accept_warnings=True) for name in ("mean", "p99")))
-    assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == [f"{latency}mean", f"{latency}p99"]
+    assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == ["read latency, mean", "read latency, p99"]
 
 
 def test_a_report_is_titled_by_its_runs(tmp_path: Path) -> None:
