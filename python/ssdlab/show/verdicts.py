@@ -216,9 +216,7 @@ def of_lives(
     if best != first:
         text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
     if drives is not None and (drive := drives.get(best)) is not None:
-        text += (
-            f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {drive.years:.1f} years"
-        )
+        text += f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {drive.years:.1f} years"
     return text + "."
 
 
