@@ -28,17 +28,16 @@ pub(super) struct Key([u8; 32]);
 impl Key {
     /// None where nothing is kept, where nobody can tell two loads apart, or where policies from outside decide, which may remember.
     pub fn of<P: Probe>(past: &dyn Past, device: &mut Device<P>) -> Option<Key> {
-        let identity = past.identity()?;
-        let seed = device.seed();
         if lock().most == 0 || !device.plan().config.policies.sources().is_empty() {
             return None;
         }
-        let mut digest = Digest(blake3::Hasher::new());
+        let (identity, seed) = (past.identity()?, device.seed());
+        let mut digest = blake3::Hasher::new();
         for text in [&asked(&device.plan().config), &identity, &seed.to_string()] {
-            digest.0.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+            digest.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
         }
-        device.play_ftl(|ftl, _| save(ftl, &mut digest))?;
-        Some(Key(*digest.0.finalize().as_bytes()))
+        device.play_ftl(|ftl, _| save(ftl, &mut digest));
+        Some(Key(*digest.finalize().as_bytes()))
     }
 }
 
@@ -56,22 +55,10 @@ fn asked(config: &Config) -> String {
     text
 }
 
-struct Digest(blake3::Hasher);
-
-impl Write for Digest {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-fn save(ftl: &Ftl, to: &mut dyn Write) -> Option<()> {
+fn save(ftl: &Ftl, to: &mut dyn Write) {
     let mut to = Writer::new(to);
     State::save(ftl, &mut to);
-    to.finish().ok()
+    to.finish().expect("Invariant: memory takes what is written");
 }
 
 /// An FTL after a load.
@@ -82,13 +69,14 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Puts a device's FTL into this state; whether that could be done.
-    pub fn restore<P: Probe>(&self, device: &mut Device<P>) -> bool {
+    /// Puts a device's FTL into this state.
+    pub fn restore<P: Probe>(&self, device: &mut Device<P>) {
         let mut from = self.state.as_slice();
         device.play_ftl(|ftl, _| {
             let mut reader = Reader::new(&mut from);
-            State::load(ftl, &mut reader).and_then(|()| reader.finish()).is_ok()
-        })
+            let loaded = State::load(ftl, &mut reader).and_then(|()| reader.finish());
+            loaded.expect("Invariant: an FTL of the same configuration has written it");
+        });
     }
 }
 
@@ -133,9 +121,7 @@ pub(super) fn recall(key: Key) -> Option<Arc<Kept>> {
 /// Keeps the state of a device's FTL after a load.
 pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
     let mut state = Vec::new();
-    if device.play_ftl(|alone, _| save(alone, &mut state)).is_none() {
-        return;
-    }
+    device.play_ftl(|alone, _| save(alone, &mut state));
     state.shrink_to_fit();
     let mut all = lock();
     all.bytes += state.len();
@@ -206,7 +192,7 @@ mod tests {
         let key = Key::of(&past, &mut device)?;
         while !load.play(&mut device, 4096).unwrap() {}
         let mut ftl = Vec::new();
-        device.play_ftl(|alone, _| save(alone, &mut ftl)).unwrap();
+        device.play_ftl(|alone, _| save(alone, &mut ftl));
         Some((key, ftl))
     }
 
@@ -301,11 +287,12 @@ mod tests {
         keep(key, &mut device, warmed);
         let mut other = Device::new(&config, 1).unwrap();
         let kept = recall(key).unwrap();
-        assert!(steps > 3 && kept.restore(&mut other));
+        kept.restore(&mut other);
+        assert!(steps > 3);
         assert_eq!(format!("{:?}", kept.warmed), format!("{warmed:?}"));
         let state = |device: &mut Device| {
             let mut ftl = Vec::new();
-            device.play_ftl(|alone, _| save(alone, &mut ftl)).unwrap();
+            device.play_ftl(|alone, _| save(alone, &mut ftl));
             ftl
         };
         assert_eq!(state(&mut device), state(&mut other));

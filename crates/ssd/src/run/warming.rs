@@ -192,7 +192,8 @@ impl Warming {
 
 impl<P: Probe> Before<Device<P>> for Warming {
     fn play(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
-        if let Some(kept) = self.kept.take().filter(|kept| kept.restore(device)) {
+        if let Some(kept) = self.kept.take() {
+            kept.restore(device);
             device.begin_ledger();
             self.warmed = Some(kept.warmed);
             return Ok(true);
