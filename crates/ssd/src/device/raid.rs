@@ -108,20 +108,26 @@ impl<P: Probe> Device<P> {
         true
     }
 
-    /// A host's read has not had a page that is stale by now, and may be in no stripe: it is given the newer data.
+    /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data, and what the buffer
+    /// lacks of the page is read where it stands by now.
     pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        let Owner::Host(command) = owner else { return false };
-        if !self.core.plan.has_parity() || self.seen().flash_version(lpn) == Some(ppn) {
+        let on_flash = self.seen().flash_version(lpn);
+        if !self.core.plan.has_parity() || on_flash == Some(ppn) {
             return false;
         }
-        match self.ftl.locate(lpn) {
-            Location::Flash(newer) => {
+        match (owner, self.ftl.locate(lpn), on_flash) {
+            (Owner::Host(command), Location::Flash(newer), _) => {
                 self.flash.ops.release(id);
                 self.reads().queue(queue.class(), command, (lpn, newer), (bus_bytes, host_bytes));
             }
-            Location::Buffer(_) | Location::Unmapped => self.deliver(id, PageData::Right),
+            (Owner::Host(_), ..) => self.deliver(id, PageData::Right),
+            (Owner::Slot(slot), _, Some(newer)) if !self.writes.buffer[slot].outdated => {
+                self.flash.ops.release(id);
+                self.flash().queue_read(queue.class(), owner, lpn, newer, (bus_bytes, host_bytes));
+            }
+            _ => return false,
         }
         true
     }
