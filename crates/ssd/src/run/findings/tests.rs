@@ -139,9 +139,41 @@ fn a_drive_that_starts_in_the_middle_of_its_life_needs_no_turnover() {
         })
     };
     assert_eq!(starts(Start::AsWritten, 0.5), ["not-steady"], "less than a block of each plane");
-    assert_eq!(starts(Start::MidLife, 0.5), [""; 0]);
+    assert_eq!(starts(Start::MidLife, 0.5), ["start-approximate"], "planes in lockstep are not quite in place");
     assert_eq!(starts(Start::BetweenCollections, 0.5), ["start-not-stationary", "not-steady"]);
     assert_eq!(starts(Start::BetweenCollections, 0.009), [""; 0], "writes do not matter");
+}
+
+#[test]
+fn a_start_that_is_known_to_be_off_is_marked_until_that_is_forgotten() {
+    // 16 blocks of 66 pages of two planes are 2,112 pages.
+    let off = |setting: &str, pages: u64, share: f64| {
+        Case::with(|case| {
+            case.writes(share);
+            case.programs(|n| (if n == 0 { pages } else { 0 }, pages / 3), |_| 20);
+            case.measured.drive.start = Start::MidLife;
+            let mut config = case.measured.drive.plan.config.clone();
+            ["buffer.size=16MiB", "chip.plane_programs=single", "gc.pacing=token", setting]
+                .iter()
+                .for_each(|set| config.set(set).unwrap());
+            case.measured.drive.plan = config.plan().unwrap();
+            (case.measured.totals.counters.write_bytes, case.measured.totals.counters.write_requests) = (1 << 20, 32);
+        })
+    };
+    for setting in [
+        "buffer.size=48KiB",
+        "chip.plane_programs=lockstep",
+        "gc.victim=cost-benefit",
+        "ftl.streams=4",
+        "gc.pacing=none",
+    ] {
+        let found = |pages, share| off(setting, pages, share).contains(&"start-approximate");
+        let [before, after, reads] = [found(2111, 0.5), found(2112, 0.5), found(2111, 0.009)];
+        assert_eq!([before, after, reads], [true, false, false], "{setting}");
+    }
+    for setting in ["ftl.streams=3", "gc.victim=greedy"] {
+        assert!(!off(setting, 100, 0.5).contains(&"start-approximate"), "{setting}");
+    }
 }
 
 #[test]
