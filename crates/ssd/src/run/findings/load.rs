@@ -24,13 +24,13 @@ pub const KIND: f64 = 0.01;
 /// Arrivals exceed service: the queue grows for as long as requests arrive.
 pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let (first, arrived) = evidence.arrivals.ends()?;
-    let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
-    let (begin, end) = (points.first()?, points.last()?);
-    let span = end.time.since(begin.time).as_s();
-    if span <= 0.0 || arrived <= first {
+    if arrived <= first {
         return None;
     }
-    let middle = begin.time.0 + (end.time.0 - begin.time.0) / 2;
+    let begin = evidence.first();
+    let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
+    let end = points.last().copied().unwrap_or(begin);
+    let middle = begin.time.0 + end.time.since(begin.time).0 / 2;
     let (early, late) = points.split_at(points.partition_point(|point| point.time.0 < middle));
     let arrivals = evidence.arrivals;
     // Those of the warm-up that were under way are served first.
@@ -41,24 +41,30 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let mean = |half: &[Point]| half.iter().map(|point| backlog(point) as f64).sum::<f64>() / half.len().max(1) as f64;
     let (early, late) = (mean(early), mean(late));
     let submitted = arrivals.count();
-    let offered = submitted as f64 / arrived.since(first).as_s();
-    let carried = (end.completed - begin.completed) as f64 / span;
+    let unserved = backlog(&end);
     let dies = f64::from(evidence.measured.drive.plan.layout.dies);
-    let unserved = backlog(end);
-    let waiting = unserved as f64;
-    let grows = late >= GROWTH * early && waiting >= late;
-    (grows && waiting >= BACKLOG * submitted as f64 && waiting >= QUEUED_PER_DIE * dies).then(|| {
-        let text = format!(
-            "{offered:.0} requests/s arrive and the drive serves {carried:.0}: {} of {} requests wait at the last arrival, and latencies \
-             grow with the length of the run",
-            grouped(unserved),
-            grouped(submitted),
-        );
-        let numbers = [("offered_iops", offered), ("carried_iops", carried), ("waiting_requests", waiting)];
-        let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \
-                      (--replay closed:32)";
-        finding("overload", text, &numbers, remedy)
-    })
+    let is_queue = |waiting: f64| waiting >= BACKLOG * submitted as f64 && waiting >= QUEUED_PER_DIE * dies;
+    // A run whose warm-up has left a queue already adds to it.
+    let adds = is_queue(backlog(&begin) as f64) && late - early >= BACKLOG * submitted as f64 / 2.0;
+    let grows = unserved as f64 >= late && (late >= GROWTH * early || adds);
+    // What is measured began only when all of it was waiting.
+    let is_late = end.time <= begin.time;
+    if !is_queue(unserved as f64) || !(grows || is_late) {
+        return None;
+    }
+    let offered = submitted as f64 / arrived.since(first).as_s();
+    let end = if is_late { evidence.last() } else { end };
+    let carried = (end.completed - begin.completed) as f64 / end.time.since(begin.time).as_s().max(1e-9);
+    let text = format!(
+        "{offered:.0} requests/s arrive and the drive serves {carried:.0}: {} of {} requests wait at the last arrival, and latencies grow with \
+         the length of the run",
+        grouped(unserved.min(submitted)),
+        grouped(submitted),
+    );
+    let numbers = [("offered_iops", offered), ("carried_iops", carried), ("waiting_requests", unserved as f64)];
+    let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \
+                  (--replay closed:32)";
+    Some(finding("overload", text, &numbers, remedy))
 }
 
 /// Nothing was measured at all.

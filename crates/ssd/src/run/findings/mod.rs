@@ -84,10 +84,12 @@ pub const KINDS: &[Kind] = &[
         when: || {
             format!(
                 "at the last arrival {} of the requests or more wait, {} for each die or more, and the queue of the second half of the \
-                 run is {} times that of the first or more",
+                 run is {} times that of the first or more; or as many waited when it began, and it adds {} of its requests to them; or all of them \
+                 wait when it begins",
                 percent(load::BACKLOG),
                 load::QUEUED_PER_DIE,
-                load::GROWTH
+                load::GROWTH,
+                percent(load::BACKLOG)
             )
         },
         why: "a queue that grows all along is three times as long in the second half as in the first, one that does not is as long; a \

@@ -119,6 +119,22 @@ fn a_drive_is_overloaded_where_its_queue_grows_to_the_end() {
     );
     // What is handed over late waits all the same: the drive's queues hold few.
     assert_eq!(serves(|n| 25 * n), ["overload"]);
+    // What comes before has left a queue: the run adds to it, or is all of it waiting when it begins.
+    let after = |waiting: u64, begins: u64, served: fn(u64) -> u64| {
+        Case::with(|case| {
+            case.course.iter_mut().enumerate().for_each(|(n, point)| {
+                (point.outstanding, point.completed) = (waiting, served(n as u64));
+                point.time = Time(point.time.0 + begins);
+            });
+        })
+    };
+    assert_eq!(after(2000, 0, |n| 90 * n), ["overload"], "2,200 wait for 2,000");
+    assert_eq!(after(2000, 0, |n| 97 * n), [""; 0], "as many wait all along");
+    assert_eq!(
+        after(1024, 10_000_000_000, |n| 100 * n),
+        ["overload"],
+        "the last has come before the first is measured"
+    );
     // Few requests are a queue, not a load.
     let few = Case::with(|case| {
         let mut arrivals = Arrivals::default();
