@@ -235,12 +235,13 @@ pub const KINDS: &[Kind] = &[
         when: || {
             format!(
                 "age.precondition is closed-form, programs and erases take {} of the dies' time or more, fewer than {} blocks of each plane \
-                 have been programmed since the start, and: the write buffer has less than four programs for each die; or planes are \
-                 allocated as blocks and programmed in lockstep; or victims are cost-benefit and requests larger than a map unit; or there \
-                 are {} streams or more; or gc.pacing is none",
+                 have been programmed since the start, and: the write buffer has less than four programs for each die; or victims are \
+                 cost-benefit and requests larger than a map unit; or there are {} streams or more; or gc.pacing is none. Fewer than {}, where \
+                 planes are allocated as blocks and programmed in lockstep, with dynamic placement",
                 percent(writes::WRITES_MATTER),
                 writes::START_SHOWS,
-                writes::MANY_STREAMS
+                writes::MANY_STREAMS,
+                writes::PLANES_COME_APART
             )
         },
         why: "the first windows of such runs are 5 to 30 % off, later ones are not: docs/model-state.md has what was measured",

@@ -176,17 +176,14 @@ fn a_start_that_is_known_to_be_off_is_marked_until_that_is_forgotten() {
             (case.measured.totals.counters.write_bytes, case.measured.totals.counters.write_requests) = (1 << 20, 32);
         })
     };
-    for setting in [
-        "buffer.size=48KiB",
-        "chip.plane_programs=lockstep",
-        "gc.victim=cost-benefit",
-        "ftl.streams=4",
-        "gc.pacing=none",
-    ] {
+    for setting in ["buffer.size=48KiB", "gc.victim=cost-benefit", "ftl.streams=4", "gc.pacing=none"] {
         let found = |pages, share| off(setting, pages, share).contains(&"start-approximate");
         let [before, after, reads] = [found(2111, 0.5), found(2112, 0.5), found(2111, 0.009)];
         assert_eq!([before, after, reads], [true, false, false], "{setting}");
     }
+    let together =
+        [21_119, 21_120].map(|pages| off("chip.plane_programs=lockstep", pages, 0.5).contains(&"start-approximate"));
+    assert_eq!(together, [true, false], "160 blocks of each plane");
     for setting in ["ftl.streams=3", "gc.victim=greedy"] {
         assert!(!off(setting, 100, 0.5).contains(&"start-approximate"), "{setting}");
     }

@@ -9,7 +9,7 @@ use super::super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
 use super::super::warming;
 use super::evidence::{Evidence, finding, grouped, percent};
 use super::load::KIND;
-use crate::config::{Allocation, Precondition};
+use crate::config::{Allocation, Placement, Precondition};
 use crate::observe::stats::{Finding, Start, SteadyState, Warmed, relocation_causes};
 
 /// The share of the dies' time that programs and erases take, from which on the state of collection moves what is measured: with an
@@ -19,6 +19,8 @@ pub const WRITES_MATTER: f64 = 0.01;
 pub const STOCK: f64 = 0.1;
 /// Blocks of each plane programmed, below which a start that is not quite the long run's shows by 3 % or more (measured; docs/model-state.md).
 pub const START_SHOWS: f64 = 16.0;
+/// The same where the planes of a die are blocks of their own and programmed together: they come apart slowly (the same).
+pub const PLANES_COME_APART: f64 = 160.0;
 /// Streams of host data from which on the start is not quite the long run's (the same).
 pub const MANY_STREAMS: u32 = 4;
 /// The share of the bytes written that has left the buffer, below which the buffer was measured.
@@ -103,38 +105,49 @@ pub(super) fn start_approximate(evidence: &Evidence) -> Option<Finding> {
     let drive = &evidence.measured.drive;
     let programmed = evidence.blocks(evidence.last().programmed) / evidence.planes();
     let starts = drive.start == Start::MidLife && drive.warmed.is_none() && evidence.measured.steady.is_none();
-    if !starts || programmed >= START_SHOWS || evidence.write_share() < WRITES_MATTER {
+    if !starts || evidence.write_share() < WRITES_MATTER {
         return None;
     }
     let (plan, counters) = (&drive.plan, &evidence.measured.totals.counters);
     let config = &plan.config;
     let written = counters.write_bytes as f64 / counters.write_requests.max(1) as f64;
-    let together = plan.layout.planes_per_die > 1 && config.chip.plane_programs == PlanePrograms::Lockstep;
-    // The largest miss in the first requests, as docs/model-state.md states it.
+    let together = plan.layout.planes_per_die > 1
+        && config.chip.plane_programs == PlanePrograms::Lockstep
+        && config.ftl.placement == Placement::Dynamic;
+    // The largest miss in the first requests, and until when it shows, as docs/model-state.md states both.
     let mean = "mean latency";
     let misses = [
-        (plan.relocations_between() > 0, 30.0, mean, "a write buffer of less than four programs for each die"),
+        (
+            plan.relocations_between() > 0,
+            START_SHOWS,
+            30.0,
+            mean,
+            "a write buffer of less than four programs for each die",
+        ),
         (
             together && config.ftl.allocation == Allocation::Plane,
-            16.0,
+            PLANES_COME_APART,
+            25.0,
             mean,
             "planes that are collected one by one and programmed together",
         ),
         (
             config.gc.victim == Victim::CostBenefit && written > plan.layout.page_size.0 as f64,
+            START_SHOWS,
             7.0,
             mean,
             "cost-benefit victims under requests of several map units",
         ),
-        (config.ftl.streams >= MANY_STREAMS, 5.0, mean, "four or more streams"),
-        (config.gc.pacing == Pacing::None, 17.0, "99th percentile", "collection that is not paced"),
+        (config.ftl.streams >= MANY_STREAMS, START_SHOWS, 5.0, mean, "four or more streams"),
+        (config.gc.pacing == Pacing::None, START_SHOWS, 17.0, "99th percentile", "collection that is not paced"),
     ];
-    let (_, miss, of, reason) = misses.into_iter().find(|(is_so, ..)| *is_so)?;
+    let shows = |(is_so, until, ..): &(bool, f64, f64, &str, &str)| *is_so && programmed < *until;
+    let (_, until, miss, of, reason) = misses.into_iter().find(shows)?;
     let text = format!(
-        "age.precondition = \"closed-form\" is off in the first requests with {reason}: the {of} by up to {miss} %, and {programmed:.1} blocks \
-         of each plane have been programmed since"
+        "age.precondition = \"closed-form\" is off in the first requests with {reason}: the {of} by up to {miss} %, until {until} \
+         blocks of each plane have been programmed; {programmed:.1} have been"
     );
-    let numbers = [("most_percent", miss), ("blocks_per_plane", programmed), ("needed_blocks_per_plane", START_SHOWS)];
+    let numbers = [("most_percent", miss), ("blocks_per_plane", programmed), ("needed_blocks_per_plane", until)];
     Some(finding("start-approximate", text, &numbers, "measure longer, or after a --warmup"))
 }
 
