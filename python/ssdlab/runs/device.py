@@ -154,6 +154,12 @@ class Device:
                 seed=seed,
             )
 
+    def __repr__(self) -> str:
+        from ssdlab.common.numbers import decimal_size
+
+        under_way = f", {self.outstanding:,} requests under way" if self.outstanding else ""
+        return f"<ssdlab.Device: {decimal_size(self.capacity)}, at {self.now / 1e9:,.6f} s{under_way}>"
+
     @classmethod
     def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:
         """The device that :meth:`save` has written, or a run (``ssdlab run --save``): it goes on as if it had never

@@ -9,6 +9,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, of_data
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab._core import Simulation, Stretch
@@ -73,6 +74,22 @@ class Explanation(NamedTuple):
         rows = [(s.what, s.step, s.from_ns, s.to_ns, s.took_ns) for s in self.stages]
         schema = {"what": polars.String} | dict.fromkeys(("step", "from_ns", "to_ns", "took_ns"), polars.Int64)
         return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each stage (:meth:`table`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table())
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+class Explanations(list[Explanation]):
+    """Explained requests, which print and show themselves as a sentence and a table each."""
 
     def __str__(self) -> str:
         return text(self)

@@ -13,6 +13,7 @@ from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab.common.tables import Table
@@ -66,6 +67,12 @@ class Tail(NamedTuple):
         numbers = dict.fromkeys(TailStage._fields[2:-1], polars.Float64)
         schema = {"what": polars.String, "retry": polars.Boolean, **numbers}
         return polars.DataFrame([stage[:-1] for stage in self.stages], schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each stage (:meth:`table`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table())
 
     def __str__(self) -> str:
         return text(self)

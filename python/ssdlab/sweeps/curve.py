@@ -15,6 +15,7 @@ from ssdlab.runs.documents import Given, title_of, word_of
 from ssdlab.sweeps.spec import is_of_workload, run_of
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab.runs.bounds import Bound
@@ -97,6 +98,12 @@ class Curve(NamedTuple):
     """What puts results in doubt, a line each."""
     failed: list[str]
     """Cases that could not be played, a line each."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of the sweep, as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table)
 
     def __str__(self) -> str:
         return text(self)
