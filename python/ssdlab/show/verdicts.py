@@ -67,6 +67,7 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
     """A sweep: between which values a statistic lies, where, and which axis moves it most."""
     import polars
 
+    from ssdlab.sweeps.comparison import moved_by
     from ssdlab.sweeps.table import axes_of
 
     axes = [axis for axis in axes_of(table) if table[axis].n_unique() > 1]
@@ -79,22 +80,27 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
         return f"{count} the same {phrase(metric)}, {value_text(metric, low[metric])}."
     ends = [f"{value_text(metric, row[metric])} ({_place(row, axes)})" for row in (low, high)]
     sentence = f"Over {found.height:,} cases, {phrase(metric)} goes from {ends[0]} to {ends[1]}"
-    moved = sorted(((_moves(found, axis, metric), axis) for axis in axes), reverse=True)
+    moved = sorted(((moved_by(found, axis, metric), axis) for axis in axes), reverse=True)
     if len(moved) > 1 and moved[0][0] > 1.0:
         sentence += f"; {moved[0][1]} moves it most, by a factor of {moved[0][0]:.3g}"
+        if idle := [(axis, factor) for factor, axis in moved if factor < IDLE and axis != "seed"]:
+            sentence += f"; {unmoved(idle)}"
     return sentence + "."
+
+
+IDLE = 1.005
+"""An axis whose labels' means differ by less changes nothing that is worth a word (assumed)."""
+
+
+def unmoved(axes: Sequence[tuple[str, float]]) -> str:
+    """Axes that change nothing, each with the factor by which its labels' means differ at most: "bs changes nothing
+    (0.1 %)"."""
+    parts = [f"{axis} ({percent_text(factor - 1.0) if factor > 1.0 else 'nothing at all'})" for axis, factor in axes]
+    return f"{listed(parts)} {'changes' if len(parts) == 1 else 'change'} nothing"
 
 
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed")
-
-
-def _moves(table: polars.DataFrame, axis: str, metric: str) -> float:
-    """By which factor the means of an axis's labels differ at most."""
-    import polars
-
-    means = [mean for _, mean in table.group_by(axis).agg(polars.col(metric).mean()).iter_rows()]
-    return max(means) / min(means) if min(means) > 0.0 else 1.0
 
 
 def of_explained(found: Sequence[Explanation]) -> str:
@@ -163,7 +169,7 @@ def of_search(found: SearchResult) -> str:
     counts = found.counts()
     total = found.candidates.height
     refused = counts.get("refused", 0)
-    out = f"; {refused:,} were refused" if refused else ""
+    out = f"; {refused:,} {'was' if refused == 1 else 'were'} refused" if refused else ""
     if not found.front.height:
         return f"None of {total:,} configurations keeps the constraints to the end{out}."
     axes = list(found.search.space.axes)
