@@ -64,7 +64,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The preset called `word`, the device file at that path, the device that it describes (`2TB, 16 ch x 4 dies, TLC, PCIe 5 x4`), or, where it has
-/// several lines, the device file whose text it is. A file without a `base` builds on `tlc`.
+/// several lines, the device file whose text it is, called by its `about`. A file without a `base` builds on `tlc`.
 pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
     load_at(word, Path::new(""), 0)
 }
@@ -85,7 +85,9 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
         return build(text, &format!("preset {name}"), name, Path::new(""), depth);
     }
     if word.contains('\n') {
-        return build(word, TEXT, "device", folder, depth).map_err(|error| error.without_line_in(TEXT));
+        let spec = build(word, TEXT, "device", folder, depth).map_err(|error| error.without_line_in(TEXT))?;
+        let name = if spec.about.is_empty() { spec.name } else { spec.about.clone() };
+        return Ok(DeviceSpec { name, ..spec });
     }
     let fail = |problem: String, remedy: String| {
         Err(ConfigError { origin: format!("device `{word}`"), line: None, key: None, problem, remedy })
@@ -284,6 +286,7 @@ mod tests {
         let spec = load(text).unwrap();
         assert_eq!((spec.name.as_str(), spec.config.geometry.channels), ("device", 4));
         assert_eq!(spec.config, read(text).unwrap().config);
+        assert_eq!(load("about = \"mine\"\n").unwrap().name, "mine");
         assert_eq!(spec.config.geometry.blocks, load("qlc").unwrap().config.geometry.blocks);
         // A program wrote the text: its keys name the place, its lines do not. What cannot be parsed has a line.
         let refused = |text: &str| load(text).unwrap_err().to_string();

@@ -140,7 +140,7 @@ def _sentence(command: click.Command) -> str:
     cls=Sectioned,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Begin with `ssdlab run --age pec=1000,retention=3mo` and `ssdlab curve tlc --plot curve.png`; "
-    "`ssdlab COMMAND --help` shows an example of each.",
+    "`ssdlab COMMAND --help` shows an example of each; docs/glossary.md explains the words of tables.",
 )
 @click.version_option(__version__, prog_name="ssdlab")
 def commands() -> None:

@@ -177,6 +177,7 @@ def of_explanation(of: Explanation) -> Table:
     """An explanation for people: what the time went into, first senses and retries apart."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
+    from ssdlab.common.wording import cause_words
 
     sums: dict[tuple[str, bool], list[Stage]] = {}
     for stage in of.stages:
@@ -188,7 +189,7 @@ def of_explanation(of: Explanation) -> Table:
         for stage in stages:
             for cause, ns in stage.die.items():
                 die[cause] = die.get(cause, 0) + ns
-        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1]))
+        spent = ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1]))
         name = f"{what}, {of.retries} retries" if retry else what
         count = str(len(stages)) if len(stages) > 1 else ""
         rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))

@@ -180,11 +180,12 @@ def of_tail(of: Tail) -> Table:
     thousandth of it."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
+    from ssdlab.common.wording import cause_words
 
     rows: list[tuple[str, ...]] = []
     for stage in of.stages:
         causes = sorted(stage.die.items(), key=lambda item: -item[1])
-        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
+        spent = ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
         name = f"{stage.what}, retries" if stage.retry else stage.what
         beyond = (time_text(stage.mean_ns), f"{100 * stage.share:.1f}")
         rows.append((name, *beyond, time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}", f"~{spent}"))

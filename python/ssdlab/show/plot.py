@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
-from ssdlab.common.wording import axis_words, better, better_text, scale_of, words
+from ssdlab.common.wording import axis_words, better, better_text, cause_words, scale_of, words
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.title import title
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
@@ -252,7 +252,7 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
         values = [share[cause] or 0.0 for share in shares.values()]
         colour = "#e5e5e5" if cause == "idle" else colour
         hatch = "" if cause == "idle" else HATCHES[place % len(HATCHES)]
-        ax.barh(list(shares), values, left=left, label=cause, color=colour, height=0.7, hatch=hatch, edgecolor="white")
+        ax.barh(list(shares), values, left=left, label=cause_words(cause), color=colour, height=0.7, hatch=hatch, edgecolor="white")
         left = [a + b for a, b in zip(left, values, strict=True)]
     ax.set_xlim(0, 100)
     ax.invert_yaxis()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.common.numbers import number_text, percent_text, time_text, value_text
-from ssdlab.common.wording import listed, phrase
+from ssdlab.common.wording import cause_words, listed, phrase
 
 if TYPE_CHECKING:
     import polars
@@ -133,7 +133,7 @@ def of_tail(found: Tail) -> str:
         return f"{many}, no longer than the others."
     share = percent_text(min(1.0, (stage.mean_ns - stage.median_mean_ns) / longer))
     causes = sorted(stage.die.items(), key=lambda item: -item[1])
-    while_ = f" (while its die did: {causes[0][0]})" if causes and causes[0][1] > stage.mean_ns / 4 else ""
+    while_ = f" (while its die did: {cause_words(causes[0][0])})" if causes and causes[0][1] > stage.mean_ns / 4 else ""
     return (
         f"{many}, on average {time_text(longer)} longer than a usual one: {share} of that is "
         f"{stage_name(stage.what, stage.retry)}{while_}."

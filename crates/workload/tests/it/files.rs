@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, drain, gzip, read, refused, zstd};
 use proptest::prelude::*;
-use workload::{Format, Source, TraceFile, content_hash};
+use workload::{Format, ReadOptions, Source, TraceFile, content_hash};
 
 fn lines(count: u64) -> String {
     (0..count).map(|i| format!("{} 0 {} 8 {}\n", i * 1000, i * 8 % 4096, i % 2)).collect()
@@ -336,4 +336,17 @@ fn columns_are_read_by_their_names_and_what_is_guessed_is_said() {
     );
     let error = refused("1;R;0;512\n2;R;0;512\n", None);
     assert!(error.contains("--format semicolons:time=us"), "{error}");
+}
+
+#[test]
+fn an_inspection_says_what_was_guessed_of_named_columns() {
+    let file = Scratch::new(b"timestamp,op,offset,size\n5,R,4096,512\n90,W,0,8192\n");
+    let found = workload::inspect(&file.0, None, ReadOptions::default()).unwrap();
+    assert!(
+        found.read_as.starts_with(
+            "csv:time=us,op=R/W,offset=B,size=B; read by the names of its columns; guessed: `size` in bytes"
+        ),
+        "{}",
+        found.read_as
+    );
 }
