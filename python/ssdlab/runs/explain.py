@@ -189,7 +189,9 @@ def of_explanation(of: Explanation) -> Table:
         for stage in stages:
             for cause, ns in stage.die.items():
                 die[cause] = die.get(cause, 0) + ns
-        spent = ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1]))
+        spent = ", ".join(
+            f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1])
+        )
         name = f"{what}, {of.retries} retries" if retry else what
         count = str(len(stages)) if len(stages) > 1 else ""
         rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))

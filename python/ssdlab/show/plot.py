@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.common.numbers import value_text
+from ssdlab.common.numbers import three_digits, value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
 from ssdlab.common.wording import axis_words, better, better_text, cause_words, scale_of, words
 from ssdlab.runs.result import Result, Runs
@@ -107,7 +107,10 @@ def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, 
 
 def _nines(ax: Axes) -> None:
     """Axes of latency distributions."""
+    from matplotlib.ticker import FuncFormatter
+
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.{0 if value >= 1.0 else 1}f}"))
     ax.set_ylim(0, NINES)
     ax.set_yticks(range(NINES + 1), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
     ax.set_ylabel("share of requests [%]")
@@ -252,7 +255,16 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
         values = [share[cause] or 0.0 for share in shares.values()]
         colour = "#e5e5e5" if cause == "idle" else colour
         hatch = "" if cause == "idle" else HATCHES[place % len(HATCHES)]
-        ax.barh(list(shares), values, left=left, label=cause_words(cause), color=colour, height=0.7, hatch=hatch, edgecolor="white")
+        ax.barh(
+            list(shares),
+            values,
+            left=left,
+            label=cause_words(cause),
+            color=colour,
+            height=0.7,
+            hatch=hatch,
+            edgecolor="white",
+        )
         left = [a + b for a, b in zip(left, values, strict=True)]
     ax.set_xlim(0, 100)
     ax.invert_yaxis()
@@ -281,7 +293,7 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
             if not np.isnan(grid[row, column]):
                 number = grid[row, column]
                 colour = "white" if number < middle else "black"
-                ax.text(column, row, f"{number:.3g}", ha="center", va="center", color=colour, fontsize="small")
+                ax.text(column, row, three_digits(number), ha="center", va="center", color=colour, fontsize="small")
     ax.set_xticks(range(len(columns)), [str(label) for label in columns])
     ax.set_yticks(range(len(rows)), [str(label) for label in rows])
     ax.set_xlabel(axis_words(x))
