@@ -224,7 +224,9 @@ def _erase_times(times: pl.DataFrame, chip: Chip) -> Figure:
     for pec in (0, 1000, 2000, 3000, 4000, 5000):
         of = times.filter(pl.col("pec") == pec)
         share = of["blocks"].cum_sum() / of["blocks"].sum()
-        ax.step(chip.grain_ms * of["grains"].to_numpy(), share.to_numpy(), where="post", marker=".", label=f"{pec:,} P/E")
+        ax.step(
+            chip.grain_ms * of["grains"].to_numpy(), share.to_numpy(), where="post", marker=".", label=f"{pec:,} P/E"
+        )
     for loop in range(1, loops_of(chip) + 1):
         ax.axvline(chip.grain_ms * grains_of(chip) * loop, color="#999999", lw=0.6, ls=":")
     ax.set_xlabel("minimum erase time [ms], pulses only")
