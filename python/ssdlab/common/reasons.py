@@ -27,7 +27,7 @@ def reasons_of(messages: Iterable[tuple[str, str]]) -> list[Reason]:
     differ in their numbers alone."""
     found: dict[str, Reason] = {}
     for name, message in messages:
-        problem, _, remedy = " ".join(message.split()).partition(" help: ")
+        problem, _, remedy = " ".join(message.split()).removeprefix("device: ").partition(" help: ")
         kind = _NUMBER.sub("#", problem)
         known = found.get(kind)
         found[kind] = Reason(1, problem, remedy, name) if known is None else known._replace(cases=known.cases + 1)

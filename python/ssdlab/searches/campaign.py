@@ -95,6 +95,35 @@ class SearchResult:
         of = self.candidates.filter(self.candidates["state"] == state)
         return reasons_of(zip(of["candidate"].cast(str), of["why"], strict=True))
 
+    def ties(self) -> list[list[dict[str, Any]]]:
+        """The rows of the front, together where they differ in no objective by more than its intervals say."""
+        found: list[list[dict[str, Any]]] = []
+        for row in self.front.iter_rows(named=True):
+            alike = next((of for of in found if self._are_alike(of[0], row)), None)
+            if alike is None:
+                found.append([row])
+            else:
+                alike.append(row)
+        return found
+
+    def _are_alike(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        for each in self.search.objectives:
+            values = one[each.name], other[each.name]
+            if None in values:
+                return False
+            half = max(one[f"{each.name}_ci95"] or 0.0, other[f"{each.name}_ci95"] or 0.0)
+            if abs(values[0] - values[1]) > half:
+                return False
+        return True
+
+    def axes_of_front(self) -> tuple[dict[str, Any], list[str]]:
+        """The axes on which all points of the front have one label, with it, where they are several; and the others."""
+        axes = list(self.search.space.axes)
+        shared = {
+            axis: self.front[axis][0] for axis in axes if self.front.height > 1 and self.front[axis].n_unique() == 1
+        }
+        return shared, [axis for axis in axes if axis not in shared]
+
     def without_effect(self) -> dict[str, float]:
         """The axes that change nothing here, with the largest share of any objective's differences that they, alone or
         with another one, contribute [%]: less than :data:`LEAST_SHARE`."""

@@ -434,9 +434,12 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
         color=COLOURS[1],
         label="front, new seeds",
     )
-    for number, *point in shown.select("candidate", x, y).drop_nulls().iter_rows():
-        at = (point[0] / x_unit, point[1] / y_unit)
-        ax.annotate(str(number), at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
+    places = [
+        (number, (at / x_unit, up / y_unit))
+        for number, at, up in shown.select("candidate", x, y).drop_nulls().iter_rows()
+    ]
+    for numbers, at in _close_together(ax, places):
+        ax.annotate(numbers, at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
     ax.grid(alpha=0.3)
@@ -446,11 +449,34 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     return figure
 
 
+def _close_together(
+    ax: Axes, places: Sequence[tuple[int, tuple[float, float]]]
+) -> list[tuple[str, tuple[float, float]]]:
+    """Labels of points: those of points that lie on each other in one."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    found: list[tuple[list[int], tuple[float, float]]] = []
+    for number, at in places:
+
+        def is_near(other: tuple[float, float], at: tuple[float, float] = at) -> bool:
+            return abs(other[0] - at[0]) < 0.03 * (right - left) and abs(other[1] - at[1]) < 0.03 * (top - bottom)
+
+        group = next((group for group, other in found if is_near(other)), None)
+        if group is None:
+            found.append(([number], at))
+        else:
+            group.append(number)
+    return [(", ".join(map(str, group)), at) for group, at in found]
+
+
 def _unit_of(found: SearchResult, name: str) -> tuple[float, str]:
     """What an objective is shown in, and its label: latencies in the unit that fits the largest of the front."""
     statistics = {each.name: each.statistic for each in found.search.objectives}
     goals = {each.name: "higher" if each.goal == "max" else "lower" for each in found.search.objectives}
     goal = f" ({goals[name]} is better)" if name in goals else ""
+    if statistics.get(name) == name:
+        most = max((value for value in found.front[name] if value is not None), default=0.0)
+        unit, label = scale_of(name, most)
+        return unit, label + goal
     if "_ns" not in statistics.get(name, ""):
         return 1.0, name + goal
     most = max((value for value in found.front[name] if value is not None), default=0.0)

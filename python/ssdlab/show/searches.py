@@ -38,28 +38,26 @@ def of_search(found: SearchResult) -> tuple[list[Table], list[str]]:
 
 
 def _front(found: SearchResult) -> Table:
-    axes = list(found.search.space.axes)
-    judged = [each.name for each in found.search.objectives]
-    units = {each.name: each.statistic for each in found.search.objectives}
-    alike: dict[tuple[object, ...], list[dict[str, object]]] = {}
-    for row in found.front.iter_rows(named=True):
-        measured = (row[name] for name in (*judged, *(f"{name}_ci95" for name in judged), "holds"))
-        alike.setdefault(tuple(measured), []).append(row)
+    """The front: results that chance does not tell apart are a row, and what all points share stands in the title."""
+    objectives = found.search.objectives
+    shared, differing = found.axes_of_front()
     rows: list[tuple[str, ...]] = []
-    for of in alike.values():
-        labels = (" | ".join(dict.fromkeys(str(row[axis]) for row in of)) for axis in axes)
-        values = (value_text(units[name], _number(of[0][name]), _number(of[0][f"{name}_ci95"])) for name in judged)
+    ties = found.ties()
+    for of in ties:
+        labels = (" | ".join(dict.fromkeys(str(row[axis]) for row in of)) for axis in differing)
+        values = (value_text(each.statistic, of[0][each.name], of[0][f"{each.name}_ci95"]) for each in objectives)
         numbers = ", ".join(str(row["candidate"]) for row in of[:MOST_TIED]) + (" …" if len(of) > MOST_TIED else "")
-        rows.append((numbers, *labels, *values, "yes" if of[0]["holds"] else "no"))
-    ties = "" if len(alike) == found.front.height else f" ({len(alike)} different results)"
-    title = f"Front: {found.front.height} of {found.candidates.height} candidates{ties}, with new seeds"
-    heads = [heading(units[name]) if units[name] == name else name for name in judged]
-    columns = ("", *axes, *heads, "on it still")
-    return Table(title, columns, rows, left=1 + len(axes), right=1)
+        rows.append((numbers, *labels, *values, "yes" if any(row["holds"] for row in of) else "no"))
+    count = f"{found.front.height} of {found.candidates.height} candidates"
+    several = "" if len(ties) == found.front.height else f" ({len(ties)} different results)"
+    common = f"; all with {', '.join(f'{axis} {label}' for axis, label in shared.items())}" if shared else ""
+    columns = ("", *differing, *_heads(found), "on it still")
+    return Table(f"Front: {count}{several}, with new seeds{common}", columns, rows, left=1 + len(differing), right=1)
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _heads(found: SearchResult) -> list[str]:
+    """The objectives as heads of columns: those that are called as their statistics are, in words."""
+    return [heading(each.name) if each.name == each.statistic else each.name for each in found.search.objectives]
 
 
 def _shares(found: SearchResult) -> list[Table]:
@@ -75,7 +73,7 @@ def _shares(found: SearchResult) -> list[Table]:
             cells = (_percent(of[name]["share"], of[name]["share_ci95"]) if name in of else "-" for name in objectives)
             rows.append((f"{axis} with {other}" if other else axis, *cells))
     title = "What the axes contribute: shares of all differences between candidates [%]"
-    return [Table(title, ("", *objectives), rows)] if rows else []
+    return [Table(title, ("", *_heads(found)), rows)] if rows else []
 
 
 def _percent(share: float, half: float | None) -> str:

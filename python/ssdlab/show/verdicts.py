@@ -172,7 +172,7 @@ def of_search(found: SearchResult) -> str:
     out = f"; {refused:,} {'was' if refused == 1 else 'were'} refused" if refused else ""
     if not found.front.height:
         return f"None of {total:,} configurations keeps the constraints to the end{out}."
-    axes = list(found.search.space.axes)
+    shared, axes = found.axes_of_front()
     best = []
     for each in found.search.objectives:
         rows = found.front.drop_nulls(each.name).sort(each.name, descending=each.goal == "max")
@@ -180,10 +180,12 @@ def of_search(found: SearchResult) -> str:
             row = rows.row(0, named=True)
             value = value_text(each.statistic, row[each.name], row[f"{each.name}_ci95"])
             what = "highest" if each.goal == "max" else "lowest"
-            best.append(f"{what} {each.name} {value} with {_place(row, axes)}")
+            name = phrase(each.name) if each.name == each.statistic else each.name
+            best.append(f"{what} {name} {value}" + (f" with {_place(row, axes)}" if axes else ""))
     alike = "is" if found.front.height == 1 else "are"
     first = f"{found.front.height:,} of {total:,} configurations {alike} not surely beaten by any other{out}"
-    return f"{first}: {'; '.join(best)}."
+    common = f" All have {_place(shared, list(shared))}." if shared else ""
+    return f"{first}: {'; '.join(best)}.{common}"
 
 
 def of_campaign(found: Found) -> str:
