@@ -319,13 +319,13 @@ def _series(ax: Axes, result: Result) -> None:
     ends = rows["time_ns"].to_numpy() / 1e9
     lengths = np.diff(ends, prepend=0.0)
     lengths[lengths <= 0] = np.nan
-    for name, colour in (("read", COLOURS[0]), ("write", COLOURS[1])):
-        ax.plot(ends, rows[f"{name}_bytes"].to_numpy() / lengths / 1e6, color=colour, label=f"{name}s", lw=1)
+    for name, colour, dash in (("read", COLOURS[0], "-"), ("write", COLOURS[1], "--")):
+        ax.plot(ends, rows[f"{name}_bytes"].to_numpy() / lengths / 1e6, dash, color=colour, label=f"{name}s", lw=1)
     ax.set_xlabel("simulated time [s]")
     ax.set_ylabel("bandwidth [MB/s]")
     ax.set_ylim(bottom=0)
     other = ax.twinx()
-    other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, label="outstanding")
+    other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, ls=":", label="outstanding")
     other.set_ylabel("outstanding requests")
     other.set_ylim(bottom=0)
     other.spines["top"].set_visible(False)
@@ -370,7 +370,7 @@ def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
     ax.set_yscale("log")
     ax.set_ylim(top=2.0)
     ax.set_xlabel("raw bit error rate")
-    ax.set_ylabel("frame-error rate, 95 % interval (lower is better)")
+    ax.set_ylabel("frame-error rate, 95 % interval\n(lower is better)")
     ax.grid(alpha=0.3)
     other = ax.twinx()
     rber, iterations = table["rber"].to_numpy(), table["iterations"].to_numpy()
@@ -402,7 +402,8 @@ def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None
     )
     ax.set_ylim(0, 1.6 * requirement)
     ax.set_xlabel("P/E cycles")
-    ax.set_ylabel("errors per KiB of the worst page (lower is better)")
+    ax.set_ylabel("errors per KiB of the worst page\n(lower is better)")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
     _titled(figure, ax, "Errors as blocks are cycled, by erase scheme")

@@ -220,7 +220,8 @@ def of_lives(
         return f"Blocks live longest under {listed(beyond)}: beyond the cycles that were looked at."
     first = next(iter(known))
     best = max(known, key=lambda name: known[name])
-    text = f"Blocks live longest under {best}: {number_text(round(known[best]))} P/E cycles"
+    alike = [name for name in known if known[name] == known[best]]
+    text = f"Blocks live longest under {listed(alike)}: {number_text(round(known[best]))} P/E cycles"
     if best != first:
         text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
     if drives is not None and (drive := drives.get(best)) is not None:
