@@ -104,6 +104,20 @@ def test_links_lead_somewhere() -> None:
         assert anchor in named, f"README.md: {page}#{anchor}"
 
 
+def test_the_words_of_a_run_are_explained_on_a_page_that_help_and_pages_name() -> None:
+    glossary = (DOCS / "glossary.md").read_text()
+    shown = str(ssdlab.run(requests=2000))
+    heads = re.findall(r"^  (idle  .*)$", shown, re.MULTILINE)
+    plain = {"idle", "read", "program", "erase", "least", "most", "command", "read data", "write data"}
+    words = {word for line in heads for word in re.split(r"  +", line)} - plain
+    assert words == {"data out", "load", "ecc wait", "failed reads"}
+    for word in (*words, "WAF", "norr", "closed-form", "twin", "baseline", "pnar2", "P/E cycles", "knee", "front"):
+        assert word in glossary, word
+    for page in (ROOT / "README.md", DOCS / "guide.md", DOCS / "index.md"):
+        assert "glossary.md" in page.read_text(), page
+    assert "docs/glossary.md" in (commands.epilog or "")
+
+
 FIU = "56 1234 nfsd 508455936 8 W 6 0 0a1b\n1055 1234 nfsd 508455944 8 R 6 0 0a1c\n"
 """Lines as that collection describes its own."""
 
@@ -232,6 +246,9 @@ def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path)
     notebook = (tmp_path / "notebook.html").read_text()
     assert notebook.count('class="cell_output') == 7
     assert notebook.count('src="_images/') == 3
+    first = (tmp_path / "first-hour.html").read_text()
+    assert first.count('class="cell_output') == 9
+    assert first.count('src="_images/') == 3
     assert 'id="confval-gc.victim"' in (tmp_path / "keys.html").read_text()
     statistics = (tmp_path / "statistics.html").read_text()
     assert all(name in statistics for name in ("host.trim.requests", "host.steady.reached", "host.queue.N.iops"))
@@ -242,7 +259,8 @@ def test_the_site_builds_without_a_warning_and_runs_the_notebook(tmp_path: Path)
     assert 'href="keys.html#confval-gc.victim"' in (tmp_path / "model-ftl.html").read_text()
 
 
-def test_the_notebook_is_kept_without_outputs() -> None:
-    text = (DOCS / "notebook.ipynb").read_text()
+@pytest.mark.parametrize("name", ["notebook", "first-hour"])
+def test_notebooks_are_kept_without_outputs(name: str) -> None:
+    text = (DOCS / f"{name}.ipynb").read_text()
     assert text.count('"outputs": []') == text.count('"cell_type": "code"') > 5
     assert text.count('"execution_count": null') == text.count('"cell_type": "code"')

@@ -484,9 +484,9 @@ def test_a_study_shows_its_claims_and_what_fails_first(folders: Path, chrome: Ch
     )
     choose(chrome, "state", "fails")
     assert [row[1] for row in rows(chrome, "#claims")] == ["theory.lone.read"]
-    choose(chrome, "proves", "fitted")
+    choose(chrome, "evidence", "fitted")
     assert rows(chrome, "#claims") == [["No matching records found"]]
-    choose(chrome, "proves", "all")
+    choose(chrome, "evidence", "all")
     choose(chrome, "table", "waf")
     assert drawn(chrome, "explorer") != []
     kept = read_csv(folders / "theory" / "results" / "waf.csv")

@@ -339,6 +339,32 @@ def test_combinations_are_refused_once_by_the_file_or_by_the_core(fake: Callable
     }
 
 
+def test_a_search_says_why_what_it_left_out_and_which_axes_change_nothing(fake: Callable[[Fake], list[int]]) -> None:
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, float] | str:
+        x, y = at(settings)
+        if x == 3:
+            return f"the drive ended at {0.1 * y:.1f} s\n  help: give it more blocks"
+        # y changes nothing; what is written wears more than is allowed where x is 2.
+        return {"time": 10.0 + x, "rate": 5.0 + x * (x < 2), "wear": 10.0 * x + y}
+
+    fake(drive)
+    about = grid(4, constraints={"wear": {"most": 19}}, effects={"candidates": 16})
+    about["refuse"] = [{"host.t_submit": {"below": 1}, "host.t_complete": {"above": 2}, "why": "too slow"}]
+    found = ssdlab.search(about)
+    assert [(of.cases, of.problem) for of in found.reasons("refused")] == [(1, "too slow")]
+    (failed,) = found.reasons("failed")
+    assert (failed.cases, failed.remedy) == (4, "give it more blocks")
+    assert "the drive ended at 0.0 s" in failed.problem
+    (infeasible,) = found.reasons("infeasible")
+    assert infeasible.cases == 4
+    assert list(found.without_effect()) == ["host.t_complete"]
+    text = " ".join(str(found).split())
+    assert "7 of 16 candidates (2 different results)" in text
+    assert "5, 6, 7, 8 1 0 | 1 | 2 | 3 11 6 yes" in text
+    assert "Why candidates were left out" in text
+    assert "changes nothing here, by its share of any objective's differences: host.t_complete (nothing at all)" in text
+
+
 # ---------------------------------------------------------------- what is wrong with a file
 
 

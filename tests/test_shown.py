@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
+import polars
 import pytest
 
 import ssdlab
 from conftest import SSDLAB
+from ssdlab.chip import characterize
+from ssdlab.faults.campaign import faults
 
 
 def test_print_shows_what_the_command_line_shows(tmp_path: Path) -> None:
@@ -75,3 +79,55 @@ def test_unknown_keywords_say_what_was_meant(given: str, hint: str) -> None:
     with pytest.raises(TypeError, match="unexpected keyword") as caught:
         ssdlab.run(requests=1, **{given: 1})  # type: ignore[call-overload]
     assert hint in str(caught.value)
+
+
+def test_lists_and_other_finds_have_a_text_and_a_page_too() -> None:
+    presets, keys = ssdlab.presets(), ssdlab.schema()
+    assert str(presets).startswith("Devices (--device)\n  name")
+    assert "[geometry] " in str(keys)
+    assert len(presets._repr_html_().split("<table>")) == 5
+    explained = ssdlab.run(requests=300, qd=4).explain(3, 4)
+    assert str(explained).startswith("These 2 requests took ")
+    assert explained._repr_html_().count("<table>") == 2
+    chip = characterize.load("tlc48", chips=2, blocks=2)
+    assert str(chip).startswith("tlc48: ")
+    assert repr(chip).startswith("<ssdlab chip tlc48: ")
+    assert "<td" in chip._repr_html_()
+    device = ssdlab.Device("tlc")
+    device.submit(0, "read", 0, 4096)
+    assert repr(device).endswith(", at 0.000000 s, 1 requests under way>")
+    found = faults({"cases": 2, "run": {"requests": 100}})
+    assert str(found).startswith("No promise was broken in 2 cases")
+
+
+def test_tables_are_pandas_frames_too(tmp_path: Path) -> None:
+    frames = pytest.importorskip("pandas")
+    table = polars.DataFrame({"name": ["a", None], "count": [1, None], "share": [0.5, None], "is": [True, False]})
+    found = ssdlab.to_pandas(table)
+    assert list(found.columns) == table.columns
+    assert found["count"].tolist()[0] == 1
+    assert frames.isna(found["count"][1])
+    assert frames.isna(found["name"][1])
+    result = ssdlab.run(requests=300, qd=4, keep_requests=True)
+    assert result.to_pandas().shape == result.statistics().shape
+    assert ssdlab.to_pandas(result.requests)["latency_ns"].sum() == result.requests["latency_ns"].sum()
+    sweep = ssdlab.sweep(
+        {"run": {"requests": 200}, "axes": {"scheme": ["baseline", "pnar2"], "seed": [1, 2]}}, cache=tmp_path
+    )
+    comparison = ssdlab.compare(sweep.table, "host.all.latency_ns.mean", accept_warnings=True)
+    for each, frame in (
+        (sweep, sweep.table),
+        (comparison, comparison.frame()),
+        (ssdlab.run(requests=100, repeat=2), None),
+        (result.tail(90), None),
+        (result.explain(3)[0], None),
+    ):
+        shown = each.to_pandas()
+        assert shown.shape[0] > 0
+        assert frame is None or shown.shape == frame.shape
+
+
+def test_without_pandas_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ssdlab.InputError, match=r"pip install 'ssdlab\[pandas\]'"):
+        ssdlab.run(requests=10).to_pandas()

@@ -17,10 +17,13 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import click
+import polars
 import pytest
 
 import ssdlab
 from conftest import Cli
+from ssdlab.cli.base import report_failures
 from ssdlab.faults.spec import Campaign
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches.spec import Search
@@ -391,3 +394,43 @@ def test_files_are_looked_for_beside_the_file_that_names_them(tmp_path: Path, mo
 
 
 OBJECTIVE = {"budget": 100, "axes": {"seedless": {"a": {}}}, "objectives": {"host.read.latency_ns.mean": "min"}}
+
+
+def test_a_comparison_says_what_is_the_same_what_changes_nothing_and_what_warnings_left_out() -> None:
+    rows = [
+        {
+            "scheme": scheme,
+            "bs": bs,
+            "qd": qd,
+            "seed": seed,
+            "case": "0",
+            "warnings": "overload" if scheme == "slow" and qd == 8 else None,
+            "host.read.latency_ns.mean": {"fast": 100.0, "same": 100.0, "slow": 300.0}[scheme] * qd + seed,
+        }
+        for scheme in ("fast", "same", "slow")
+        for bs in ("4KiB", "8KiB")
+        for qd in (1, 8)
+        for seed in (1, 2)
+    ]
+    found = ssdlab.compare(polars.DataFrame(rows, infer_schema_length=None))
+    assert found.ties() == [["fast", "same"]]
+    assert found.lost == (("slow", 4, 8),)
+    assert dict(found.axes)["bs"] == 1.0
+    text = str(found)
+    assert "the same in every row: fast and same" in text
+    assert "of the other axes, bs (nothing at all) changes nothing" in text
+    assert "left out of slow 4 of 8" in text
+
+
+def test_failures_of_one_reason_stand_together(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"case {number}: it ended at {number}.5 s\n  help: give it more" for number in range(30)]
+    with pytest.raises(click.exceptions.Exit):
+        report_failures([*lines, "case 31: another"], "run them again")
+    shown = capsys.readouterr().err.splitlines()
+    assert shown == [
+        "error: 31 cases failed",
+        "  help: run them again",
+        "  case 0 and 29 more: it ended at 0.5 s",
+        "    help: give it more",
+        "  case 31: another",
+    ]

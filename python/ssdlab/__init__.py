@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ssdlab import plot
     from ssdlab._core import InputError, SimulationError
+    from ssdlab.common.frames import to_pandas
     from ssdlab.runs.api import run
     from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
@@ -55,6 +56,7 @@ __all__ = [
     "schema",
     "search",
     "sweep",
+    "to_pandas",
 ]
 
 _HOMES = {
@@ -81,6 +83,7 @@ _HOMES = {
     "schema": "runs.catalogue",
     "search": "searches.campaign",
     "sweep": "sweeps.campaign",
+    "to_pandas": "common.frames",
 }
 
 

@@ -14,7 +14,7 @@ use ssd::lifetime::{After, EraseScheme, Eraser, cycle};
 use crate::error::refuse;
 
 /// A virtual chip and a population of it.
-#[pyclass(module = "ssdlab._core", frozen)]
+#[pyclass(module = "ssdlab._core", frozen, subclass)]
 pub struct Chip {
     chip: VirtualChip,
     population: Population,

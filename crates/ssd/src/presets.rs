@@ -38,6 +38,8 @@ const ALL: &[(&str, &str)] = &[
 
 /// The keys that may stand above the sections of a device file.
 const TOP_LEVEL: [&str; 3] = ["about", "source", "base"];
+/// How errors call the text of a device file.
+const TEXT: &str = "device text";
 /// Files may build on files this deep.
 const MAX_DEPTH: usize = 8;
 
@@ -61,8 +63,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 
-/// The preset called `word`, the device file at that path, or the device that it describes: `2TB, 16 ch x 4 dies, TLC, PCIe 5 x4`. A file without
-/// a `base` builds on `tlc`.
+/// The preset called `word`, the device file at that path, the device that it describes (`2TB, 16 ch x 4 dies, TLC, PCIe 5 x4`), or, where it has
+/// several lines, the device file whose text it is, called by its `about`. A file without a `base` builds on `tlc`.
 pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
     load_at(word, Path::new(""), 0)
 }
@@ -70,7 +72,7 @@ pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
 /// The device that a text describes as a device file would. It is called `device`; files that it builds on are looked for in the
 /// working directory.
 pub fn read(text: &str) -> Result<DeviceSpec, ConfigError> {
-    build(text, "device text", "device", Path::new(""), 0)
+    build(text, TEXT, "device", Path::new(""), 0)
 }
 
 /// The text of the device file that a description in a line stands for; none where `word` is a name or a path.
@@ -81,6 +83,11 @@ pub fn described(word: &str) -> Option<Result<String, ConfigError>> {
 fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, ConfigError> {
     if let Some((name, text)) = ALL.iter().find(|(name, _)| *name == word) {
         return build(text, &format!("preset {name}"), name, Path::new(""), depth);
+    }
+    if word.contains('\n') {
+        let spec = build(word, TEXT, "device", folder, depth).map_err(|error| error.without_line_in(TEXT))?;
+        let name = if spec.about.is_empty() { spec.name } else { spec.about.clone() };
+        return Ok(DeviceSpec { name, ..spec });
     }
     let fail = |problem: String, remedy: String| {
         Err(ConfigError { origin: format!("device `{word}`"), line: None, key: None, problem, remedy })
@@ -271,6 +278,20 @@ mod tests {
     fn a_missing_device_names_its_neighbour() {
         assert!(load("tcl").unwrap_err().to_string().contains("did you mean `tlc`?"));
         assert!(load("zzzzzzz").unwrap_err().to_string().contains("the presets are tlc, tlc-page, qlc, plc, asplos21"));
+    }
+
+    #[test]
+    fn a_word_of_several_lines_is_the_text_of_a_device_file() {
+        let text = "base = \"qlc\"\ngeometry.channels = 4\nchip.t_read = \"60us\"\n";
+        let spec = load(text).unwrap();
+        assert_eq!((spec.name.as_str(), spec.config.geometry.channels), ("device", 4));
+        assert_eq!(spec.config, read(text).unwrap().config);
+        assert_eq!(load("about = \"mine\"\n").unwrap().name, "mine");
+        assert_eq!(spec.config.geometry.blocks, load("qlc").unwrap().config.geometry.blocks);
+        // A program wrote the text: its keys name the place, its lines do not. What cannot be parsed has a line.
+        let refused = |text: &str| load(text).unwrap_err().to_string();
+        assert!(refused("base = \"tlc\"\ngeometry.chanels = 4\n").starts_with("device text: geometry.chanels: "));
+        assert!(refused("base = \"tlc\"\n= 4\n").starts_with("device text:2: "));
     }
 
     #[test]

@@ -23,6 +23,16 @@ pub struct ConfigError {
     pub remedy: String,
 }
 
+impl ConfigError {
+    /// The same without the line, where it is one of `origin` and a key is named: of a text that a program wrote, whose
+    /// lines nobody sees.
+    #[must_use]
+    pub fn without_line_in(self, origin: &str) -> ConfigError {
+        let line = self.line.filter(|_| self.key.is_none() || self.origin != origin);
+        ConfigError { line, ..self }
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.origin)?;

@@ -61,6 +61,8 @@ pub fn inspect_head(
         read_as += &format!("; it also fits {}", trace.others().join(" and "));
     }
     read_as += match (trace.note(), format.remedy("time=us,offset=B,size=B")) {
+        // A declared format that nobody has declared: by the names of its columns.
+        (Some(note), _) if format.is_declared() => format!("; {note}"),
         (Some(_), Some(words)) => format!("; the file does not tell its units: {words} gives others"),
         (Some(_), None) => "; --format chooses another".into(),
         (None, _) => ", as --format says".into(),

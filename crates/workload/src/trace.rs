@@ -6,7 +6,7 @@ use std::path::Path;
 use units::Time;
 
 use crate::error::TraceError;
-use crate::formats::{Detected, Fault, Format, LineReader, Why, is_blank};
+use crate::formats::{Detected, Fault, Format, LineReader, Why, is_blank, names_columns};
 use crate::input::{FIRST_LINES, Input};
 use crate::request::{LARGEST_REQUEST, ReadCounts, Request, Source};
 
@@ -78,7 +78,7 @@ impl TraceFile {
         }
         let detected = match format {
             Some(format) => Detected::chosen(format),
-            None => match Format::detect(&first).or_else(|| Format::detect(without_names(&first))) {
+            None => match detected(&input, &first)? {
                 Some(detected) => detected,
                 None if first.len() < FIRST_LINES && first.iter().all(|line| is_blank(line)) => {
                     return Err(no_requests(&input));
@@ -327,18 +327,22 @@ impl Source for TraceFile {
     }
 }
 
-/// Whether a line names columns: it has three or more, and none begins as a number does.
-fn names_columns(line: &[u8]) -> bool {
-    let is_name = |word: &[u8]| {
-        let word = word.trim_ascii();
-        let word = word.strip_prefix(b"\"").or(word.strip_prefix(b"#")).unwrap_or(word).trim_ascii_start();
-        word.first().is_some_and(u8::is_ascii_alphabetic)
+/// The format that the first lines of a file show. Names of columns that tell the unit of time say more than what the
+/// lines look like; other ones say less.
+fn detected(input: &Input, first: &[Vec<u8>]) -> Result<Option<Detected>, TraceError> {
+    let by_names = match Format::of_names(first) {
+        Some(Ok((detected, true))) => return Ok(Some(detected)),
+        by_names => by_names,
     };
-    match line.contains(&b',') {
-        true => line.split(|byte| *byte == b',').count() > 2 && line.split(|byte| *byte == b',').all(is_name),
-        false => {
-            let words = || line.split(u8::is_ascii_whitespace).filter(|word| !matches!(*word, b"" | b"#"));
-            words().count() > 2 && words().all(is_name)
+    if let Some(detected) = Format::detect(first).or_else(|| Format::detect(without_names(first))) {
+        return Ok(Some(detected));
+    }
+    match by_names {
+        None => Ok(None),
+        Some(Ok((detected, _))) => Ok(Some(detected)),
+        Some(Err((problem, remedy))) => {
+            let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
+            Err(TraceError::new(input.file(), problem, remedy).at(at as u64 + 1))
         }
     }
 }
@@ -370,9 +374,10 @@ fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
     let list: Vec<String> = Format::list().map(|format| format!("{} ({})", format.name, format.title)).collect();
     let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
     let choose = format!("choose the format with --format: {}", list.join(", "));
-    let remedy = match first[at].contains(&b',') {
-        true => format!("declare its columns: {DECLARED}; or {choose}"),
-        false => format!("{choose}; or declare its columns: {}", DECLARED.replace("csv:", "blanks:")),
+    let remedy = match (first[at].contains(&b','), first[at].contains(&b';')) {
+        (true, _) => format!("declare its columns: {DECLARED}; or {choose}"),
+        (_, true) => format!("declare its columns: {}; or {choose}", DECLARED.replace("csv:", "semicolons:")),
+        _ => format!("{choose}; or declare its columns: {}", DECLARED.replace("csv:", "blanks:")),
     };
     let mut error = TraceError::new(input.file(), "which is of no format that can be told from its content", remedy)
         .at(at as u64 + 1);

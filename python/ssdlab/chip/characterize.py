@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab._core import EPT_FIRST, EPT_RANGES, Chip, InputError
+from ssdlab import _core
+from ssdlab._core import EPT_FIRST, EPT_RANGES, InputError
 from ssdlab.common.machine import cpus
+from ssdlab.common.shown import html, text
 
 if TYPE_CHECKING:
     import polars
@@ -29,20 +31,42 @@ CAPABILITY_RBER = 0.0085
 """hpca24 section II-B: the capability of its code."""
 
 
+class Chip(_core.Chip):
+    """A virtual chip in a population of chips and blocks. It prints and shows itself as its constants with their
+    sources."""
+
+    name: str
+    """The preset's name, or the file's path."""
+
+    def __repr__(self) -> str:
+        return f"<ssdlab chip {self.name}: {self.about}>"
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
 def load(chip: str | os.PathLike[str], *, chips: int = 160, blocks: int = 120, seed: int = 1) -> Chip:
     """A preset, or the chip of a TOML file, in a population of ``chips`` with ``blocks`` blocks each."""
     name = os.fspath(chip)
     if name in Chip.names() or not name.endswith(".toml"):
-        return Chip(name, chips=chips, blocks=blocks, seed=seed)
+        return _named(Chip(name, chips=chips, blocks=blocks, seed=seed), name)
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        written = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: cannot be read: {error}\n  help: give a preset or the path of a chip file") from None
-    return Chip(name, text, chips=chips, blocks=blocks, seed=seed)
+    return _named(Chip(name, written, chips=chips, blocks=blocks, seed=seed), name)
+
+
+def _named(chip: Chip, name: str) -> Chip:
+    chip.name = name
+    return chip
 
 
 def retry_steps(
-    chip: Chip,
+    chip: _core.Chip,
     *,
     pec: Sequence[int] = PEC,
     months: Sequence[float] = MONTHS,
@@ -67,7 +91,7 @@ def retry_steps(
 
 
 def m_err(
-    chip: Chip, *, pec: Sequence[int] = PEC, months: Sequence[float] = MONTHS, celsius: Sequence[float] = CELSIUS
+    chip: _core.Chip, *, pec: Sequence[int] = PEC, months: Sequence[float] = MONTHS, celsius: Sequence[float] = CELSIUS
 ) -> polars.DataFrame:
     """M_ERR, the most errors in the last retry step of any page (asplos21 Fig. 7): pec, months, celsius, m_err."""
     import polars
@@ -88,7 +112,7 @@ def _cuts(phase: str, cut: float) -> tuple[float, float, float]:
 
 
 def timing_cuts(
-    chip: Chip,
+    chip: _core.Chip,
     *,
     pec: Sequence[int] = PEC,
     months: Sequence[float] = (0.0, 3.0, 12.0),
@@ -113,7 +137,9 @@ def timing_cuts(
 
 
 def both_cuts(
-    chip: Chip, *, conditions: Sequence[tuple[int, float]] = ((1000, 0), (2000, 0), (0, 12), (1000, 12), (2000, 12))
+    chip: _core.Chip,
+    *,
+    conditions: Sequence[tuple[int, float]] = ((1000, 0), (2000, 0), (0, 12), (1000, 12), (2000, 12)),
 ) -> polars.DataFrame:
     """What cutting tPRE and tDISCH together costs (asplos21 Fig. 9): pec, months, pre, disch, m_err."""
     import polars
@@ -127,7 +153,7 @@ def both_cuts(
     return polars.DataFrame(rows, schema=["pec", "months", "pre", "disch", "m_err"], orient="row")
 
 
-def rpt(chip: Chip) -> polars.DataFrame:
+def rpt(chip: _core.Chip) -> polars.DataFrame:
     """The read-timing parameter table (asplos21 section 5.2.3, Fig. 11) that a drive with this chip has, profiled from
     160 chips of 120 blocks: the largest cut of tPRE that leaves 14 errors to the capability at 85 °C. Columns: pec,
     months, cut, m_err, failing (pages of this population that are expected to fail in the last step under the cut)."""
@@ -140,7 +166,7 @@ def rpt(chip: Chip) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=["pec", "months", "cut", "m_err", "failing"], orient="row")
 
 
-def first_days(chip: Chip, *, pec: Sequence[int] = (0, 200, 500, 1000)) -> polars.DataFrame:
+def first_days(chip: _core.Chip, *, pec: Sequence[int] = (0, 200, 500, 1000)) -> polars.DataFrame:
     """The first day on which the default read of some page exceeds the capability of hpca24's code on average (Fig.
     4): pec, day."""
     import polars
@@ -150,7 +176,7 @@ def first_days(chip: Chip, *, pec: Sequence[int] = (0, 200, 500, 1000)) -> polar
 
 
 def sentinel(
-    chip: Chip,
+    chip: _core.Chip,
     *,
     pec: Sequence[int] = PEC,
     months: Sequence[float] = MONTHS,
@@ -166,12 +192,12 @@ def sentinel(
     return polars.DataFrame(rows, schema=["pec", "months", "retried", "failures"], orient="row")
 
 
-def constant(chip: Chip, section: str, key: str) -> float:
+def constant(chip: _core.Chip, section: str, key: str) -> float:
     """A number among the chip's constants."""
     return float(constant_of(chip, section, key)["value"])
 
 
-def constant_of(chip: Chip, section: str, key: str) -> Constant:
+def constant_of(chip: _core.Chip, section: str, key: str) -> Constant:
     """One of the chip's constants, with its source."""
     return next(of for of in chip.constants if (of["section"], of["key"]) == (section, key))
 
@@ -181,17 +207,17 @@ RANGES = ("gamma", "delta", *(f"{n} delta" for n in range(2, EPT_RANGES)))
 """Fail-bit ranges of the EPT by their upper ends (electronics25 Table 1)."""
 
 
-def grains_of(chip: Chip) -> int:
+def grains_of(chip: _core.Chip) -> int:
     """Grains of the default erase pulse (electronics25 section 5.1: 3.5 ms in seven of 0.5 ms)."""
     return chip.erase_shape[0]
 
 
-def loops_of(chip: Chip) -> int:
+def loops_of(chip: _core.Chip) -> int:
     """The most loops of an erase."""
     return chip.erase_shape[1]
 
 
-def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
+def erase_times(chip: _core.Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
     """Minimum erase times under the conventional scheme, by m-ISPE (electronics25 section 5.1, Fig. 9): pec, grains (of
     the erase pulse, no more than all loops have), loops, blocks, and over these blocks the mean and the largest
     M_RBER."""
@@ -215,7 +241,7 @@ def erase_times(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
     )
 
 
-def fail_bits(chip: Chip) -> polars.DataFrame:
+def fail_bits(chip: _core.Chip) -> polars.DataFrame:
     """Fail bits against the grains that are still to go (electronics25 Fig. 15): left, fail_bits."""
     import polars
 
@@ -223,7 +249,7 @@ def fail_bits(chip: Chip) -> polars.DataFrame:
     return polars.DataFrame(rows, schema={"left": polars.Int64, "fail_bits": polars.Float64}, orient="row")
 
 
-def before_the_last_pulse(chip: Chip, needed: float) -> tuple[int, int, float]:
+def before_the_last_pulse(chip: _core.Chip, needed: float) -> tuple[int, int, float]:
     """The loop that ends the erase of a block that needs so many grains, the grains done before its last pulse, and the
     fail bits then. Where one loop suffices a short first pulse comes before (electronics25 Table 1, first row)."""
     loops = chip.loops_for(chip.least_grains(needed))
@@ -231,7 +257,7 @@ def before_the_last_pulse(chip: Chip, needed: float) -> tuple[int, int, float]:
     return loops, done, chip.fail_bits(needed - done)
 
 
-def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
+def fail_ranges(chip: _core.Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFrame:
     """How many grains the last loop of a block takes, by loops and by the range of the fail bits before it
     (electronics25 Fig. 16), over all ``pec``: loops, range (0 for up to gamma; 8 for more than the EPT's last),
     grains, blocks, m_rber_max."""
@@ -258,7 +284,7 @@ def fail_ranges(chip: Chip, *, pec: Sequence[int] = LIFE_PEC) -> polars.DataFram
     )
 
 
-def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
+def ept(chip: _core.Chip, *, requirement: float | None = None) -> polars.DataFrame:
     """The erase-timing parameter table (electronics25 Table 1) that a drive with this chip has: loops, range, t1_ms
     (just long enough for every block in the range) and t2_ms (as much shorter as the errors of incomplete erasure leave
     room to the requirement)."""
@@ -271,7 +297,7 @@ def ept(chip: Chip, *, requirement: float | None = None) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=["loops", "range", "t1_ms", "t2_ms"], orient="row")
 
 
-def wordline_speeds(chip: Chip) -> polars.DataFrame:
+def wordline_speeds(chip: _core.Chip) -> polars.DataFrame:
     """Erase shift of every wordline relative to the slowest (electronics25 Fig. 11), and the VPT that a drive with this
     chip has: the gate voltage, up to 1 V, that leaves a wordline erased as far as the slowest: wordline, layer, shift,
     gate_v."""
@@ -282,7 +308,7 @@ def wordline_speeds(chip: Chip) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=["wordline", "layer", "shift", "gate_v"], orient="row")
 
 
-def gate_voltages(chip: Chip) -> polars.DataFrame:
+def gate_voltages(chip: _core.Chip) -> polars.DataFrame:
     """Erase shift under a wordline gate voltage, relative to 0 V (electronics25 Fig. 18a), at every setting of the chip
     up to 1 V: gate_v, shift."""
     import polars
@@ -293,7 +319,7 @@ def gate_voltages(chip: Chip) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=["gate_v", "shift"], orient="row")
 
 
-def life(chip: Chip, *, pec: Sequence[int] = tuple(range(0, 6001, 100))) -> polars.DataFrame:
+def life(chip: _core.Chip, *, pec: Sequence[int] = tuple(range(0, 6001, 100))) -> polars.DataFrame:
     """Mean and largest M_RBER under the conventional scheme (the baseline of electronics25 Fig. 21): pec, m_rber,
     m_rber_max."""
     import polars

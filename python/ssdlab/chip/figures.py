@@ -46,13 +46,36 @@ def first_days(days: pl.DataFrame, published: Mapping[int, float] | None = None)
     if published:
         ax.plot(list(published), list(published.values()), "x", color="#ee6677", label="hpca24 Fig. 4")
     ax.set_xlabel("P/E cycles")
-    ax.set_ylabel("first day beyond RBER 0.0085")
+    ax.set_ylabel("first day beyond RBER 0.0085\n(higher is better)")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
-    return figure
+    return _titled(figure, "How long data lies until a page needs a retry, by wear")
 
 
 COLOURS = {0: "#228833", 1000: "#4477aa", 2000: "#ee6677"}
+MARKERS = {0: "o", 1000: "s", 2000: "^"}
+"""P/E cycles differ in grey print too."""
+CAPABILITY = 72
+"""Errors per KiB that the ECC of asplos21 corrects."""
+
+
+def _titled(figure: Figure, text: str) -> Figure:
+    """What a figure compares, above it."""
+    figure.suptitle(text, fontsize="medium")
+    return figure
+
+
+def _capability(ax: Any) -> None:
+    """Where the ECC ends."""
+    ax.axhline(CAPABILITY, color="#333333", lw=0.8, ls="--")
+    ax.annotate(
+        "ECC's capability",
+        (0.02, CAPABILITY),
+        xycoords=("axes fraction", "data"),
+        va="bottom",
+        fontsize="x-small",
+        color="#333333",
+    )
 
 
 def _panels(count: int, width: float = 3.4, height: float = 3.2) -> tuple[Figure, list[Any]]:
@@ -81,11 +104,12 @@ def _fig5(steps: pl.DataFrame) -> Figure:
         for column, style in (("high", ":"), ("mean", "-"), ("low", "--")):
             ax.plot(ranges["months"].to_numpy(), ranges[column].to_numpy(), style, color="#333333", lw=1, label=column)
         ax.set_title(f"{pec:,} P/E cycles", fontsize="medium")
+        ax.set_xticks(sorted(set(months.tolist()) - {1.0}))
         ax.set_xlabel("retention age [months]")
-    axes[0].set_ylabel("retry steps")
+    axes[0].set_ylabel("retry steps (lower is better)")
     axes[0].legend(frameon=False, fontsize="small")
     figure.colorbar(shown, ax=axes, label="share of pages")
-    return figure
+    return _titled(figure, "Retry steps that pages need, by wear and age of the data")
 
 
 def _fig7(m_err: pl.DataFrame) -> Figure:
@@ -93,14 +117,21 @@ def _fig7(m_err: pl.DataFrame) -> Figure:
     for ax, celsius in zip(axes, (85.0, 55.0, 30.0), strict=True):
         for pec, colour in COLOURS.items():
             of = m_err.filter(pec=pec, celsius=celsius)
-            ax.plot(of["months"].to_numpy(), of["m_err"].to_numpy(), "o-", ms=4, color=colour, label=f"{pec:,} P/E")
-        ax.axhline(72, color="#333333", lw=0.8, ls="--")
+            ax.plot(
+                of["months"].to_numpy(),
+                of["m_err"].to_numpy(),
+                f"{MARKERS[pec]}-",
+                ms=4,
+                color=colour,
+                label=f"{pec:,} P/E",
+            )
+        _capability(ax)
         ax.set_title(f"{celsius:.0f} °C", fontsize="medium")
         ax.set_xlabel("retention age [months]")
         ax.set_ylim(0, 80)
-    axes[0].set_ylabel("M_ERR [errors per KiB]")
+    axes[0].set_ylabel("M_ERR [errors per KiB]\n(lower is better)")
     axes[0].legend(frameon=False, fontsize="small")
-    return figure
+    return _titled(figure, "Most errors left in the last retry step, by wear, age of the data and temperature")
 
 
 def _fig8(cuts: pl.DataFrame) -> Figure:
@@ -110,12 +141,21 @@ def _fig8(cuts: pl.DataFrame) -> Figure:
             for months, style in ((0.0, "--"), (12.0, "-")):
                 of = cuts.filter(pec=pec, months=months, celsius=85.0, phase=phase)
                 label = f"{pec:,} P/E, {months:.0f} mo"
-                ax.plot(100 * of["cut"].to_numpy(), of["added"].to_numpy(), style, color=colour, lw=1.2, label=label)
+                ax.plot(
+                    100 * of["cut"].to_numpy(),
+                    of["added"].to_numpy(),
+                    style,
+                    marker=MARKERS[pec],
+                    ms=3,
+                    color=colour,
+                    lw=1.2,
+                    label=label,
+                )
         ax.set_ylim(0, 100)
         ax.set_xlabel(f"cut of t{phase.upper()} [%]")
-    axes[0].set_ylabel("errors added to M_ERR")
+    axes[0].set_ylabel("errors added per KiB\n(lower is better)")
     axes[0].legend(frameon=False, fontsize="x-small")
-    return figure
+    return _titled(figure, "Errors that cutting a phase of the sense adds, by wear and age of the data, at 85 °C")
 
 
 def _fig9(both: pl.DataFrame) -> Figure:
@@ -126,13 +166,13 @@ def _fig9(both: pl.DataFrame) -> Figure:
         for disch in of["disch"].unique(maintain_order=True):
             line = of.filter(pl.col("disch") == disch)
             ax.plot(100 * line["pre"].to_numpy(), line["m_err"].to_numpy(), lw=1.2, label=f"{100 * disch:.0f} %")
-        ax.axhline(72, color="#333333", lw=0.8, ls="--")
+        _capability(ax)
         ax.set_ylim(0, 80)
         ax.set_title(f"{pec:,} P/E, {months:.0f} months", fontsize="medium")
         ax.set_xlabel("cut of tPRE [%]")
-    axes[0].set_ylabel("M_ERR [errors per KiB]")
-    axes[0].legend(title="cut of tDISCH", frameon=False, fontsize="x-small", title_fontsize="x-small")
-    return figure
+    axes[0].set_ylabel("M_ERR [errors per KiB]\n(lower is better)")
+    figure.legend(*axes[0].get_legend_handles_labels(), title="cut of tDISCH", loc="outside right upper", frameon=False)
+    return _titled(figure, "Most errors where tPRE and tDISCH are cut together, by wear and age of the data")
 
 
 def _fig10(cuts: pl.DataFrame) -> Figure:
@@ -146,15 +186,17 @@ def _fig10(cuts: pl.DataFrame) -> Figure:
                     100 * of["cut"].to_numpy(),
                     line,
                     style,
+                    marker=MARKERS[pec],
+                    ms=3,
                     color=colour,
                     lw=1.2,
                     label=f"{pec:,} P/E, {celsius[:2]} °C",
                 )
         ax.set_title(f"{months:.0f} months", fontsize="medium")
         ax.set_xlabel("cut of tPRE [%]")
-    axes[0].set_ylabel("errors more than at 85 °C")
+    axes[0].set_ylabel("errors per KiB more than at 85 °C")
     axes[0].legend(frameon=False, fontsize="x-small")
-    return figure
+    return _titled(figure, "Errors that a colder read adds where tPRE is cut, by wear and age of the data")
 
 
 def _fig11(rpt: pl.DataFrame) -> Figure:
@@ -164,9 +206,9 @@ def _fig11(rpt: pl.DataFrame) -> Figure:
         axes[0].plot(of["months"].to_numpy(), 100 * (1 - of["cut"].to_numpy()), "o-", ms=4, lw=1, label=f"{pec:,} P/E")
     axes[0].set_ylim(0, 100)
     axes[0].set_xlabel("retention age [months]")
-    axes[0].set_ylabel("least tPRE [%]")
+    axes[0].set_ylabel("least tPRE [%] (lower is faster)")
     axes[0].legend(frameon=False, fontsize="small")
-    return figure
+    return _titled(figure, "How short tPRE may be, by wear and age of the data")
 
 
 def _styled(axes: Any) -> None:
@@ -182,13 +224,15 @@ def _erase_times(times: pl.DataFrame, chip: Chip) -> Figure:
     for pec in (0, 1000, 2000, 3000, 4000, 5000):
         of = times.filter(pl.col("pec") == pec)
         share = of["blocks"].cum_sum() / of["blocks"].sum()
-        ax.step(chip.grain_ms * of["grains"].to_numpy(), share.to_numpy(), where="post", label=f"{pec:,} P/E")
+        ax.step(
+            chip.grain_ms * of["grains"].to_numpy(), share.to_numpy(), where="post", marker=".", label=f"{pec:,} P/E"
+        )
     for loop in range(1, loops_of(chip) + 1):
         ax.axvline(chip.grain_ms * grains_of(chip) * loop, color="#999999", lw=0.6, ls=":")
     ax.set_xlabel("minimum erase time [ms], pulses only")
     ax.set_ylabel("share of blocks")
     ax.legend(frameon=False, fontsize="small")
-    return figure
+    return _titled(figure, "How long blocks must be erased at least, by wear (dotted: ends of loops)")
 
 
 def _fail_ranges(ranges: pl.DataFrame, chip: Chip) -> Figure:
@@ -212,7 +256,7 @@ def _fail_ranges(ranges: pl.DataFrame, chip: Chip) -> Figure:
         ax.set_title(f"N_ISPE = {loops}", fontsize="medium")
         ax.set_xlabel("fail bits before the last pulse, up to")
     axes[0].set_ylabel("minimum of the last pulse [ms]")
-    return figure
+    return _titled(figure, "How long the last pulse must be, by the fail bits before it: share of blocks")
 
 
 def _overview(tables: Mapping[str, pl.DataFrame], chip: Chip) -> Figure:
@@ -260,4 +304,4 @@ def _overview(tables: Mapping[str, pl.DataFrame], chip: Chip) -> Figure:
     shown.auto_set_font_size(False)
     shown.set_fontsize(8)
     table.set_title("EPT [ms] (Table 1)", fontsize="medium")
-    return figure
+    return _titled(figure, "What erases of this chip are like (figures of electronics25)")

@@ -12,6 +12,7 @@ import click
 
 from ssdlab._version import __version__
 from ssdlab.common import signals
+from ssdlab.common.reasons import reasons_of
 from ssdlab.common.tables import escaped, one_line
 from ssdlab.runs.options import OPTIONS, Option, flag_of
 
@@ -139,7 +140,7 @@ def _sentence(command: click.Command) -> str:
     cls=Sectioned,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Begin with `ssdlab run --age pec=1000,retention=3mo` and `ssdlab curve tlc --plot curve.png`; "
-    "`ssdlab COMMAND --help` shows an example of each.",
+    "`ssdlab COMMAND --help` shows an example of each; docs/glossary.md explains the words of tables.",
 )
 @click.version_option(__version__, prog_name="ssdlab")
 def commands() -> None:
@@ -261,13 +262,17 @@ takes_run_options = options(*(run_option(name) for name, option in OPTIONS.items
 
 
 def report_failures(failures: list[str], remedy: str) -> None:
-    """Tells which cases failed, and ends with status 1 if any did."""
+    """Tells which cases failed (``case: why``), alike ones together, and ends with status 1 if any did."""
     if failures:
         echo_error(f"error: {len(failures)} cases failed\n  help: {remedy}")
-        for line in failures[:20]:
-            echo_error("  " + line.replace("\n", "\n  "))
-        if len(failures) > 20:
-            echo_error(f"  and {len(failures) - 20} more")
+        reasons = reasons_of((name, why) for name, _, why in (line.partition(": ") for line in failures))
+        for reason in reasons[:20]:
+            more = "" if reason.cases == 1 else f" and {reason.cases - 1:,} more"
+            echo_error(f"  {reason.first}{more}: {reason.problem}")
+            if reason.remedy:
+                echo_error(f"    help: {reason.remedy}")
+        if len(reasons) > 20:
+            echo_error(f"  and {len(reasons) - 20} more reasons")
         raise click.exceptions.Exit(1)
 
 

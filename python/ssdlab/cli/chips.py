@@ -81,17 +81,15 @@ def characterize(
     """
     from ssdlab.chip import characterize as module
     from ssdlab.common.frames import write_table
-    from ssdlab.common.tables import Table, show
+    from ssdlab.common.tables import show
+    from ssdlab.show.lists import of_chip
 
     unknown = [name for name in only if name not in module.TABLES]
     if unknown:
         raise click.UsageError(f"no table is called {unknown[0]}: there are {', '.join(module.TABLES)}")
     found = module.load(chip, chips=chips, blocks=blocks, seed=seed)
     if constants:
-        rows: list[tuple[str, ...]] = [
-            (f"{of['section']}.{of['key']}", of["value"], of["source"]) for of in found.constants
-        ]
-        show([Table(f"{chip}: {found.about}", ("constant", "value", "source"), rows, left=3)])
+        show([of_chip(found)])
         return
     folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
     make_folder(folder)

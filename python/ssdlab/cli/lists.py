@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,30 +21,15 @@ def presets(name: str | None) -> None:
     \b
     ssdlab presets tlc > my.toml        # a device file to be edited
     """
-    from ssdlab.common.numbers import decimal_size
-    from ssdlab.common.tables import Table, show
+    from ssdlab.common.tables import show
     from ssdlab.runs.catalogue import presets as all_presets
+    from ssdlab.show.lists import of_presets
 
     found = all_presets()
     if name is not None:
         _print_preset(name, [(preset.name, preset.text) for preset in found])
         return
-    kinds = [
-        ("Devices (--device)", "device", ("name", "capacity", "what it is")),
-        ("Workloads (--workload)", "workload", ("name", "what it is")),
-        ("Schemes (--scheme)", "scheme", ("name", "choices", "what it is")),
-        ("Trace formats (--format)", "format", ("name", "title", "a line")),
-    ]
-    cells: dict[str, Callable[..., tuple[str, ...]]] = {
-        "device": lambda p: (p.name, decimal_size(p.capacity), p.about),
-        "workload": lambda p: (p.name, p.about),
-        "scheme": lambda p: (p.name, p.text, p.about),
-        "format": lambda p: (p.name, p.about, p.text),
-    }
-    show(
-        Table(title, columns, [cells[kind](preset) for preset in found if preset.kind == kind], left=3)
-        for title, kind, columns in kinds
-    )
+    show(of_presets(found))
 
 
 def _print_preset(name: str, known: list[tuple[str, str]]) -> None:

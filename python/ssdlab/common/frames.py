@@ -9,6 +9,7 @@ from ssdlab._core import InputError
 from ssdlab.common.output import TABLES, check_ending, write
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 
@@ -26,6 +27,26 @@ def write_table(table: polars.DataFrame, path: str) -> None:
     else:
         table.write_json(buffer)
     write(path, buffer.getvalue())
+
+
+def to_pandas(table: polars.DataFrame) -> pandas.DataFrame:
+    """A polars frame as a pandas one, without pyarrow: numbers as numpy holds them, which makes whole numbers floats
+    where some are null.
+
+    Raises:
+        InputError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise InputError(
+            "pandas is not installed\n  help: pip install 'ssdlab[pandas]', or go on with the polars frame"
+        ) from None
+
+    def values(column: polars.Series) -> object:
+        return column.to_numpy() if column.dtype.is_numeric() or column.dtype.is_temporal() else column.to_list()
+
+    return pandas.DataFrame({column.name: values(column) for column in table}, columns=table.columns)
 
 
 def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:

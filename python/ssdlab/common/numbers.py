@@ -40,6 +40,11 @@ def number_text(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
 
 
+def three_digits(value: float) -> str:
+    """Three significant digits without an exponent: "0.0123", "97.4", "1,530"."""
+    return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 def percent_text(share: float) -> str:
     """A share of one, or a change, in percent: "42 %", "0.7 %"."""
     percent = 100.0 * share

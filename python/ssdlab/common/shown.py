@@ -37,7 +37,7 @@ def html(found: object) -> str:
     """The same for notebooks: no scripts, and no styles but what places a number."""
     doubts, verdict, tables, footnotes = _view(found)
     parts = [f"<p>{_escaped(line)}</p>" for line in doubts]
-    parts += [f"<p><b>{_escaped(verdict)}</b></p>"] if verdict else []
+    parts += [f"<p><b>{_escaped(sentence)}</b></p>" for sentence in verdict.split("\n") if sentence]
     for table in tables:
         columns = "".join(_cell("th", table, place, name) for place, name in enumerate(table.columns))
         rows = "".join(

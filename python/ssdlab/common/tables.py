@@ -45,8 +45,9 @@ def one_line(text: str) -> str:
 
 
 def wrapped(sentence: str) -> list[str]:
-    """A sentence as lines of :data:`WIDTH` characters at most."""
-    return textwrap.wrap(one_line(sentence), WIDTH, break_on_hyphens=False, break_long_words=False)
+    """Sentences, each on lines of its own, of :data:`WIDTH` characters at most."""
+    wrap = textwrap.TextWrapper(WIDTH, break_on_hyphens=False, break_long_words=False)
+    return [line for each in sentence.split("\n") for line in wrap.wrap(one_line(each))]
 
 
 def show(tables: Iterable[Table], footnotes: Iterable[str] = (), verdict: str = "") -> None:

@@ -57,6 +57,14 @@ def headings(names: list[str]) -> list[str]:
     return [name if heads.count(head) > 1 else head for name, head in zip(names, heads, strict=True)]
 
 
+_CAUSES = {"hold": "data out"}
+
+
+def cause_words(name: str) -> str:
+    """What a die or a channel did, in words: "data out" for "hold"."""
+    return _CAUSES.get(name, name.replace("_", " "))
+
+
 _AXES = {"qd": "queue depth", "rate": "offered [requests/s]", "rber": "raw bit error rate", "pec": "P/E cycles"}
 
 

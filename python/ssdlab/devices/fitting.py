@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
+from ssdlab.common.shown import html, text
 from ssdlab.devices.bench import REQUESTS, Bench
 from ssdlab.devices.measured import Figure, MeasuredJob
 from ssdlab.devices.start import busy_firmware, start
@@ -119,6 +120,12 @@ class Fit(NamedTuple):
     seeds: int
     warnings: tuple[Finding, ...] = ()
     """What puts the simulated figures in doubt (docs/warnings.md); ``interrupted`` where the fit was."""
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, SimulationError
+from ssdlab.common.shown import html, text
 from ssdlab.faults.spec import Campaign, Case
 from ssdlab.runs.api import run
 from ssdlab.runs.options import flag_of, setting_texts
@@ -50,6 +51,12 @@ class Found(NamedTuple):
     campaign: Campaign
     outcomes: list[Outcome]
     failures: list[Failure]
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     def counts(self) -> dict[tuple[str, str], Counter[str]]:
         """Cases by outcome: for each value of what was drawn, by name and value, and under ("", "all")."""

@@ -8,15 +8,15 @@ from typing import Any, Literal, Unpack, overload
 
 from ssdlab._core import InputError
 from ssdlab.common.output import check_outputs, write
-from ssdlab.runs.options import OPTIONS, Options, PathLike, RunOptions, options_of, whole_number
+from ssdlab.runs.options import OPTIONS, Given, Options, PathLike, RunOptions, options_of, whole_number
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.runner import ProgressListener, RoundsListener, for_seed, play, play_repeats
 
 
 @overload
 def run(
-    device: PathLike | None = ...,
-    workload: PathLike | Sequence[PathLike] = ...,
+    device: Given | None = ...,
+    workload: Given | Sequence[Given] = ...,
     *,
     repeat: Literal[1] = ...,
     threads: int | None = ...,
@@ -26,8 +26,8 @@ def run(
 ) -> Result: ...
 @overload
 def run(
-    device: PathLike | None = ...,
-    workload: PathLike | Sequence[PathLike] = ...,
+    device: Given | None = ...,
+    workload: Given | Sequence[Given] = ...,
     *,
     repeat: int,
     threads: int | None = ...,
@@ -36,8 +36,8 @@ def run(
     **options: Unpack[RunOptions],
 ) -> Result | Runs: ...
 def run(
-    device: PathLike | None = None,
-    workload: PathLike | Sequence[PathLike] = "default",
+    device: Given | None = None,
+    workload: Given | Sequence[Given] = "default",
     *,
     repeat: int = 1,
     threads: int | None = None,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ssdlab.common.numbers import size_of, time_of
 from ssdlab.common.shown import html, text
-from ssdlab.runs.options import Options, PathLike, options_of
+from ssdlab.runs.options import Given, Options, options_of
 
 Config = Mapping[str, Mapping[str, Any]]
 BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
@@ -87,7 +87,7 @@ class DeviceBounds(NamedTuple):
 
 
 def bounds(
-    device: PathLike | None = None,
+    device: Given | None = None,
     *,
     scheme: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -100,7 +100,7 @@ def bounds(
     those of the faster of the two modes of blocks, and those of the chip's own cells follow ("past the cache").
 
     Args:
-        device: a preset's name or a device file.
+        device: a preset's name, a device file, or a dict of what it would hold.
         scheme: as of :func:`ssdlab.run`.
         settings: keys of the configuration, as of :func:`ssdlab.run`.
 

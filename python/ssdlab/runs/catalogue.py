@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ssdlab import _core
+from ssdlab.common.shown import html, text
 
 
 class Preset(NamedTuple):
@@ -22,9 +23,19 @@ class Preset(NamedTuple):
     """A device's logical capacity [B]."""
 
 
-def presets() -> list[Preset]:
+class Presets(list[Preset]):
+    """Presets, which print and show themselves as tables."""
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def presets() -> Presets:
     """Everything that can be chosen by name: devices, workloads, schemes, trace formats."""
-    found = [
+    found = Presets(
         Preset(
             "device",
             of["name"],
@@ -34,7 +45,7 @@ def presets() -> list[Preset]:
             of["capacity"],
         )
         for of in _core.devices()
-    ]
+    )
     found += [
         Preset("workload", of["name"], of["about"], _toml_head(about=of["about"]) + of["text"])
         for of in _core.workloads()
@@ -65,6 +76,16 @@ class Key(NamedTuple):
     default: str
 
 
-def schema() -> list[Key]:
+class Keys(list[Key]):
+    """Configuration keys, which print and show themselves as a table for each section."""
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def schema() -> Keys:
     """Every configuration key: section, meaning, what it accepts, and its default as TOML."""
-    return [Key(**row) for row in _core.schema()]
+    return Keys(Key(**row) for row in _core.schema())

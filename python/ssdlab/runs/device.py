@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.common.output import replacing
+from ssdlab.runs.documents import Given as Word
+from ssdlab.runs.documents import word_of
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Device:
 
     def __init__(
         self,
-        device: PathLike = "tlc",
+        device: Word = "tlc",
         *,
         scheme: str | None = None,
         age: Age | None = None,
@@ -145,13 +146,19 @@ class Device:
         """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
         with _Refusing():
             self._core = _core.Device(
-                os.fspath(device),
+                word_of("device", device),
                 scheme=scheme,
                 age=age_text(age),
                 settings=setting_texts(settings),
                 policies=_loaded(policies),
                 seed=seed,
             )
+
+    def __repr__(self) -> str:
+        from ssdlab.common.numbers import decimal_size
+
+        under_way = f", {self.outstanding:,} requests under way" if self.outstanding else ""
+        return f"<ssdlab.Device: {decimal_size(self.capacity)}, at {self.now / 1e9:,.6f} s{under_way}>"
 
     @classmethod
     def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:

@@ -9,6 +9,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, of_data
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab._core import Simulation, Stretch
@@ -73,6 +74,22 @@ class Explanation(NamedTuple):
         rows = [(s.what, s.step, s.from_ns, s.to_ns, s.took_ns) for s in self.stages]
         schema = {"what": polars.String} | dict.fromkeys(("step", "from_ns", "to_ns", "took_ns"), polars.Int64)
         return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each stage (:meth:`table`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table())
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+class Explanations(list[Explanation]):
+    """Explained requests, which print and show themselves as a sentence and a table each."""
 
     def __str__(self) -> str:
         return text(self)
@@ -160,6 +177,7 @@ def of_explanation(of: Explanation) -> Table:
     """An explanation for people: what the time went into, first senses and retries apart."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
+    from ssdlab.common.wording import cause_words
 
     sums: dict[tuple[str, bool], list[Stage]] = {}
     for stage in of.stages:
@@ -171,7 +189,9 @@ def of_explanation(of: Explanation) -> Table:
         for stage in stages:
             for cause, ns in stage.die.items():
                 die[cause] = die.get(cause, 0) + ns
-        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1]))
+        spent = ", ".join(
+            f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1])
+        )
         name = f"{what}, {of.retries} retries" if retry else what
         count = str(len(stages)) if len(stages) > 1 else ""
         rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))

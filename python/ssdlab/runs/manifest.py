@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from ssdlab.runs.documents import is_text
 from ssdlab.runs.options import OPTIONS, Options
 from ssdlab.runs.simulation import open_simulation
 
@@ -99,11 +100,13 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     from ssdlab import _core
 
     found = {}
-    if options.device != options.array and options.device not in {of["name"] for of in _core.devices()}:
+    is_named = options.device in {of["name"] for of in _core.devices()} or _core.described_device(options.device)
+    if options.device != options.array and not is_named and not is_text(options.device):
         found["device"] = options.device
     parts = manifest["workload"].get("traces", [manifest["workload"]])
     if options.workload not in {of["name"] for of in _core.workloads()}:
-        found["workload"] = options.workload
+        if not is_text(options.workload):
+            found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
     if options.checkpoint is not None:

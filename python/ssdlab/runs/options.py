@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, run_options
+from ssdlab.runs.documents import Given, word_of
 from ssdlab.runs.option_types import Age, PathLike, RunOptions, Settings
 
-__all__ = ["OPTIONS", "Age", "Option", "Options", "PathLike", "RunOptions", "Settings"]
+__all__ = ["OPTIONS", "Age", "Given", "Option", "Options", "PathLike", "RunOptions", "Settings"]
 
 
 class Option(NamedTuple):
@@ -180,10 +181,13 @@ def options_of(given: Mapping[str, Any]) -> Options:
 def _accepted(name: str, option: Option, value: Any) -> Any:
     """A user's value as :class:`Options` holds it."""
     if option.kind == "workload":
-        paths = [os.fspath(path) for path in ([value] if isinstance(value, str | os.PathLike) else value)]
+        alone = isinstance(value, str | os.PathLike | Mapping)
+        paths = [word_of("workload", path) for path in ([value] if alone else value)]
         if not paths:
             raise InputError(f"{name} is an empty list\n  help: give a workload, or one or more traces")
         return paths
+    if name == "device":
+        return word_of("device", value)
     if option.kind == "settings":
         return tuple(setting_texts(value))
     if option.kind == "precondition":

@@ -14,10 +14,11 @@ from ssdlab.runs.sections import Section, Settings
 from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run, Smart, Thermal, Usage
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab._core import FinishedRun
-    from ssdlab.runs.explain import Explanation
+    from ssdlab.runs.explain import Explanations
     from ssdlab.runs.options import Options
     from ssdlab.runs.tail import Tail
 
@@ -78,15 +79,16 @@ class Result:
             object.__setattr__(self, name, value)
         return self
 
-    def explain(self, *requests: int, slowest: int | None = None) -> list[Explanation]:
+    def explain(self, *requests: int, slowest: int | None = None) -> Explanations:
         """Where the time of ``requests`` (numbers from 0) went, and that of the ``slowest`` others: 10 if nothing is
         asked for. The run is played again."""
         from ssdlab._core import InputError
-        from ssdlab.runs.explain import explain
+        from ssdlab.runs.explain import Explanations, explain
 
         if self._options is None:
             raise InputError(_NO_RUN)
-        return explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests).requests
+        found = explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+        return Explanations(found.requests)
 
     def tail(self, percentile: float = 99.0) -> Tail:
         """Where the time of all reads beyond a percentile went, beside as many reads around the median. The run is
@@ -225,6 +227,12 @@ class Result:
         """The tables of the command line, as text."""
         return text(self)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Every statistic (:meth:`statistics`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.statistics())
+
     def __str__(self) -> str:
         return text(self)
 
@@ -361,6 +369,12 @@ class Runs:
         """What puts the numbers of any repeat in doubt: each kind once, as the first repeat that has it says it."""
         found = {finding.id: finding for result in reversed(self.results) for finding in reversed(result.warnings)}
         return tuple(found[kind.id] for kind in kinds() if kind.id in found)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Every statistic with its interval (:meth:`summary`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.summary())
 
     def __str__(self) -> str:
         return text(self)

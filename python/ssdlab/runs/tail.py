@@ -13,6 +13,7 @@ from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab.common.tables import Table
@@ -66,6 +67,12 @@ class Tail(NamedTuple):
         numbers = dict.fromkeys(TailStage._fields[2:-1], polars.Float64)
         schema = {"what": polars.String, "retry": polars.Boolean, **numbers}
         return polars.DataFrame([stage[:-1] for stage in self.stages], schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each stage (:meth:`table`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table())
 
     def __str__(self) -> str:
         return text(self)
@@ -173,11 +180,12 @@ def of_tail(of: Tail) -> Table:
     thousandth of it."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
+    from ssdlab.common.wording import cause_words
 
     rows: list[tuple[str, ...]] = []
     for stage in of.stages:
         causes = sorted(stage.die.items(), key=lambda item: -item[1])
-        spent = ", ".join(f"{cause} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
+        spent = ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
         name = f"{stage.what}, retries" if stage.retry else stage.what
         beyond = (time_text(stage.mean_ns), f"{100 * stage.share:.1f}")
         rows.append((name, *beyond, time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}", f"~{spent}"))

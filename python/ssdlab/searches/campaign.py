@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab._core import RESULTS_VERSION
+from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import write_table
 from ssdlab.common.output import check_folder, write
+from ssdlab.common.reasons import Reason, reasons_of
 from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, interrupted
 from ssdlab.runs.kept import Interrupted
@@ -29,12 +30,15 @@ from ssdlab.sweeps.campaign import SweepProgress
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 
 if TYPE_CHECKING:
+    import pandas
     import polars
     from distributed import Client
 
 KIND = "ssdlab search"
 """What the JSON of a search is known by."""
 TABLES = ("front", "candidates", "effects", "progress")
+LEAST_SHARE = 1.0
+"""Axes and pairs that contribute less change nothing that is worth a line [%] (assumed)."""
 REFERENCE = 1.1
 """The reference point of the hypervolume: objectives go from 0, the best of the last rung, to 1, the worst."""
 
@@ -67,6 +71,14 @@ class SearchResult:
     """What puts the search itself in doubt: ``interrupted``, where it was. What its cases carry stands beside each
     candidate (``state``, ``why``)."""
 
+    def to_pandas(self, table: Literal["front", "candidates", "effects", "progress"] = "front") -> pandas.DataFrame:
+        """One of its tables as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        if table not in TABLES:
+            raise InputError(f"table is {table!r}\n  help: write {', '.join(TABLES)}")
+        return to_pandas(getattr(self, table))
+
     def __str__(self) -> str:
         return text(self)
 
@@ -76,6 +88,56 @@ class SearchResult:
     def counts(self) -> dict[str, int]:
         """How many candidates are in each state."""
         return dict(Counter(self.candidates["state"]))
+
+    def reasons(self, state: str) -> list[Reason]:
+        """Why candidates are in a state such as ``refused``, ``infeasible`` or ``marked``: alike ones together, the
+        most frequent first."""
+        of = self.candidates.filter(self.candidates["state"] == state)
+        return reasons_of(zip(of["candidate"].cast(str), of["why"], strict=True))
+
+    def ties(self) -> list[list[dict[str, Any]]]:
+        """The rows of the front, together where they differ in no objective by more than its intervals say."""
+        found: list[list[dict[str, Any]]] = []
+        for row in self.front.iter_rows(named=True):
+            alike = next((of for of in found if self._are_alike(of[0], row)), None)
+            if alike is None:
+                found.append([row])
+            else:
+                alike.append(row)
+        return found
+
+    def _are_alike(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        for each in self.search.objectives:
+            values = one[each.name], other[each.name]
+            if None in values:
+                return False
+            half = max(one[f"{each.name}_ci95"] or 0.0, other[f"{each.name}_ci95"] or 0.0)
+            if abs(values[0] - values[1]) > half:
+                return False
+        return True
+
+    def axes_of_front(self) -> tuple[dict[str, Any], list[str]]:
+        """The axes on which all points of the front have one label, with it, where they are several; and the others."""
+        axes = list(self.search.space.axes)
+        shared = {
+            axis: self.front[axis][0] for axis in axes if self.front.height > 1 and self.front[axis].n_unique() == 1
+        }
+        return shared, [axis for axis in axes if axis not in shared]
+
+    def without_effect(self) -> dict[str, float]:
+        """The axes that change nothing here, with the largest share of any objective's differences that they, alone or
+        with another one, contribute [%]: less than :data:`LEAST_SHARE`."""
+        import polars
+
+        whole = self.effects.filter((polars.col("label") == "") & (polars.col("axis") != "rest"))
+        found = {}
+        for axis in whole["axis"].unique(maintain_order=True):
+            of = whole.filter((polars.col("axis") == axis) | (polars.col("with_axis") == axis))
+            shares = of.group_by("objective").agg(polars.col("share").sum())["share"]
+            most = max((share for share in shares if share is not None), default=0.0)
+            if most < LEAST_SHARE:
+                found[axis] = most
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""

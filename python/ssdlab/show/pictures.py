@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.common.numbers import SIZES, TIMES, number_text
+from ssdlab.common.numbers import SIZES, TIMES, number_text, three_digits
 from ssdlab.common.wording import axis_words, better_text, scale_of, words
 from ssdlab.runs.findings import excluded_by
 from ssdlab.sweeps.table import WARNINGS, axes_of, statistics_of
@@ -260,7 +260,7 @@ def _draw_bars(ax: Axes, lines: dict[str, dict[int, Point]], places: Sequence[ob
             if len(places) * len(lines) <= 12:
                 height = bar.get_height()
                 ax.annotate(
-                    f"{height:.3g}",
+                    three_digits(height),
                     (bar.get_x() + bar.get_width() / 2, height + (line[place].half or 0.0) / scale),
                     ha="center",
                     va="bottom",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.common.numbers import value_text
+from ssdlab.common.numbers import three_digits, value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
-from ssdlab.common.wording import axis_words, better, better_text, scale_of, words
+from ssdlab.common.wording import axis_words, better, better_text, cause_words, scale_of, words
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.title import title
 from ssdlab.sweeps.comparison import GEOMEAN, Comparison
@@ -107,7 +107,10 @@ def _curve(ax: Axes, result: Result, kind: Literal["read", "write"], name: str, 
 
 def _nines(ax: Axes) -> None:
     """Axes of latency distributions."""
+    from matplotlib.ticker import FuncFormatter
+
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.{0 if value >= 1.0 else 1}f}"))
     ax.set_ylim(0, NINES)
     ax.set_yticks(range(NINES + 1), ["0", "90", "99", "99.9", "99.99", "99.999", "99.9999"])
     ax.set_ylabel("share of requests [%]")
@@ -252,7 +255,16 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
         values = [share[cause] or 0.0 for share in shares.values()]
         colour = "#e5e5e5" if cause == "idle" else colour
         hatch = "" if cause == "idle" else HATCHES[place % len(HATCHES)]
-        ax.barh(list(shares), values, left=left, label=cause, color=colour, height=0.7, hatch=hatch, edgecolor="white")
+        ax.barh(
+            list(shares),
+            values,
+            left=left,
+            label=cause_words(cause),
+            color=colour,
+            height=0.7,
+            hatch=hatch,
+            edgecolor="white",
+        )
         left = [a + b for a, b in zip(left, values, strict=True)]
     ax.set_xlim(0, 100)
     ax.invert_yaxis()
@@ -281,7 +293,7 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
             if not np.isnan(grid[row, column]):
                 number = grid[row, column]
                 colour = "white" if number < middle else "black"
-                ax.text(column, row, f"{number:.3g}", ha="center", va="center", color=colour, fontsize="small")
+                ax.text(column, row, three_digits(number), ha="center", va="center", color=colour, fontsize="small")
     ax.set_xticks(range(len(columns)), [str(label) for label in columns])
     ax.set_yticks(range(len(rows)), [str(label) for label in rows])
     ax.set_xlabel(axis_words(x))
@@ -307,13 +319,13 @@ def _series(ax: Axes, result: Result) -> None:
     ends = rows["time_ns"].to_numpy() / 1e9
     lengths = np.diff(ends, prepend=0.0)
     lengths[lengths <= 0] = np.nan
-    for name, colour in (("read", COLOURS[0]), ("write", COLOURS[1])):
-        ax.plot(ends, rows[f"{name}_bytes"].to_numpy() / lengths / 1e6, color=colour, label=f"{name}s", lw=1)
+    for name, colour, dash in (("read", COLOURS[0], "-"), ("write", COLOURS[1], "--")):
+        ax.plot(ends, rows[f"{name}_bytes"].to_numpy() / lengths / 1e6, dash, color=colour, label=f"{name}s", lw=1)
     ax.set_xlabel("simulated time [s]")
     ax.set_ylabel("bandwidth [MB/s]")
     ax.set_ylim(bottom=0)
     other = ax.twinx()
-    other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, label="outstanding")
+    other.plot(ends, rows["outstanding"].to_numpy(), color="#999999", lw=0.8, ls=":", label="outstanding")
     other.set_ylabel("outstanding requests")
     other.set_ylim(bottom=0)
     other.spines["top"].set_visible(False)
@@ -358,7 +370,7 @@ def frame_errors(table: polars.DataFrame, *, ax: Axes | None = None) -> Figure:
     ax.set_yscale("log")
     ax.set_ylim(top=2.0)
     ax.set_xlabel("raw bit error rate")
-    ax.set_ylabel("frame-error rate, 95 % interval (lower is better)")
+    ax.set_ylabel("frame-error rate, 95 % interval\n(lower is better)")
     ax.grid(alpha=0.3)
     other = ax.twinx()
     rber, iterations = table["rber"].to_numpy(), table["iterations"].to_numpy()
@@ -390,7 +402,8 @@ def lives(table: polars.DataFrame, requirement: float, *, ax: Axes | None = None
     )
     ax.set_ylim(0, 1.6 * requirement)
     ax.set_xlabel("P/E cycles")
-    ax.set_ylabel("errors per KiB of the worst page (lower is better)")
+    ax.set_ylabel("errors per KiB of the worst page\n(lower is better)")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
     _titled(figure, ax, "Errors as blocks are cycled, by erase scheme")
@@ -422,9 +435,12 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
         color=COLOURS[1],
         label="front, new seeds",
     )
-    for number, *point in shown.select("candidate", x, y).drop_nulls().iter_rows():
-        at = (point[0] / x_unit, point[1] / y_unit)
-        ax.annotate(str(number), at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
+    places = [
+        (number, (at / x_unit, up / y_unit))
+        for number, at, up in shown.select("candidate", x, y).drop_nulls().iter_rows()
+    ]
+    for numbers, at in _close_together(ax, places):
+        ax.annotate(numbers, at, xytext=(5, 5), textcoords="offset points", fontsize="small", color=INK)
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
     ax.grid(alpha=0.3)
@@ -434,11 +450,34 @@ def front(found: SearchResult, *, ax: Axes | None = None) -> Figure:
     return figure
 
 
+def _close_together(
+    ax: Axes, places: Sequence[tuple[int, tuple[float, float]]]
+) -> list[tuple[str, tuple[float, float]]]:
+    """Labels of points: those of points that lie on each other in one."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    found: list[tuple[list[int], tuple[float, float]]] = []
+    for number, at in places:
+
+        def is_near(other: tuple[float, float], at: tuple[float, float] = at) -> bool:
+            return abs(other[0] - at[0]) < 0.03 * (right - left) and abs(other[1] - at[1]) < 0.03 * (top - bottom)
+
+        group = next((group for group, other in found if is_near(other)), None)
+        if group is None:
+            found.append(([number], at))
+        else:
+            group.append(number)
+    return [(", ".join(map(str, group)), at) for group, at in found]
+
+
 def _unit_of(found: SearchResult, name: str) -> tuple[float, str]:
     """What an objective is shown in, and its label: latencies in the unit that fits the largest of the front."""
     statistics = {each.name: each.statistic for each in found.search.objectives}
     goals = {each.name: "higher" if each.goal == "max" else "lower" for each in found.search.objectives}
     goal = f" ({goals[name]} is better)" if name in goals else ""
+    if statistics.get(name) == name:
+        most = max((value for value in found.front[name] if value is not None), default=0.0)
+        unit, label = scale_of(name, most)
+        return unit, label + goal
     if "_ns" not in statistics.get(name, ""):
         return 1.0, name + goal
     most = max((value for value in found.front[name] if value is not None), default=0.0)

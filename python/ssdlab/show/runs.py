@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import time_text, value_text
 from ssdlab.common.tables import Table
+from ssdlab.common.wording import cause_words
 from ssdlab.runs.findings import lines, shared
 from ssdlab.runs.title import title
 
@@ -185,7 +186,7 @@ def _usage(result: Result) -> list[Table]:
 
 
 def _causes(title: str, causes: Section, spread: tuple[str, str]) -> Table:
-    names = tuple(name.replace("_", " ") for name in causes)
+    names = tuple(map(cause_words, causes))
     shares = tuple(f"{causes[name]:.1f}" for name in causes)
     return Table(title, (*names, "least", "most"), [(*shares, *spread)], left=0)
 

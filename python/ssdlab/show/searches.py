@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import number_text, value_text
-from ssdlab.common.tables import Table
+from ssdlab.common.tables import Table, wrapped
+from ssdlab.common.wording import heading
 from ssdlab.runs.findings import ACCEPT
+from ssdlab.searches.campaign import LEAST_SHARE
 
 if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
 
-LEAST_SHARE = 1.0
-"""Axes and pairs that contribute less are not shown [%]."""
 NEAR_END = 0.99
 """The share of its hypervolume at the end at which a front is nearly what it becomes."""
+MOST_TIED = 4
+"""So many candidates of the same result are named."""
+MOST_REASONS = 8
+"""So many reasons are shown of each state."""
 STATES = {
     "front": "on the front",
     "near": "not surely behind",
@@ -30,23 +34,30 @@ STATES = {
 
 def of_search(found: SearchResult) -> tuple[list[Table], list[str]]:
     """What a search found: the front, what each axis contributes, what became of the candidates."""
-    return [_front(found), *_shares(found), _states(found)], _footnotes(found)
+    return [_front(found), *_shares(found), _states(found), *_reasons(found)], _footnotes(found)
 
 
 def _front(found: SearchResult) -> Table:
-    axes = list(found.search.space.axes)
-    judged = [each.name for each in found.search.objectives]
-    rows = [
-        (
-            str(row["candidate"]),
-            *(str(row[axis]) for axis in axes),
-            *(value_text(name, row[name], row[f"{name}_ci95"]) for name in judged),
-            "yes" if row["holds"] else "no",
-        )
-        for row in found.front.iter_rows(named=True)
-    ]
-    title = f"Front: {found.front.height} of {found.candidates.height} candidates, with new seeds"
-    return Table(title, ("", *axes, *judged, "holds"), rows, left=1 + len(axes), right=1)
+    """The front: results that chance does not tell apart are a row, and what all points share stands in the title."""
+    objectives = found.search.objectives
+    shared, differing = found.axes_of_front()
+    rows: list[tuple[str, ...]] = []
+    ties = found.ties()
+    for of in ties:
+        labels = (" | ".join(dict.fromkeys(str(row[axis]) for row in of)) for axis in differing)
+        values = (value_text(each.statistic, of[0][each.name], of[0][f"{each.name}_ci95"]) for each in objectives)
+        numbers = ", ".join(str(row["candidate"]) for row in of[:MOST_TIED]) + (" …" if len(of) > MOST_TIED else "")
+        rows.append((numbers, *labels, *values, "yes" if any(row["holds"] for row in of) else "no"))
+    count = f"{found.front.height} of {found.candidates.height} candidates"
+    several = "" if len(ties) == found.front.height else f" ({len(ties)} different results)"
+    common = f"; all with {', '.join(f'{axis} {label}' for axis, label in shared.items())}" if shared else ""
+    columns = ("", *differing, *_heads(found), "on it still")
+    return Table(f"Front: {count}{several}, with new seeds{common}", columns, rows, left=1 + len(differing), right=1)
+
+
+def _heads(found: SearchResult) -> list[str]:
+    """The objectives as heads of columns: those that are called as their statistics are, in words."""
+    return [heading(each.name) if each.name == each.statistic else each.name for each in found.search.objectives]
 
 
 def _shares(found: SearchResult) -> list[Table]:
@@ -62,7 +73,7 @@ def _shares(found: SearchResult) -> list[Table]:
             cells = (_percent(of[name]["share"], of[name]["share_ci95"]) if name in of else "-" for name in objectives)
             rows.append((f"{axis} with {other}" if other else axis, *cells))
     title = "What the axes contribute: shares of all differences between candidates [%]"
-    return [Table(title, ("", *objectives), rows)] if rows else []
+    return [Table(title, ("", *_heads(found)), rows)] if rows else []
 
 
 def _percent(share: float, half: float | None) -> str:
@@ -77,17 +88,32 @@ def _states(found: SearchResult) -> Table:
     return Table("Candidates", ("", "number"), rows)
 
 
+def _reasons(found: SearchResult) -> list[Table]:
+    """Why candidates were left out, and what helps."""
+    rows: list[tuple[str, ...]] = []
+    for state in ("refused", "infeasible", "marked", "failed"):
+        of = found.reasons(state)
+        for reason in of[:MOST_REASONS]:
+            remedy = f"{ACCEPT} takes them" if state == "marked" else reason.remedy
+            rows.append((number_text(reason.cases), STATES[state].partition(":")[0], reason.problem, remedy))
+        if len(of) > MOST_REASONS:
+            rest = sum(reason.cases for reason in of[MOST_REASONS:])
+            rows.append((number_text(rest), STATES[state].partition(":")[0], "for other reasons: candidates.csv", ""))
+    table = Table("Why candidates were left out", ("", "what became of them", "why", "what helps"), rows, left=4)
+    return [table] if rows else []
+
+
 def _footnotes(found: SearchResult) -> list[str]:
-    lines = ["± 95 % confidence interval over seeds that the race has not seen; holds: on the front with them too"]
+    lines = ["± 95 % confidence interval over new seeds; on it still: on the front with them too"]
+    if idle := found.without_effect():
+        axes = ", ".join(
+            f"{axis} ({'nothing at all' if most < 1e-6 else f'{most:.1f} %'})" for axis, most in idle.items()
+        )
+        lines.append(f"changes nothing here, by its share of any objective's differences: {axes}")
     near = found.progress.filter(found.progress["hypervolume"] >= NEAR_END)
     if near.height:
         lines.append(
             f"the front had {100 * NEAR_END:.0f} % of its final hypervolume after {near['cases'][0]:g} of "
             f"{found.spent:g} full cases"
         )
-    marked = found.candidates.filter(found.candidates["state"] == "marked")
-    if marked.height:
-        lines.append(f"left out: {marked['why'][0]} (candidate {marked['candidate'][0]}); {ACCEPT} takes them")
-    if not found.front.height:
-        lines.append("no candidate keeps the constraints to the end: see why in candidates.csv (--out)")
-    return lines
+    return [part for line in lines for part in wrapped(line)]

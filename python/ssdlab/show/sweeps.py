@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.common.numbers import value_text, with_interval
 from ssdlab.common.tables import Table
-from ssdlab.common.wording import headings, words
+from ssdlab.common.wording import headings, listed, words
+from ssdlab.show.verdicts import IDLE, unmoved
 
 if TYPE_CHECKING:
     import polars
@@ -75,8 +76,14 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
     footnotes = [f"± 95 % confidence interval over seeds; pairs of a seed: {pairs} or more"] if pairs > 1 else []
     if pairs == 1:
         footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
+    for same in comparison.ties():
+        footnotes.append(f"the same in every row: {listed(same)}")
+    if idle := [(axis, factor) for axis, factor in comparison.axes if factor < IDLE]:
+        footnotes.append(f"of the other axes, {unmoved(idle)}: the means of its labels differ by no more")
     if comparison.left_out is not None:
         footnotes.append(str(comparison.left_out))
+        lost = [f"{scheme} {out:,} of {of:,}" for scheme, out, of in comparison.lost]
+        footnotes.append(f"  left out of {listed(lost)}")
     if comparison.fewest_beyond is not None:
         footnotes.append(
             f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.common.numbers import number_text, percent_text, time_text, value_text
-from ssdlab.common.wording import listed, phrase
+from ssdlab.common.wording import cause_words, listed, phrase
 
 if TYPE_CHECKING:
     import polars
@@ -67,6 +67,7 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
     """A sweep: between which values a statistic lies, where, and which axis moves it most."""
     import polars
 
+    from ssdlab.sweeps.comparison import moved_by
     from ssdlab.sweeps.table import axes_of
 
     axes = [axis for axis in axes_of(table) if table[axis].n_unique() > 1]
@@ -79,22 +80,27 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
         return f"{count} the same {phrase(metric)}, {value_text(metric, low[metric])}."
     ends = [f"{value_text(metric, row[metric])} ({_place(row, axes)})" for row in (low, high)]
     sentence = f"Over {found.height:,} cases, {phrase(metric)} goes from {ends[0]} to {ends[1]}"
-    moved = sorted(((_moves(found, axis, metric), axis) for axis in axes), reverse=True)
+    moved = sorted(((moved_by(found, axis, metric), axis) for axis in axes), reverse=True)
     if len(moved) > 1 and moved[0][0] > 1.0:
         sentence += f"; {moved[0][1]} moves it most, by a factor of {moved[0][0]:.3g}"
+        if idle := [(axis, factor) for factor, axis in moved if factor < IDLE and axis != "seed"]:
+            sentence += f"; {unmoved(idle)}"
     return sentence + "."
+
+
+IDLE = 1.005
+"""An axis whose labels' means differ by less changes nothing that is worth a word (assumed)."""
+
+
+def unmoved(axes: Sequence[tuple[str, float]]) -> str:
+    """Axes that change nothing, each with the factor by which its labels' means differ at most: "bs changes nothing
+    (0.1 %)"."""
+    parts = [f"{axis} ({percent_text(factor - 1.0) if factor > 1.0 else 'nothing at all'})" for axis, factor in axes]
+    return f"{listed(parts)} {'changes' if len(parts) == 1 else 'change'} nothing"
 
 
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed")
-
-
-def _moves(table: polars.DataFrame, axis: str, metric: str) -> float:
-    """By which factor the means of an axis's labels differ at most."""
-    import polars
-
-    means = [mean for _, mean in table.group_by(axis).agg(polars.col(metric).mean()).iter_rows()]
-    return max(means) / min(means) if min(means) > 0.0 else 1.0
 
 
 def of_explained(found: Sequence[Explanation]) -> str:
@@ -127,7 +133,7 @@ def of_tail(found: Tail) -> str:
         return f"{many}, no longer than the others."
     share = percent_text(min(1.0, (stage.mean_ns - stage.median_mean_ns) / longer))
     causes = sorted(stage.die.items(), key=lambda item: -item[1])
-    while_ = f" (while its die did: {causes[0][0]})" if causes and causes[0][1] > stage.mean_ns / 4 else ""
+    while_ = f" (while its die did: {cause_words(causes[0][0])})" if causes and causes[0][1] > stage.mean_ns / 4 else ""
     return (
         f"{many}, on average {time_text(longer)} longer than a usual one: {share} of that is "
         f"{stage_name(stage.what, stage.retry)}{while_}."
@@ -163,10 +169,10 @@ def of_search(found: SearchResult) -> str:
     counts = found.counts()
     total = found.candidates.height
     refused = counts.get("refused", 0)
-    out = f"; {refused:,} were refused" if refused else ""
+    out = f"; {refused:,} {'was' if refused == 1 else 'were'} refused" if refused else ""
     if not found.front.height:
         return f"None of {total:,} configurations keeps the constraints to the end{out}."
-    axes = list(found.search.space.axes)
+    shared, axes = found.axes_of_front()
     best = []
     for each in found.search.objectives:
         rows = found.front.drop_nulls(each.name).sort(each.name, descending=each.goal == "max")
@@ -174,10 +180,12 @@ def of_search(found: SearchResult) -> str:
             row = rows.row(0, named=True)
             value = value_text(each.statistic, row[each.name], row[f"{each.name}_ci95"])
             what = "highest" if each.goal == "max" else "lowest"
-            best.append(f"{what} {each.name} {value} with {_place(row, axes)}")
+            name = phrase(each.name) if each.name == each.statistic else each.name
+            best.append(f"{what} {name} {value}" + (f" with {_place(row, axes)}" if axes else ""))
     alike = "is" if found.front.height == 1 else "are"
     first = f"{found.front.height:,} of {total:,} configurations {alike} not surely beaten by any other{out}"
-    return f"{first}: {'; '.join(best)}."
+    common = f" All have {_place(shared, list(shared))}." if shared else ""
+    return f"{first}: {'; '.join(best)}.{common}"
 
 
 def of_campaign(found: Found) -> str:
@@ -212,7 +220,8 @@ def of_lives(
         return f"Blocks live longest under {listed(beyond)}: beyond the cycles that were looked at."
     first = next(iter(known))
     best = max(known, key=lambda name: known[name])
-    text = f"Blocks live longest under {best}: {number_text(round(known[best]))} P/E cycles"
+    alike = [name for name in known if known[name] == known[best]]
+    text = f"Blocks live longest under {listed(alike)}: {number_text(round(known[best]))} P/E cycles"
     if best != first:
         text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
     if drives is not None and (drive := drives.get(best)) is not None:

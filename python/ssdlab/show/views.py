@@ -5,9 +5,13 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from ssdlab.chip.characterize import Chip
 from ssdlab.common.shown import View
+from ssdlab.devices.fitting import Fit
+from ssdlab.faults.campaign import Found
 from ssdlab.runs.bounds import DeviceBounds
-from ssdlab.runs.explain import Explanation, of_explanation
+from ssdlab.runs.catalogue import Keys, Presets
+from ssdlab.runs.explain import Explanation, Explanations, of_explanation
 from ssdlab.runs.findings import lines
 from ssdlab.runs.result import Result, Runs
 from ssdlab.runs.tail import Tail, of_tail
@@ -15,6 +19,9 @@ from ssdlab.searches.campaign import SearchResult
 from ssdlab.show import verdicts
 from ssdlab.show.bounds import of_bounds
 from ssdlab.show.curves import of_curve
+from ssdlab.show.devices import of_fit
+from ssdlab.show.faults import of_campaign
+from ssdlab.show.lists import of_chip, of_keys, of_presets
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
 from ssdlab.show.sweeps import of_comparison, of_sweep, shown_of
@@ -66,6 +73,11 @@ def _(found: Explanation) -> View:
 
 
 @view.register
+def _(found: Explanations) -> View:
+    return View([], verdicts.of_explained(found), [of_explanation(each) for each in found], [])
+
+
+@view.register
 def _(found: Tail) -> View:
     return View(lines(found.warnings), verdicts.of_tail(found), [of_tail(found)], [])
 
@@ -73,3 +85,28 @@ def _(found: Tail) -> View:
 @view.register
 def _(found: DeviceBounds) -> View:
     return View([], "", *of_bounds(found))
+
+
+@view.register
+def _(found: Found) -> View:
+    return View([], verdicts.of_campaign(found), *of_campaign(found))
+
+
+@view.register
+def _(found: Fit) -> View:
+    return View(lines(found.warnings), "", *of_fit(found))
+
+
+@view.register
+def _(found: Presets) -> View:
+    return View([], "", of_presets(found), [])
+
+
+@view.register
+def _(found: Keys) -> View:
+    return View([], "", of_keys(found), [])
+
+
+@view.register
+def _(found: Chip) -> View:
+    return View([], "", [of_chip(found)], [])

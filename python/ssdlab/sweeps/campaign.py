@@ -54,6 +54,7 @@ from ssdlab.sweeps.task import Answer
 from ssdlab.sweeps.warm import warm_up
 
 if TYPE_CHECKING:
+    import pandas
     import polars
     from distributed import Client
 
@@ -98,6 +99,12 @@ class SweepResult(NamedTuple):
     """Cases that were run, not taken from the cache."""
     warnings: tuple[tuple[Finding, ...], ...] = ()
     """What puts each case's numbers in doubt, by row (docs/warnings.md)."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table, as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table)
 
     def __str__(self) -> str:
         return text(self)

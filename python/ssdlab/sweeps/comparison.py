@@ -13,6 +13,7 @@ from ssdlab.common.wording import better, listed, phrase
 from ssdlab.sweeps.table import LeftOut, axes_of, statistics_of, usable
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 GEOMEAN = "geometric mean"
@@ -54,6 +55,19 @@ class Comparison(NamedTuple):
     """For a percentile: how many samples lie beyond it in the case that has the fewest."""
     left_out: LeftOut | None = None
     """Cases that are left out since their results carry warnings."""
+    axes: tuple[tuple[str, float], ...] = ()
+    """The other axes, each with the factor by which the means of its labels differ at most: 1 changes nothing."""
+    lost: tuple[tuple[str, int, int], ...] = ()
+    """Of the schemes that warnings leave cases out of: the scheme, cases left out, and all of them."""
+
+    def ties(self) -> list[list[str]]:
+        """Schemes that have the same values in every row, together."""
+        found: dict[tuple[Cell | None, ...], list[str]] = {}
+        for scheme in self.schemes:
+            cells = tuple(cells.get(scheme) for row, cells in self.rows.items() if row != GEOMEAN)
+            if any(cell is not None and cell.value.mean is not None for cell in cells):
+                found.setdefault(tuple(cell and cell._replace(pairs=0) for cell in cells), []).append(scheme)
+        return [schemes for schemes in found.values() if len(schemes) > 1]
 
     def frame(self) -> polars.DataFrame:
         """A line for each row and scheme: row, scheme, then value, ratio, difference with their ``_ci95``, pairs."""
@@ -68,6 +82,12 @@ class Comparison(NamedTuple):
         texts = {"row": polars.String, self.by: polars.String}
         schema = {**texts, **dict.fromkeys(numbers, polars.Float64), "pairs": polars.Int64}
         return polars.DataFrame(lines, schema=schema, orient="row")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A line for each row and scheme (:meth:`frame`), as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.frame())
 
     def __str__(self) -> str:
         return text(self)
@@ -137,6 +157,7 @@ def compare(
         baseline = schemes[0]
     _known(baseline, schemes, f"label of {by}")
     others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
+    whole = table
     table, left_out = usable(table, accept_warnings)
     values: dict[str, dict[str, dict[object, float]]] = {}
     for line in table.select([*axes, metric]).iter_rows(named=True):
@@ -149,7 +170,27 @@ def compare(
     }
     if len(rows) > 1:
         rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
-    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out)
+    moves = tuple((axis, moved_by(table, axis, metric)) for axis in others)
+    return Comparison(
+        metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out, moves, _lost(whole, table, by)
+    )
+
+
+def moved_by(table: polars.DataFrame, axis: str, metric: str) -> float:
+    """By which factor the means of an axis's labels differ at most; 1 where there is nothing to compare."""
+    import polars
+
+    means = [mean for _, mean in table.group_by(axis).agg(polars.col(metric).mean()).iter_rows() if mean is not None]
+    return max(means) / min(means) if means and min(means) > 0.0 else 1.0
+
+
+def _lost(whole: polars.DataFrame, kept: polars.DataFrame, by: str) -> tuple[tuple[str, int, int], ...]:
+    """Of each label that lost cases: how many, and how many it had."""
+    counts = {
+        label: (whole.filter(whole[by] == label).height, kept.filter(kept[by] == label).height)
+        for label in whole[by].unique(maintain_order=True)
+    }
+    return tuple((str(label), had - has, had) for label, (had, has) in counts.items() if has < had)
 
 
 def _known(name: str, known: list[str], what: str) -> None:

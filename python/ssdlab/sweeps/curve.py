@@ -11,9 +11,11 @@ from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
 from ssdlab.common.shown import html, text
+from ssdlab.runs.documents import Given, title_of, word_of
 from ssdlab.sweeps.spec import is_of_workload, run_of
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
     from ssdlab.runs.bounds import Bound
@@ -97,6 +99,12 @@ class Curve(NamedTuple):
     failed: list[str]
     """Cases that could not be played, a line each."""
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of the sweep, as a pandas frame (``pip install 'ssdlab[pandas]'``)."""
+        from ssdlab.common.frames import to_pandas
+
+        return to_pandas(self.table)
+
     def __str__(self) -> str:
         return text(self)
 
@@ -129,8 +137,8 @@ def _sentence(line: CurveLine, curve: Curve) -> str:
 
 
 def curve(
-    devices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = "tlc",
-    workload: str | os.PathLike[str] = "default",
+    devices: Given | Sequence[Given] = "tlc",
+    workload: Given = "default",
     *,
     qd: str | Sequence[int] | None = None,
     rate: str | Sequence[float] | None = None,
@@ -149,8 +157,8 @@ def curve(
     """Plays a workload at growing queue depth or rate on each device, under each scheme, at each age.
 
     Args:
-        devices: presets or device files.
-        workload: a generator's preset or file, or a trace.
+        devices: presets, device files, or dicts of what these would hold, whose ``about`` names their lines.
+        workload: a generator's preset, file or dict, or a trace.
         qd: queue depths: ``"1..256"`` (powers of two; the default), ``"1,4,16"`` or a sequence.
         rate: in place of it requests a second that are offered: ``"10k..400k"`` (ten steps), ``"10k,50k"`` or a
             sequence; of a generator (``workload.rate_iops``).
@@ -178,13 +186,14 @@ def curve(
         raise InputError(f"kind is {kind!r}\n  help: write {', '.join(KINDS)}")
     load = "qd" if rate is None else "rate"
     loads: list[float] = list(_depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
-    names = [os.fspath(device) for device in ([devices] if isinstance(devices, str | os.PathLike) else devices)]
+    several = [devices] if isinstance(devices, str | os.PathLike | Mapping) else devices
+    names = [word_of("device", device) for device in several]
     if not names or seeds < 1:
         raise InputError("there is nothing to play\n  help: name a device, and one seed or more")
     lines = _lines(names, schemes, ages)
     texts = (text.partition("=") for text in setting_texts(settings))
     shared: dict[str, Any] = {key.strip(): value.strip() for key, _, value in texts}
-    shared |= {"workload": os.fspath(workload)}
+    shared |= {"workload": word_of("workload", workload)}
     if precondition is not None:
         shared["precondition"] = precondition
     axes = {"drive": dict(lines), load: _paces(load, loads, requests, warmup), "seed": list(range(1, seeds + 1))}
@@ -230,9 +239,11 @@ def _lines(devices: Sequence[str], schemes: Sequence[str], ages: Sequence[str]) 
     for point in itertools.product(*given.values()):
         line = dict(zip(given, point, strict=True))
         differing = [value for key, value in line.items() if value and (len(given[key]) > 1 or key == "device")]
-        name = ", ".join(os.path.basename(part) if os.path.sep in part else part for part in differing)
+        name = ", ".join(map(title_of, differing))
         if name in lines:
-            raise InputError(f"{name} is named twice\n  help: name each device, scheme and age once")
+            raise InputError(
+                f"{name} is named twice\n  help: name each device, scheme and age once; a dict's name is its about"
+            )
         lines[name] = {key: value for key, value in line.items() if value}
     return lines
 
@@ -315,7 +326,7 @@ def _what(values: Mapping[str, Any], kind: str) -> tuple[str, tuple[str, int] | 
     work = json.loads(open_simulation(options.replace(requests=1, warmup=0).without_outputs()).manifest)["workload"]
     job = work.get("generator")
     if job is None:
-        return os.path.basename(options.workload), None
+        return title_of(options.workload), None
     mix = "" if not job["rw"].endswith("rw") else f", {job['read_ratio']} reads"
     what = f"{job['rw']} {job['bs']}{mix}"
     pattern = {"randread": "random read", "read": "sequential read", "randwrite": "write", "write": "write"}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
+from ssdlab.runs.documents import word_of
 from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 
 SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
@@ -21,6 +22,7 @@ FILES = (
     "workload",
     "checkpoint",
     "array",
+    "base",
     "chip.model",
     "read.rpt",
     "ecc.code",
@@ -186,7 +188,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
 
 
 def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
-    """Options, with the paths of files that lie in the folder of the file that names them."""
+    """Options, with the paths of files that lie in the folder of the file that names them. Devices and workloads that
+    are given as tables become the texts of their files."""
 
     def found(value: Value) -> Value:
         if isinstance(value, list):
@@ -196,7 +199,12 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
         path = os.path.join(folder, value)
         return path if os.path.isfile(path) else value
 
-    return {name: found(value) if folder and name in FILES else value for name, value in values.items()}
+    def taken(name: str, value: Any) -> Value:
+        if name in ("device", "workload") and isinstance(value, Mapping):
+            return word_of(name, {key: found(of) if folder and key in FILES else of for key, of in value.items()})
+        return found(value) if folder and name in FILES else value
+
+    return {name: taken(name, value) for name, value in values.items()}
 
 
 def is_of_workload(name: str) -> bool:

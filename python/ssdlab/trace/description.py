@@ -86,24 +86,26 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
     import polars as pl
 
     try:
-        import matplotlib
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import FuncFormatter
     except ModuleNotFoundError:
         raise InputError("a picture needs matplotlib\n  help: pip install 'ssdlab[plot]'") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 2, figsize=(11, 7), constrained_layout=True)
-    figure.suptitle(title)
-    colours = {"reads": ("tab:blue", 0), "writes": ("tab:orange", 1)}
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    axes = figure.subplots(2, 2)
+    figure.suptitle(f"{title}: {trace.height:,} requests" if title else f"{trace.height:,} requests")
+    # Of kinds that are many the points are small: what is rare lies above them.
+    colours = {"reads": ("#4477aa", "-", 0), "writes": ("#ee6677", "--", 1)}
     shown = trace.sample(20_000, seed=1).sort("time_ns") if trace.height > 20_000 else trace
-    for name, (colour, op) in colours.items():
+    ordered = sorted(colours.items(), key=lambda of: -trace.filter(op=of[1][2]).height)
+    for name, (colour, dash, op) in ordered:
         part = shown.filter(op=op)
         axes[0, 0].plot(part["time_ns"] / 1e9, part["offset"] / 2**30, ".", ms=2, color=colour, label=name)
         sizes = trace.filter(op=op)["bytes"]
         if sizes.len():
             counts = sizes.value_counts(sort=True).sort("bytes")
             share = counts["count"].cum_sum() / sizes.len()
-            axes[0, 1].step(counts["bytes"] / 1024, share, where="post", color=colour, label=name)
+            axes[0, 1].step(counts["bytes"] / 1024, share, dash, where="post", color=colour, label=name)
     axes[0, 0].set(xlabel="time [s]", ylabel="address [GiB]", title="where requests go")
     axes[0, 1].set(
         xlabel="size [KiB]", ylabel="share of requests up to it", title="sizes", xscale="log", ylim=(0, 1.02)
@@ -111,9 +113,9 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
     gaps = trace["time_ns"].diff().drop_nulls().sort() / 1e3
     if gaps.len():
         shares = [index / gaps.len() for index in range(1, gaps.len() + 1)]
-        axes[1, 0].step(gaps.clip(lower_bound=1e-3), shares, where="post", color="black")
+        axes[1, 0].step(gaps.clip(lower_bound=1e-3), shares, where="post", color="#333333")
     axes[1, 0].set(
-        xlabel="time between requests [us]", ylabel="share of gaps up to it", title="gaps", xscale="log", ylim=(0, 1.02)
+        xlabel="time between requests [µs]", ylabel="share of gaps up to it", title="gaps", xscale="log", ylim=(0, 1.02)
     )
     data = trace.filter(pl.col("op") < 2)
     last = (pl.col("offset") + pl.col("bytes") - 1) // page
@@ -122,7 +124,7 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
     if accesses.len():
         steps = max(1, accesses.len() // 2000)
         share = (accesses.cum_sum() / accesses.sum()).gather_every(steps)
-        axes[1, 1].plot([100 * index * steps / accesses.len() for index in range(share.len())], share, color="black")
+        axes[1, 1].plot([100 * index * steps / accesses.len() for index in range(share.len())], share, color="#333333")
     axes[1, 1].set(
         xlabel="hottest pages [% of those touched]",
         ylabel="share of accesses",
@@ -134,7 +136,9 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
         axis.legend(loc="best", markerscale=4)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in (axes[0, 1], axes[1, 0]):
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, format=os.path.splitext(path)[1][1:] or None)
-    pyplot.close(figure)
     return Path(path)

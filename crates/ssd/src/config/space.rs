@@ -140,35 +140,26 @@ impl Space {
         slc: Option<&SlcPlan>,
     ) -> Result<Space, Refusal> {
         let unit_pages = streams.unit_of(StreamId::RELOCATED);
-        let (map_pages, map_entries) = map(config, layout, logical_pages)?;
+        let share = Share::new(config, layout, logical_pages, unit_pages)?;
         let fixed = slc.map_or(0, |slc| slc.fixed);
         let open = streams.open().filter(|stream| fixed == 0 || !streams.in_slc(*stream)).count() as u32;
         let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;
         let Relocation { reserve, padding, .. } = relocation;
-        let journal_pages = config.mapping.journal_pages(layout, map_pages);
-        let own_pages = map_pages.saturating_add(journal_pages);
-        let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
         let pages = u64::from(layout.pages);
-        let needed_for_data = data.div_ceil(pages) as u32;
-        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages));
-        let data = data + parity;
         let padded = u64::from(padding) * u64::from(blocks);
         let stop = config.gc.stop;
         // Stale pages enough that some block has more of them than its collection pads.
         let gain = 1 + padded.div_ceil(pages) as u32;
-        let filled = data.div_ceil(pages);
+        let data = share.all();
+        let filled = data.div_ceil(pages) as u32;
+        let spare = SpareBlocks { collection: gain, stop, open };
         // The keys may be as large as their type.
-        let needed = (filled as u32).saturating_add(gain).saturating_add(stop).saturating_add(open);
+        let needed = filled.saturating_add(spare.count());
         leaves_slc_blocks(layout, fixed, needed)?;
         if needed > layout.blocks {
-            let problem = format!(
-                "leaves a plane {} blocks: {filled} for its share of the data, {gain} to gain from, gc.stop = {stop} to keep free and {open} open ones are {needed}",
-                layout.blocks
-            );
-            let remedy = "raise it, lower gc.stop, ftl.streams or ftl.hints, or give a plane more and smaller blocks";
-            return refuse("ftl.over_provisioning", problem, remedy);
+            return spare.refuse(config, layout, filled, unit_pages);
         }
         let room = u64::from(blocks - stop - open) * pages;
         // A host's program and one of the map may have been on their way when the limit was reached.
@@ -176,19 +167,19 @@ impl Space {
         let most = room.saturating_sub(stale).max(data + 1);
         let live_limit = ((data + room) / 2).min(most).max(data + 1);
         let space = Space {
-            map_pages,
-            journal_pages,
-            map_entries,
+            map_pages: share.map_pages,
+            journal_pages: share.journal_pages,
+            map_entries: share.map_entries,
             open,
             fixed,
             reserve,
             needed,
-            needed_for_data,
+            needed_for_data: share.data.div_ceil(pages) as u32,
             victim_valid_limit: layout.pages - padding,
             live_limit: live_limit as u32,
             live_limit_of_rest: most as u32,
-            parity: parity as u32,
-            map_limit,
+            parity: share.parity as u32,
+            map_limit: share.map_limit,
             most_written: most_written(layout, open)?,
         };
         space.check_age(config, layout, logical_pages)?;
@@ -244,6 +235,89 @@ impl Space {
             return refuse("age.fill", problem, remedy);
         }
         Ok(())
+    }
+}
+
+/// What a plane holds.
+struct Share {
+    map_pages: u32,
+    map_entries: u32,
+    journal_pages: u32,
+    /// Static placement: the most pages of the map.
+    map_limit: u32,
+    /// Pages of data and of the map.
+    data: u64,
+    /// Pages of parity.
+    parity: u64,
+}
+
+impl Share {
+    fn new(config: &Config, layout: &Layout, logical_pages: u64, unit_pages: u32) -> Result<Share, Refusal> {
+        let (map_pages, map_entries) = map(config, layout, logical_pages)?;
+        let journal_pages = config.mapping.journal_pages(layout, map_pages);
+        let own_pages = map_pages.saturating_add(journal_pages);
+        let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
+        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages));
+        Ok(Share { map_pages, map_entries, journal_pages, map_limit, data, parity })
+    }
+
+    fn all(&self) -> u64 {
+        self.data + self.parity
+    }
+}
+
+/// The blocks that a plane needs beside those that its data fills.
+struct SpareBlocks {
+    /// So that some block has enough stale pages.
+    collection: u32,
+    /// `gc.stop`: kept free.
+    stop: u32,
+    open: u32,
+}
+
+impl SpareBlocks {
+    fn count(&self) -> u32 {
+        self.collection.saturating_add(self.stop).saturating_add(self.open)
+    }
+
+    /// Refuses a drive of which data fills so many blocks of a plane that too few are left, with the spare that would do.
+    fn refuse(&self, config: &Config, layout: &Layout, filled: u32, unit_pages: u32) -> Result<Space, Refusal> {
+        let SpareBlocks { collection, stop, open } = *self;
+        let given = config.ftl.over_provisioning;
+        let gigabytes = |spare: f64| layout.raw_bytes().0 as f64 * spare / (1.0 + spare) / 1e9;
+        let (plane, blocks) = if layout.stripe > 1 { ("die", "superblocks") } else { ("plane", "blocks") };
+        let problem = format!(
+            "is {given}: {:.1} of {:.1} GB are spare, which leaves each {plane} {} of its {} {blocks} beside its data, and it needs {}: {collection} to \
+             collect from, {stop} to keep free (gc.stop) and {open} to write to",
+            gigabytes(given),
+            layout.raw_bytes().0 as f64 / 1e9,
+            layout.blocks.saturating_sub(filled),
+            layout.blocks,
+            self.count(),
+        );
+        let others = "lower gc.stop, ftl.streams or ftl.hints, or give each plane more and smaller blocks (geometry.blocks, geometry.pages)";
+        let remedy = match self.enough(config, layout, unit_pages) {
+            Some(spare) => format!("raise it to {spare:.2} ({:.1} GB spare), {others}", gigabytes(spare)),
+            None => others.to_owned(),
+        };
+        refuse("ftl.over_provisioning", problem, remedy)
+    }
+
+    /// The over-provisioning that leaves enough blocks, in whole percents; none where nothing that is accepted does.
+    fn enough(&self, config: &Config, layout: &Layout, unit_pages: u32) -> Option<f64> {
+        let for_data = layout.blocks.checked_sub(self.count()).filter(|blocks| *blocks > 0)?;
+        let least = f64::from(layout.blocks) / f64::from(for_data) - 1.0;
+        let from = (least.max(config.ftl.over_provisioning) * 100.0).ceil() as u32;
+        let does = |percent: &u32| {
+            let mut changed = config.clone();
+            changed.ftl.over_provisioning = f64::from(*percent) / 100.0;
+            let logical_pages = changed.ftl.logical_pages(layout);
+            let share = Share::new(&changed, layout, logical_pages, unit_pages);
+            logical_pages > 0
+                && share.is_ok_and(|share| share.all().div_ceil(layout.pages.into()) <= u64::from(for_data))
+        };
+        // The map and parity take their share too: a little more than for the data alone.
+        (from..=(from + 100).min(1000)).find(does).map(|percent| f64::from(percent) / 100.0)
     }
 }
 
@@ -312,4 +386,35 @@ fn map(config: &Config, layout: &Layout, logical_pages: u64) -> Result<(u32, u32
     }
     // No more than the groups: a group is no larger than a page.
     Ok((pages as u32, entries))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::presets;
+
+    #[test]
+    fn too_little_spare_is_told_in_bytes_and_what_is_advised_is_enough() {
+        for (device, words) in [
+            ("tlc", &["geometry.blocks=40"][..]),
+            ("qlc", &["geometry.blocks=30", "ftl.over_provisioning=0.15"]),
+            ("tlc-page", &["gc.stop=20", "gc.start=20", "geometry.blocks=128"]),
+            ("mqsim", &["ftl.over_provisioning=0.02", "geometry.blocks=128"]),
+            ("tlc", &["ftl.raid=parity:8", "geometry.blocks=60"]),
+        ] {
+            let mut config = presets::load(device).unwrap().config;
+            words.iter().for_each(|word| config.set(word).unwrap());
+            let error = config.plan().unwrap_err();
+            assert_eq!(error.key.as_deref(), Some("ftl.over_provisioning"), "{error}");
+            let given = config.ftl.over_provisioning;
+            assert!(error.problem.starts_with(&format!("is {given}: ")), "{error}");
+            assert!(error.problem.contains(" GB are spare, which leaves each "), "{error}");
+            let advised = error.remedy.strip_prefix("raise it to ").unwrap().split(' ').next().unwrap();
+            config.set(&format!("ftl.over_provisioning={advised}")).unwrap();
+            config.plan().unwrap_or_else(|error| panic!("{device} {words:?} at {advised}: {error}"));
+        }
+        let mut config = presets::load("tlc").unwrap().config;
+        config.set("geometry.blocks=5").unwrap();
+        let error = config.plan().unwrap_err();
+        assert!(error.remedy.starts_with("lower gc.stop, "), "{error}");
+    }
 }

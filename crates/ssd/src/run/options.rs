@@ -255,13 +255,17 @@ fn input_options() -> Vec<Declared> {
         };
     }
     inputs! {
-        /// Preset (`ssdlab.presets()`), or device file (TOML).
-        device [Kind::Path, "NAME|FILE", default = Some("tlc"), help = Some("Preset, or device file (TOML).")]
+        /// Preset (`ssdlab.presets()`), device file (TOML), a device in a line (`"2TB, 16 ch x 4 dies, TLC"`), or a dict
+        /// of what a device file would hold: `{"base": "tlc", "geometry.channels": 4}`.
+        device [Kind::Path, "NAME|FILE|LINE", default = Some("tlc"),
+            help = Some("Preset, device file (TOML), or a device in a line: \"2TB, 16 ch x 4 dies, TLC\".")]
         /// File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. `device`, `scheme`, `age` and `settings`
         /// are those of each of its drives, `array.KEY` in `settings` those of the array.
         array [Kind::Path, "FILE", help = Some("Run on an array of drives (TOML), such as examples/array.toml.")]
-        /// Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.
-        workload [Kind::Workload, "NAME|FILE|TRACE", default = Some("default")]
+        /// Preset, workload file (.toml), trace (plain, gzip or zstd), or a dict of what a workload file would hold:
+        /// `{"rw": "randread", "bs": "4KiB"}`; several traces are merged by time.
+        workload [Kind::Workload, "NAME|FILE|TRACE", default = Some("default"),
+            help = Some("Preset, workload file (.toml), or trace (plain, gzip or zstd); several traces are merged by time.")]
         /// Requests outstanding at once, each followed by another: queue depth N is `replay = "closed:N"`.
         qd [Kind::Number(1, None), "N", help = Some("Keep N requests outstanding (queue depth): --replay closed:N.")]
         /// Scheme's name, or `axis=choice` pairs with commas between.

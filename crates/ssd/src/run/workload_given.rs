@@ -19,6 +19,9 @@ use super::settling;
 use crate::error::RunError;
 use crate::observe::stats::Finding;
 
+/// How errors call the text of a workload file.
+const TEXT: &str = "workload text";
+
 /// How many requests a generator makes at least.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
@@ -155,7 +158,7 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
     Ok(Opened { source, manifest, note, findings: found, closed: None, requests: None })
 }
 
-/// A preset, or a file that describes a generator.
+/// A preset, a file that describes a generator, or, in several lines, the text of one.
 fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<Workload, RunError> {
     let word = given.word;
     let refuse = |origin: &str, problem: &str, remedy: &str| RunError::Config(refused(origin, problem, remedy));
@@ -165,6 +168,9 @@ fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<W
     }
     let mut workload = if preset {
         workload::presets::get(word, settings)?
+    } else if word.contains('\n') {
+        let read = Document::parse(word, TEXT).and_then(|document| Workload::read(&document, settings, None));
+        read.map_err(|error| error.without_line_in(TEXT))?
     } else if word.ends_with(".toml") && Path::new(word).is_file() {
         let text = units::file::read_text(Path::new(word))
             .map_err(|problem| refuse(word, &problem, "a workload file is TOML; docs/formats.md says what it holds"))?;

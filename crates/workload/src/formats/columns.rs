@@ -59,7 +59,7 @@ fn digit(line: &[u8], at: usize) -> Option<u64> {
 #[cold]
 pub(crate) fn absent(line: &[u8], at: usize, column: usize) -> Fault {
     // A comma format may have an empty column in the middle of the line: that is bad, not missing.
-    let missing = at >= line.len() && !line.ends_with(b",");
+    let missing = at >= line.len() && !line.ends_with(b",") && !line.ends_with(b";");
     Fault { column, why: if missing { Why::Missing } else { Why::Malformed } }
 }
 
@@ -88,7 +88,9 @@ pub(super) fn field<'a>(line: &'a [u8], column: usize, columns: usize, separator
     let parts = match separator {
         // Records have no text to show.
         Separator::Record(_) => None,
-        Separator::Comma => line.splitn(columns + 1, |byte| *byte == b',').nth(column),
+        Separator::Comma | Separator::Semicolon => {
+            line.splitn(columns + 1, |byte| Some(*byte) == separator.byte()).nth(column)
+        }
         Separator::Blanks => {
             let mut rest = line.trim_ascii();
             for _ in 0..column {

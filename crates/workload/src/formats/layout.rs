@@ -1,4 +1,4 @@
-//! Lines cut into columns by commas or blanks, each column with a declared meaning and unit.
+//! Lines cut into columns by commas, semicolons or blanks, each column with a declared meaning and unit.
 
 use super::columns::{decimal, request, whole};
 use super::line::{Fault, LineReader, Separator, Why};
@@ -133,12 +133,12 @@ impl OpWords {
 #[inline]
 fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8]> {
     match separator {
-        Separator::Comma => {
+        Separator::Comma | Separator::Semicolon => {
             let line = (*rest)?;
-            match memchr::memchr(b',', line) {
-                Some(comma) => {
-                    *rest = Some(&line[comma + 1..]);
-                    Some(line[..comma].trim_ascii())
+            match memchr::memchr(separator.byte()?, line) {
+                Some(end) => {
+                    *rest = Some(&line[end + 1..]);
+                    Some(line[..end].trim_ascii())
                 }
                 None => {
                     *rest = None;

@@ -42,7 +42,20 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 pub(super) enum Separator {
     Comma,
+    Semicolon,
     Blanks,
     /// No text: records of so many bytes.
     Record(usize),
+}
+
+impl Separator {
+    /// The byte between two columns, where it is always the same one.
+    #[inline]
+    pub(super) fn byte(self) -> Option<u8> {
+        match self {
+            Separator::Comma => Some(b','),
+            Separator::Semicolon => Some(b';'),
+            Separator::Blanks | Separator::Record(_) => None,
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod fio;
 mod layout;
 mod line;
 mod msr;
+mod named;
 mod unit;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use unit::Units;
 
 pub(crate) use layout::Scales;
 pub(crate) use line::{Fault, LineReader, Why, is_blank};
+pub(crate) use named::names_columns;
 
 /// Every format. When the content fits several, the first is taken.
 const ALL: &[&Entry] = &[
@@ -49,31 +51,43 @@ pub(crate) struct Detected {
     pub(crate) format: Format,
     /// Other formats that the content fits.
     pub(crate) others: Vec<&'static str>,
-    /// It was detected by the content, not chosen by the user.
-    by_content: bool,
+    chosen: Chosen,
+}
+
+/// How a format was chosen.
+enum Chosen {
+    /// By the user.
+    Given,
+    /// By the content of the file.
+    ByContent,
+    /// By the names of its columns, which leave open what is guessed.
+    ByNames(Vec<String>),
 }
 
 impl Detected {
     /// What the user has chosen.
     pub(crate) fn chosen(format: Format) -> Detected {
-        Detected { format, others: Vec::new(), by_content: false }
+        Detected { format, others: Vec::new(), chosen: Chosen::Given }
     }
 
     fn first_of(mut fitting: impl Iterator<Item = &'static &'static Entry>) -> Option<Detected> {
         let entry = *fitting.next()?;
         let format = Format { entry, units: entry.units };
-        Some(Detected { format, others: fitting.map(|entry| entry.name).collect(), by_content: true })
+        Some(Detected { format, others: fitting.map(|entry| entry.name).collect(), chosen: Chosen::ByContent })
     }
 
     /// A note for the user on a format that was detected.
     pub(crate) fn note(&self) -> Option<String> {
-        if !self.by_content {
-            return None;
-        }
         let (taken, name) = (self.format.describe(), self.format.name());
-        Some(match self.others.as_slice() {
-            [] => format!("read as {taken}; use --format to choose another"),
-            others => {
+        Some(match (&self.chosen, self.others.as_slice()) {
+            (Chosen::Given, _) => return None,
+            (Chosen::ByNames(guesses), _) if guesses.is_empty() => format!("read by the names of its columns: {name}"),
+            (Chosen::ByNames(guesses), _) => {
+                let guesses = guesses.join(", ");
+                format!("read by the names of its columns; guessed: {guesses}; to say otherwise change --format {name}")
+            }
+            (Chosen::ByContent, []) => format!("read as {taken}; use --format to choose another"),
+            (Chosen::ByContent, others) => {
                 format!("read as {taken}; it also fits {}: use --format {name} or another", others.join(" and "))
             }
         })
@@ -108,7 +122,9 @@ impl Format {
             problem,
             remedy,
         };
-        for (start, separator) in [("csv:", Separator::Comma), ("blanks:", Separator::Blanks)] {
+        for (start, separator) in
+            [("csv:", Separator::Comma), ("semicolons:", Separator::Semicolon), ("blanks:", Separator::Blanks)]
+        {
             if let Some(columns) = word.strip_prefix(start) {
                 let declared = declared::declared(word, separator, columns);
                 let entry = declared.map_err(|(problem, remedy)| fail(problem, remedy))?;
@@ -147,6 +163,21 @@ impl Format {
         Detected::first_of(ALL.iter().filter(|entry| (entry.looks_like)(&lines)))
     }
 
+    /// The format that the names of a file's columns declare, where its first line holds names, and whether they leave
+    /// no doubt that it is meant. An error is the problem and its remedy.
+    pub(crate) fn of_names<Line: AsRef<[u8]>>(
+        first_lines: &[Line],
+    ) -> Option<Result<(Detected, bool), (String, String)>> {
+        let mut lines = first_lines.iter().map(|line| line.as_ref().trim_ascii()).filter(|line| !is_blank(line));
+        let head = lines.next()?;
+        let lines: Vec<&[u8]> = lines.collect();
+        Some(named::named(head, &lines)?.map(|found| {
+            let format = Format::parse(&found.word).expect("Invariant: names declare a format");
+            let detected = Detected { format, others: Vec::new(), chosen: Chosen::ByNames(found.guesses) };
+            (detected, found.is_certain)
+        }))
+    }
+
     /// The binary format that the beginning of a file shows.
     pub(crate) fn detect_binary(head: &[u8]) -> Option<Detected> {
         Detected::first_of(ALL.iter().filter(|entry| binary::looks_like(entry, head)))
@@ -156,7 +187,7 @@ impl Format {
     pub(crate) fn record(self) -> Option<usize> {
         match self.entry.separator {
             Separator::Record(length) => Some(length),
-            Separator::Comma | Separator::Blanks => None,
+            Separator::Comma | Separator::Semicolon | Separator::Blanks => None,
         }
     }
 
@@ -200,7 +231,9 @@ impl Format {
     pub(crate) fn words(self, line: &[u8]) -> usize {
         match self.entry.separator {
             Separator::Record(_) => 1,
-            Separator::Comma => line.split(|byte| *byte == b',').count(),
+            Separator::Comma | Separator::Semicolon => {
+                line.split(|byte| Some(*byte) == self.entry.separator.byte()).count()
+            }
             Separator::Blanks => line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count(),
         }
     }

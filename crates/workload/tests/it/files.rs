@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, drain, gzip, read, refused, zstd};
 use proptest::prelude::*;
-use workload::{Format, Source, TraceFile, content_hash};
+use workload::{Format, ReadOptions, Source, TraceFile, content_hash};
 
 fn lines(count: u64) -> String {
     (0..count).map(|i| format!("{} 0 {} 8 {}\n", i * 1000, i * 8 % 4096, i % 2)).collect()
@@ -294,4 +294,59 @@ fn a_last_line_that_is_cut_short_ends_the_trace() {
         assert!(counted(&format!("{two}{wrong}"), Some(DECLARED)).is_err(), "{wrong:?}");
     }
     assert_eq!(counted(&format!("{two}3,W,8192,4096"), Some(DECLARED)), Ok((3, 0, 0)));
+}
+
+#[test]
+fn columns_are_read_by_their_names_and_what_is_guessed_is_said() {
+    let declared = |text: &str| {
+        let file = Scratch::new(text.as_bytes());
+        let trace = TraceFile::open(&file.0, None).unwrap();
+        (trace.format().to_string(), trace.note().unwrap_or_default().to_owned())
+    };
+    let requests = read("5,R,4096,512\n9,W,0,8192\n", Some("csv:time=us,op=R/W,offset=B,size=B")).unwrap();
+    for text in [
+        "time_us,op,offset_bytes,size_bytes\n5,R,4096,512\n9,W,0,8192\n",
+        "\u{feff}latency;size;lba;type;timestamp [us]\r\n1,5;512;8;read;5\r\n2,5;8192;0;write;9\r\n",
+        "# rw sectors lba time_ns\nR 1 8 5000\nW 16 0 9000\n",
+        // Two whole lines, and one at which whatever wrote the file was stopped.
+        "time_us,op,offset_bytes,size_bytes\n5,R,4096,512\n9,W,0,8192\n12,W,40",
+    ] {
+        assert_eq!(read(text, None).unwrap(), requests, "{text}");
+    }
+    let (format, note) = declared("time_us,op,offset_bytes,size_bytes\n5,R,4096,512\n");
+    assert_eq!(format, "csv:time=us,op=R/W,offset=B,size=B");
+    assert_eq!(note, "read by the names of its columns: csv:time=us,op=R/W,offset=B,size=B");
+    let (_, note) = declared("timestamp,op,offset,size\n5,R,4096,512\n90,W,0,8192\n");
+    assert_eq!(
+        note,
+        "read by the names of its columns; guessed: `size` in bytes, `offset` in bytes, `timestamp` in us; to say \
+         otherwise change --format csv:time=us,op=R/W,offset=B,size=B"
+    );
+    // Lines of a format that is known are of that format, unless the names tell the unit of time.
+    let lines = "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360937\n";
+    assert_eq!(declared(&format!("device,op,offset,size,time\n{lines}")).0, "alibaba");
+    assert_eq!(
+        declared(&format!("device,op,offset,size,time_ns\n{lines}")).0,
+        "csv:device,op=R/W,offset=B,size=B,time=ns"
+    );
+    let error = refused("when,op,offset,size\n5,R,0,512\n", None);
+    assert!(
+        error.starts_with("FILE:1: names its columns, and none of them time\n  help: say in their order"),
+        "{error}"
+    );
+    let error = refused("1;R;0;512\n2;R;0;512\n", None);
+    assert!(error.contains("--format semicolons:time=us"), "{error}");
+}
+
+#[test]
+fn an_inspection_says_what_was_guessed_of_named_columns() {
+    let file = Scratch::new(b"timestamp,op,offset,size\n5,R,4096,512\n90,W,0,8192\n");
+    let found = workload::inspect(&file.0, None, ReadOptions::default()).unwrap();
+    assert!(
+        found.read_as.starts_with(
+            "csv:time=us,op=R/W,offset=B,size=B; read by the names of its columns; guessed: `size` in bytes"
+        ),
+        "{}",
+        found.read_as
+    );
 }

@@ -15,6 +15,7 @@ from ssdlab.foreign.fio.jobfile import JobSection, parsed_time, read_sections
 from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED, WITHOUT_EFFECT
 from ssdlab.foreign.options import Notes, near
 from ssdlab.foreign.part import Part
+from ssdlab.runs.documents import Given, word_of
 from ssdlab.runs.options import PathLike
 
 
@@ -22,7 +23,7 @@ def load(
     jobfile: PathLike,
     sections: Sequence[str] = (),
     *,
-    device: str = "tlc",
+    device: Given = "tlc",
     scheme: str | None = None,
     age: str | None = None,
     settings: Sequence[str] = (),
@@ -44,13 +45,14 @@ def load(
     wanted = [section for section in found if not sections or section.name in sections]
     if not wanted:
         raise InputError(f"{os.fspath(jobfile)}: holds no job\n  help: add a section such as [reader] with rw=randread")
+    device = word_of("device", device)
     plain = [setting for setting in settings if not setting.startswith(("workload.", "job."))]
     manifest = json.loads(Simulation(device, "default", scheme=scheme, age=age, settings=plain).manifest)
     config = manifest["device"]
     target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
     drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), target)
     if any(section.text("zonemode", "none") == "zbd" for section in wanted):
-        zones = Device(os.fspath(device), scheme=scheme, age=age, settings=plain).zones(0, 2)
+        zones = Device(device, scheme=scheme, age=age, settings=plain).zones(0, 2)
         if len(zones) == 2:
             most = config["config"]["zones"]["max_open"]
             limit = most if isinstance(most, int) else len(zones)

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.output import check_outputs, write
+from ssdlab.common.wording import cause_words
 from ssdlab.runs.findings import kinds
 from ssdlab.show.report.page import load_assets, markdown_html, page_html
 from ssdlab.show.report.runs import collect_files, title_of
-from ssdlab.show.report.tables import Json, described_statistics, finite_values, student_quantiles, table_data
+from ssdlab.show.report.tables import (
+    Json,
+    described_statistics,
+    finite_values,
+    statistics_in_words,
+    student_quantiles,
+    table_data,
+)
 
 if TYPE_CHECKING:
     from ssdlab.study.folder import Study
@@ -66,7 +74,9 @@ def collect(folder: Path, study: str | None = None) -> tuple[Json, list[str]]:
         "runs": [],
         "search": None,
         "warnings": {kind.id: {"meaning": kind.meaning, "excludes": kind.excludes} for kind in kinds()},
-        "statistics": described_statistics(),
+        "statistics": (described := described_statistics()),
+        "words": statistics_in_words(described),
+        "causes": {"hold": cause_words("hold")},
         "t95": student_quantiles(),
     }
     found = _study_of(folder, study)

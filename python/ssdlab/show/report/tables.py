@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.common.wording import better, words
 from ssdlab.runs.options import value_text
 from ssdlab.runs.reproduce import flat
 from ssdlab.sweeps.table import WARNINGS
@@ -141,6 +142,12 @@ def described_statistics() -> dict[str, list[str]]:
     from ssdlab.runs.api import run
 
     return {name: [unit, about] for name, _, unit, about in run(requests=1).scalars() if not name.startswith("run.")}
+
+
+def statistics_in_words(names: Iterable[str]) -> dict[str, list[str]]:
+    """What the axes of charts call statistics, and which way each is better, where there is something to say."""
+    found = {name: [words(name), better(name)] for name in names}
+    return {name: said for name, said in found.items() if said != [name, ""]}
 
 
 def student_quantiles() -> list[float]:

@@ -54,8 +54,8 @@
     return unit === "ns" ? { factor: 1e-3, unit: "µs" } : { factor: 1, unit };
   };
   const axisTitle = (name, unit) => {
-    const title = name.replace("latency_ns", "latency").replace(/_(ns|us)$/, "");
-    return unit ? `${title} [${unit}]` : title;
+    const [title, better] = data.words[name] ?? [name, ""];
+    return title + (unit ? ` [${unit}]` : "") + (better ? ` (${better} is better)` : "");
   };
 
   // ---------------------------------------------------------------- the libraries
@@ -106,7 +106,8 @@
       hoverlabel: { bgcolor: ink("paper"), bordercolor: ink("dim"), font: { color: ink("ink") } },
     };
     // The buttons are named one by one: plotly's own choice has one that uploads the chart.
-    const options = { responsive: true, displaylogo: false, plotlyServerURL: "",
+    // On a telephone they would lie over the legend.
+    const options = { responsive: true, displaylogo: false, displayModeBar: node.clientWidth < 500 ? false : "hover", plotlyServerURL: "",
       modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { format: "svg", filename: "ssdlab" } };
     return Plotly.react(node, traces, merged(base, layout), options);
@@ -286,10 +287,10 @@
       { name: "measured", numeric: true, render: (value, row) => escaped(withInterval(value, row[CI])) },
       { name: "accepted" },
       { name: "state", render: (value) => `<span class="state ${value === "not measured" ? "open" : value}">${value}</span>` },
-      { name: "proves" }, { name: "by", prose: "long" }, { name: "half" },
+      { name: "evidence" }, { name: "by", prose: "long" }, { name: "half" },
       { name: "note", prose: "long" }, { name: "± 95 %", numeric: true, visible: false },
     ];
-    const [KIND, STATE, PROVES, CI] = ["kind", "state", "proves", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
+    const [KIND, STATE, PROVES, CI] = ["kind", "state", "evidence", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
     const rank = ["fails", "not measured", "holds"];
     // What fails stands first.
     const rows = data.claims.map((c, index) => [index + 1, c.id, c.kind, c.where, c.says, c.unit, c.published, c.measured,
@@ -349,7 +350,7 @@
         select("state", [["all", "all"], ...plain(states)], "all", (value) => { chosen.state = value; filter(); }),
         select("kind", [["all", "all"], ...plain(unique(data.claims.map((c) => c.kind)))], "all",
           (value) => { chosen.kind = value; filter(); }),
-        select("proves", [["all", "all"], ...plain(kinds)], "all", (value) => { chosen.proves = value; filter(); })),
+        select("evidence", [["all", "all"], ...plain(kinds)], "all", (value) => { chosen.proves = value; filter(); })),
       holder,
       el("details", { open: true, id: "claims-chart" }, el("summary", {}, "Measured over published, and what is accepted"), chart,
         el("p", { className: "hint" }, "Claims of zero have no ratio and are left out; ratios beyond 0.05 … 20 are drawn there."))));
@@ -516,7 +517,7 @@
       const ratio = baseline !== "";
       const positive = xs.length && xs.every((label) => label > 0);
       const logX = numericX && (lines || scatter) && positive && xs.at(-1) / xs[0] >= 50;
-      const title = ratio ? `${axisTitle(metric, "")} over ${baseline}'s` : axisTitle(metric, y.unit);
+      const title = ratio ? `${(data.words[metric] ?? [metric])[0]} over ${baseline}'s` : axisTitle(metric, y.unit);
       const layout = {
         yaxis: { title: { text: escaped(title) }, type: chosen.logY ? "log" : "linear" },
         xaxis: { title: { text: escaped(axisTitle(x, xScale.unit)) },
@@ -744,7 +745,7 @@
           const causes = Object.keys(each[0] ?? {}).filter((cause) => (idle || cause !== "idle") && each.some((one) => one[cause] > 0));
           causes.sort((a, b) => (a === "idle") - (b === "idle"));
           return {
-            traces: causes.map((cause, place) => ({ type: "bar", name: cause.replaceAll("_", " "), x: each.map((_, i) => i),
+            traces: causes.map((cause, place) => ({ type: "bar", name: data.causes[cause] ?? cause.replaceAll("_", " "), x: each.map((_, i) => i),
               y: each.map((one) => one[cause]), marker: { color: cause === "idle" ? (dark.matches ? "#38424e" : "#e3e7ec") : colour(place) },
               hovertemplate: `${what} %{x}: %{y:,.3~g} %<extra>%{fullData.name}</extra>` })),
             layout: { barmode: "stack", bargap: each.length > 64 ? 0 : 0.15, showlegend: true,
