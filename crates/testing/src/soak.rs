@@ -538,6 +538,10 @@ pub fn joined(seed: u64) -> Case {
         settings.push("refresh.reclaim=wordline".into());
     }
     case.device.extend(settings);
+    let apart = &mut Dice { stream: Stream::new(seed, "soak isolation"), drawn: 0 };
+    if apart.chance(30) {
+        case.device.push("ftl.isolation=persistent".into());
+    }
     case
 }
 

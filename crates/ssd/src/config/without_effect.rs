@@ -114,6 +114,7 @@ const RULES: &[Rule] = &[
         },
         without: "a lower one in energy.power_states",
     },
+    Rule { keys: &["ftl.isolation"], idle: |config| config.ftl.hints == 0, without: "ftl.hints" },
     Rule {
         keys: &["mapping.error"],
         idle: |config| config.mapping.table != MapTable::Learned,

@@ -227,9 +227,10 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
+        let handle = self.ftl.blocks.handle_of(plane, block);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
-            fdp.has_moved(plane, self.core.now);
+            fdp.has_moved(plane, handle.into(), self.core.now);
         }
         if !self.core.plan.config.gc.preemptible {
             self.flash.end_exclusive(die);
