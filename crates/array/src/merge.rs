@@ -104,6 +104,7 @@ pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> D
         sum.end_of_life = [sum.end_of_life, next.end_of_life].into_iter().flatten().min();
         sum.smart = smart(sum.smart, next.smart);
         sum.free_blocks = (sum.free_blocks.0 + next.free_blocks.0, sum.free_blocks.1.min(next.free_blocks.1));
+        sum.learned = sum.learned.zip(next.learned).map(|(one, other)| one.plus(other));
         sum.slc_blocks = sum.slc_blocks.zip(next.slc_blocks).map(|(one, other)| one + other);
         sum.tracked_bytes += next.tracked_bytes;
         sum.recoveries.extend(next.recoveries);

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use nand::PlaneId;
 use units::{Bytes, Time};
 
-use crate::config::Plan;
+use crate::config::{Isolation, Plan};
 use crate::observe::stats::Counters;
 use crate::persist::{state, stored, stored_enum};
 
@@ -55,7 +55,8 @@ pub struct FdpEvent {
     pub kind: FdpEventKind,
     /// When.
     pub time: Time,
-    /// The placement identifier, as a request gives it (`hint`); 0 where data was moved.
+    /// The placement identifier, as a request gives it (`hint`); where data was moved, that of its handle if handles are persistently
+    /// isolated, and 0 otherwise.
     pub handle: u16,
     /// Pages that were moved; those that were left of a reclaim unit.
     pub pages: u64,
@@ -142,11 +143,12 @@ impl Fdp {
         self.moved[plane.0 as usize] += 1;
     }
 
-    /// What was to move of a block of a plane has.
-    pub fn has_moved(&mut self, plane: PlaneId, time: Time) {
+    /// What was to move of a block of a plane has: data of that handle, or of none that is known.
+    pub fn has_moved(&mut self, plane: PlaneId, handle: u16, time: Time) {
         let pages = std::mem::take(&mut self.moved[plane.0 as usize]);
         if pages > 0 {
-            self.tell(FdpEvent { kind: FdpEventKind::MediaReallocated, time, handle: 0, pages });
+            let handle = if self.has(handle) { handle } else { 0 };
+            self.tell(FdpEvent { kind: FdpEventKind::MediaReallocated, time, handle, pages });
         }
     }
 }
@@ -160,10 +162,16 @@ pub struct FdpSeen<'a> {
 }
 
 impl FdpSeen<'_> {
-    /// Reclaim unit handles: each is initially isolated.
+    /// Reclaim unit handles.
     #[must_use]
     pub fn handles(&self) -> u16 {
         self.plan.config.ftl.hints
+    }
+
+    /// Whether they are initially or persistently isolated (Reclaim Unit Handle Type).
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.plan.config.ftl.isolation
     }
 
     /// Nominal size of a reclaim unit.

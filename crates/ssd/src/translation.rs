@@ -1,12 +1,13 @@
 //! The map's pages on flash, and the cached table of their entries: groups on their way into it, translation pages on their way to flash, and what
-//! waits for them.
+//! waits for them. A learned table, which is all in memory, is here too.
 
 mod cmt;
 mod group_table;
+mod learned;
 
 use std::collections::VecDeque;
 
-use units::Lpn;
+use units::{Lpn, Ppn};
 
 use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
 use crate::config::Plan;
@@ -14,11 +15,14 @@ use crate::core::Core;
 use crate::observe::probe::Probe;
 use crate::persist::{state, stored, stored_enum};
 pub(crate) use cmt::{CachedMap, GroupState};
+pub(crate) use learned::LearnedTable;
 
 /// What of the map is on flash, in memory and between them.
 pub(crate) struct TranslationPages {
     /// The cached table, where not all of the map is in memory.
     pub cache: Option<CachedMap>,
+    /// The learned table, where there is one in place of entries.
+    pub learned: Option<LearnedTable>,
     /// Pages from here on are the drive's own: nothing caches their entries.
     logical_pages: u64,
     /// Groups being read, with what waits for them.
@@ -97,6 +101,7 @@ impl TranslationPages {
         let pages = plan.space.map_pages as usize;
         TranslationPages {
             cache: CachedMap::new(plan),
+            learned: LearnedTable::new(plan),
             logical_pages: plan.logical_pages,
             fetches: Arena::new(),
             reading: vec![None; pages],
@@ -129,6 +134,30 @@ impl TranslationPages {
         let hit = cache.look_up(group, false);
         core.counters.map_hits += u64::from(hit);
         hit
+    }
+
+    /// Whether the entries of all pages are in memory.
+    #[inline]
+    pub fn has_entries(&self) -> bool {
+        self.cache.is_none() && self.learned.is_none()
+    }
+
+    /// The newest data of a page on flash is there now: of the host's pages, what is learned tells a learned table.
+    #[inline]
+    pub fn placed(&mut self, lpn: Lpn, ppn: Ppn) {
+        if let Some(learned) = &mut self.learned
+            && lpn.0 < self.logical_pages
+        {
+            learned.placed(lpn, ppn);
+        }
+    }
+
+    /// A program's pages have been placed.
+    #[inline]
+    pub fn learn(&mut self) {
+        if let Some(learned) = &mut self.learned {
+            learned.learn();
+        }
     }
 
     /// The translation page that holds a group.
@@ -258,7 +287,7 @@ state! {
             fetches, reading, waiting, stalled, rewriting, rewrites, dirty, is_touched, earned, spent, unawaited, plane, filled,
             held,
         }
-        parts { cache }
+        parts { cache, learned }
         rebuilt { logical_pages }
     }
 }

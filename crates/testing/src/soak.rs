@@ -408,13 +408,24 @@ pub fn draw(seed: u64) -> Case {
     Case { seed, requests, depth, device, workload }
 }
 
-/// The device of a soak with that number: one in three has features together that were drawn apart once, and one in ten zones.
+/// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, and one in fifteen a
+/// learned mapping table.
 pub fn nth(number: u64) -> Case {
     match number {
         _ if number % 10 == 7 => zoned(number),
         _ if number.is_multiple_of(3) => joined(number),
+        _ if number % 10 == 4 => learned(number),
         _ => draw(number),
     }
+}
+
+/// Any device whose mapping table is learned.
+pub fn learned(seed: u64) -> Case {
+    let mut case = draw(seed);
+    let d = &mut Dice { stream: Stream::new(seed, "soak learned"), drawn: 0 };
+    let error = d.one(&["0", "1", "4", "16"]);
+    case.device.extend(["mapping.table=learned".into(), format!("mapping.error={error}")]);
+    case
 }
 
 /// Any device with zones, whose requests are those of zones.
@@ -527,6 +538,10 @@ pub fn joined(seed: u64) -> Case {
         settings.push("refresh.reclaim=wordline".into());
     }
     case.device.extend(settings);
+    let apart = &mut Dice { stream: Stream::new(seed, "soak isolation"), drawn: 0 };
+    if apart.chance(30) {
+        case.device.push("ftl.isolation=persistent".into());
+    }
     case
 }
 

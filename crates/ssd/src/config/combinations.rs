@@ -5,7 +5,7 @@ use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
-use super::ftl::Allocation;
+use super::ftl::{Allocation, SlcCache};
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 
@@ -16,6 +16,7 @@ pub(super) fn check(config: &Config, layout: &Layout, timings: &Timings) -> Resu
     refresh_keeps_up(config, layout, timings)?;
     parity_is_over_dies(config, layout)?;
     map_cache_has_room(config)?;
+    relocated_data_can_stay_apart(config)?;
     superblocks_are_programmed_together(config)?;
     whole_pages_are_copied_back(config, layout)?;
     passes_have_their_data(config, timings)?;
@@ -162,6 +163,26 @@ fn passes_can_be_interleaved(config: &Config, layout: &Layout) -> Result<(), Ref
         return refuse("chip.pass_order", problem, remedy);
     }
     Ok(())
+}
+
+fn relocated_data_can_stay_apart(config: &Config) -> Result<(), Refusal> {
+    if config.ftl.persistent_handles() == 0 {
+        return Ok(());
+    }
+    let (problem, remedy) = if config.ftl.streams == 1 {
+        (
+            "is persistent, and with ftl.streams = 1 relocated data shares a block with what the host writes",
+            "set ftl.streams to 2",
+        )
+    } else if config.ftl.slc_cache != SlcCache::None {
+        (
+            "is persistent, and what an SLC cache folds goes together",
+            "set ftl.slc_cache to \"none\", or this to \"initial\"",
+        )
+    } else {
+        return Ok(());
+    };
+    refuse("ftl.isolation", problem, remedy)
 }
 
 fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {

@@ -46,6 +46,16 @@ units::choices! {
 }
 
 units::choices! {
+    /// What stays apart of the data of placement handles (TP 4146, Reclaim Unit Handle Type).
+    pub enum Isolation {
+        /// What the host writes: relocated data of all handles goes together.
+        Initial = "initial",
+        /// Relocated data too: each handle has an open block of its own for it.
+        Persistent = "persistent",
+    }
+}
+
+units::choices! {
     /// Whether blocks hold fewer bits a cell (slc.cell) before their data is folded into the chip's own cells.
     pub enum SlcCache {
         /// Never.
@@ -143,12 +153,19 @@ units::section! {
         /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
         /// (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0 ignores hints.
         hints: u16 = 0,
+        /// What of the data of placement handles stays apart: initial (what the host writes) or persistent (relocated data as well).
+        isolation: Isolation = Isolation::Initial,
         /// SLC cache: none, static or dynamic; slc.* say more. What goes past it has streams of its own.
         slc_cache: SlcCache = SlcCache::None,
     }
 }
 
 impl FtlConfig {
+    /// Handles whose relocated data stays apart.
+    pub(crate) fn persistent_handles(&self) -> u16 {
+        if self.isolation == Isolation::Persistent { self.hints } else { 0 }
+    }
+
     /// The same flash in blocks as the FTL counts them.
     pub(super) fn joined(&self, layout: &Layout) -> Result<Layout, Refusal> {
         match self.allocation {

@@ -13,6 +13,8 @@ units::choices! {
         Ideal = "ideal",
         /// On flash, behind a cache.
         Cached = "cached",
+        /// All of it in memory, as learned segments in place of entries (LeaFTL).
+        Learned = "learned",
     }
 }
 
@@ -58,8 +60,10 @@ units::section! {
     pub struct MappingConfig in "mapping" {
         /// What an entry stands for, and so what is written, relocated and unmapped as a whole: page, or a power of two from 512B to 64KiB.
         unit: MapUnit = MapUnit::Page,
-        /// Ideal or cached.
+        /// Ideal, cached or learned.
         table: MapTable = MapTable::Ideal,
+        /// Pages by which a learned segment may be off (LeaFTL's gamma), at most 16: a look-up that is costs one read more.
+        error: u32 = 0,
         /// Size of the cached mapping table.
         cache: Bytes = Bytes::from_mib(2),
         /// What a miss brings in and what is replaced at once.
@@ -81,6 +85,10 @@ units::section! {
 
 /// Bytes of a change of the map in its journal: the logical page, the flash page, the sequence number (assumed).
 pub(crate) const CHANGE: u64 = 16;
+
+/// The largest bound of a learned table: a spare area of 128 bytes has the logical numbers, of 4 bytes, of 16 pages before a page and of 16
+/// behind it (LeaFTL, with an entry less for the page itself: assumed).
+const MOST_ERROR: u32 = 16;
 
 impl MappingConfig {
     /// The layout with the pages that the map knows.
@@ -134,6 +142,13 @@ impl Check for MappingConfig {
         if self.journal && self.checkpoint.is_none() {
             let remedy = "set mapping.checkpoint as well, such as \"64MiB\", or mapping.journal to false";
             return refuse("journal", "is true, and without checkpoints it would grow for ever", remedy);
+        }
+        if self.error > MOST_ERROR {
+            let problem = format!(
+                "is {}, and a page's spare area says what is in so many pages before and behind it",
+                self.error
+            );
+            return refuse("error", problem, format!("write at most {MOST_ERROR}"));
         }
         if self.checkpoint.is_some_and(|interval| interval.0 < page) {
             let problem = format!("is {}, less than a page", self.checkpoint.unwrap_or_default());

@@ -45,7 +45,7 @@ pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;
 pub use faults::{Fault, FaultsConfig, Part};
-pub use ftl::{Allocation, EraseWhen, FtlConfig, MappedBy, PageOrder, Placement, Raid, SlcCache};
+pub use ftl::{Allocation, EraseWhen, FtlConfig, Isolation, MappedBy, PageOrder, Placement, Raid, SlcCache};
 pub use gc::GcConfig;
 pub use host::{Arbitration, HostConfig, QueuePriority};
 pub(crate) use mapping::CHANGE;

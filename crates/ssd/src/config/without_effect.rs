@@ -3,7 +3,7 @@
 use schemes::{SuspendErase, SuspendProgram};
 use units::value::Scalar;
 
-use super::{Arbitration, Config, MappedBy, Reclaim, SlcCache};
+use super::{Arbitration, Config, MapTable, MappedBy, Reclaim, SlcCache};
 
 /// Keys that have no effect (`section.*` is all of a section), when that is so, and what they would need.
 struct Rule {
@@ -113,6 +113,12 @@ const RULES: &[Rule] = &[
             config.thermal.resistance.is_some() && never_lower
         },
         without: "a lower one in energy.power_states",
+    },
+    Rule { keys: &["ftl.isolation"], idle: |config| config.ftl.hints == 0, without: "ftl.hints" },
+    Rule {
+        keys: &["mapping.error"],
+        idle: |config| config.mapping.table != MapTable::Learned,
+        without: "mapping.table = \"learned\"",
     },
     Rule { keys: &["wear.spare_threshold"], idle: |config| !config.blocks_fail(), without: "blocks that fail" },
     Rule { keys: &["faults.burst"], idle: |config| config.faults.blocks.0 == 0.0, without: "faults.blocks" },

@@ -327,6 +327,12 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "write \"ideal\", and mapping.checkpoint = \"none\"",
         ),
         (
+            mapping.table == MapTable::Learned,
+            "mapping.table",
+            "learns where single pages are, and the map of zones is a list of blocks",
+            "write \"ideal\", and mapping.checkpoint = \"none\"",
+        ),
+        (
             mapping.spans_pages(),
             "mapping.unit",
             "is larger than a page, and a zone has no entries for pages",

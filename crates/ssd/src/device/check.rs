@@ -120,6 +120,9 @@ impl<P: Probe> Device<P> {
             let expected = format!("page {}, which is mapped there", lpn.0);
             return Err(Violation::new(Invariant::Mapping, place, "it holds another page, or none", expected));
         }
+        self.seen()
+            .check_learned(self.map.learned.as_ref(), lpn)
+            .map_err(|law| Violation::law(Invariant::Mapping, law))?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use schemes::Class;
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
+use super::learned::Learning;
 use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::OpId;
@@ -40,10 +41,11 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Collections that were under way before the run go on, as soon as time does.
+    /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before it.
     #[inline]
     pub(super) fn begin_life(&mut self) {
         if !std::mem::replace(&mut self.resumed, true) {
+            Learning::of(self).learns_again();
             self.resume_collection();
         }
     }
@@ -225,9 +227,10 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
+        let handle = self.ftl.blocks.handle_of(plane, block);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
-            fdp.has_moved(plane, self.core.now);
+            fdp.has_moved(plane, handle.into(), self.core.now);
         }
         if !self.core.plan.config.gc.preemptible {
             self.flash.end_exclusive(die);

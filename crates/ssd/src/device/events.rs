@@ -234,6 +234,7 @@ impl<P: Probe> Device<P> {
                 Owner::Padding(number) => Zoning(self).padded(op, number),
                 Owner::Host(_)
                 | Owner::MapFetch(_)
+                | Owner::Mispredicted(_)
                 | Owner::Recovery
                 | Owner::Erase
                 | Owner::Rebuild(_)
@@ -242,6 +243,7 @@ impl<P: Probe> Device<P> {
                 }
             }
         }
+        self.map.learn();
         if let Some(power) = &mut self.power {
             power.program_ended(die, first);
             self.map_survives();
@@ -281,6 +283,10 @@ impl<P: Probe> Device<P> {
         if let Some(reads) = self.ftl.count_read(ppn, read.retries.into(), owner, &self.core.plan) {
             self.move_for(ppn, reads);
         }
+        if matches!(owner, Owner::Mispredicted(_)) {
+            // Nobody needs that page's data.
+            return self.deliver(id, data);
+        }
         if data == PageData::Lost && self.is_rebuilt(id) {
             return;
         }
@@ -310,6 +316,10 @@ impl<P: Probe> Device<P> {
             }
             Owner::Relocation(source) => self.relocation_read(id, source.get(), data),
             Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
+            Owner::Mispredicted(waits) => {
+                self.flash.ops.release(id);
+                self.resume(waits, &mut None);
+            }
             Owner::MapRewrite(_) => self.rewrite_map(id),
             Owner::Recovery => self.recovery_read(id),
             Owner::Rebuild(number) => self.rest_read(id, number, data),

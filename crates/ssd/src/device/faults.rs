@@ -142,6 +142,7 @@ impl<P: Probe> Device<P> {
             }
             Owner::Host(_)
             | Owner::MapFetch(_)
+            | Owner::Mispredicted(_)
             | Owner::Recovery
             | Owner::Erase
             | Owner::Rebuild(_)

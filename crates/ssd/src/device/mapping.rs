@@ -14,6 +14,7 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
+use super::learned::Learning;
 use super::placed::Because;
 use crate::arena::{AwaitedId, FetchId, OpId};
 use crate::flash::op::{Owner, PageOp};
@@ -29,6 +30,12 @@ impl<P: Probe> Device<P> {
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
+        if self.map.learned.is_some() {
+            if !Learning::of(self).reads_prediction(id) {
+                self.resume(id, &mut None);
+            }
+            return;
+        }
         if self.map.rewrites >= self.core.plan.config.mapping.writes && self.core.life.read_only.is_none() {
             self.map.stalled.push(&mut self.map.waiting, id);
         } else {
@@ -105,7 +112,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// The map entry that something waited for is here. `sensed`: see [`super::read::ReadsAt::read_part`].
-    fn resume(&mut self, id: AwaitedId, sensed: &mut Option<(OpId, Lpn)>) {
+    pub(super) fn resume(&mut self, id: AwaitedId, sensed: &mut Option<(OpId, Lpn)>) {
         let what = self.map.waiting[id].what;
         self.map.waiting.release(id);
         match what {

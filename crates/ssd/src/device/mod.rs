@@ -12,6 +12,7 @@
 //! | `dispatch.rs` | pages that wait for their program find their dies |
 //! | `placed.rs` | data changes its place: who is told, in which order |
 //! | `mapping.rs` | misses of the cached map, fetches, rewrites |
+//! | `learned.rs` | the learned map: what it leads to, and what a wrong answer costs |
 //! | `faults.rs` | parts that break, and data that is lost with them |
 //! | `raid.rs` | parity over dies |
 //! | `health.rs` | spare blocks, SMART, and the end of the drive's life |
@@ -36,6 +37,7 @@ mod events;
 mod faults;
 mod health;
 mod journaling;
+mod learned;
 mod mapping;
 mod placed;
 mod power;
@@ -60,7 +62,7 @@ use crate::host::{Command, HostSide, parts};
 use crate::observe::probe::{Event, Probe, Unwatched};
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::throttling::Throttling;
-use crate::observe::stats::{Counters, Start, Steps, Usage, Victims, relocation_causes};
+use crate::observe::stats::{Counters, LearnedSize, Start, Steps, Usage, Victims, relocation_causes};
 use crate::persist::{Reader, State as _, state};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
@@ -576,9 +578,9 @@ impl<P: Probe> Device<P> {
         self.flash.steps()
     }
 
-    /// Memory of the table of what last read similar pages \[B].
-    pub fn tracked_bytes(&self) -> usize {
-        self.flash.reference_bytes()
+    /// Memory of the table of what last read similar pages \[B], and what the learned mapping table takes, where there is one.
+    pub fn tables(&self) -> (usize, Option<LearnedSize>) {
+        (self.flash.reference_bytes(), self.map.learned.as_ref().map(|learned| self.seen().learned_size(learned)))
     }
 
     /// Valid pages of the blocks that were collected.
@@ -730,6 +732,10 @@ impl<P: Probe> Device<P> {
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
+        self.map.learned.as_ref().map_or(Ok(()), |learned| learned.check())?;
+        for lpn in self.seen().changed() {
+            self.seen().check_learned(self.map.learned.as_ref(), lpn)?;
+        }
         self.seen().check()
     }
 

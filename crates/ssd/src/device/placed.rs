@@ -7,7 +7,7 @@
 //! | 2 | the map; of a page with newer data in the write buffer, the slot above | reads find it there |
 //! | 3 | the stripes of parity | it joins one; parity itself is in none |
 //! | 4 | the block and the stripe of the page that had it before, and collection | that page is stale |
-//! | 5 | the cached map | its entry is changed, or is to be |
+//! | 5 | the cached map | its entry is changed, or is to be; a learned one is told before that, and learns when the whole program has ended |
 //! | 6 | the journal and the checkpoints | the change survives a power cut |
 //! | 7 | the block | one page less of it is on its way |
 //!
@@ -58,6 +58,7 @@ impl<P: Probe> Device<P> {
         because.tell(&mut self.core, lpn, ppn);
         if self.is_newest(lpn, ppn, because) {
             let stale = self.enter_place(lpn, ppn, because);
+            self.map.placed(lpn, ppn);
             self.ftl.joins_stripe(lpn, ppn, &self.core.plan);
             if let Some(stale) = stale {
                 self.mark_stale(stale);

@@ -11,6 +11,7 @@ use schemes::Class;
 use units::{Lpn, Ppn, Span};
 
 use super::Device;
+use super::learned::Learning;
 use super::zones::Zoning;
 use crate::arena::{OpId, SlotId};
 use crate::buffer::Slot;
@@ -294,6 +295,7 @@ impl<P: Probe> Device<P> {
         self.power_at().recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
         self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
+        Learning::of(self).learns_again();
         self.power_at().restore_buffer(kept);
         self.core.probe.cut(self.core.now);
         self.begin_ledger();

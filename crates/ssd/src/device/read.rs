@@ -5,6 +5,7 @@ use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
+use super::learned::Learning;
 use super::zones::Zoning;
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
@@ -58,10 +59,10 @@ impl<P: Probe> Device<P> {
         for index in 0..parts(&request, page_size) {
             let part = part(&request, page_size, index);
             let Part { lpn, from, to } = part;
-            let at_hand = self.map.cache.is_none()
+            let at_hand = self.map.has_entries()
                 || matches!(self.ftl.locate(lpn), Location::Buffer(_))
                 || self.reads().is_cached(part);
-            if at_hand || self.map.looks_up(lpn, &mut self.core) {
+            if at_hand || Learning::of(self).looks_up(lpn) {
                 self.reads().read_part(command, part, &mut sensed);
             } else {
                 self.flash.number();

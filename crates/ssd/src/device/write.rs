@@ -13,6 +13,7 @@ use units::{Bytes, Lpn, Ppn, Time};
 use workload::Op;
 
 use super::Device;
+use super::learned::Learning;
 use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::{CommandId, OpId, SlotId};
@@ -272,7 +273,7 @@ impl<P: Probe> Device<P> {
         let seq = self.flash.number();
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
         let id = self.flash.ops.insert(op);
-        if self.map.looks_up(lpn, &mut self.core) {
+        if Learning::of(self).looks_up(lpn) {
             self.dispatch().place(id);
         } else {
             self.writes.progress += 1;

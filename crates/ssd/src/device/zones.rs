@@ -346,7 +346,10 @@ impl<P: Probe> Zoning<'_, P> {
         let mut touched: Vec<u32> = programs.iter().map(|(zone, _)| *zone).collect();
         touched.dedup();
         for (zone, begins) in programs {
-            let (data, padding) = (begins..begins + unit, begins + unit..begins + unit);
+            let Some(plan) = &self.0.core.plan.zones else { return };
+            // What lies behind the capacity is padding: its addresses may be those of the next zone.
+            let data = begins..plan.capacity.min(begins + unit);
+            let padding = data.end..begins + unit;
             self.program(zone, &Padding { number: 0, data, padding });
         }
         let Some((zones, plan)) = zoned!(self.0) else { return };

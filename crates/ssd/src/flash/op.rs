@@ -8,7 +8,7 @@ use units::{Lpn, Ppn};
 
 use super::attempt::Read;
 use super::queues::{QUEUES, QueueId};
-use crate::arena::{Arena, AttemptId, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
+use crate::arena::{Arena, AttemptId, AwaitedId, CommandId, FetchId, Linked, OpId, RebuildId, SlotId, StripeId};
 use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
@@ -71,6 +71,8 @@ pub(crate) enum Owner {
     Relocation(PackedPpn),
     /// A line of the map that is read into its cache, with what waits for it, if anything does.
     MapFetch(Option<FetchId>),
+    /// A page to which a learned table has led in place of the one that is wanted, with what waits for that.
+    Mispredicted(AwaitedId),
     /// A translation page, by its number, that is read, changed and programmed.
     MapRewrite(u32),
     /// A page of the map's journal, by its place among the drive's own pages, that is programmed.
@@ -150,7 +152,7 @@ impl PageOp {
             Owner::Slot(_) if self.queue.class() == Class::UserProgram => "",
             Owner::Slot(_) => "partial write",
             Owner::Relocation(_) => "move",
-            Owner::MapFetch(_) | Owner::MapRewrite(_) | Owner::Journal(_) => "map",
+            Owner::MapFetch(_) | Owner::Mispredicted(_) | Owner::MapRewrite(_) | Owner::Journal(_) => "map",
             Owner::Recovery => "recovery",
             Owner::Erase => "erase",
             Owner::Parity(_) | Owner::Rebuild(_) | Owner::Orphan(_) => "parity",
@@ -316,7 +318,7 @@ stored_enum! {
     Owner {
         0 = Host(command), 1 = Slot(slot), 2 = Relocation(from), 3 = MapFetch(fetch), 4 = MapRewrite(page), 5 = Erase,
         6 = Parity(stripe), 7 = Rebuild(number), 8 = Orphan(plane), 9 = Journal(place), 10 = Recovery,
-        11 = Padding(number),
+        11 = Padding(number), 12 = Mispredicted(waits),
     }
 }
 

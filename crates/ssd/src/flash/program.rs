@@ -11,6 +11,7 @@ use super::placement::Placement;
 use super::queues::{QueueId, planes};
 use super::state::{Active, Program, Work};
 use crate::arena::{List, OpId};
+use crate::config::MapTable;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::energy::Energy;
 use crate::observe::stats::{channel, die};
@@ -81,6 +82,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             let physical = self.core.plan.layout.plane(die, plane as u8);
             let queue = QueueId::of_programs(writes, plane);
             let mut here = [Span::ZERO; MAX_PLANES as usize];
+            if self.core.plan.config.mapping.table == MapTable::Learned && !copyback {
+                self.sort_unit(die, queue, unit);
+            }
             for _ in 0..unit {
                 pages += 1;
                 let next = if superblock && copyback {
@@ -124,6 +128,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let all_copied = copyback && self.all_copied(with_data);
         let copied = if all_copied { pages } else { copied };
         Gathered { ops: with_data, sent: pages - copied, copied, sensing }
+    }
+
+    /// The next pages of a queue, so many, come in the order of their logical numbers (LeaFTL, section 3.3).
+    fn sort_unit(&mut self, die: DieId, queue: QueueId, unit: u32) {
+        let (queue, ops) = (&mut self.flash.dies[die].queues[queue], &mut self.flash.ops);
+        let mut first: Vec<OpId> = (0..unit).map_while(|_| queue.pop(ops)).collect();
+        first.sort_by_key(|op| ops[*op].lpn.get());
+        first.into_iter().rev().for_each(|op| queue.push_front(ops, op));
     }
 
     /// Whether every page of a program is copied back.

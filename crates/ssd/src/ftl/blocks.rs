@@ -5,6 +5,7 @@ mod allocation;
 mod check;
 mod contents;
 mod history;
+mod isolation;
 mod restore;
 mod zones;
 
@@ -51,6 +52,8 @@ struct Written {
     pending: u32,
     block: BlockId,
     stream: StreamId,
+    /// The placement handle of its data, where relocated data of each stays apart; `handles` for none.
+    handle: u8,
     /// No further page is given out.
     closed: bool,
 }
@@ -79,6 +82,10 @@ struct Plane {
     fresh: u32,
     usable: u32,
     released: BinaryHeap<Free>,
+    /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated data, and for each
+    /// handle, and for data without one, the open blocks that it will go on with.
+    handle: u8,
+    apart: Vec<[Open; 2]>,
     /// Blocks that went out of service in the run.
     retired: u32,
     live: u32,
@@ -104,6 +111,8 @@ pub(crate) struct Blocks {
     erase_when: EraseWhen,
     free_block: FreeBlock,
     reserve: u32,
+    /// Placement handles whose relocated data stays apart.
+    handles: u8,
     /// The stream of the host whose open block relocated data shares.
     shared: Option<StreamId>,
     by_valid: bool,
@@ -125,12 +134,15 @@ impl Blocks {
         let count = layout.planes as usize * layout.blocks as usize * layout.stripe as usize;
         let pages = plan.streams.pages(layout.pages);
         let full = |next_page: u32| Open { block: 0, next_page, erased: true, barrier: 0 };
+        let handles = plan.config.ftl.persistent_handles() as u8;
         let plane = |plane: PlaneId| Plane {
             open: pages.map(full),
             taken: [0; MOST],
             fresh: aged.used_blocks(plane),
             usable: usable[plane.0 as usize] - plan.space.fixed,
             released: BinaryHeap::new(),
+            handle: handles,
+            apart: Blocks::none_apart(handles, &pages),
             retired: 0,
             live: aged.live_in_plane(plane),
             candidates: None,
@@ -148,6 +160,7 @@ impl Blocks {
             erase_when: plan.config.ftl.erase_when,
             free_block: plan.config.wear.free_block,
             reserve: plan.space.reserve,
+            handles,
             shared: Some(plan.streams.opened_by(StreamId::RELOCATED)).filter(|stream| stream.is_of_host()),
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
@@ -362,14 +375,14 @@ state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
         parts { slc, zones, ageing }
-        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, shared, by_valid, victim_valid_limit, ages }
+        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, handles, shared, by_valid, victim_valid_limit, ages }
     }
 }
 
 stored! {
-    Written { held, programmed, live, pending, block, stream, closed }
+    Written { held, programmed, live, pending, block, stream, handle, closed }
     Block { written, stale, erases, reads }
-    Plane { open, taken, fresh, usable, released, retired, live, candidates }
+    Plane { open, taken, fresh, usable, released, handle, apart, retired, live, candidates }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::mapping::Mapping as _;
 use super::moves::most_on_the_move;
 use super::seen::Seen;
 use super::{Location, all_pages};
+use crate::translation::LearnedTable;
 use crate::violation::{Invariant, Violation};
 
 impl<'a> Seen<'a> {
@@ -16,6 +17,16 @@ impl<'a> Seen<'a> {
         match self.ftl.blocks.holder(address) {
             Ok(held) => held.is_some_and(|held| held.may_be(lpn)),
             Err(()) => self.ftl.mapping.held_initially(address) == Some(lpn),
+        }
+    }
+
+    /// A learned mapping table leads to a page's data on flash, to within its bound.
+    pub fn check_learned(&self, learned: Option<&LearnedTable>, lpn: Lpn) -> Result<(), String> {
+        match (learned, self.flash_version(lpn)) {
+            (Some(learned), Some(ppn)) if lpn.0 < self.plan.logical_pages => {
+                learned.leads(lpn, ppn, self.ftl.mapping.initially(lpn))
+            }
+            _ => Ok(()),
         }
     }
 

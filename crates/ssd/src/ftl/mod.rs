@@ -267,7 +267,12 @@ impl Ftl {
         if plan.zones.is_some() {
             return (self.working_plane(entry.lpn, plan), zones::ANYWHERE);
         }
-        let stream = self.host_class(entry.hint, on_flash, entry.prev_version.is_some(), plan);
+        let hint = match on_flash.filter(|_| entry.rescued && plan.config.ftl.persistent_handles() > 0) {
+            // What was saved from a broken plane stays with its handle.
+            Some(ppn) => u16::from(self.blocks.handle_of_page(ppn)),
+            None => entry.hint,
+        };
+        let stream = self.host_class(hint, on_flash, entry.prev_version.is_some(), plan);
         (self.plane_of(entry.lpn), stream)
     }
 

@@ -10,7 +10,8 @@ use super::relocator::PlaneRelocation;
 use super::{Ftl, ValidPage};
 use crate::buffer::Buffer;
 use crate::config::{Placement, Plan, ZonePlan};
-use crate::observe::stats::{Counters, Victims};
+use crate::observe::stats::{Counters, LearnedSize, Victims};
+use crate::translation::LearnedTable;
 
 /// The FTL, with the write buffer, which has the newest data of some pages.
 #[derive(Clone, Copy)]
@@ -29,6 +30,12 @@ impl<'a> Seen<'a> {
     /// The page of the flash with the newest programmed data of a page.
     pub fn flash_version(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.flash_version(lpn, self.buffer)
+    }
+
+    /// What a learned mapping table takes.
+    pub fn learned_size(&self, learned: &LearnedTable) -> LearnedSize {
+        let (pages, mapping) = (self.plan.logical_pages, &self.ftl.mapping);
+        learned.size(pages, |lpn| mapping.initially(lpn), |lpn| mapping.is_initial(lpn))
     }
 
     /// The first valid page of a full block in a range of its pages.

@@ -230,6 +230,7 @@ impl Ftl {
         if plan.zones.is_some() {
             self.blocks.zone_moves(plane, block, plan.streams.opened_by(StreamId::RELOCATED));
         }
+        self.blocks.handle_moves(plane, block);
         // Of a dynamic cache collection takes the blocks first.
         let folds = cause == relocation_causes::FOLD && plan.space.fixed == 0 && self.relocator[plane].running;
         let collecting = cause == relocation_causes::COLLECTION || folds;

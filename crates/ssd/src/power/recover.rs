@@ -321,7 +321,7 @@ impl<'a> Recovery<'a> {
 
     /// Reads translation pages; whether all could be read.
     fn read_map(&mut self) -> bool {
-        let all = self.plan.config.mapping.table == MapTable::Ideal;
+        let all = self.plan.config.mapping.table != MapTable::Cached;
         let wanted: Vec<u32> = (0..self.plan.space.map_pages).filter(|page| all || self.is_changed(*page)).collect();
         let with_map = self.plan.config.mapping.checkpoint.is_some();
         let mut whole = true;

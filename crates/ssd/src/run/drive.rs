@@ -248,6 +248,7 @@ impl<P: Probe> Drive for Device<P> {
         }
     }
     fn state(&self) -> DriveState {
+        let (tracked_bytes, learned) = self.tables();
         DriveState {
             plan: self.plan().clone(),
             start: self.start_of_life(),
@@ -259,8 +260,9 @@ impl<P: Probe> Drive for Device<P> {
             smart: self.smart(),
             free_blocks: self.free_blocks(),
             slc_blocks: self.slc_blocks(),
+            learned,
             zones: self.zones().map(|zones| zones.states()),
-            tracked_bytes: self.tracked_bytes(),
+            tracked_bytes,
             recoveries: self.recoveries().to_vec(),
         }
     }

@@ -61,7 +61,7 @@ pub(crate) struct CachedMap {
 impl CachedMap {
     pub fn new(plan: &Plan) -> Option<CachedMap> {
         let mapping = &plan.config.mapping;
-        if mapping.table == MapTable::Ideal {
+        if mapping.table != MapTable::Cached {
             return None;
         }
         let pages_of_group = mapping.pages_of_group(&plan.layout);

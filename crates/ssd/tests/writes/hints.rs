@@ -216,3 +216,88 @@ fn a_handle_knows_what_is_left_of_its_reclaim_unit_and_what_has_happened_is_logg
     let none = Device::new(&Config::default(), 1).unwrap();
     assert!(none.fdp().is_none());
 }
+
+/// Of each block that holds pages of these, the handles that have data in it.
+fn handles_of_blocks(device: &Device, pages: u64) -> Vec<BTreeSet<u64>> {
+    let mut of_blocks: std::collections::BTreeMap<(u32, u32), BTreeSet<u64>> = std::collections::BTreeMap::new();
+    for lpn in 0..pages {
+        let Some(ppn) = device.flash_page(Lpn(lpn)) else { continue };
+        let layout = &device.plan().layout;
+        of_blocks.entry((layout.plane_of(ppn).0, layout.unpack(ppn).block)).or_default().insert(lpn % 3);
+    }
+    of_blocks.into_values().collect()
+}
+
+/// Overwrites pages at random until much has been relocated; each page always has the same one of three handles.
+fn overwrite(device: &mut Device, rounds: u64) -> u64 {
+    let pages = device.capacity().0 / device.plan().layout.page_size.0 * 9 / 10;
+    let draws = units::Stream::new(3, "isolation");
+    for round in 0..rounds {
+        for handle in 0..3 {
+            let lpns = (0..60).map(|page| draws.below((round * 3 + handle) * 60 + page, pages / 3) * 3 + handle);
+            write(device, lpns.collect::<Vec<_>>(), handle as u16);
+        }
+    }
+    pages
+}
+
+#[test]
+fn relocated_data_of_a_persistently_isolated_handle_stays_in_blocks_of_its_own() {
+    for streams in ["2", "4"] {
+        for placement in PLACEMENTS {
+            let streams = format!("ftl.streams={streams}");
+            let common = [placement, &streams, "ftl.hints=3", "ftl.over_provisioning=0.6", "gc.start=8", "gc.stop=9"];
+            let mixed = |isolation: &str| {
+                let mut drive = device(&[&common[..], &[isolation]].concat());
+                let pages = overwrite(&mut drive, 200);
+                flush(&mut drive);
+                assert!(drive.counters().pages_relocated.iter().sum::<u64>() > 5000);
+                let fdp = drive.fdp().unwrap();
+                let moved: BTreeSet<u16> = fdp
+                    .events()
+                    .filter(|event| event.kind == FdpEventKind::MediaReallocated)
+                    .map(|event| event.handle)
+                    .collect();
+                let mixed = handles_of_blocks(&drive, pages).iter().filter(|handles| handles.len() > 1).count();
+                (mixed, moved)
+            };
+            let (initial, named) = mixed("ftl.isolation=initial");
+            assert!(initial > 20 && named == BTreeSet::from([0]), "{placement} {streams}: {initial} {named:?}");
+            let (persistent, named) = mixed("ftl.isolation=persistent");
+            assert!(
+                persistent == 0 && named == BTreeSet::from([0, 1, 2]),
+                "{placement} {streams}: {persistent} {named:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn persistent_isolation_outlasts_power_cuts_and_broken_blocks() {
+    let settings = [
+        "ftl.hints=3",
+        "ftl.isolation=persistent",
+        "ftl.over_provisioning=1.0",
+        "gc.start=8",
+        "gc.stop=9",
+        "power.plp=true",
+        "power.cut_at=[300ms, 900ms, 1200ms]",
+        "faults.at=[500ms block 0:7, 700ms blocks 1:2]",
+    ];
+    let mut drive = device(&settings);
+    let pages = overwrite(&mut drive, 200);
+    flush(&mut drive);
+    assert_eq!(drive.counters().cuts, 3);
+    assert!(drive.counters().blocks_broken > 1 && drive.counters().pages_relocated.iter().sum::<u64>() > 1000);
+    let mixed = handles_of_blocks(&drive, pages).iter().filter(|handles| handles.len() > 1).count();
+    assert_eq!(mixed, 0);
+}
+
+#[test]
+fn what_cannot_stay_apart_is_refused() {
+    for (setting, key) in [("ftl.streams=1", "ftl.isolation"), ("ftl.slc_cache=dynamic", "ftl.isolation")] {
+        let mut config = Config::default();
+        ["ftl.hints=2", "ftl.isolation=persistent", setting].iter().for_each(|word| config.set(word).unwrap());
+        assert_eq!(config.plan().unwrap_err().key.as_deref(), Some(key), "{setting}");
+    }
+}

@@ -6,6 +6,7 @@ mod erasing;
 mod faults;
 mod garbage_collection;
 mod hints;
+mod learned;
 mod lifetime;
 mod map_unit;
 mod pass_order;

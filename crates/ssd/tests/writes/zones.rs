@@ -293,6 +293,30 @@ fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of
 
 /// What a configuration is refused for, by its key.
 #[test]
+fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
+    // Zones of four pages, programs of three: the second program of a zone has two pages of padding, whose addresses are those of the next zone.
+    let settings = ["zones.capacity=64KiB", "power.cut_at=[200us]", "buffer.size=4MiB"];
+    let watch = Watch::default();
+    let mut device = watched(&config(&settings), 1, watch.clone());
+    for (offset, bytes) in [(0, 4 * PAGE), (4 * PAGE, PAGE)] {
+        device.submit(Request::new(device.now(), Op::Write, Bytes(offset), Bytes(bytes))).unwrap();
+    }
+    device.advance(Time(300_000)).unwrap();
+    device.flush().unwrap();
+    assert_eq!((device.counters().cuts, zone(&device, 0).state), (1, ZoneState::Full));
+    assert_eq!(times(&watch, "program").len(), 3, "the first was under way at the cut, and both were done after it");
+    let on_flash = |device: &Device<Watched>, page: u64| device.flash_page(units::Lpn(page));
+    assert!((0..4).all(|page| on_flash(&device, page).is_some()));
+    assert_eq!((on_flash(&device, 4), device.buffered_pages()), (None, 1), "the next zone waits for its program");
+    at_once(&mut device, &[(Op::Write, 5 * PAGE, 2 * PAGE)]);
+    device.flush().unwrap();
+    let block = |page: u64| device.plan().layout.unpack(on_flash(&device, page).unwrap()).block;
+    assert!((4..7).all(|page| block(page) == block(4)) && block(4) != block(0));
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
 fn what_zones_cannot_be_with_is_refused_with_its_key() {
     for (setting, key) in [
         ("buffer.mode=write-through", "buffer.mode"),

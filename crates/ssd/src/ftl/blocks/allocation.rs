@@ -59,7 +59,7 @@ impl Blocks {
 
     /// Keeps what a block holds from now on.
     pub(super) fn enter(&mut self, plane: PlaneId, stream: StreamId, block: u32) {
-        let pages = self.pages[stream.index()];
+        let (pages, handle) = (self.pages[stream.index()], self.handle_of_new(plane, stream));
         let record = self.spare.pop().unwrap_or_else(|| {
             self.written.push(Written::default());
             (self.written.len() - 1) as u32
@@ -68,6 +68,7 @@ impl Blocks {
         written.held.reserve_exact(pages as usize);
         written.programmed.reserve_exact(self.layout.flash_pages() as usize);
         (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream, false);
+        written.handle = handle;
         let index = self.index(plane, block);
         self.blocks[index].written = record;
     }
@@ -323,6 +324,9 @@ impl Blocks {
                 self.abandon(plane, stream);
             }
         }
+        for open in self.open_apart(plane).collect::<Vec<_>>() {
+            self.abandon_apart(plane, open.block);
+        }
         self.zones_leave(plane);
         self.free[plane.0 as usize] = 0;
         let entry = &mut self.planes[plane.0 as usize];
@@ -346,6 +350,8 @@ impl Blocks {
         } else if let Some(stream) = self.is_filled_by(plane, block) {
             self.abandon(plane, stream);
             Breaks::Open
+        } else if self.abandon_apart(plane, block) {
+            Breaks::Closed
         } else if self.is_closed(plane, block) || self.is_full(plane, block) {
             Breaks::Closed
         } else {

@@ -48,6 +48,7 @@ impl Blocks {
         }
         self.check_cache(plane)?;
         let open = entry.open.iter().zip(&self.pages).filter(|(open, pages)| open.next_page < **pages).count();
+        let open = open + self.open_apart(plane).count();
         let in_use = (entry.released.len(), open, entry.usable - entry.retired);
         if broken && in_use != (0, 0, 0) {
             let found = format!("{} free, {} open, {} in service", in_use.0, in_use.1, in_use.2);
@@ -107,7 +108,7 @@ impl Blocks {
             if live != written.live {
                 return Err((at(), format!("counts {} valid pages", written.live), format!("{live}")));
             }
-            let open = &entry.open[written.stream.index()];
+            let open = self.open_with(plane, written, block);
             if let Some(next_page) = self.open_of_zones(plane, block).filter(|_| !written.closed) {
                 if next_page as usize != written.held.len() {
                     return Err((

@@ -40,6 +40,7 @@ impl Blocks {
             let pages = self.pages;
             let entry = &mut self.planes[plane.0 as usize];
             entry.open = pages.map(|next_page| Open { block: 0, next_page, erased: true, barrier: 0 });
+            entry.apart = Blocks::none_apart(self.handles, &pages);
             entry.released.clear();
             (entry.live, entry.candidates) = (0, None);
             if let Some(slc) = &mut self.slc {
@@ -133,14 +134,24 @@ impl Blocks {
                 *best = (*best).max(Some((opened, block, programmed)));
             }
         }
+        let mut moved = None;
         for (stream, youngest) in youngest.into_iter().enumerate() {
             let pages = u64::from(self.pages[stream]);
             let Some((_, block, next_page)) = youngest.filter(|(.., programmed)| u64::from(*programmed) < pages) else {
                 continue;
             };
             let record = self.block(plane, block).written;
-            self.written[record as usize].closed = false;
+            let written = &mut self.written[record as usize];
+            if self.handles > 0
+                && StreamId::new(stream).is_relocated()
+                && *moved.get_or_insert(written.handle) != written.handle
+            {
+                // Of streams of relocated data the open blocks have the data of one handle.
+                continue;
+            }
+            written.closed = false;
             let entry = &mut self.planes[plane.0 as usize];
+            entry.handle = moved.unwrap_or(entry.handle);
             entry.open[stream] = Open { block, next_page, erased: true, barrier: 0 };
             // Only its place in the block matters to whom it is compared with.
             let taken = &mut entry.taken[stream];

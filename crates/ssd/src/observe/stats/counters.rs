@@ -208,7 +208,11 @@ counters! {
     }
     /// Look-ups of the cached mapping table.
     MAP_LOOKUPS {
-        map_lookups = "ftl.map.lookups", "entries", "look-ups of host requests in the cached mapping table";
+        map_lookups = "ftl.map.lookups", "entries", "look-ups of host requests in the cached mapping table, or in the learned one";
+    }
+    /// Mispredictions of a learned table.
+    MAP_LEARNED {
+        map_mispredictions = "ftl.map.mispredictions", "entries", "look-ups that led to another page of the flash, which was read first";
     }
     /// Translation pages.
     MAP_PAGES {

@@ -96,6 +96,32 @@ pub struct Warmed {
     pub change: f64,
 }
 
+/// What a learned mapping table takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LearnedSize {
+    /// Segments, and the approximate ones among them.
+    pub segments: u64,
+    /// See `segments`.
+    pub approximate: u64,
+    /// Their memory \[B].
+    pub bytes: u64,
+    /// Levels of the group that has most.
+    pub levels: u64,
+}
+
+impl LearnedSize {
+    /// What two tables take together.
+    #[must_use]
+    pub fn plus(self, other: LearnedSize) -> LearnedSize {
+        LearnedSize {
+            segments: self.segments + other.segments,
+            approximate: self.approximate + other.approximate,
+            bytes: self.bytes + other.bytes,
+            levels: self.levels.max(other.levels),
+        }
+    }
+}
+
 /// How a drive stands at the end of a run.
 #[derive(Clone, Debug)]
 pub struct DriveState {
@@ -119,6 +145,8 @@ pub struct DriveState {
     pub free_blocks: (u64, u32),
     /// Blocks that hold data of the SLC cache or are open for it, where there is one.
     pub slc_blocks: Option<u64>,
+    /// What the learned mapping table takes, where there is one.
+    pub learned: Option<LearnedSize>,
     /// Zones in each state, in the order of [`ZoneState::ALL`](crate::zones::ZoneState::ALL), where there are any.
     pub zones: Option<[u32; 8]>,
     /// Memory that tracked references take \[B].

@@ -17,5 +17,5 @@ pub use causes::{channel, die, relocation_causes};
 pub use counters::Counters;
 pub use distributions::{Steps, Victims};
 pub use finding::Finding;
-pub use measured::{DriveState, Measured, Start, SteadyState, Totals, Trend, Warmed};
+pub use measured::{DriveState, LearnedSize, Measured, Start, SteadyState, Totals, Trend, Warmed};
 pub use usage::Usage;

@@ -3,7 +3,9 @@
 use serde_json::json;
 use units::Time;
 
-use super::super::counters::{BROKEN_PARTS, FDP, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES};
+use super::super::counters::{
+    BROKEN_PARTS, FDP, MAP_LEARNED, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES,
+};
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{Plan, Raid};
@@ -27,6 +29,7 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
         report.counts(FDP, counters);
     }
     map(report, counters);
+    learned(report, measured);
 }
 
 /// What was done to zones, and in which states they are at the end.
@@ -222,9 +225,32 @@ fn slc(report: &mut Report, measured: &Measured) {
     );
 }
 
+/// The learned mapping table.
+fn learned(report: &mut Report, measured: &Measured) {
+    let Some(size) = measured.drive.learned else { return };
+    let plan = &measured.drive.plan;
+    report.counts(MAP_LEARNED, &measured.totals.counters);
+    let entries = plan.logical_pages / u64::from(plan.unit_of_map) * plan.config.mapping.entry.0;
+    let at_end = "at the end; of what stands as at the start extrapolated from 1024 groups of 256 logical pages";
+    for (name, unit, what, value) in [
+        ("bytes", "B", format!("memory of the learned mapping table {at_end}"), size.bytes),
+        ("entry_bytes", "B", "what a table with an entry (mapping.entry) for each unit takes".into(), entries),
+        ("segments", "segments", format!("segments {at_end}"), size.segments),
+        ("approximate", "segments", format!("approximate ones among the segments {at_end}"), size.approximate),
+        ("levels", "levels", "levels of the group of segments that has most, at the end".into(), size.levels),
+    ] {
+        report.add(format!("ftl.map.learned.{name}"), unit, what, value);
+    }
+}
+
 fn map(report: &mut Report, counters: &Counters) {
     let hits = (counters.map_lookups > 0).then(|| counters.map_hits as f64 / counters.map_lookups as f64);
     report.counts(MAP_LOOKUPS, counters);
-    report.add("ftl.map.hit_ratio", "", "share of the look-ups that found their entry in the cache", hits);
+    report.add(
+        "ftl.map.hit_ratio",
+        "",
+        "share of the look-ups that found their entry in the cache, or were led to the right page by a learned table",
+        hits,
+    );
     report.counts(MAP_PAGES, counters);
 }
