@@ -196,7 +196,9 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
         path = os.path.join(folder, value)
         return path if os.path.isfile(path) else value
 
-    return {name: found(value) if folder and name in FILES else value for name, value in values.items()}
+    return {
+        name: found(value) if folder and (of_a_kind(name) or name) in FILES else value for name, value in values.items()
+    }
 
 
 def is_of_workload(name: str) -> bool:
@@ -204,12 +206,20 @@ def is_of_workload(name: str) -> bool:
     return name.startswith(("job.", "workload."))
 
 
+def of_a_kind(name: str) -> str | None:
+    """The key or option in ``drive.NAME.KEY``, which is set for drives of an array that are called so."""
+    parts = name.split(".", 2)
+    return parts[2] if parts[0] == "drive" and len(parts) == 3 else None
+
+
 def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -> None:
     from ssdlab.runs.catalogue import schema
 
-    known = {f"{key.section}.{key.key}" for key in schema()}
+    keys = {f"{key.section}.{key.key}" for key in schema()}
+    known = {key for key in keys if not key.startswith("drive.")}
     for name in sorted(names):
-        if name in SWEPT or name in known or is_of_workload(name):
+        kind = of_a_kind(name)
+        if name in SWEPT or name in known or is_of_workload(name) or kind in known or f"drive.{kind}" in keys:
             continue
         from difflib import get_close_matches
 
