@@ -168,23 +168,78 @@ def test_sweeps_take_arrays_and_their_keys_as_axes(tmp_path: Path) -> None:
     assert again.table.equals(found.table)
 
 
-def test_an_array_file_is_shipped_and_moved_with_its_run(tmp_path: Path) -> None:
-    array = _file(tmp_path, DRIVES)
+def test_drives_of_one_kind_are_given_beside_the_array(tmp_path: Path) -> None:
+    """It goes before what is given for all drives, which goes before the file."""
+    text = "[array]\nlayout = 'mirror'\n[drive.a]\nscheme = 'rif'\n[drive.b]\nage = 'pec=100'\ncount = 2\n"
+    words = ["drive.b.scheme=pr2", "drive.b.age=pec=300,retention=6mo", "drive.b.gc.stop=6", "drive.b.count=1"]
+    array = _file(tmp_path, text)
+    drives = _run(array, scheme="baseline", age="pec=200", settings=["gc.stop=7", *words]).manifest.array.drives
+    assert [drive.count for drive in drives] == [1, 1]
+    first, second = (drive.device.config for drive in drives)
+    assert (first.age.pec, second.age.pec) == (200, 300)
+    assert (first.gc.stop, second.gc.stop) == (7, 6)
+    written = _file(tmp_path, text.replace("pec=100'\ncount = 2", "pec=300,retention=6mo'\nscheme = 'pr2'"))
+    assert second.read == _run(written).manifest.array.drives[1].device.config.read
+    for word, expected in {
+        "drive.c.count=2": ["--set drive.c.count=2", "no drive.c", "a, b"],
+        "drive.b.cuont=2": ["--set drive.b.cuont=2", "count"],
+        "drive.b.count": ["no `=`", "drive.NAME.KEY=VALUE"],
+        "drive.b.gc.stpo=2": ["drive.b", "gc.stpo", "stop"],
+    }.items():
+        with pytest.raises(ssdlab.InputError) as refused:
+            _run(array, settings=[word])
+        assert all(part in str(refused.value) for part in expected), str(refused.value)
+
+
+def test_the_files_of_an_array_are_shipped_and_moved_with_its_run(tmp_path: Path) -> None:
+    chips = Path(__file__).parents[1] / "presets" / "chips"
+    chip = tmp_path / "chip.toml"
+    chip.write_text((chips / "tlc48.toml").read_text() + "\n# mine\n")
+    (tmp_path / "mine.toml").write_text("base = 'base.toml'\n")
+    (tmp_path / "base.toml").write_text("[chip]\nmodel = 'chip.toml'\n")
+    text = "[drive.a]\ndevice = 'mine.toml'\n[drive.b]\ndevice = 'tlc'\n"
+    array = _file(tmp_path, text)
     options = options_of({"array": array, "requests": 300, "settings": SMALL})
     manifest = json.loads(open_simulation(options).manifest)
-    assert files_of(options, manifest) == {"array": array}
+    by_role = {"array": array, "drive.a.device": str(tmp_path / "mine.toml"), "drive.a.chip.model": str(chip)}
+    assert files_of(options, manifest) == by_role
+    assert {Path(path).name for path in inputs_of(options)} == {"array.toml", "mine.toml", "base.toml", "chip.toml"}
     other = tmp_path / "elsewhere"
     other.mkdir()
-    moved = task.with_files(options, {"array": _file(other, DRIVES)})
+    paths = {role: str(other / Path(path).name) for role, path in by_role.items()}
+    for name in ("array.toml", "mine.toml", "base.toml", "chip.toml"):
+        (tmp_path / name).rename(other / name)
+    moved = task.with_files(options, paths)
     assert (moved.array, moved.device) == (str(other / "array.toml"),) * 2
     assert key_of(json.loads(open_simulation(moved).manifest)) == key_of(manifest)
-    Path(moved.array).write_text(DRIVES.replace("3", "4"))
+    Path(paths["drive.a.chip.model"]).write_text((chips / "tlc2x.toml").read_text())
     assert key_of(json.loads(open_simulation(moved).manifest)) != key_of(manifest)
-    text = "[drive.a]\ndevice = 'mine.toml'\n"
-    (tmp_path / "mine.toml").write_text("base = 'base.toml'\n")
-    (tmp_path / "base.toml").write_text("[geometry]\nblocks = 40\n[ftl]\nover_provisioning = 1.0\n")
-    read = inputs_of(options_of({"array": _file(tmp_path, text)}))
-    assert {Path(path).name for path in read} == {"array.toml", "mine.toml", "base.toml"}
+
+
+def test_arrays_of_a_sweep_are_compared(tmp_path: Path) -> None:
+    """By a key of the array, and by one of some of its drives."""
+    _file(tmp_path, "[array]\nlayout = 'mirror'\n[drive.a]\nage = 'pec=3000,retention=1y'\n[drive.b]\n")
+    sweep = {
+        "run": {
+            "array": str(tmp_path / "array.toml"),
+            "requests": 1000,
+            "workload.rw": "randread",
+            "workload.rate_iops": 5000,
+        },
+        "axes": {"array.select": ["primary", "shortest-queue"], "drive.a.scheme": ["baseline", "rif"], "seed": [1, 2]},
+    }
+    table = ssdlab.sweep(sweep).table
+    by_select = ssdlab.compare(table, by="array.select", baseline="primary")
+    assert sorted(by_select.rows) == ["baseline", "geometric mean", "rif"]
+    ratio = by_select.rows["baseline"]["shortest-queue"].ratio
+    assert ratio.mean is not None
+    assert ratio.half_width is not None
+    assert ratio.mean + ratio.half_width < 1.0, "the slow drive is avoided"
+    by_scheme = ssdlab.compare(table, by="drive.a.scheme", baseline="baseline")
+    cells = by_scheme.rows["primary"]
+    assert cells["rif"].pairs == 2
+    means = table.filter((table["drive.a.scheme"] == "rif") & (table["array.select"] == "primary"))
+    assert cells["rif"].value.mean == pytest.approx(means["host.read.latency_ns.mean"].mean())
 
 
 def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:

@@ -163,6 +163,34 @@ def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machi
     assert machines.shipped("b") == {"mine.toml", "older.toml", "jobs.toml", "stg_0.csv"}
 
 
+def test_the_devices_of_an_array_are_shipped_with_it(machines: Machines, tmp_path: Path) -> None:
+    """Two of them build on files of the same depth."""
+    home = tmp_path / "client"
+    files(home)
+    (home / "devices" / "base" / "other.toml").write_text('base = "tlc"\n[chip]\nt_set = "3us"\n')
+    (home / "devices" / "yours.toml").write_text('base = "base/other.toml"\n')
+    (home / "array.toml").write_text(
+        '[array]\nlayout = "mirror"\n[drive.a]\ndevice = "devices/mine.toml"\n'
+        '[drive.b]\ndevice = "devices/yours.toml"\n'
+    )
+    machines.worker("a")
+    machines.wait_for(1)
+    sweep = {
+        "run": {"array": f"{MINE}/array.toml", "requests": 500, "workload": f"{MINE}/jobs.toml"},
+        "axes": {"seed": [1, 2]},
+    }
+    (home / "sweep.json").write_text(json.dumps(sweep))
+    play = "import json, sys, ssdlab; sweep = json.load(open('sweep.json')); at = (sys.argv[1:] or [None])[0]"
+    play += "; print(ssdlab.sweep(sweep, dask=at).table.write_csv())"
+    tables = [
+        subprocess.run([sys.executable, "-c", play, *at], cwd=home, check=True, capture_output=True, text=True).stdout
+        for at in ([machines.address], [])
+    ]
+    assert tables[0] == tables[1]
+    of_drives = {"mine.toml", "older.toml", "chip.toml", "yours.toml", "other.toml"}
+    assert machines.shipped("a") == {"array.toml", "jobs.toml"} | of_drives
+
+
 def other_ssdlab(folder: Path, name: str, old: str, new: str) -> Path:
     """This package with something changed in one of its files."""
     package = Path(ssdlab.__file__).parent

@@ -110,10 +110,10 @@ def test_the_hash_changes_with_every_key() -> None:
     base = json.loads(open_simulation(Options(device=array, array=array, workload="default")).manifest)
     generator, array_keys = base["workload"]["generator"], base["array"]["config"]
     sections = base["device"]["config"] | {"workload": generator, "array": array_keys}
-    # As many of today's keys as the schema has: none is at a default by another spelling of it.
-    assert {(name, key) for name, keys in sections.items() for key in keys} == {
-        (key.section, key.key) for key in ssdlab.schema()
-    }
+    # As many of today's keys as the schema has: none is at a default by another spelling of it. Those of an array's
+    # drives are written down as what they make of these.
+    known = {(key.section, key.key) for key in ssdlab.schema() if key.section != "drive"}
+    assert {(name, key) for name, keys in sections.items() for key in keys} == known
     before, seen = key_of(base), set()
     for name, keys in sections.items():
         for each in keys:
@@ -123,7 +123,7 @@ def test_the_hash_changes_with_every_key() -> None:
             place[each] = "another"
             seen.add(key_of(changed))
     assert before not in seen
-    assert len(seen) == len(ssdlab.schema())
+    assert len(seen) == len(known)
 
 
 @pytest.mark.slow

@@ -41,6 +41,15 @@ units::section! {
     }
 }
 
+/// What is given beside the file for drives of one kind (`drive.NAME.KEY=VALUE`): it goes before all else.
+#[derive(Default)]
+struct Beside {
+    /// Device, scheme and age.
+    section: DriveSection,
+    /// Configuration keys.
+    settings: Vec<String>,
+}
+
 /// A kind of drive in an array.
 struct Kind {
     name: String,
@@ -65,8 +74,8 @@ pub struct ArrayGiven {
 
 impl ArrayGiven {
     /// Reads an array file. Of what is given beside it, the device is that of drives that name none, the scheme replaces that of each
-    /// drive, age and settings are applied after each drive's own, and settings of the section `array` to the array. The file in place of
-    /// a device stands for none.
+    /// drive, age and settings are applied after each drive's own, settings of the section `array` to the array, and `drive.NAME.KEY` to drives
+    /// of that name after all others. The file in place of a device stands for none.
     ///
     /// # Errors
     /// A mistake in the file, or in what is given: where, and what to write instead.
@@ -92,17 +101,24 @@ impl ArrayGiven {
             return Err(ConfigError { origin: path.into(), ..refusal("layout", "has no drives", remedy) });
         }
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-        let kind = |name: String| {
+        let mut of_kinds: Vec<Vec<Word>> = names.iter().map(|_| Vec::new()).collect();
+        for word in inputs.settings.iter().filter_map(|word| of_a_kind(word)) {
+            let (kind, word) = word_of(word, &names)?;
+            of_kinds[kind].push(word);
+        }
+        let kind = |(name, words): (String, Vec<Word>)| {
             let mut section = DriveSection::default();
             document.apply_part("drive", &name, &mut section, &[])?;
+            let beside_file = given_beside(&words, &mut section)?;
             let of_drive = |error: ConfigError| {
                 let origin = format!("{path}, drive.{name}: {}", error.origin);
                 ConfigError { origin, ..error }
             };
-            let Resolved { spec, findings } = resolved(&section, folder, inputs, beside).map_err(of_drive)?;
+            let Resolved { spec, findings } =
+                resolved(&section, folder, inputs, beside, &beside_file).map_err(of_drive)?;
             Ok(Kind { name, section, spec, findings })
         };
-        let kinds = names.into_iter().map(kind).collect::<Result<Vec<Kind>, ConfigError>>()?;
+        let kinds = names.into_iter().zip(of_kinds).map(kind).collect::<Result<Vec<Kind>, ConfigError>>()?;
         if beside.is_some() && kinds.iter().all(|kind| kind.section.device.is_some()) {
             let remedy = format!("leave it out, or leave out `device` in a section [drive.NAME] of {path}");
             return Err(refused("--device", "is given with an array whose drives all name theirs", &remedy));
@@ -213,25 +229,71 @@ fn resolved(
     folder: &Path,
     inputs: &DriveInputs,
     device: Option<DeviceWord>,
+    Beside { section: over, settings }: &Beside,
 ) -> Result<Resolved, ConfigError> {
-    let beside = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
-    let beside = beside.map(|path| path.to_string_lossy().into_owned());
-    let word = match (&beside, &section.device) {
-        (Some(path), _) => DeviceWord::Named(path),
-        (None, Some(word)) => DeviceWord::Named(word),
-        (None, None) => device.unwrap_or(DeviceWord::Named(USUAL)),
+    let in_folder = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
+    let in_folder = in_folder.map(|path| path.to_string_lossy().into_owned());
+    let word = match over.device.as_ref().or(in_folder.as_ref()).or(section.device.as_ref()) {
+        Some(word) => DeviceWord::Named(word),
+        None => device.unwrap_or(DeviceWord::Named(USUAL)),
     };
-    let scheme = inputs.scheme.or(section.scheme.as_deref());
-    let ages = [section.age.as_deref(), inputs.age].into_iter().flatten().collect::<Vec<&str>>().join(",");
-    let settings: Vec<String> = section.settings.iter().chain(of_drives(inputs)).cloned().collect();
+    let scheme = over.scheme.as_deref().or(inputs.scheme).or(section.scheme.as_deref());
+    let ages = [section.age.as_deref(), inputs.age, over.age.as_deref()];
+    let ages = ages.into_iter().flatten().collect::<Vec<&str>>().join(",");
+    let settings: Vec<String> = section.settings.iter().chain(of_drives(inputs)).chain(settings).cloned().collect();
     let mut spec = device_given(word, scheme, Some(&ages), &settings)?;
     spec.config.policies = inputs.policies.clone();
     Ok(Resolved { findings: findings_of_settings(scheme, &settings, &spec)?, spec })
 }
 
-/// The settings beside an array file that are those of its drives.
+/// The settings beside an array file that are those of all its drives.
 fn of_drives<'a>(inputs: &'a DriveInputs) -> impl Iterator<Item = &'a String> {
-    inputs.settings.iter().filter(|word| !word.trim_start().starts_with("array.") && !is_workload_key(word))
+    let is_of_array = |word: &str| word.trim_start().starts_with("array.") || of_a_kind(word).is_some();
+    inputs.settings.iter().filter(move |word| !is_of_array(word) && !is_workload_key(word))
+}
+
+/// A setting of drives of one kind.
+struct Word<'a> {
+    /// As it was given.
+    given: &'a str,
+    /// Without the name.
+    key: &'a str,
+    value: &'a str,
+}
+
+/// What stands behind `drive.`, where a setting is one of drives of one kind.
+fn of_a_kind(word: &str) -> Option<&str> {
+    word.trim_start().strip_prefix("drive.")
+}
+
+/// Of which kind a setting is, `NAME.KEY=VALUE`.
+fn word_of<'a>(word: &'a str, names: &[String]) -> Result<(usize, Word<'a>), ConfigError> {
+    let keys_of = |name: &String| word.strip_prefix(name.as_str())?.strip_prefix('.');
+    let kind = (0..names.len()).filter(|kind| keys_of(&names[*kind]).is_some()).max_by_key(|kind| names[*kind].len());
+    let given = format!("--set drive.{word}");
+    let Some(kind) = kind else {
+        let name = word.split(['.', '=']).next().unwrap_or(word);
+        let remedy = format!("the array has {}: write --set drive.NAME.KEY=VALUE", names.join(", "));
+        return Err(refused(&given, &format!("the array has no drive.{name}"), &remedy));
+    };
+    let pair = keys_of(&names[kind]).and_then(|pair| pair.split_once('='));
+    let (key, value) = pair.ok_or_else(|| refused(&given, "has no `=`", "write --set drive.NAME.KEY=VALUE"))?;
+    Ok((kind, Word { given: word, key: key.trim(), value }))
+}
+
+/// Takes what is given beside the file for drives of one kind. What the file alone says otherwise, such as their number, goes into `section`.
+fn given_beside(words: &[Word], section: &mut DriveSection) -> Result<Beside, ConfigError> {
+    let mut beside = Beside::default();
+    for Word { given, key, value } in words {
+        if key.contains('.') {
+            beside.settings.push(format!("{key}={value}"));
+            continue;
+        }
+        let target = if ["device", "scheme", "age"].contains(key) { &mut beside.section } else { &mut *section };
+        units::document::apply_word(&format!("drive.{key}={value}"), &mut [target])
+            .map_err(|error| ConfigError { origin: format!("--set drive.{given}"), ..error })?;
+    }
+    Ok(beside)
 }
 
 /// What of the drives' own is replaced by what is given beside the file, and of which of them.

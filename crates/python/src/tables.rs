@@ -111,10 +111,11 @@ pub fn formats() -> Vec<FormatRow> {
 pub fn schema() -> Vec<KeyRow> {
     let config = Config::default();
     let generator = workload::Generator::default();
-    let array = array::ArrayConfig::default();
+    let (array, drive) = (array::ArrayConfig::default(), array::DriveSection::default());
     let mut sections: Vec<&dyn Section> = config.sections().to_vec();
     sections.push(&generator);
     sections.push(&array);
+    sections.push(&drive);
     let mut rows = Vec::new();
     for section in sections {
         for key in section.keys() {

@@ -95,8 +95,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
     twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those
-    of soft words. Paths are absolute. A device file's bases are not among them, nor device files that an array's drives
-    name."""
+    of soft words; of an array's drives, each under its setting: ``drive.NAME.device``, ``drive.NAME.chip.model``.
+    Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -118,12 +118,24 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         from ssdlab.policy.source import files
 
         found |= {f"policy:{axis}": path for axis, path in files(options.policies).items()}
-    config = manifest["device"]["config"]
-    for section, name, endings in FILE_KEYS:
-        value = config[section][name]
-        if value != "none" and value.endswith(endings):
-            found[f"{section}.{name}"] = value
+    if options.array is None:
+        found |= _named(manifest["device"])
+    else:
+        found |= devices_of(options)
+        for drive in manifest["array"]["drives"]:
+            found |= {f"drive.{drive['name']}.{key}": path for key, path in _named(drive["device"]).items()}
     return {role: os.path.abspath(path) for role, path in found.items()}
+
+
+def _named(device: Mapping[str, Any]) -> dict[str, str]:
+    """The files that keys of a device name."""
+    values = {f"{section}.{key}": (device["config"][section][key], endings) for section, key, endings in FILE_KEYS}
+    return {name: value for name, (value, endings) in values.items() if value != "none" and value.endswith(endings)}
+
+
+def is_device(role: str) -> bool:
+    """Whether a file of :func:`files_of` is a device file, which may build on others."""
+    return role == "device" or (role.startswith("drive.") and role.endswith(".device"))
 
 
 def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tuple[str, ...]:
@@ -137,28 +149,31 @@ def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tu
         manifest = json.loads(open_simulation(options.without_outputs()).manifest)
     by_role = files_of(options, manifest)
     paths = list(by_role.values())
-    devices = [] if options.array is None else list(devices_of(options.array))
-    paths += devices
-    for device in (*([by_role["device"]] if "device" in by_role else ()), *devices):
-        below: str | None = device
+    for role, path in by_role.items():
+        below: str | None = path if is_device(role) else None
         while below is not None and (below := base_of(below)) is not None:
             paths.append(below)
-    return tuple(paths)
+    return tuple(dict.fromkeys(paths))
 
 
-def devices_of(array: str) -> tuple[str, ...]:
-    """The device files that the drives of an array file name, as paths."""
+def devices_of(options: Options) -> dict[str, str]:
+    """The device files that an array's drives name, or that are given for them beside the array, by their settings
+    ``drive.NAME.device``."""
     import tomllib
 
+    array = options.array or ""
     try:
         with open(array, "rb") as file:
             kinds = tomllib.load(file).get("drive")
     except (OSError, ValueError):
-        return ()
-    named = [kind.get("device") for kind in kinds.values()] if isinstance(kinds, dict) else []
+        return {}
+    drives = kinds if isinstance(kinds, dict) else {}
     folder = os.path.dirname(os.path.abspath(array))
-    paths = (os.path.join(folder, name) for name in named if isinstance(name, str))
-    return tuple(dict.fromkeys(path for path in paths if os.path.isfile(path)))
+    named = {f"drive.{name}.device": kind.get("device") for name, kind in drives.items() if isinstance(kind, dict)}
+    found = {role: os.path.join(folder, name) for role, name in named.items() if isinstance(name, str)}
+    given = dict(setting.split("=", 1) for setting in options.settings if "=" in setting)
+    found |= {role: given[role] for role in named if role in given}
+    return {role: path for role, path in found.items() if os.path.isfile(path)}
 
 
 def base_of(path: str) -> str | None:

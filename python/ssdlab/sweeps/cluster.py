@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from ssdlab._core import InputError, SimulationError
 from ssdlab.common.numbers import elapsed_text
-from ssdlab.runs.manifest import base_of, files_of
+from ssdlab.runs.manifest import base_of, files_of, is_device
 from ssdlab.runs.options import Options
 from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, receive, sha256_of, with_files
 
@@ -147,10 +147,10 @@ class Cluster:
         return future
 
     def _described(self, role: str, path: str) -> Iterable[tuple[str, File]]:
-        if role == "device":
+        if is_device(role):
             below = base_of(path)
             if below is not None:
-                return self._chain(path, below, 0)
+                return self._chain(role, path, below, 0)
         try:
             file = _file(os.path.basename(path), os.path.getsize(path), sha256_of(path), path)
         except OSError as error:
@@ -158,18 +158,18 @@ class Cluster:
         self._files.setdefault(file.id, (file, None))
         return [(role, file)]
 
-    def _chain(self, path: str, below: str | None, depth: int) -> list[tuple[str, File]]:
+    def _chain(self, role: str, path: str, below: str | None, depth: int) -> list[tuple[str, File]]:
         """A device file on top of other files: all are shipped, each naming the next by where it is put."""
         with open(path, "rb") as opened:
             content = opened.read()
         deeper: list[tuple[str, File]] = []
         if below is not None:
-            deeper = self._chain(below, base_of(below), depth + 1)
+            deeper = self._chain(role, below, base_of(below), depth + 1)
             base = deeper[0][1]
             content = _rebased(content, f"../{base.id}/{base.name}", path)
         file = _file(os.path.basename(path), len(content), hashlib.sha256(content).hexdigest(), "")
         self._files[file.id] = (file, content)
-        return [(f"base:{depth}" if depth else "device", file), *deeper]
+        return [(f"base:{depth}:{role}" if depth else role, file), *deeper]
 
     def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
         """Ships files to the workers that lack them, each file once a worker. Returns those that

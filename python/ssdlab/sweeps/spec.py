@@ -202,7 +202,7 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
     def taken(name: str, value: Any) -> Value:
         if name in ("device", "workload") and isinstance(value, Mapping):
             return word_of(name, {key: found(of) if folder and key in FILES else of for key, of in value.items()})
-        return found(value) if folder and name in FILES else value
+        return found(value) if folder and (of_a_kind(name) or name) in FILES else value
 
     return {name: taken(name, value) for name, value in values.items()}
 
@@ -212,12 +212,20 @@ def is_of_workload(name: str) -> bool:
     return name.startswith(("job.", "workload."))
 
 
+def of_a_kind(name: str) -> str | None:
+    """The key or option in ``drive.NAME.KEY``, which is set for drives of an array that are called so."""
+    parts = name.split(".", 2)
+    return parts[2] if parts[0] == "drive" and len(parts) == 3 else None
+
+
 def _check_names(names: set[str], fail: Callable[[str, str, str], InputError]) -> None:
     from ssdlab.runs.catalogue import schema
 
-    known = {f"{key.section}.{key.key}" for key in schema()}
+    keys = {f"{key.section}.{key.key}" for key in schema()}
+    known = {key for key in keys if not key.startswith("drive.")}
     for name in sorted(names):
-        if name in SWEPT or name in known or is_of_workload(name):
+        kind = of_a_kind(name)
+        if name in SWEPT or name in known or is_of_workload(name) or kind in known or f"drive.{kind}" in keys:
             continue
         from difflib import get_close_matches
 

@@ -149,7 +149,7 @@ def with_files(options: Options, paths: Mapping[str, str]) -> Options:
             options = options.replace(**{role: path})
         elif role.startswith("merge:"):
             merge[int(role.removeprefix("merge:"))] = path
-        elif "." in role and not role.startswith("policy:"):
+        elif "." in role and not role.startswith(("policy:", "base:")):
             settings.append(f"{role}={path}")
     return options.replace(merge=tuple(merge), settings=tuple(settings))
 
