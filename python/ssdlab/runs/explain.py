@@ -198,4 +198,4 @@ def of_explanation(of: Explanation) -> Table:
     title = (
         f"request {of.request}: {of.op} of {of.bytes:,} B at {time_text(of.arrival_ns)} took {time_text(of.latency_ns)}"
     )
-    return Table(title, ("", "times", "took", "%", "while its die did"), rows)
+    return Table(title, ("", "times", "took", "%", "while its die did"), rows, right=1)

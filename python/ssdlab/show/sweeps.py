@@ -79,7 +79,7 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
     for same in comparison.ties():
         footnotes.append(f"the same in every row: {listed(same)}")
     if idle := [(axis, factor) for axis, factor in comparison.axes if factor < IDLE]:
-        footnotes.append(f"of the other axes, {unmoved(idle)}: the means of its labels differ by no more")
+        footnotes.append(f"of the other axes, {unmoved(idle)}")
     if comparison.left_out is not None:
         footnotes.append(str(comparison.left_out))
         lost = [f"{scheme} {out:,} of {of:,}" for scheme, out, of in comparison.lost]

@@ -93,10 +93,13 @@ IDLE = 1.005
 
 
 def unmoved(axes: Sequence[tuple[str, float]]) -> str:
-    """Axes that change nothing, each with the factor by which its labels' means differ at most: "bs changes nothing
-    (0.1 %)"."""
-    parts = [f"{axis} ({percent_text(factor - 1.0) if factor > 1.0 else 'nothing at all'})" for axis, factor in axes]
-    return f"{listed(parts)} {'changes' if len(parts) == 1 else 'change'} nothing"
+    """Axes that change nothing, or little, with the factor by which their labels' means differ at most: "bs changes
+    nothing, qd (0.1 %) hardly moves it"."""
+    nothing = [axis for axis, factor in axes if factor == 1.0]
+    little = [f"{axis} ({percent_text(factor - 1.0)})" for axis, factor in axes if factor != 1.0]
+    parts = [f"{listed(nothing)} {'changes' if len(nothing) == 1 else 'change'} nothing"] if nothing else []
+    parts += [f"{listed(little)} hardly {'moves' if len(little) == 1 else 'move'} it"] if little else []
+    return ", ".join(parts)
 
 
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
