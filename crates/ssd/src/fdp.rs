@@ -79,8 +79,8 @@ pub(crate) struct Fdp {
     unit: u64,
     /// By handle: pages that are left of its unit.
     left: Vec<u64>,
-    /// By plane: pages that have moved of the block that is being emptied.
-    moved: Vec<u64>,
+    /// By plane: pages that have moved of the block that is being emptied, and their handle.
+    moved: Vec<(u64, u16)>,
     events: VecDeque<FdpEvent>,
 }
 
@@ -90,7 +90,7 @@ impl Fdp {
         let handles = usize::from(plan.config.ftl.hints);
         let unit = u64::from(plan.layout.planes) * u64::from(plan.layout.pages);
         let planes = plan.layout.planes as usize;
-        let new = Fdp { unit, left: vec![unit; handles], moved: vec![0; planes], events: VecDeque::new() };
+        let new = Fdp { unit, left: vec![unit; handles], moved: vec![(0, 0); planes], events: VecDeque::new() };
         (handles > 0).then(|| Box::new(new))
     }
 
@@ -138,14 +138,15 @@ impl Fdp {
         usize::from(handle) < self.left.len()
     }
 
-    /// A page of a plane has moved.
-    pub fn moves(&mut self, plane: PlaneId) {
-        self.moved[plane.0 as usize] += 1;
+    /// A page of a plane has moved: data of that handle, or of none that is known.
+    pub fn moves(&mut self, plane: PlaneId, handle: u16) {
+        let (pages, of) = &mut self.moved[plane.0 as usize];
+        (*pages, *of) = (*pages + 1, handle);
     }
 
-    /// What was to move of a block of a plane has: data of that handle, or of none that is known.
-    pub fn has_moved(&mut self, plane: PlaneId, handle: u16, time: Time) {
-        let pages = std::mem::take(&mut self.moved[plane.0 as usize]);
+    /// What was to move of a block of a plane has.
+    pub fn has_moved(&mut self, plane: PlaneId, time: Time) {
+        let (pages, handle) = std::mem::take(&mut self.moved[plane.0 as usize]);
         if pages > 0 {
             let handle = if self.has(handle) { handle } else { 0 };
             self.tell(FdpEvent { kind: FdpEventKind::MediaReallocated, time, handle, pages });

@@ -721,18 +721,40 @@ class FtlWear(Section):
     """Blocks that went out of service."""
 
 
+class FtlMapLearned(Section):
+    """What stands under ``ftl.map.learned``."""
+
+    __slots__ = ()
+    bytes: int
+    """Memory of the learned mapping table at the end; of what stands as at the start extrapolated from 1024 groups
+    of 256 logical pages [B]."""
+    entry_bytes: int
+    """What a table with an entry (mapping.entry) for each unit takes [B]."""
+    segments: int
+    """Segments at the end; of what stands as at the start extrapolated from 1024 groups of 256 logical pages."""
+    approximate: int
+    """Approximate ones among the segments at the end; of what stands as at the start extrapolated from 1024 groups
+    of 256 logical pages."""
+    levels: int
+    """Levels of the group of segments that has most, at the end."""
+
+
 class FtlMap(Section):
     """What stands under ``ftl.map``."""
 
     __slots__ = ()
+    _parts: ClassVar = {"learned": FtlMapLearned}
     lookups: int
-    """Look-ups of host requests in the cached mapping table [entries]."""
+    """Look-ups of host requests in the cached mapping table, or in the learned one [entries]."""
     hit_ratio: float | None
-    """Share of the look-ups that found their entry in the cache."""
+    """Share of the look-ups that found their entry in the cache, or were led to the right page by a learned table."""
     reads: int
     """Translation pages read [flash pages]."""
     programs: int
     """Translation pages programmed [logical pages]."""
+    mispredictions: int
+    """Look-ups that led to another page of the flash, which was read first [entries]."""
+    learned: FtlMapLearned
     checkpoints: int
     """Checkpoints of the map (mapping.checkpoint)."""
 

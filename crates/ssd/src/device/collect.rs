@@ -209,10 +209,10 @@ impl<P: Probe> Device<P> {
             }
         }
         self.is_placed(lpn, ppn, Because::Relocated(source));
-        let Moved { cause, pays } = self.ftl.has_moved(source, &self.core.plan);
+        let Moved { cause, pays, handle } = self.ftl.has_moved(source, &self.core.plan);
         self.core.counters.pages_relocated[cause] += 1;
         if let Some(fdp) = &mut self.fdp {
-            fdp.moves(plane);
+            fdp.moves(plane, handle.into());
         }
         if pays {
             self.dispatch().host_pays(plane);
@@ -227,10 +227,9 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
-        let handle = self.ftl.blocks.handle_of(plane, block);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
-            fdp.has_moved(plane, handle.into(), self.core.now);
+            fdp.has_moved(plane, self.core.now);
         }
         if !self.core.plan.config.gc.preemptible {
             self.flash.end_exclusive(die);

@@ -39,6 +39,8 @@ pub(crate) struct Moved {
     pub cause: usize,
     /// It pays for a program of host data that was not paid for before.
     pub pays: bool,
+    /// The placement handle of its data, where relocated data of each stays apart.
+    pub handle: u8,
 }
 
 /// A page of the flash is out of date.
@@ -176,7 +178,7 @@ impl Ftl {
         relocation.writing -= 1;
         relocation.moved += 1;
         let cause = relocation.victim.map_or(relocation_causes::COLLECTION, |moving| moving.cause);
-        Moved { cause, pays: self.pay(plane, plan) }
+        Moved { cause, pays: self.pay(plane, plan), handle: self.blocks.handle_of_page(source) }
     }
 
     /// A page of a plane is not programmed where it was to be.

@@ -30,6 +30,9 @@ const SEGMENT_BYTES: u64 = 8;
 /// Pages placed after which all groups are compacted (assumed: LeaFTL does so every million writes).
 const COMPACT_EVERY: u64 = 1_000_000;
 
+/// Segments of a group beyond which it is compacted at once, twice what its pages can need (assumed).
+const MOST_SEGMENTS: usize = 2 * GROUP as usize;
+
 /// Bits of a slope's mantissa that are kept: a half float, of which one bit says which kind of segment it is.
 const SLOPE_BITS: u32 = 9;
 
@@ -302,6 +305,9 @@ impl LearnedTable {
         for of_group in batch.chunk_by(|one, other| one.0.0 / GROUP == other.0.0 / GROUP) {
             let group = self.groups.entry(of_group[0].0.0 / GROUP).or_default();
             cut(of_group, self.pages_of_block, self.error).for_each(|segment| group.insert(segment));
+            if group.segments().count() > MOST_SEGMENTS {
+                group.compact();
+            }
         }
         batch.clear();
         self.batch = batch;
@@ -519,7 +525,7 @@ mod tests {
                 drawn += 1;
                 draws.below(drawn, bound)
             };
-            for round in 0..2000 {
+            for round in 0..800 {
                 let (begins, step, many) = (below(700), 1 + below(3), 1 + below(48));
                 let mut lpns: Vec<u64> = match below(3) {
                     0 => (0..many).map(|page| begins + page * step).collect(),
@@ -538,6 +544,7 @@ mod tests {
                     table.groups.values_mut().for_each(Group::compact);
                 }
                 table.check().unwrap();
+                assert!(table.groups.values().all(|group| group.segments().count() <= MOST_SEGMENTS));
                 for (lpn, ppn) in &map {
                     let found = table.predict(Lpn(*lpn), |_| None).unwrap();
                     assert!(found.0.abs_diff(*ppn) <= error.into(), "{found:?} of {ppn}, {error} allowed");
