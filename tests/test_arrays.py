@@ -72,6 +72,9 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
         ("[array]\nhedge = 'delay'\n" + DRIVES, {}, ["array.hedge", "no second way", "mirror"]),
         ("[array]\nlayout = 'mirror'\ncopies = 2\n" + DRIVES, {}, ["array.placement", "declustered"]),
         ("[array]\nlayout = 'raid5'\nparity = 2\n" + DRIVES, {}, ["array.parity", "leave it out"]),
+        ("[array]\nscrub_rate = '1GB/s'\n" + DRIVES, {}, ["array.scrub_rate", "nothing to repair from", "mirror"]),
+        ("[array]\nscrub_rate = '0MB/s'\nlayout = 'raid5'\n" + DRIVES, {}, ["array.scrub_rate", "is 0"]),
+        (DRIVES + "mean_life = '0s'\n", {}, ["drive.a.mean_life", "is 0"]),
         ("[array]\nlayuot = 'raid5'\n" + DRIVES, {}, ["layuot", "did you mean `layout`"]),
         ("[array]\nlayout = 'stripe'\n", {}, ["has no drives", "[drive.NAME]"]),
         ("[drive.a]\ndevice = 'tcl'\n", {}, ["drive.a", "did you mean `tlc`"]),
@@ -121,6 +124,7 @@ def test_what_is_given_beside_an_array_is_told_where_it_replaces(tmp_path: Path)
         "count = 2",
         "spare = true",
         "fails_at = '1ms'",
+        "mean_life = '1ms'",
     ],
 )
 def test_every_key_of_a_drive_has_an_effect(tmp_path: Path, line: str) -> None:
@@ -139,6 +143,51 @@ def test_warnings_come_from_every_drive(tmp_path: Path) -> None:
     told = {of.id: of.text for of in result.warnings}
     assert told["unwritten-reads"].startswith("b: ")
     assert told["settings-without-effect"].startswith("b: ")
+
+
+def test_reads_fail_fast_where_an_array_has_another_way(tmp_path: Path) -> None:
+    """Those of one old drive are reconstructed from young ones; the hosts' reads are shorter, and none is lost."""
+    text = "[array]\nlayout = 'raid5'\n[drive.old]\nage = 'pec=3000,retention=1y'\n[drive.young]\ncount = 4\n"
+    array, reads = _file(tmp_path, text), {"workload.rw": "randread", "workload.rate_iops": 5000}
+    words = [f"{key}={value}" for key, value in reads.items()]
+    patient, hasty = (
+        _run(array, scheme="baseline", settings=[*words, f"read.fail_fast={limit}"]) for limit in ("none", 1)
+    )
+    assert patient.array is not None
+    assert hasty.array is not None
+    assert patient.array.reads_given_up == 0
+    assert hasty.array.reads_given_up == hasty.flash.retry.given_up
+    assert hasty.array.reads_reconstructed > 0
+    assert hasty.host.uncorrectable == hasty.host.given_up == hasty.array.repairs == 0
+    slow, fast = (of.host.read.latency_ns.p99 for of in (patient, hasty))
+    assert slow is not None
+    assert fast is not None
+    assert fast < slow
+    assert not {"uncorrectable-reads", "settings-without-effect"} & {of.id for of in hasty.warnings}
+    alone = ssdlab.run("tlc", requests=100, settings=[*SMALL, "read.fail_fast=1"])
+    stripes = _run(_file(tmp_path, text.replace("raid5", "stripe")), settings=["read.fail_fast=1"])
+    for result in (alone, stripes):
+        assert isinstance(result, ssdlab.Result)
+        told = [of.text for of in result.warnings if of.id == "settings-without-effect"]
+        assert told
+        assert "read.fail_fast without a host that has another way" in told[0]
+
+
+def test_scrubs_and_drives_that_fail_by_chance_are_reported(tmp_path: Path) -> None:
+    text = "[array]\nlayout = 'raid5'\nscrub_rate = '500MB/s'\n[drive.a]\ncount = 3\n"
+    text += "[drive.b]\nmean_life = '1ms'\ncount = 2\n"
+    result = _run(_file(tmp_path, text))
+    assert result.array is not None
+    assert result.array.stripes_scrubbed > 0
+    assert result.array.scrub_errors == 0
+    assert result.array.requests_to_drives.read_scrub >= 3 * result.array.stripes_scrubbed
+    assert result.array.drives_failed == 2
+    failed = [drive.failed_ns for drive in result.array.drives if drive.failed_ns is not None]
+    assert len(set(failed)) == 2
+    assert result.array.data_lost_ns == max(failed), "the second one is too many"
+    tables, _ = of_result(result)
+    [came] = [table for table in tables if table.title == "Array: what came of them"]
+    assert {"stripes scrubbed", "data lost at"} <= set(came.columns)
 
 
 def test_overload_of_an_array_counts_its_hosts_requests(tmp_path: Path) -> None:

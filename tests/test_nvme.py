@@ -281,6 +281,26 @@ def test_what_a_drive_cannot_do_is_a_status(serve: Callable[..., Target]) -> Non
     assert target.result()["serve"]["errors"] == target.result()["host"]["uncorrectable"] == len(lost)
 
 
+def test_a_host_with_another_way_to_the_data_lets_reads_fail_fast(serve: Callable[..., Target]) -> None:
+    old = ["--set", "chip.model=tlc48", "--age", "pec=2000,retention=6mo,fill=1.0", "--set", "read.start=default"]
+    target = serve(*SETS, *old, "--set", "read.fail_fast=0", "--grace", "0ns")
+    host = Host(target.place)
+    [queue] = host.queues
+
+    def read(page: int, limited: bool) -> int:
+        queue.send(READ, *span(page * 32, 8, limited << 31), namespace=1, expects=4096)
+        return queue.receive().status
+
+    given_up = [page for page in range(20) if read(page, True) == UNRECOVERED]
+    assert given_up
+    assert {read(page, False) for page in given_up} == {0}, "without the limit they are read"
+    host.close()
+    target.end()
+    result = target.result()
+    assert result["host"]["given_up"] == result["serve"]["errors"] == len(given_up)
+    assert result["host"]["uncorrectable"] == 0
+
+
 WORN = ("geometry.pages=24", "age.precondition=closed-form", "wear.erase_fail=0.3", "wear.end_of_life=read-only")
 
 

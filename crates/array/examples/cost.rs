@@ -30,6 +30,7 @@ fn main() {
             drive: device(&config, seed),
             spare: false,
             fails_at: None,
+            mean_life: None,
         };
         let array = Array::new(&ArrayConfig::default(), (1..=drives).map(member).collect(), 1).expect("an array");
         let together = played(array, drives, requests);

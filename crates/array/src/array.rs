@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssd::run::Overwriting;
 use ssd::{Completion, Drive, RunError, Status};
-use units::{Bytes, ConfigError, Time};
+use units::{Bytes, ConfigError, Span, Stream, Time};
 use workload::Request;
 
 use crate::config::{ArrayConfig, refusal};
@@ -20,6 +20,7 @@ use crate::member::{Member, MemberDrive};
 use crate::observer::{ArrayEvent, Observer};
 use crate::ops::{Answer, Due, Op, Open, Reply, Sub, Timer};
 use crate::rebuild::Rebuild;
+use crate::scrub::Scrub;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
 use crate::stats::{ArrayCounters, SeenByHost};
@@ -85,6 +86,9 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) open: Slab<Open>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
+    pub(crate) scrub: Option<Scrub>,
+    /// The lives of drives are drawn from it.
+    lives: Stream,
     pub(crate) steps: VecDeque<Step>,
     timers: BinaryHeap<Due>,
     timers_set: u64,
@@ -134,6 +138,8 @@ impl<D: Drive> Array<D> {
             open: Slab::new(),
             ops: Slab::new(),
             locks: Locks::default(),
+            scrub: None,
+            lives: Stream::new(seed, "array-life"),
             steps: VecDeque::new(),
             timers: BinaryHeap::new(),
             timers_set: 0,
@@ -278,6 +284,7 @@ impl<D: Drive> Array<D> {
             Timer::Hedge(op) => self.hedge(op),
             Timer::Fail(drive) => self.drive_fails(drive),
             Timer::Rebuild(place) => self.rebuild_goes_on(place),
+            Timer::Scrub => self.scrub_goes_on(),
         }
     }
 
@@ -331,6 +338,7 @@ impl<D: Drive> Array<D> {
         }
         self.steps.push_back(Step::Part(key));
         self.arriving = None;
+        self.wake_scrub();
     }
 
     /// A further operation that the request waits for.
@@ -375,6 +383,7 @@ impl<D: Drive> Array<D> {
             Op::Write(op) => self.write_replied(op, sub, reply).map(Op::Write),
             Op::Row(op) => self.row_replied(op, sub, reply).map(Op::Row),
             Op::Repair(op) => self.repair_replied(op, sub).map(Op::Repair),
+            Op::Scrub(op) => self.scrub_replied(op, sub, reply).map(Op::Scrub),
         };
         self.put_back(sub.op, left);
     }
@@ -385,8 +394,8 @@ impl<D: Drive> Array<D> {
             Op::Read(op) => self.read_granted(op, key).map(Op::Read),
             Op::Write(op) => self.write_granted(op, key).map(Op::Write),
             Op::Row(op) => self.row_granted(op, key).map(Op::Row),
-            Op::Repair(op) => self.repair_granted(op, key).map(Op::Repair),
-            Op::Plain(op) => Some(Op::Plain(op)),
+            Op::Scrub(op) => self.scrub_granted(op, key).map(Op::Scrub),
+            Op::Repair(_) | Op::Plain(_) => unreachable!("Invariant: these wait for no lock"),
         };
         self.put_back(key, left);
     }
@@ -437,7 +446,8 @@ impl<D: Drive> Array<D> {
         let offset = Bytes(spot.row * self.layout.chunk + sub.piece.start);
         let request = Request::new(self.now, op, offset, Bytes(sub.piece.bytes()));
         let (queue, hint) = host.map_or((0, 0), |host| (host.queue, host.hint));
-        self.send_to(self.seats[spot.place].drive, request.on(queue).hinted(hint), sub);
+        let request = Request { limited: sub.limited, ..request.on(queue).hinted(hint) };
+        self.send_to(self.seats[spot.place].drive, request, sub);
     }
 
     /// Sends a request to a drive.
@@ -477,6 +487,15 @@ impl<D: Drive> Array<D> {
                 self.set_timer(self.now + span, Timer::Fail(drive));
             }
         }
+        (0..self.seats.len()).for_each(|place| self.life_begins(self.seats[place].drive));
+    }
+
+    /// A drive is in use from now on: if its life is drawn, it ends with that.
+    pub(crate) fn life_begins(&mut self, drive: usize) {
+        if let Some(mean) = self.members[drive].mean_life {
+            let life = Span((self.lives.exponential(drive as u64) * mean.0 as f64) as u64);
+            self.set_timer(self.now + life, Timer::Fail(drive));
+        }
     }
 
     /// A drive fails: what it was asked for is not answered, and a spare one takes its place, if there is one.
@@ -490,12 +509,31 @@ impl<D: Drive> Array<D> {
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });
         if let Some(place) = self.seats.iter().position(|seat| seat.drive == drive) {
-            self.seats[place].state = SeatState::Missing;
+            let was = std::mem::replace(&mut self.seats[place].state, SeatState::Missing);
+            if let SeatState::Rebuilding(rebuild) = was {
+                self.rebuild_ends(rebuild);
+            }
             if let Some(spare) = self.spares.pop_front() {
                 self.begin_rebuild(place, spare);
             }
         }
         self.steps.extend(lost.into_iter().map(|sub| Step::Reply(sub, Reply::DEAD)));
+        if self.has_lost_stripes() {
+            self.data_is_lost();
+        }
+    }
+
+    /// Whether so many drives are missing that some stripe cannot be had any more.
+    fn has_lost_stripes(&self) -> bool {
+        let code = self.layout.code;
+        let stored = |stripe: u64| (0..code.width()).filter(|unit| self.is_stored(stripe, *unit)).count();
+        let incomplete = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Present)).count();
+        incomplete > code.parity && (0..self.layout.stripes()).any(|stripe| stored(stripe) < code.data)
+    }
+
+    /// Data is lost, if not for the first time.
+    pub(crate) fn data_is_lost(&mut self) {
+        self.counters.data_lost.get_or_insert(self.now);
     }
 
     /// A drive that has become read-only takes no part any more.

@@ -57,6 +57,8 @@ units::section! {
         rebuild_rate: Bandwidth = Bandwidth(200_000_000),
         /// Chunks that a rebuild works on at once.
         rebuild_depth: u16 = 4,
+        /// Data that scrubs read in a second, of all drives together, to find errors that no read has met; "none" is no scrubs.
+        scrub_rate: Option<Bandwidth> = None,
         /// A read that a drive cannot correct and that the others have reconstructed is written again.
         repair: bool = true,
     }
@@ -157,6 +159,12 @@ impl ArrayConfig {
                 format!("is {}", self.hedge_percentile),
                 "write more than 0 and less than 100",
             );
+        }
+        if code.parity == 0 && self.scrub_rate.is_some() {
+            return fail("scrub_rate", "has nothing to repair from: layout = \"stripe\"".into(), redundant);
+        }
+        if self.scrub_rate.is_some_and(|rate| rate.0 == 0) {
+            return fail("scrub_rate", "is 0".into(), "write a positive value, or \"none\"");
         }
         if self.rebuild_depth == 0 || self.rebuild_rate.0 == 0 || self.link_bandwidth.is_some_and(|rate| rate.0 == 0) {
             let zero = [("rebuild_depth", self.rebuild_depth == 0), ("rebuild_rate", self.rebuild_rate.0 == 0)];

@@ -148,6 +148,7 @@ impl<D: Drive> Drive for Array<D> {
     fn workload_begins(&mut self) {
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
+        self.begin_scrubs();
     }
     fn counting_begins(&mut self) {
         self.counters_before = self.counters.clone();

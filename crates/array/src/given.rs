@@ -7,7 +7,9 @@ use ssd::DeviceSpec;
 use ssd::config::MappedBy;
 use ssd::probe::Probe;
 use ssd::run::manifest::{device, sections};
-use ssd::run::{DeviceWord, DriveInputs, device_given, findings_of_settings, is_workload_key, refused};
+use ssd::run::{
+    DeviceWord, DriveInputs, device_given, findings_of_settings, findings_without_other_way, is_workload_key, refused,
+};
 use ssd::stats::Finding;
 use ssd::{Config, Device, Drive, RunError};
 use units::section::Section;
@@ -38,6 +40,8 @@ units::section! {
         spare: bool = false,
         /// They fail at this time of the workload.
         fails_at: Option<Span> = None,
+        /// They fail by chance: their lives are exponential with this mean, from when they are in use on (of spare drives, from when they take over).
+        mean_life: Option<Span> = None,
     }
 }
 
@@ -137,6 +141,9 @@ impl ArrayGiven {
             let fail = |of: &str, problem: &str, remedy: &str| {
                 Err(ConfigError { key: Some(key(of)), ..refusal("", problem, remedy) })
             };
+            if section.mean_life == Some(Span::ZERO) {
+                return fail("mean_life", "is 0", "write a positive time, such as \"100ms\" of the workload");
+            }
             if section.count == 0 {
                 return fail("count", "is 0", "write a positive number, or leave the section out");
             }
@@ -162,7 +169,9 @@ impl ArrayGiven {
         });
         let first = kinds.iter().find(|kind| !kind.section.spare).expect("Invariant: a layout has drives").spec.clone();
         let each = kinds.iter().flat_map(|kind| kind.findings.iter().map(|of| (kind.name.as_str(), of.clone())));
-        let findings = of_several(each);
+        let without = kinds.iter().filter(|_| config.code(in_use).is_ok_and(|code| code.parity == 0));
+        let without = without.filter_map(|kind| Some((kind.name.as_str(), findings_without_other_way(&kind.spec)?)));
+        let findings = of_several(each.chain(without));
         Ok(ArrayGiven { config, kinds, first, capacity: layout.capacity(), note, findings })
     }
 
@@ -179,6 +188,9 @@ impl ArrayGiven {
                 "spare": section.spare,
                 "fails_at_ns": section.fails_at.map(|span| span.0),
             });
+            if let Some(span) = section.mean_life {
+                drive["mean_life_ns"] = json!(span.0);
+            }
             drive["device"] = device(&spec.name, &spec.config.plan()?, inputs.fingerprint)?;
             Ok(drive)
         });
@@ -208,6 +220,7 @@ impl ArrayGiven {
                     drive: watched(&spec.config, own)?,
                     spare: section.spare,
                     fails_at: section.fails_at,
+                    mean_life: section.mean_life,
                 });
             }
         }

@@ -117,13 +117,18 @@ impl Layout {
             layout.rows -= rows % code.width() as u64;
             layout.tables = (0..TABLES).map(|table| drawn(drives, seed, table as u64)).collect();
         }
-        let stripes = layout.rows * drives as u64 / code.width() as u64;
+        let stripes = layout.stripes();
         layout.capacity = stripes * code.data as u64 * chunk;
         if drives == 1 && code.parity == 0 {
             // Not cut to whole chunks: an array of one drive is that drive.
             (layout.rows, layout.capacity) = (capacity.0.div_ceil(chunk), capacity.0);
         }
         (stripes > 0).then_some(layout)
+    }
+
+    /// Stripes.
+    pub fn stripes(&self) -> u64 {
+        self.rows * self.drives as u64 / self.code.width() as u64
     }
 
     /// Bytes of the address space.

@@ -12,8 +12,8 @@
 //! | `select/`, `hedge/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
-//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs` | what it does with stripes |
-//! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
+//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubbing.rs` | what it does with stripes |
+//! | `ops.rs`, `slab.rs`, `rebuild.rs`, `scrub.rs` | what is under way |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
@@ -37,6 +37,8 @@ mod rebuild;
 mod rebuilding;
 mod report;
 mod run;
+mod scrub;
+mod scrubbing;
 pub mod select;
 mod slab;
 mod stats;

@@ -72,10 +72,11 @@ impl Locks {
         free
     }
 
-    /// Releases what `who` holds of a stripe, and appends those that have waited for it and hold their locks now.
+    /// Releases what `who` holds of a stripe or waits for, and appends those that have waited for it and hold their locks now.
     pub fn release(&mut self, stripe: u64, who: Key, granted: &mut Vec<Key>) {
         let Some(locks) = self.stripes.get_mut(&stripe) else { return };
         locks.held.retain(|claim| claim.who != who);
+        locks.waiting.retain(|claim| claim.who != who);
         let mut index = 0;
         while index < locks.waiting.len() {
             let claim = locks.waiting[index];

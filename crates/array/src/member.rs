@@ -21,6 +21,8 @@ pub struct MemberDrive<D> {
     pub spare: bool,
     /// When it fails, from the beginning of the workload on.
     pub fails_at: Option<Span>,
+    /// The mean of its life, which is drawn, from when it is in use on.
+    pub mean_life: Option<Span>,
 }
 
 /// A drive in the array.
@@ -28,6 +30,7 @@ pub(crate) struct Member<D> {
     pub name: String,
     pub drive: D,
     pub fails_at: Option<Span>,
+    pub mean_life: Option<Span>,
     /// What it is overwritten with before the workload, until that has been done.
     pub overwriting: Option<Overwriting>,
     /// When it has failed.
@@ -51,10 +54,11 @@ pub(crate) struct Member<D> {
 
 impl<D: Drive> Member<D> {
     pub fn new(given: MemberDrive<D>) -> Member<D> {
-        let MemberDrive { name, drive, fails_at, .. } = given;
+        let MemberDrive { name, drive, fails_at, mean_life, .. } = given;
         Member {
             name,
             fails_at,
+            mean_life,
             overwriting: None,
             failed: None,
             outstanding: 0,
@@ -101,6 +105,7 @@ impl<D: Drive> Member<D> {
             }
             let reply = Reply {
                 uncorrectable: completion.uncorrectable,
+                gave_up: completion.gave_up && !completion.uncorrectable,
                 refused: completion.refused,
                 aborted: completion.aborted,
                 dead: false,

@@ -32,6 +32,8 @@ pub enum Purpose {
     ReadBeforeWrite,
     /// What a lost drive is rebuilt from.
     ReadRebuild,
+    /// Whether the data can still be read.
+    ReadScrub,
     /// Data of the host.
     WriteData,
     /// Parity.
@@ -59,12 +61,14 @@ pub(crate) struct Sub {
     pub drive: usize,
     /// Its operation held the lock of the stripe when it was sent.
     pub is_locked: bool,
+    /// The drive may give up early.
+    pub limited: bool,
 }
 
 impl Sub {
     /// A request that is to be sent.
     pub fn new(op: Key, piece: Piece, purpose: Purpose) -> Sub {
-        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true }
+        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false }
     }
 }
 
@@ -72,6 +76,8 @@ impl Sub {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub uncorrectable: bool,
+    /// The drive gave up early, as it might.
+    pub gave_up: bool,
     pub refused: bool,
     pub aborted: bool,
     /// The drive has failed: nothing became of it.
@@ -81,11 +87,11 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub const DEAD: Reply =
-        Reply { uncorrectable: false, refused: false, aborted: false, dead: true, latency: Span::ZERO };
+        Reply { uncorrectable: false, gave_up: false, refused: false, aborted: false, dead: true, latency: Span::ZERO };
 
     /// Whether what was asked has been done.
     pub fn is_done(&self) -> bool {
-        !(self.uncorrectable || self.refused || self.aborted || self.dead)
+        !(self.uncorrectable || self.gave_up || self.refused || self.aborted || self.dead)
     }
 }
 
@@ -111,6 +117,7 @@ pub(crate) enum Op {
     Write(WriteOp),
     Row(RowOp),
     Repair(RepairOp),
+    Scrub(ScrubOp),
 }
 
 pub(crate) struct PlainOp {
@@ -145,6 +152,8 @@ pub(crate) struct ReadOp {
     /// Units, as bits: those that were read first, and those that could not be read.
     pub first: u64,
     pub failed: u64,
+    /// Units of which drives gave up early, as bits: they may be read again without that limit.
+    pub given_up: u64,
     pub lock: Lock,
     pub hedged: bool,
     pub extra: bool,
@@ -176,7 +185,7 @@ impl ReadOp {
 
     /// The units of which anything is under way, has been read or could not be read, as bits.
     pub fn tried(&self) -> u64 {
-        units_of(self.asked.iter().chain(&self.got).map(|read| &read.piece)) | self.failed
+        units_of(self.asked.iter().chain(&self.got).map(|read| &read.piece)) | self.failed | self.given_up
     }
 }
 
@@ -225,12 +234,22 @@ pub(crate) struct RowOp {
     pub outstanding: usize,
     pub failed: u64,
     pub again: bool,
+    /// It could not be written.
+    pub lost: bool,
+}
+
+/// A stripe that is read to see whether it can be.
+pub(crate) struct ScrubOp {
+    pub stripe: u64,
+    pub phase: Phase,
+    pub outstanding: usize,
+    /// Units that could not be read, as bits.
+    pub failed: u64,
 }
 
 /// Pieces that a drive could not correct are written again.
 pub(crate) struct RepairOp {
     pub stripe: u64,
-    pub pieces: Vec<Piece>,
     pub outstanding: usize,
 }
 
@@ -247,6 +266,8 @@ pub(crate) enum Timer {
     Fail(usize),
     /// A rebuild goes on.
     Rebuild(usize),
+    /// The next stripe is scrubbed.
+    Scrub,
 }
 
 /// A timer in the order of time, those of one time as they were set.

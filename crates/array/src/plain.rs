@@ -51,6 +51,7 @@ impl<D: Drive> Array<D> {
         });
         if is_lost {
             self.counters.lost_requests += 1;
+            self.data_is_lost();
             let is_read = request.op == workload::Op::Read;
             return self.mark(key, |open| if is_read { open.uncorrectable = true } else { open.refused = true });
         }

@@ -26,6 +26,7 @@ impl<D: Drive> Array<D> {
                 got: Vec::new(),
                 first: 0,
                 failed: 0,
+                given_up: 0,
                 lock: Lock::None,
                 hedged: false,
                 extra: false,
@@ -55,8 +56,9 @@ impl<D: Drive> Array<D> {
     /// Sends reads until what is under way would be enough. None where so much is lost that the read is over.
     fn ask(&mut self, mut op: ReadOp, key: Key) -> Option<ReadOp> {
         let code = self.layout.code;
+        let bad = op.failed | op.given_up;
         let is_there =
-            |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && op.failed >> piece.unit & 1 == 0;
+            |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && bad >> piece.unit & 1 == 0;
         let (directly, to_decode): (Vec<Piece>, Vec<Piece>) = op.missing(code, true).into_iter().partition(is_there);
         if !to_decode.is_empty() && !code.copies() {
             if op.lock == Lock::None {
@@ -77,12 +79,16 @@ impl<D: Drive> Array<D> {
         let (start, end) = hull(&to_decode);
         let covering = op.covering(code, start, end);
         let needed = code.data.saturating_sub(covering.count_ones() as usize);
-        let chosen = self.candidates(op.stripe, !(covering | op.failed));
+        let mut chosen = self.candidates(op.stripe, !(covering | bad));
+        if chosen.len() < needed && op.given_up != 0 {
+            // No other way is left: what drives gave up early is read again, to the end.
+            chosen.extend(self.candidates(op.stripe, op.given_up & !(covering | op.failed)));
+        }
         if chosen.len() < needed {
             return self.read_is_lost(op, key);
         }
         // Of copies, one is as good as another.
-        let purpose = if code.copies() && op.failed == 0 { Purpose::ReadData } else { Purpose::ReadReconstruct };
+        let purpose = if code.copies() && bad == 0 { Purpose::ReadData } else { Purpose::ReadReconstruct };
         for unit in chosen.into_iter().take(needed) {
             self.send_read(&mut op, key, Piece { unit, start, end }, purpose);
         }
@@ -139,7 +145,15 @@ impl<D: Drive> Array<D> {
         let is_locked = op.lock == Lock::Held;
         op.asked.push(ReadPiece { piece, is_locked });
         let host = self.open.get_mut(op.request).map(|open| open.request);
-        self.send(workload::Op::Read, op.stripe, Sub { is_locked, ..Sub::new(key, piece, purpose) }, host);
+        let limited = self.has_other_way(op, piece.unit);
+        self.send(workload::Op::Read, op.stripe, Sub { is_locked, limited, ..Sub::new(key, piece, purpose) }, host);
+    }
+
+    /// Whether the data can still be had where the drive of a unit gives up early.
+    fn has_other_way(&self, op: &ReadOp, unit: usize) -> bool {
+        let code = self.layout.code;
+        let others = (0..code.width()).filter(|other| (op.failed | op.given_up | 1 << unit) >> other & 1 == 0);
+        op.given_up >> unit & 1 == 0 && others.filter(|other| self.is_stored(op.stripe, *other)).count() >= code.data
     }
 
     pub(crate) fn read_replied(&mut self, mut op: ReadOp, sub: Sub, reply: Reply) -> Option<ReadOp> {
@@ -148,6 +162,11 @@ impl<D: Drive> Array<D> {
         op.asked.swap_remove(asked.expect("Invariant: what is read was asked for"));
         if reply.aborted {
             self.mark(op.request, |open| open.aborted = true);
+        }
+        if reply.gave_up {
+            op.given_up |= 1 << sub.piece.unit;
+            self.counters.reads_given_up += 1;
+            return self.ask(op, sub.op);
         }
         if !reply.is_done() {
             op.failed |= 1 << sub.piece.unit;
@@ -174,6 +193,7 @@ impl<D: Drive> Array<D> {
 
     fn read_is_lost(&mut self, op: ReadOp, key: Key) -> Option<ReadOp> {
         self.counters.lost_requests += 1;
+        self.data_is_lost();
         self.mark(op.request, |open| open.uncorrectable = true);
         self.read_is_over(op, key, false)
     }
@@ -184,10 +204,10 @@ impl<D: Drive> Array<D> {
         // Pieces that came neither from their own drive nor, of copies, from that which was asked first.
         let directly = if code.copies() { op.first & got } else { got };
         let wanted = if code.copies() { op.first } else { units_of(op.wanted.iter()) };
-        let indirect = is_whole && (wanted & !directly != 0 || op.failed != 0);
+        let bad = op.failed | op.given_up;
+        let indirect = is_whole && (wanted & !directly != 0 || bad != 0);
         if indirect {
-            let lost =
-                op.failed != 0 || (!code.copies() && op.wanted.iter().any(|piece| op.first >> piece.unit & 1 == 0));
+            let lost = bad != 0 || (!code.copies() && op.wanted.iter().any(|piece| op.first >> piece.unit & 1 == 0));
             self.counters.reads_reconstructed += u64::from(lost);
             self.counters.hedges_won += u64::from(!lost && op.hedged);
             self.counters.extra_reads_won += u64::from(!lost && !op.hedged && op.extra);
@@ -219,17 +239,15 @@ impl<D: Drive> Array<D> {
             return;
         }
         let key = self.ops.insert(None);
-        let repair = RepairOp { stripe: op.stripe, pieces, outstanding: 0 };
-        let left = if self.locks.acquire(op.stripe, key, Access::Exclusive, (start, end)) {
-            self.repair_granted(repair, key)
-        } else {
-            Some(repair)
-        };
+        // Who has it now may write something newer than what was read.
+        let held = self.locks.try_acquire(op.stripe, key, Access::Exclusive, (start, end));
+        let repair = RepairOp { stripe: op.stripe, outstanding: 0 };
+        let left = if held { self.repair(repair, pieces, key) } else { None };
         self.put_back(key, left.map(Op::Repair));
     }
 
-    pub(crate) fn repair_granted(&mut self, mut op: RepairOp, key: Key) -> Option<RepairOp> {
-        for piece in std::mem::take(&mut op.pieces) {
+    fn repair(&mut self, mut op: RepairOp, pieces: Vec<Piece>, key: Key) -> Option<RepairOp> {
+        for piece in pieces {
             if self.is_stored(op.stripe, piece.unit) {
                 op.outstanding += 1;
                 self.counters.repairs += 1;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use units::Time;
 
+use crate::slab::Key;
+
 /// A rebuild that goes on.
 pub(crate) struct Rebuild {
     /// The row that is begun next; those before `ended` have ended, and further ones are in `ahead`.
@@ -12,7 +14,7 @@ pub(crate) struct Rebuild {
     ahead: BTreeSet<u64>,
     /// Rows whose data is lost.
     pub lost: BTreeSet<u64>,
-    pub under_way: u64,
+    pub under_way: Vec<Key>,
     /// When the next row may begin.
     pub allowed: Time,
     /// It waits for that.
@@ -42,7 +44,7 @@ impl Rebuild {
             ended: 0,
             ahead: BTreeSet::new(),
             lost: BTreeSet::new(),
-            under_way: 0,
+            under_way: Vec::new(),
             allowed: now,
             waits: false,
         }
@@ -54,8 +56,8 @@ impl Rebuild {
     }
 
     /// A row has been rebuilt, or is lost.
-    pub fn row_ends(&mut self, row: u64, is_lost: bool) {
-        self.under_way -= 1;
+    pub fn row_ends(&mut self, key: Key, row: u64, is_lost: bool) {
+        self.under_way.retain(|other| *other != key);
         self.ahead.insert(row);
         while self.ahead.remove(&self.ended) {
             self.ended += 1;

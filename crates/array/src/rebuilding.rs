@@ -16,7 +16,8 @@ use crate::slab::Key;
 impl<D: Drive> Array<D> {
     /// Whether a spare drive is being written.
     pub(crate) fn is_rebuilding(&self) -> bool {
-        self.seats.iter().any(|seat| matches!(seat.state, SeatState::Rebuilding(_)))
+        let rows = self.layout.rows;
+        self.seats.iter().any(|seat| matches!(&seat.state, SeatState::Rebuilding(rebuild) if rebuild.ended < rows))
     }
 
     /// A spare drive takes a place.
@@ -25,17 +26,18 @@ impl<D: Drive> Array<D> {
         let record = RebuildRecord { drive, began: self.now, ended: None, rows: 0, lost: 0 };
         self.counters.rebuilds.push(record);
         self.set_timer(self.now, Timer::Rebuild(place));
+        self.life_begins(drive);
     }
 
     /// Begins rows, as many as may be under way, no faster than the rate allows.
     pub(crate) fn rebuild_goes_on(&mut self, place: usize) {
         let interval = self.config.rebuild_rate.time_for(Bytes(self.layout.chunk));
-        let (now, depth, rows) = (self.now, u64::from(self.config.rebuild_depth), self.layout.rows);
+        let (now, depth, rows) = (self.now, usize::from(self.config.rebuild_depth), self.layout.rows);
         let Seat { drive, state: SeatState::Rebuilding(rebuild) } = &mut self.seats[place] else { return };
         if rebuild.allowed <= now {
             rebuild.waits = false;
         }
-        if rebuild.next == rows || rebuild.under_way == depth || rebuild.waits {
+        if rebuild.next == rows || rebuild.under_way.len() == depth || rebuild.waits {
             return;
         }
         if rebuild.allowed > now {
@@ -45,7 +47,6 @@ impl<D: Drive> Array<D> {
         }
         let (row, drive) = (rebuild.next, *drive);
         rebuild.next += 1;
-        rebuild.under_way += 1;
         rebuild.allowed = now + Span(interval.0.max(1));
         rebuild.waits = true;
         let at = rebuild.allowed;
@@ -56,11 +57,26 @@ impl<D: Drive> Array<D> {
     fn begin_row(&mut self, place: usize, drive: usize, row: u64) {
         let (stripe, unit) = self.layout.at(Spot { place, row });
         let phase = Phase::Locking;
-        let op = RowOp { place, drive, row, stripe, unit, phase, outstanding: 0, failed: 0, again: false };
+        let op = RowOp { place, drive, row, stripe, unit, phase, outstanding: 0, failed: 0, again: false, lost: false };
         let key = self.ops.insert(None);
+        if let SeatState::Rebuilding(rebuild) = &mut self.seats[place].state {
+            rebuild.under_way.push(key);
+        }
         let held = self.locks.acquire(stripe, key, Access::Exclusive, (0, self.layout.chunk));
         let left = if held { self.row_granted(op, key) } else { Some(op) };
         self.put_back(key, left.map(Op::Row));
+    }
+
+    /// The drive of a rebuild has failed: what is under way is of no use.
+    pub(crate) fn rebuild_ends(&mut self, rebuild: Rebuild) {
+        for key in rebuild.under_way {
+            // That which has found it out ends by itself.
+            if let Some(Some(Op::Row(RowOp { stripe, .. }))) = self.ops.get_mut(key) {
+                let stripe = *stripe;
+                self.ops.remove(key);
+                self.unlock(stripe, key);
+            }
+        }
     }
 
     /// The stripe is locked: as many units are read as give the lost one.
@@ -68,6 +84,7 @@ impl<D: Drive> Array<D> {
         let (code, chunk) = (self.layout.code, self.layout.chunk);
         let chosen = self.candidates(op.stripe, !(op.failed | 1 << op.unit));
         if chosen.len() < code.data {
+            self.data_is_lost();
             return self.row_is_over(&op, key, true);
         }
         (op.phase, op.again, op.outstanding) = (Phase::Reading, false, code.data);
@@ -83,11 +100,16 @@ impl<D: Drive> Array<D> {
         let (id, stripe, piece) = (OpId(sub.op.number()), op.stripe, sub.piece);
         if op.phase == Phase::Writing {
             if reply.is_done() {
-                self.tell(&ArrayEvent::Rebuilt { op: id, drive: op.drive, stripe, unit: op.unit });
+                self.tell(&ArrayEvent::Rebuilt { op: id, drive: sub.drive, stripe, unit: piece.unit });
             } else if reply.refused {
-                self.refuses(op.drive);
+                self.refuses(sub.drive);
             }
-            return self.row_is_over(&op, sub.op, !reply.is_done());
+            op.lost |= sub.purpose == Purpose::WriteRebuild && !reply.is_done();
+            if op.outstanding > 0 {
+                return Some(op);
+            }
+            let lost = op.lost;
+            return self.row_is_over(&op, sub.op, lost);
         }
         let drive = sub.drive;
         if reply.is_done() {
@@ -106,11 +128,18 @@ impl<D: Drive> Array<D> {
         if self.members[op.drive].failed.is_some() {
             return self.row_is_over(&op, sub.op, true);
         }
-        (op.phase, op.outstanding) = (Phase::Writing, 1);
         let chunk = self.layout.chunk;
-        let piece = Piece { unit: op.unit, start: 0, end: chunk };
         let request = Request::new(self.now, workload::Op::Write, Bytes(op.row * chunk), Bytes(chunk));
-        self.send_to(op.drive, request, Sub::new(sub.op, piece, Purpose::WriteRebuild));
+        self.send_to(op.drive, request, Sub::new(sub.op, self.whole(op.unit), Purpose::WriteRebuild));
+        // What could not be read on the way is worked out too.
+        let bad = |unit: &usize| self.config.repair && op.failed >> unit & 1 == 1 && self.is_stored(op.stripe, *unit);
+        let bad: Vec<usize> = (0..self.layout.code.width()).filter(bad).collect();
+        (op.phase, op.outstanding) = (Phase::Writing, 1 + bad.len());
+        for unit in bad {
+            self.counters.repairs += 1;
+            let repair = Sub::new(sub.op, self.whole(unit), Purpose::WriteRepair);
+            self.send(workload::Op::Write, op.stripe, repair, None);
+        }
         Some(op)
     }
 
@@ -121,7 +150,7 @@ impl<D: Drive> Array<D> {
         if let SeatState::Rebuilding(rebuild) = &mut seat.state
             && seat.drive == op.drive
         {
-            rebuild.row_ends(op.row, is_lost);
+            rebuild.row_ends(key, op.row, is_lost);
             let is_whole = rebuild.ended == rows;
             let nothing_lost = rebuild.lost.is_empty();
             let records = &mut self.counters.rebuilds;

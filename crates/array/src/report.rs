@@ -18,6 +18,7 @@ const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
     ("read_extra", Purpose::ReadExtra),
     ("read_before_write", Purpose::ReadBeforeWrite),
     ("read_rebuild", Purpose::ReadRebuild),
+    ("read_scrub", Purpose::ReadScrub),
     ("write_data", Purpose::WriteData),
     ("write_parity", Purpose::WriteParity),
     ("write_rebuild", Purpose::WriteRebuild),
@@ -50,6 +51,7 @@ impl<D: Drive> Array<D> {
         let busy = self.link.busy.map(|span| json!(span.0));
         section.insert("link_busy_ns".into(), json!({ "to_drives": busy[0], "from_drives": busy[1] }));
         let rebuilds: Vec<Value> = counters.rebuilds.iter().map(|record| self.rebuild(record)).collect();
+        section.insert("data_lost_ns".into(), json!(counters.data_lost.map(|time| time.0)));
         section.insert("rebuilds".into(), Value::Array(rebuilds));
         section.insert("requests_to_drives".into(), purposes(|purpose| self.all_of(|member| member.requests[purpose])));
         section.insert("bytes_to_drives".into(), purposes(|purpose| self.all_of(|member| member.bytes[purpose])));

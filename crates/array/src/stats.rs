@@ -1,6 +1,7 @@
 //! What an array counts.
 
 use ssd::stats::Counters;
+use units::Time;
 
 use crate::rebuild::RebuildRecord;
 
@@ -29,6 +30,7 @@ impl SeenByHost {
             requests_uncorrectable: self.uncorrectable,
             requests_until_uncorrectable: self.until_uncorrectable,
             requests_refused: self.refused,
+            requests_given_up: 0,
             ..of_drives
         }
     }
@@ -53,6 +55,8 @@ macro_rules! counters {
             $($(#[doc = $doc])+ pub $counter: u64,)+
             /// Rebuilds onto spare drives.
             pub rebuilds: Vec<RebuildRecord>,
+            /// When data was lost for the first time.
+            pub data_lost: Option<Time>,
         }
 
         impl ArrayCounters {
@@ -65,19 +69,25 @@ macro_rules! counters {
                 vec![$(self.$counter),+]
             }
 
-            /// What has been counted since `before`; of rebuilds, all.
+            /// What has been counted since `before`; of rebuilds and losses, all.
             pub fn since(&self, before: &ArrayCounters) -> ArrayCounters {
-                ArrayCounters { $($counter: self.$counter - before.$counter,)+ rebuilds: self.rebuilds.clone() }
+                ArrayCounters {
+                    $($counter: self.$counter - before.$counter,)+
+                    rebuilds: self.rebuilds.clone(),
+                    data_lost: self.data_lost,
+                }
             }
         }
     };
 }
 
 counters! {
-    /// Reads of a stripe whose data was reconstructed, since a drive was missing or could not correct it.
+    /// Reads of stripes whose data was reconstructed, since a drive was missing, could not correct it or gave up early.
     reads_reconstructed: "reads of stripes",
     /// Reads of drives that brought nothing: the drive failed, or could not correct its data.
     reads_failed: "requests to drives",
+    /// Reads of drives that ended early (read.fail_fast), so that other drives were read.
+    reads_given_up: "requests to drives",
     /// Reads of drives that were no longer needed when they completed.
     reads_unused: "requests to drives",
     /// Reads of stripes that were hedged.
@@ -100,6 +110,12 @@ counters! {
     lock_waits: "operations",
     /// Pieces that a drive could not correct and that were written to it again.
     repairs: "requests to drives",
+    /// Stripes that scrubs have read.
+    stripes_scrubbed: "stripes",
+    /// Reads of scrubs that a drive could not correct.
+    scrub_errors: "requests to drives",
+    /// Stripes of which scrubs could not read as much as gives the rest.
+    scrub_lost: "stripes",
     /// Parts of requests whose data is lost: more drives have failed than the layout allows.
     lost_requests: "reads and writes of stripes",
     /// Trimmed bytes that were not handed on, since that would have made the parity wrong.

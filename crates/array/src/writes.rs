@@ -128,6 +128,7 @@ impl<D: Drive> Array<D> {
     /// Too many drives are missing: what was to be written is not stored.
     fn write_is_lost(&mut self, op: WriteOp, key: Key) -> Option<WriteOp> {
         self.counters.lost_requests += 1;
+        self.data_is_lost();
         self.mark(op.request, |open| open.refused = true);
         let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
         self.tell(&ArrayEvent::NotStored { request, stripe: op.stripe });

@@ -106,7 +106,7 @@ impl Table {
 
     /// Adds a request of a trace.
     pub fn push_request(&mut self, request: &Request) -> Result<(), RunError> {
-        let Request { time, offset, bytes, op, queue, hint } = *request;
+        let Request { time, offset, bytes, op, queue, hint, limited: _ } = *request;
         self.push_row(&[time.0, op.number() as u64, offset.0, bytes.0, u64::from(queue), u64::from(hint)])
     }
 

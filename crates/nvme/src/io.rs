@@ -37,6 +37,8 @@ pub struct Planned {
     takes: u32,
     blocks: u64,
     forced: bool,
+    /// Limited Retry: the drive need not try everything to read.
+    limited: bool,
     hint: u16,
     rules: Rules,
 }
@@ -121,7 +123,9 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
     // FUA is bit 30; it has no meaning for what has no such field.
     let has_fua =
         !matches!(what, What::Flush | What::Deallocate { .. } | What::Zoned(Zoned::Send { .. } | Zoned::Report(_)));
-    Ok(Planned { what, takes, blocks, forced: has_fua && twelve & 1 << 30 != 0, hint, rules })
+    // LR is bit 31 (NVM Command Set 1.0, 3.2.1, 3.2.4 and 3.2.5: Compare, Read, Verify). Linux sets it where a request may fail fast (REQ_FAILFAST_DEV).
+    let limited = matches!(what, What::Read(_) | What::Compare(_) | What::Verify(_)) && twelve & 1 << 31 != 0;
+    Ok(Planned { what, takes, blocks, forced: has_fua && twelve & 1 << 30 != 0, limited, hint, rules })
 }
 
 /// The placement hint of a write or a copy: the Streams directive (DTYPE 1h in dword 12, bits 23:20) with a stream in dword 13, bits 31:16
@@ -168,7 +172,7 @@ impl Planned {
             return Err(Status::DATA_TRANSFER_ERROR);
         }
         data.truncate(self.takes as usize);
-        let Planned { what, blocks, forced, hint, rules, .. } = self;
+        let Planned { what, blocks, forced, limited, hint, rules, .. } = self;
         let does = match what {
             What::Flush => Does::Flush,
             What::Read(range) => Does::Read(range),
@@ -184,7 +188,7 @@ impl Planned {
             What::Copy { to } => copied(&data, to, blocks)?,
             What::Zoned(zoned) => Does::Zoned(zoned, data),
         };
-        Ok(Io { does, forced, hint, rules })
+        Ok(Io { does, forced, limited, hint, rules })
     }
 }
 
@@ -217,6 +221,7 @@ fn copied(data: &[u8], to: u64, blocks: u64) -> Result<Does, Status> {
 pub struct Io {
     does: Does,
     forced: bool,
+    limited: bool,
     hint: u16,
     rules: Rules,
 }
@@ -239,7 +244,9 @@ impl Io {
     pub fn work(&self) -> Option<Work> {
         let work = match &self.does {
             Does::Flush => return Some(Work::of(Step::flush())),
-            Does::Read(range) | Does::Compare(range, _) | Does::Verify(range) => Work::of(step(Op::Read, range)),
+            Does::Read(range) | Does::Compare(range, _) | Does::Verify(range) => {
+                Work::of(step(Op::Read, range).limited(self.limited))
+            }
             Does::Write(range, _) | Does::Zeroes(range) => Work::of(step(Op::Write, range).hinted(self.hint)),
             Does::Deallocate(ranges) if ranges.is_empty() => return None,
             Does::Deallocate(ranges) => Work::at_once(ranges.iter().map(|range| step(Op::Trim, range)).collect()),

@@ -196,7 +196,7 @@ impl Drive {
     fn collect(&mut self, played: Result<(), RunError>) {
         let completions: Vec<Completion> = self.live.take_completions().collect();
         for completion in completions {
-            let Completion { id, finish, uncorrectable, refused, aborted, .. } = completion;
+            let Completion { id, finish, uncorrectable, gave_up, refused, aborted, .. } = completion;
             // Of a drive that has failed meanwhile all is answered.
             let Some(number) = self.operations.remove(&id) else { continue };
             let Some(flight) = self.flights.get_mut(&number) else { continue };
@@ -205,7 +205,7 @@ impl Drive {
                 (refused, Failure::ReadOnly),
                 (aborted, Failure::PowerCut),
                 (!completion.status.is_success(), Failure::Refused(completion.status)),
-                (uncorrectable, Failure::Uncorrectable),
+                (uncorrectable || gave_up, Failure::Uncorrectable),
             ];
             if let Ok(did) = &mut flight.outcome {
                 match failed.into_iter().find(|(failed, _)| *failed) {

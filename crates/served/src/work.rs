@@ -19,12 +19,15 @@ pub struct Step {
     pub bytes: u64,
     /// What the data belongs to ([`Request::hint`]).
     pub hint: u16,
+    /// Of a read: the drive may give up early ([`Request::limited`]).
+    pub limited: bool,
 }
 
 impl Step {
     /// An operation on a range.
     pub fn new(op: Op, offset: u64, bytes: u64) -> Step {
-        if op.has_address() { Step { op, offset, bytes, hint: 0 } } else { Step { op, offset: 0, bytes: 0, hint: 0 } }
+        let (offset, bytes) = if op.has_address() { (offset, bytes) } else { (0, 0) };
+        Step { op, offset, bytes, hint: 0, limited: false }
     }
 
     /// A flush.
@@ -38,8 +41,15 @@ impl Step {
         Step { hint, ..self }
     }
 
+    /// The same, after which the drive need not try everything where `limited`.
+    #[must_use]
+    pub fn limited(self, limited: bool) -> Step {
+        Step { limited, ..self }
+    }
+
     pub(crate) fn request(&self, time: Time, queue: Queue) -> Request {
-        Request::new(time, self.op, Bytes(self.offset), Bytes(self.bytes)).on(queue.0).hinted(self.hint)
+        let request = Request::new(time, self.op, Bytes(self.offset), Bytes(self.bytes));
+        Request { limited: self.limited, ..request.on(queue.0).hinted(self.hint) }
     }
 }
 

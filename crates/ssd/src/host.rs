@@ -27,6 +27,8 @@ pub struct Completion {
     pub finish: Time,
     /// Some of the data that it asked for could not be corrected.
     pub uncorrectable: bool,
+    /// Some of it was not read to the end: the drive gave up early, as the request allows (`read.fail_fast`). Without the limit it may be read.
+    pub gave_up: bool,
     /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
     pub refused: bool,
     /// The power was cut (`power.cut_at`) before the host saw it complete: it may be done, in part, or not at all.
@@ -42,8 +44,8 @@ impl Completion {
     #[must_use]
     pub fn new(number: u64, request: Request, finish: Time) -> Completion {
         let at = request.offset;
-        let (uncorrectable, refused, aborted, status) = (false, false, false, Status::Success);
-        Completion { id: number, request, finish, uncorrectable, refused, aborted, status, at }
+        let (uncorrectable, gave_up, refused, aborted, status) = (false, false, false, false, Status::Success);
+        Completion { id: number, request, finish, uncorrectable, gave_up, refused, aborted, status, at }
     }
 
     /// Whether what was asked was done: with data that could not be corrected, in the worst case.
@@ -69,6 +71,8 @@ pub(crate) struct Command {
     pub next_part: u32,
     /// Some of its data could not be corrected.
     pub uncorrectable: bool,
+    /// A read of some of its data ended early, as it allows.
+    pub gave_up: bool,
     /// The drive is read-only and does not do it, or not all of it.
     pub refused: bool,
     /// A trim has taken data of its before that was on flash.
@@ -171,6 +175,7 @@ impl HostSide {
             queue: queue as u16,
             next_part: 0,
             uncorrectable: false,
+            gave_up: false,
             refused: false,
             trimmed: false,
             status: Status::Success,
@@ -287,11 +292,12 @@ impl HostSide {
     }
 
     fn complete<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) -> Option<CommandId> {
-        let Command { id, request, queue, uncorrectable, refused, status, asked, .. } = self.commands[command];
+        let Command { id, request, queue, uncorrectable, gave_up, refused, status, asked, .. } = self.commands[command];
         let (at, request) = (request.offset, Request { offset: asked, ..request });
         let done = Completion::new(id, request, core.now);
-        self.completions.push(Completion { uncorrectable, refused, status, at, ..done });
+        self.completions.push(Completion { uncorrectable, gave_up, refused, status, at, ..done });
         core.counters.requests_uncorrectable += u64::from(uncorrectable);
+        core.counters.requests_given_up += u64::from(gave_up && !uncorrectable);
         core.counters.requests_until_uncorrectable += u64::from(core.counters.requests_uncorrectable == 0);
         core.counters.requests_refused += u64::from(refused);
         core.counters.requests_completed += 1;
@@ -401,7 +407,7 @@ state! {
 }
 
 stored! {
-    Completion { id, request, finish, uncorrectable, refused, aborted, status, at }
-    Command { id, request, remaining, queue, next_part, uncorrectable, refused, trimmed, status, asked, next }
+    Completion { id, request, finish, uncorrectable, gave_up, refused, aborted, status, at }
+    Command { id, request, remaining, queue, next_part, uncorrectable, gave_up, refused, trimmed, status, asked, next }
     HostQueue { outstanding, ends }
 }

@@ -269,7 +269,7 @@ macro_rules! wrapped {
 wrapped!(Time, Span, Bytes, Lpn, Ppn, ChannelId, DieId, PlaneId, BlockId, Fine);
 
 stored! {
-    Request { time, offset, bytes, op, queue, hint }
+    Request { time, offset, bytes, op, queue, hint, limited }
     PageRead { first, last, weak }
     Weighed { step, weight }
 }

@@ -54,7 +54,7 @@ impl<W: Write> Writer<W> {
 
     /// Adds a request. Times must not decrease.
     pub fn push(&mut self, request: &Request) -> io::Result<()> {
-        let Request { time, offset, bytes, op, queue, hint } = *request;
+        let Request { time, offset, bytes, op, queue, hint, limited: _ } = *request;
         let carries = match op {
             Op::Read | Op::Write => true,
             Op::Trim | Op::Flush => self.target == Target::Fio,

@@ -158,13 +158,15 @@ pub struct Request {
     /// What its data belongs to, as the host tells the drive (the placement handle of NVMe Flexible Data Placement, the stream of
     /// the Streams directive); 0 where it does not.
     pub hint: u16,
+    /// Of a read: the drive may give up early (the bit Limited Retry of NVMe), since its host has another way to the data.
+    pub limited: bool,
 }
 
 impl Request {
     /// A request to the first submission queue.
     #[inline]
     pub fn new(time: Time, op: Op, offset: Bytes, bytes: Bytes) -> Request {
-        Request { time, offset, bytes, op, queue: 0, hint: 0 }
+        Request { time, offset, bytes, op, queue: 0, hint: 0, limited: false }
     }
 
     /// The same request to another submission queue.
@@ -179,6 +181,13 @@ impl Request {
     #[must_use]
     pub fn hinted(self, hint: u16) -> Request {
         Request { hint, ..self }
+    }
+
+    /// The same read, after which the drive need not try everything.
+    #[inline]
+    #[must_use]
+    pub fn with_limited_retry(self) -> Request {
+        Request { limited: true, ..self }
     }
 }
 

@@ -429,6 +429,8 @@ class Host(Section):
     """Requests some of whose data could not be corrected."""
     until_uncorrectable: int
     """Requests completed before the first some of whose data could not be corrected."""
+    given_up: int
+    """Reads some of whose data was not read to the end, as they allow (read.fail_fast) [requests]."""
     refused: int
     """Writes, trims and flushes that a read-only drive refused (wear.end_of_life) [requests]."""
     buffer_hits: int
@@ -480,6 +482,8 @@ class FlashRetry(Section):
     """Share of the pages read that were retried."""
     unreadable: int
     """Pages read that no sense could correct [flash pages]."""
+    given_up: int
+    """Pages whose retries ended early, as their host allows (read.fail_fast) [flash pages]."""
     t_pre_fallbacks: int
     """Pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2) [flash pages]."""
     speculative: float | None

@@ -77,9 +77,14 @@ def _array(result: Result) -> list[Table]:
     asked = array.requests_to_drives
     name = f"Array: {array.layout}, {array.data} + {array.parity} chunks of {array.chunk_bytes >> 10} KiB"
     purposes = {purpose.replace("_", " "): f"{count:,}" for purpose, count in asked.items() if count}
-    counts = ("reads_reconstructed", "hedges_sent", "hedges_won", "extra_reads_won", "lock_waits", "lost_requests")
+    counts = (
+        *("reads_reconstructed", "reads_given_up", "hedges_sent", "hedges_won", "extra_reads_won", "lock_waits"),
+        *("stripes_scrubbed", "scrub_errors", "scrub_lost", "repairs", "lost_requests"),
+    )
     shown = {count.replace("_", " "): f"{array[count]:,}" for count in counts if array[count]}
     tables = [Table(f"{name}; requests to drives", tuple(purposes), [tuple(purposes.values())], left=0)]
+    if array.data_lost_ns is not None:
+        shown["data lost at"] = time_text(array.data_lost_ns)
     if shown:
         tables.append(Table("Array: what came of them", tuple(shown), [tuple(shown.values())], left=0))
     rows = []

@@ -6,7 +6,8 @@ use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Config, Device, Drive};
 use testing::cases;
-use units::Bytes;
+use units::{Bytes, Time};
+use workload::{Op, Request};
 
 use crate::server::config;
 
@@ -24,6 +25,7 @@ fn array(config: &ArrayConfig, count: u64) -> Array {
         drive: Device::new(&small(), seed).unwrap(),
         spare: false,
         fails_at: None,
+        mean_life: None,
     };
     Array::new(config, (1..=count).map(member).collect(), 1).unwrap()
 }
@@ -72,6 +74,59 @@ proptest! {
     }
 }
 
+/// A read of an old drive ends after a retry, and the stripe's other drives, which are young, give its data: to the nanosecond.
+#[test]
+fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
+    let path = std::env::temp_dir().join(format!("ssdlab-array-{}.csv", std::process::id()));
+    std::fs::write(&path, "pec,months,steps,pages\n0,0,0,1\n0,6,3,1\n").unwrap();
+    let chip = format!("chip.model={}", path.display());
+    let (sense, moved, decoded) = (40_000, 16_000, 20_000);
+    let drive = |words: &[&str]| {
+        let mut config = testing::one_plane();
+        let shared = [
+            "geometry.pages=12",
+            "ftl.over_provisioning=1.0",
+            "chip.t_read=40us",
+            "chip.program_unit=page",
+            "chip.cache_read=false",
+            "bus.bandwidth=none",
+            "bus.t_dma=16us",
+            "bus.t_command=0us",
+            "bus.transfer=page",
+            "ecc.t_decode=20us",
+            "host.t_submit=0us",
+            "host.t_complete=0us",
+            "host.link_bandwidth=1000GB/s",
+            "buffer.dram_bandwidth=1000GB/s",
+            "read.start=default",
+            "read.next=table",
+            &chip,
+        ];
+        shared.iter().chain(words).for_each(|word| config.set(word).unwrap());
+        Device::new(&config, 1).unwrap()
+    };
+    let attempt = sense + moved + decoded;
+    // Through DRAM and link: next to nothing, for what was given up too.
+    let to_host = 2 * 17;
+    for (limit, took) in [("none", 4 * attempt), ("3", 4 * attempt), ("1", 3 * attempt), ("0", 2 * attempt)] {
+        let limit = format!("read.fail_fast={limit}");
+        let member = |number: usize| {
+            let age = if number == 0 { "age.retention=6mo" } else { "age.retention=0d" };
+            let drive = drive(&[age, &limit]);
+            MemberDrive { name: format!("drive-{number}"), drive, spare: false, fails_at: None, mean_life: None }
+        };
+        let config = config(&["layout=raid5", "chunk=16KiB"]);
+        let mut array = Array::new(&config, (0..4).map(member).collect(), 1).unwrap();
+        let read = Request::new(Time(0), Op::Read, Bytes(0), Bytes(16_384));
+        let done = crate::server::played(&mut array, &[read])[0];
+        let given_up = u64::from(took < 4 * attempt);
+        let took = took + (1 + given_up) * to_host;
+        assert_eq!((done.latency().0, done.uncorrectable), (took, false), "{limit}");
+        let counters = array.counters_so_far();
+        assert_eq!((counters.reads_given_up, counters.reads_reconstructed), (given_up, given_up), "{limit}");
+    }
+}
+
 /// Each drive is overwritten as a run on it alone would, and the run begins where that run begins.
 #[test]
 fn drives_of_an_array_are_overwritten_as_one_drive_is() {
@@ -89,6 +144,7 @@ fn drives_of_an_array_are_overwritten_as_one_drive_is() {
         drive: Device::new(&config, seed).unwrap(),
         spare: false,
         fails_at: None,
+        mean_life: None,
     };
     let of = |seeds: &[u64], words: &[&str]| {
         let drives = seeds.iter().map(|seed| member(*seed)).collect();

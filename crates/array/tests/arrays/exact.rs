@@ -91,6 +91,33 @@ fn a_read_that_a_drive_cannot_correct_is_reconstructed_and_repaired() {
     assert!(completion.uncorrectable);
 }
 
+/// A drive gives up after a quarter of its time. Others are read then; where they do not suffice, it is read again, to the end.
+#[test]
+fn a_read_that_a_drive_gives_up_is_reconstructed_and_read_to_its_end_where_that_fails() {
+    let (whole, quarter) = (104_096, 26_024);
+    let gives_up = |count: usize, bad: Option<usize>| {
+        let mut drives = drives(count, 0);
+        drives[0] = Server::new(CAPACITY, |_, request| Span(100_000 + request.bytes.0)).that_gives_up(|_| Some(0.25));
+        if let Some(bad) = bad {
+            drives[bad] = Server::new(CAPACITY, |_, request| Span(100_000 + request.bytes.0)).that_fails(|_| true);
+        }
+        drives
+    };
+    for (words, count) in [(["layout=mirror", "chunk=64KiB"], 2), (["layout=raid5", "chunk=64KiB"], 4)] {
+        let mut one = array(&words, gives_up(count, None));
+        let done = played(&mut one, &[at(0, Op::Read, 0, 4096)])[0];
+        assert_eq!((done.latency().0, done.uncorrectable), (quarter + whole, false), "{words:?}");
+        let counters = one.counters_so_far();
+        assert_eq!((counters.reads_given_up, counters.reads_reconstructed, counters.repairs), (1, 1, 0), "{words:?}");
+        let mut two = array(&words, gives_up(count, Some(1)));
+        let done = played(&mut two, &[at(0, Op::Read, 0, 4096)])[0];
+        assert_eq!((done.latency().0, done.uncorrectable), (quarter + whole + whole, false), "{words:?}");
+    }
+    // Without another way nothing is given up.
+    let mut lone = array(&["layout=stripe"], gives_up(1, None));
+    assert_eq!(played(&mut lone, &[at(0, Op::Read, 0, 4096)])[0].latency().0, whole);
+}
+
 #[test]
 fn policies_choose_the_copies_that_are_read() {
     let reads = |select: &str| {

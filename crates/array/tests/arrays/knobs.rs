@@ -32,6 +32,7 @@ const ROWS: &[Row] = &[
     ("link_latency", &[], "3us"),
     ("rebuild_rate", CODED, "50MB/s"),
     ("rebuild_depth", &["layout=erasure", "parity=2", "rebuild_rate=4GB/s"], "1"),
+    ("scrub_rate", CODED, "100MB/s"),
     ("repair", CODED, "false"),
 ];
 
@@ -48,6 +49,7 @@ fn play(words: &[String]) -> String {
             name: format!("drive-{index}"),
             drive: server.that_fails(move |id| is_redundant && id % 40 == 39),
             spare: index == 6,
+            mean_life: None,
             fails_at: (index == 2 && is_redundant).then_some(Span::from_ms(20)),
         }
     };

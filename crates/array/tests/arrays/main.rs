@@ -3,6 +3,7 @@
 mod devices;
 mod exact;
 mod knobs;
+mod loss;
 mod oracle;
 mod random;
 mod server;

@@ -221,7 +221,8 @@ impl Oracle {
                 }
             }
             ArrayEvent::Rebuilt { op, drive, stripe, unit } => {
-                let known = self.reads.remove(&op).unwrap_or_default();
+                // An operation that rebuilds several units has read them once.
+                let known = self.reads.get(&op).cloned().unwrap_or_default();
                 for start in (0..chunk).step_by(BLOCK as usize) {
                     let versions = Oracle::decode(self.code, &known, stripe, start).expect("enough was read");
                     let is_data = unit < self.code.data;

@@ -23,6 +23,8 @@ struct Case {
     words: Vec<String>,
     /// Share of reads that drives cannot correct \[%].
     uncorrectable: u64,
+    /// Share of reads that drives give up early where they may \[%].
+    given_up: u64,
     /// When drives fail \[us], one after another, from the first on.
     failures: Vec<u64>,
     /// Time since the request before \[us], first block, blocks, whether it is written.
@@ -34,7 +36,9 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     let select = prop_oneof![Just("primary"), Just("round-robin"), Just("shortest-queue")];
     let hedge = prop_oneof![Just("none"), Just("delay"), Just("percentile")];
     let link = prop_oneof![Just(("none", "0ns")), Just(("none", "3us")), Just(("500MB/s", "1us"))];
-    (select, hedge, 0..2u16, link, 1..5u16, any::<bool>()).prop_map(|(select, hedge, extra, link, depth, repair)| {
+    let scrub = prop_oneof![Just("none"), Just("20MB/s"), Just("400MB/s")];
+    let rest = (1..5u16, any::<bool>(), scrub);
+    (select, hedge, 0..2u16, link, rest).prop_map(|(select, hedge, extra, link, (depth, repair, scrub))| {
         vec![
             format!("select={select}"),
             format!("hedge={hedge}"),
@@ -44,6 +48,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
             format!("link_latency={}", link.1),
             format!("rebuild_depth={depth}"),
             format!("repair={repair}"),
+            format!("scrub_rate={scrub}"),
             "rebuild_rate=100MB/s".into(),
             "chunk=8KiB".into(),
         ]
@@ -59,11 +64,12 @@ prop_compose! {
         spares in 0..3usize,
         words in words(),
         uncorrectable in prop_oneof![3 => Just(0u64), 1 => 1..30u64],
+        given_up in prop_oneof![1 => Just(0u64), 1 => 1..60u64],
         failures in vec(0..6_000u64, 0..4),
         requests in vec((0..150u64, any::<u64>(), 1..20u64, any::<bool>()), 1..150),
         seed: u64,
     ) -> Case {
-        Case { layout: (data, parity, more, declustered), spares, words, uncorrectable, failures, requests, seed }
+        Case { layout: (data, parity, more, declustered), spares, words, uncorrectable, given_up, failures, requests, seed }
     }
 }
 
@@ -87,13 +93,17 @@ fn built(case: &Case) -> (Array<Server>, Arc<Mutex<Oracle>>) {
     words.extend(case.words.iter().cloned());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let member = |index: usize| {
-        let (random, share) = (Stream::new(case.seed, "drive").entity(index as u64), case.uncorrectable);
+        let random = Stream::new(case.seed, "drive").entity(index as u64);
+        let (share, given_up) = (case.uncorrectable, case.given_up);
         let service = move |id, _: &Request| Span(20_000 + random.below(id, 100_000));
         let server = Server::new(Bytes(5 * width as u64 * 8192 + 4096 * index as u64), service);
         MemberDrive {
             name: format!("drive-{index}"),
-            drive: server.that_fails(move |id| random.below(id + (1 << 40), 100) < share),
+            drive: server
+                .that_fails(move |id| random.below(id + (1 << 40), 100) < share)
+                .that_gives_up(move |id| (random.below(id + (1 << 41), 100) < given_up).then_some(0.3)),
             spare: index >= in_use,
+            mean_life: None,
             fails_at: case.failures.get(index).map(|us| Span::from_us(*us)),
         }
     };

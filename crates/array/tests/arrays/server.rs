@@ -1,6 +1,6 @@
 //! A drive that serves one request after another, each in a time that is known.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::vec::Drain;
@@ -21,8 +21,14 @@ pub struct Server {
     service: Service,
     /// Which reads it cannot correct, by their numbers.
     uncorrectable: Box<dyn Fn(u64) -> bool + Send>,
+    /// Where reads meet an error until the place is written.
+    pub errors_at: BTreeSet<u64>,
+    /// Which it gives up where their host has another way, by their numbers, and after what share of their time.
+    given_up: Box<dyn Fn(u64) -> Option<f64> + Send>,
     now: Time,
     free_at: Time,
+    /// It serves all requests at once.
+    is_parallel: bool,
     submitted: u64,
     waiting: VecDeque<Completion>,
     completions: Vec<Completion>,
@@ -37,8 +43,11 @@ impl Server {
             capacity,
             service: Box::new(service),
             uncorrectable: Box::new(|_| false),
+            errors_at: BTreeSet::new(),
+            given_up: Box::new(|_| None),
             now: Time::ZERO,
             free_at: Time::ZERO,
+            is_parallel: false,
             submitted: 0,
             waiting: VecDeque::new(),
             completions: Vec::new(),
@@ -49,6 +58,20 @@ impl Server {
 
     pub fn that_fails(mut self, uncorrectable: impl Fn(u64) -> bool + Send + 'static) -> Server {
         self.uncorrectable = Box::new(uncorrectable);
+        self
+    }
+
+    pub fn in_parallel(self) -> Server {
+        Server { is_parallel: true, ..self }
+    }
+
+    pub fn with_errors_at(mut self, errors_at: BTreeSet<u64>) -> Server {
+        self.errors_at = errors_at;
+        self
+    }
+
+    pub fn that_gives_up(mut self, given_up: impl Fn(u64) -> Option<f64> + Send + 'static) -> Server {
+        self.given_up = Box::new(given_up);
         self
     }
 
@@ -85,10 +108,19 @@ impl Drive for Server {
         self.submitted += 1;
         let of_kind = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
         *of_kind = (of_kind.0 + 1, of_kind.1 + request.bytes.0);
-        self.free_at = self.free_at.max(request.time) + (self.service)(id, &request);
-        let uncorrectable = request.op == Op::Read && (self.uncorrectable)(id);
-        let finish = self.free_at;
-        self.waiting.push_back(Completion { uncorrectable, ..Completion::new(id, request, finish) });
+        let given_up = (self.given_up)(id).filter(|_| request.limited);
+        let service = (self.service)(id, &request).0 as f64 * given_up.unwrap_or(1.0);
+        let begins = if self.is_parallel { request.time } else { self.free_at.max(request.time) };
+        self.free_at = begins + Span(service as u64);
+        let range = request.offset.0..request.offset.0 + request.bytes.0;
+        if request.op == Op::Write {
+            self.errors_at.retain(|at| !range.contains(at));
+        }
+        let meets = self.errors_at.range(range).next().is_some() || (self.uncorrectable)(id);
+        let uncorrectable = request.op == Op::Read && meets && given_up.is_none();
+        let (finish, gave_up) = (self.free_at, given_up.is_some());
+        let place = self.waiting.partition_point(|other| other.finish <= finish);
+        self.waiting.insert(place, Completion { uncorrectable, gave_up, ..Completion::new(id, request, finish) });
         Ok(id)
     }
     fn submitted(&self) -> u64 {
@@ -161,12 +193,12 @@ pub fn config(words: &[&str]) -> ArrayConfig {
 
 /// An array of drives in use.
 pub fn array(words: &[&str], drives: Vec<Server>) -> Array<Server> {
-    let member = |drive| MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None };
+    let member = |drive| MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None, mean_life: None };
     Array::new(&config(words), drives.into_iter().map(member).collect(), 1).unwrap()
 }
 
 /// Plays requests to the end; the completions in the order in which they came.
-pub fn played(array: &mut Array<Server>, requests: &[Request]) -> Vec<Completion> {
+pub fn played<D: Drive>(array: &mut Array<D>, requests: &[Request]) -> Vec<Completion> {
     let mut completions = Vec::new();
     for request in requests {
         array.submit(*request).unwrap();

@@ -31,6 +31,8 @@ units::section! {
         next: Next = Next::Table,
         /// Whether retry steps overlap: off, or cache-read (PR2).
         pipeline: Pipeline = Pipeline::Off,
+        /// Retries after which a read ends that its host has another way for (Limited Retry of NVMe: arrays with redundancy, NVMe hosts), with the status Unrecovered Read Error; "none" tries everything.
+        fail_fast: Option<u32> = None,
         /// The timing of senses: default, or adaptive (AR2: retries with the tPRE of the RPT).
         sensing: Sensing = Sensing::Default,
         /// Who predicts that a page cannot be corrected: none, controller (RPSSD) or on-die (RiF).

@@ -18,7 +18,15 @@ const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse"
 /// Rules that name the same need are told as one.
 const RULES: &[Rule] = &[
     Rule {
-        keys: &["read.start", "read.next", "read.pipeline", "read.sensing", "read.predictor", "policies.next"],
+        keys: &[
+            "read.start",
+            "read.next",
+            "read.pipeline",
+            "read.sensing",
+            "read.predictor",
+            "read.fail_fast",
+            "policies.next",
+        ],
         idle: |config| !config.is_modelled(),
         without: NO_MODEL,
     },

@@ -92,7 +92,9 @@ impl<P: Probe> ReadsAt<'_, P> {
             self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
         let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
-        flash.queue_read(class, Owner::Host(command), lpn, ppn, bytes)
+        let op = flash.queue_read(class, Owner::Host(command), lpn, ppn, bytes);
+        self.flash.ops[op].read.limited = self.host.commands[command].request.limited;
+        op
     }
 
     /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no die can have
@@ -208,6 +210,7 @@ impl<P: Probe> ReadsAt<'_, P> {
         match data {
             PageData::Right => {}
             PageData::Wrong => self.core.counters.host_pages_wrong += 1,
+            PageData::GivenUp => self.host.commands[command].gave_up = true,
             PageData::Lost => {
                 self.host.commands[command].uncorrectable = true;
                 self.core.counters.host_pages_lost += 1;

@@ -23,11 +23,19 @@ pub(crate) struct Read {
     pub retries: u16,
     /// Its block is in the mode of the SLC cache.
     pub in_slc: bool,
+    /// It ends after `read.fail_fast` retries.
+    pub limited: bool,
 }
 
 impl Read {
-    pub const NONE: Read =
-        Read { newest: None, page: PageRead { first: 0, last: 0, weak: false }, start: 0, retries: 0, in_slc: false };
+    pub const NONE: Read = Read {
+        newest: None,
+        page: PageRead { first: 0, last: 0, weak: false },
+        start: 0,
+        retries: 0,
+        in_slc: false,
+        limited: false,
+    };
 }
 
 /// Where an attempt is.
@@ -134,7 +142,7 @@ impl Attempt {
 }
 
 stored! {
-    Read { newest, page, start, retries, in_slc }
+    Read { newest, page, start, retries, in_slc, limited }
     Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retry, fate, took, decoding }
 }
 

@@ -167,6 +167,8 @@ pub(crate) enum PageData {
     Right,
     /// Nothing.
     Lost,
+    /// Nothing: its read ended early, as its host allows.
+    GivenUp,
     /// Other data, which nothing has noticed.
     Wrong,
 }

@@ -153,9 +153,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     fn read_is_lost(&mut self, read: OpId, last: AttemptId) -> ReadEnd {
-        self.core.counters.pages_unreadable += 1;
+        let gives_up = self.gives_up(&self.flash.ops[read], &self.flash.attempts[last]);
+        self.core.counters.pages_given_up += u64::from(gives_up);
+        self.core.counters.pages_unreadable += u64::from(!gives_up);
         self.read_ends(read, last);
-        (read, PageData::Lost)
+        (read, if gives_up { PageData::GivenUp } else { PageData::Lost })
     }
 
     /// An attempt has failed that a later one of its read follows already.

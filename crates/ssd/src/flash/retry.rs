@@ -181,7 +181,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// The next reference of a read, if there are any, and whether all are tried again with the default timing.
+    #[inline]
     pub(super) fn next_step(&self, op: &PageOp, attempt: &Attempt) -> Option<(ReadReference, bool)> {
+        if self.is_at_limit(op, attempt) { None } else { self.next_of_all(op, attempt) }
+    }
+
+    /// Whether a read may not go on after an attempt, since its host has another way to the data.
+    fn is_at_limit(&self, op: &PageOp, attempt: &Attempt) -> bool {
+        let limit = self.core.plan.config.read.fail_fast;
+        op.read.limited && limit.is_some_and(|limit| u32::from(attempt.number) >= limit)
+    }
+
+    /// Whether a read ends with an attempt, its last, although it could go on.
+    pub(super) fn gives_up(&self, op: &PageOp, attempt: &Attempt) -> bool {
+        self.is_at_limit(op, attempt) && self.next_of_all(op, attempt).is_some()
+    }
+
+    /// The next reference where none is the last before its time.
+    fn next_of_all(&self, op: &PageOp, attempt: &Attempt) -> Option<(ReadReference, bool)> {
         // What sentinel cells say is for the sense that follows.
         if attempt.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
             return None;

@@ -53,6 +53,7 @@ impl Damage {
             PageData::Right => self.forget(lpn),
             PageData::Wrong => drop(self.wrong.insert(lpn.0)),
             PageData::Lost => drop(self.lost.insert(lpn.0)),
+            PageData::GivenUp => unreachable!("Invariant: hosts' reads alone end early"),
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::presets::{self, DeviceSpec};
 /// The first line of a checkpoint.
 const MAGIC: &[u8] = b"ssdlab checkpoint\n";
 /// The version of the file's form.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 /// Bytes of the digest.
 const DIGEST: usize = 32;
 /// The longest header that is read: a configuration has some 10 kB.
@@ -49,6 +49,7 @@ pub const POLICIES: &[&str] = &[
     "read.records",
     "read.record_groups",
     "read.next",
+    "read.fail_fast",
     "read.pipeline",
     "read.sensing",
     "read.predictor",

@@ -40,8 +40,8 @@ pub use part::PartCourse;
 pub use playing::{Playing, open};
 pub use precondition::Overwriting;
 pub use prepare::{
-    DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, findings_of_settings, prepare, prepare_live,
-    prepare_on,
+    DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, findings_of_settings,
+    findings_without_other_way, prepare, prepare_live, prepare_on,
 };
 pub use refusal::{parse, refused};
 pub use replay::Run;

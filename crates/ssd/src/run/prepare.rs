@@ -118,6 +118,7 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
         options.requests = options.requests.or(requests);
     }
     findings::add(&mut found, findings_of_settings(inputs.drive.scheme, inputs.drive.settings, &spec)?);
+    findings::add(&mut found, findings_without_other_way(&spec));
     Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), note, findings: found })
 }
 
@@ -242,6 +243,14 @@ pub fn findings_of_settings(
 ) -> Result<Vec<Finding>, ConfigError> {
     let undone = findings::scheme_undone(&undone(scheme, settings)?);
     Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings(&spec.inherited))).collect())
+}
+
+/// What is to be said of a drive whose host has no other way to its data: of such reads none may end early.
+pub fn findings_without_other_way(spec: &DeviceSpec) -> Option<Finding> {
+    let limit = spec.config.read.fail_fast;
+    let idle = "read.fail_fast without a host that has another way to the data: an array with redundancy (--array), \
+                or an NVMe host that asks for Limited Retry (serve --nvme)";
+    limit.and_then(|_| findings::without_effect(&[idle.into()]))
 }
 
 fn check_sort_window(requests: u64) -> Result<(), ConfigError> {

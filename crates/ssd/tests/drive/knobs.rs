@@ -12,6 +12,8 @@ enum Load {
     Mixed,
     /// Page reads at random.
     Reads,
+    /// The same reads, which the drive may give up.
+    Limited,
     /// Page writes at random.
     Writes,
     /// One queue floods, another sends one request now and then.
@@ -25,7 +27,7 @@ enum Load {
     /// What is done to zones.
     Zoned,
 }
-use Load::{Hot, Mixed, Overwrites, Reads, Spaced, Unfair, Writes, Zoned};
+use Load::{Hot, Limited, Mixed, Overwrites, Reads, Spaced, Unfair, Writes, Zoned};
 
 /// A key, the settings that both runs share, the value that the second run changes, the load, and what the
 /// change does to the mean latency: -1 shortens it, 1 lengthens it, 0 whatever.
@@ -397,6 +399,7 @@ const ROWS: &[Row] = &[
     ("read.record_groups", RECORDED, "1", Reads, 0),
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
+    ("read.fail_fast", RETRIES, "1", Limited, -1),
     ("read.sensing", RETRIES, "default", Reads, 1),
     ("read.predictor", CODED, "none", Reads, 0),
     ("read.t_pred", CODED, "20us", Reads, 1),
@@ -468,7 +471,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
                 let op = if draw(0, 2) == 0 { Op::Read } else { Op::Write };
                 (op, draw(1, pages * 16) * 1024, 512 + draw(2, 40_000), draw(3, 8) as u16)
             }
-            Reads => (Op::Read, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
+            Reads | Limited => (Op::Read, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
             Writes => (Op::Write, draw(1, pages) * 16_384, 16_384, draw(3, 8) as u16),
             Overwrites => {
                 let op = if draw(0, 10) == 0 { Op::Read } else { Op::Write };
@@ -496,7 +499,8 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
             _ => 9_000,
         };
         let time = Time(index * gap);
-        device.submit(Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue).hinted(index as u16 % 8)).unwrap();
+        let request = Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue).hinted(index as u16 % 8);
+        device.submit(Request { limited: matches!(load, Limited), ..request }).unwrap();
     }
     let mut ended = None;
     while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {

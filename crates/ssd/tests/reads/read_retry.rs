@@ -332,6 +332,63 @@ fn what_no_step_reads_is_reported() {
     }
 }
 
+/// It ends with the step of its number where the host has another way, and is read to its end where it has none.
+#[test]
+fn a_read_that_may_fail_fast_ends_after_its_steps() {
+    let (kind, steps) = (1, 5);
+    let rest = T_DMA + T_ECC;
+    for name in ["baseline", "pr2", "pnar2"] {
+        for limit in 0..=7u64 {
+            let limit_word = format!("read.fail_fast={limit}");
+            let model = needing(steps);
+            let mut device = Device::new(&with(name, &[&model, &limit_word]), 1).unwrap();
+            // In turn: one that may fail fast, and one that may not.
+            device.submit(read(0, kind).with_limited_retry()).unwrap();
+            device.submit(read(1_000_000_000, kind)).unwrap();
+            device.flush().unwrap();
+            device.check().unwrap();
+            let done: Vec<_> = device.take_completions().collect();
+            let taken = |steps: u64| {
+                let (full, short) = (tr(kind as usize), tr(kind as usize) - SENSES[kind as usize] * CUT);
+                let retries = match (steps, name) {
+                    (0, _) => 0,
+                    (n, "baseline") => n * (full + rest),
+                    (n, "pr2") => n * full + rest,
+                    (n, _) => T_SET + n * short + rest,
+                };
+                full + rest + retries
+            };
+            let gives_up = limit < steps;
+            assert_eq!(done[0].latency().0, taken(limit.min(steps)) + MOVE, "{name}, limit {limit}");
+            assert_eq!((done[0].gave_up, done[0].uncorrectable), (gives_up, false), "{name}, limit {limit}");
+            assert_eq!(done[1].latency().0, taken(steps) + MOVE, "{name}, limit {limit}");
+            assert!(!done[1].gave_up && !done[1].uncorrectable);
+            let counters = device.counters();
+            let given_up = (counters.pages_given_up, counters.requests_given_up);
+            assert_eq!(given_up, (gives_up.into(), gives_up.into()), "{name}, limit {limit}");
+            assert_eq!((counters.pages_unreadable, counters.host_pages_lost, counters.media_errors), (0, 0, 0));
+        }
+    }
+}
+
+/// What no step reads is lost, and not given up, where the limit allows all steps.
+#[test]
+fn what_no_step_reads_is_lost_and_not_given_up() {
+    for (limit, expected) in [(39, (true, false)), (40, (false, true))] {
+        let limit = format!("read.fail_fast={limit}");
+        let old = ["chip.model=tlc48", "age.pec=3000", "age.retention=150mo", "read.rpt=none", limit.as_str()];
+        let config = with("baseline", &old);
+        let mut device = Device::new(&config, 1).unwrap();
+        for page in 0..40 {
+            device.submit(read(page * 1_000_000_000, page).with_limited_retry()).unwrap();
+        }
+        device.flush().unwrap();
+        let done: Vec<_> = device.take_completions().collect();
+        let found = (done.iter().any(|done| done.gave_up), done.iter().any(|done| done.uncorrectable));
+        assert_eq!(found, expected);
+    }
+}
+
 #[test]
 fn faster_senses_need_a_table() {
     let refusal = |settings: &[&str]| with("ar2", settings).plan().unwrap_err().to_string();

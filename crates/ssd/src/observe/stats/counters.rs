@@ -93,6 +93,7 @@ counters! {
     FAILED_REQUESTS {
         requests_uncorrectable = "host.uncorrectable", "requests", "requests some of whose data could not be corrected";
         requests_until_uncorrectable = "host.until_uncorrectable", "requests", "requests completed before the first some of whose data could not be corrected";
+        requests_given_up = "host.given_up", "requests", "reads some of whose data was not read to the end, as they allow (read.fail_fast)";
         requests_refused = "host.refused", "requests", "writes, trims and flushes that a read-only drive refused (wear.end_of_life)";
     }
     /// What was done to zones.
@@ -151,6 +152,7 @@ counters! {
     /// Reads that no retry corrected, or only a second one.
     FAILED_RETRIES {
         pages_unreadable = "flash.retry.unreadable", "flash pages", "pages read that no sense could correct";
+        pages_given_up = "flash.retry.given_up", "flash pages", "pages whose retries ended early, as their host allows (read.fail_fast)";
         reads_repeated = "flash.retry.t_pre_fallbacks", "flash pages", "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)";
     }
     /// Transfers in vain, and predictions that avoid them.

@@ -1,0 +1,153 @@
+//! Errors that no read has met, unrecoverable reads during rebuilds, and the time until data is lost against closed forms.
+
+use std::collections::BTreeSet;
+
+use array::{Array, MemberDrive};
+use ssd::Drive;
+use units::{Bytes, Span, Stream, Time};
+use workload::{Op, Request};
+
+use crate::server::{Server, array, config, played};
+
+const CHUNK: u64 = 64 << 10;
+const ROWS: u64 = 8;
+
+/// Drives of eight rows whose services take 100 us and 1 ns a byte; drive `number` cannot read the rows in `bad` until they are written.
+fn drives(count: usize, bad: &[(usize, u64)]) -> Vec<Server> {
+    let rows = |drive: usize| bad.iter().filter(move |(of, _)| *of == drive).map(|(_, row)| row * CHUNK);
+    let drive = |index: usize| {
+        let server = Server::new(Bytes(ROWS * CHUNK), |_, request| Span(100_000 + request.bytes.0));
+        server.with_errors_at(rows(index).collect::<BTreeSet<u64>>())
+    };
+    (0..count).map(drive).collect()
+}
+
+fn read(time: u64, chunk: u64) -> Request {
+    Request::new(Time(time), Op::Read, Bytes(chunk * CHUNK), Bytes(4096))
+}
+
+/// A stripe of four chunks is read every 4 chunks / rate, and its errors are repaired before the next: to the nanosecond.
+#[test]
+fn scrubs_read_all_stripes_at_their_rate_and_repair_what_they_find() {
+    let words = ["layout=raid5", "scrub_rate=128MiB/s"];
+    let interval = 4 * CHUNK * 1_000_000_000 / (128 << 20);
+    let whole = 100_000 + CHUNK;
+    // One read at the beginning, which lasts until its drive has scrubbed the first stripe; one at the end of so many stripes.
+    let scrubbed = |stripes: u64, bad: &[(usize, u64)], words: &[&str]| {
+        let mut array = array(words, drives(4, bad));
+        array.workload_begins();
+        let last = read((stripes - 1) * interval + 1, 0);
+        let done = played(&mut array, &[read(0, 0), last]);
+        assert!(done.iter().all(|done| !done.uncorrectable));
+        (array, done)
+    };
+    let (clean, done) = scrubbed(4, &[], &words);
+    assert_eq!(clean.counters_so_far().stripes_scrubbed, 4);
+    assert_eq!(clean.drives().map(|drive| drive.reads.0).sum::<u64>(), 4 * 4 + 2, "each drive's chunk of each stripe");
+    // The last read comes a nanosecond after the scrub of its drive's chunk began, and waits for that.
+    assert_eq!(done[1].latency().0, whole - 1 + 104_096);
+    // An error of data and one of parity, in different stripes; what is bad in the fifth is not met.
+    let bad = [(0, 1), (3, 2), (2, 4)];
+    let (array, _) = scrubbed(4, &bad, &words);
+    let counters = array.counters_so_far();
+    assert_eq!((counters.scrub_errors, counters.repairs, counters.scrub_lost), (2, 2, 0));
+    let left: Vec<usize> = array.drives().map(|drive| drive.errors_at.len()).collect();
+    assert_eq!(left, [0, 0, 1, 0]);
+    assert_eq!(counters.data_lost, None);
+    // Two errors in one stripe are too many, and without repair they stay.
+    let (array, _) = scrubbed(4, &[(0, 1), (3, 1)], &words);
+    let counters = array.counters_so_far();
+    assert_eq!((counters.scrub_errors, counters.repairs, counters.scrub_lost), (2, 0, 1));
+    assert_eq!(counters.data_lost, Some(Time(interval + whole)));
+    let (array, _) = scrubbed(4, &bad, &["layout=raid5", "scrub_rate=128MiB/s", "repair=false"]);
+    assert_eq!((array.counters_so_far().scrub_errors, array.counters_so_far().repairs), (2, 0));
+    // Round and round: after eight stripes the first one again.
+    let (array, _) = scrubbed(11, &bad, &words);
+    assert_eq!((array.counters_so_far().stripes_scrubbed, array.counters_so_far().scrub_errors), (11, 3));
+}
+
+/// A row whose stripe has an error on another drive is rebuilt where there is parity enough, and the error is repaired; otherwise it is lost.
+#[test]
+fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up() {
+    for (words, repaired, lost) in [(["layout=raid5"], 0, 1), (["layout=raid6"], 1, 0)] {
+        // The error of row 3 is on drive 0; drive 2 fails, and the last drive takes over.
+        let member = |(index, drive): (usize, Server)| MemberDrive {
+            name: format!("drive-{index}"),
+            drive,
+            spare: index == 5,
+            fails_at: (index == 2).then_some(Span(1_000)),
+            mean_life: None,
+        };
+        let drives = drives(6, &[(0, 3)]).into_iter().enumerate().map(member).collect();
+        let mut array = Array::new(&config(&words), drives, 1).unwrap();
+        array.workload_begins();
+        played(&mut array, &[read(0, 0)]);
+        array.flush().unwrap();
+        let counters = array.counters_so_far();
+        let rebuild = counters.rebuilds[0];
+        assert_eq!((rebuild.rows, rebuild.lost, counters.repairs), (ROWS - lost, lost, repaired), "{words:?}");
+        assert_eq!(counters.data_lost.is_some(), lost > 0, "{words:?}");
+        assert_eq!(array.drives().next().unwrap().errors_at.is_empty(), repaired == 1, "{words:?}");
+    }
+}
+
+/// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a copy in an exponential
+/// time with mean 1 / `rebuilt`, and so many reads are in vain. The times until data is lost \[s].
+fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u64) -> Vec<f64> {
+    let spares = 120;
+    let lost_of = |sample: u64| {
+        let random = Stream::new(11, "loss").entity(sample);
+        let member = |index: usize| {
+            let of_drive = random.entity(index as u64);
+            let service = move |id: u64, request: &Request| match request.op {
+                Op::Read => Span((of_drive.exponential(2 * id + 1) / rebuilt * 1e9) as u64),
+                _ => Span(0),
+            };
+            let drive = Server::new(Bytes(CHUNK), service).in_parallel();
+            let drive = drive.that_fails(move |id| of_drive.uniform(2 * id + 2) < in_vain);
+            let mean_life = Some(Span((1e9 / fails) as u64));
+            MemberDrive { name: format!("drive-{index}"), drive, spare: index >= copies, fails_at: None, mean_life }
+        };
+        let words = ["layout=mirror", "rebuild_rate=1000GB/s"];
+        let mut array = Array::new(&config(&words), (0..copies + spares).map(member).collect(), sample).unwrap();
+        array.workload_begins();
+        let mut time = 0;
+        loop {
+            time += 1_000_000_000_000;
+            array.advance(Time(time)).unwrap();
+            if let Some(lost) = array.counters_so_far().data_lost {
+                return lost.0 as f64 / 1e9;
+            }
+        }
+    };
+    (0..samples).map(lost_of).collect()
+}
+
+/// Mean time to data loss of two copies, and of three, as Markov chains whose state is the number of copies that are there. With two,
+/// a rebuild whose read is in vain loses the data; with three and no such reads, two drives are rebuilt one after another, since a rebuild locks its stripe.
+fn markov([fails, rebuilt, in_vain]: [f64; 3], copies: usize) -> f64 {
+    if copies == 2 {
+        let (back, lost) = (rebuilt * (1.0 - in_vain), fails + rebuilt * in_vain);
+        return 1.0 / (2.0 * fails) + (1.0 + back / (2.0 * fails)) / lost;
+    }
+    // T3 = 1 / 3l + T2; T2 = (1 + 2l T1 + m T3) / (2l + m); T1 = (1 + m T2) / (l + m).
+    let (l, m) = (fails, rebuilt);
+    let constant = 1.0 + 2.0 * l / (l + m) + m / (3.0 * l);
+    let t2 = constant / (2.0 * l - 2.0 * l * m / (l + m));
+    1.0 / (3.0 * l) + t2
+}
+
+#[test]
+fn the_mean_time_to_data_loss_is_that_of_its_markov_chain() {
+    let samples = 1500;
+    for (copies, rates) in [(2, [1.0, 8.0, 0.0]), (2, [1.0, 8.0, 0.1]), (2, [1.0, 30.0, 0.02]), (3, [1.0, 3.0, 0.0])] {
+        let times = times_to_loss(copies, rates, samples);
+        let mean = times.iter().sum::<f64>() / samples as f64;
+        let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (samples - 1) as f64;
+        // The interval of 99.9 %: one test in a thousand would fail by chance, and the seeds are the same each time.
+        let half_width = 3.29 * (variance / samples as f64).sqrt();
+        let expected = markov(rates, copies);
+        println!("{copies} copies, {rates:?}: {mean:.3} +- {half_width:.3} s, by the chain {expected:.3} s");
+        assert!((mean - expected).abs() <= half_width, "{copies} copies, {rates:?}: {mean} against {expected}");
+    }
+}
