@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab._core import __version__ as core_version
 from ssdlab.policy import source
-from ssdlab.runs.documents import title_of
+from ssdlab.runs.documents import is_text, title_of
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Stop, play
@@ -109,7 +109,8 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
         return Answer("changed", f"{where or _here()}: {error}")
     key = key_of(json.loads(simulation.manifest))
     if key != task.key:
-        inputs = ", ".join(map(title_of, (options.device, options.workload, *options.merge)))
+        words = (options.device, options.workload, *options.merge)
+        inputs = ", ".join(title_of(word) if is_text(word) else word for word in words)
         return Answer(
             "changed",
             f"{inputs}: on {where or _here()} this is not the input that the sweep began with (case {key[:12]}, not "
