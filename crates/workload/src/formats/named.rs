@@ -25,20 +25,31 @@ enum Role {
     Hint,
 }
 
-/// The names of columns without blanks, underscores and units; the unit that a name implies.
-const NAMES: &[(Role, &[&str], Option<&str>)] = &[
-    (Role::Time, &["time", "timestamp", "ts", "t", "arrival", "arrivaltime", "arrivetime"], None),
-    (Role::Time, &["start", "starttime", "submit", "submittime", "issue", "issuetime", "requesttime"], None),
-    (Role::Offset, &["offset", "byteoffset", "startoffset", "address", "addr", "position", "pos"], None),
-    (Role::Offset, &["lba", "startlba", "lbn", "sector", "startsector", "sectornumber"], Some("sector")),
-    (Role::Size, &["size", "length", "len", "iosize", "requestsize", "reqsize", "transfersize"], None),
-    (Role::Size, &["bytes", "nbytes"], Some("B")),
-    (Role::Size, &["sectors", "nsectors", "nsector", "numsectors", "sectorcount"], Some("sector")),
-    (Role::Op, &["op", "opcode", "operation", "optype", "type", "iotype", "requesttype", "reqtype"], None),
-    (Role::Op, &["rw", "readwrite", "command", "cmd", "action", "direction", "iswrite", "write", "isread"], None),
-    (Role::Device, &["device", "dev", "deviceid", "devid", "volume", "vol", "volumeid", "disk", "diskid"], None),
-    (Role::Device, &["disknumber", "lun", "queue", "namespace", "nsid"], None),
-    (Role::Hint, &["hint", "stream", "streamid"], None),
+/// Names of columns, without blanks, underscores and units.
+struct Names {
+    role: Role,
+    /// What a name of these implies.
+    unit: Option<&'static str>,
+    names: &'static [&'static str],
+}
+
+const fn names(role: Role, unit: Option<&'static str>, names: &'static [&'static str]) -> Names {
+    Names { role, unit, names }
+}
+
+const NAMES: &[Names] = &[
+    names(Role::Time, None, &["time", "timestamp", "ts", "t", "arrival", "arrivaltime", "arrivetime"]),
+    names(Role::Time, None, &["start", "starttime", "submit", "submittime", "issue", "issuetime", "requesttime"]),
+    names(Role::Offset, None, &["offset", "byteoffset", "startoffset", "address", "addr", "position", "pos"]),
+    names(Role::Offset, Some("sector"), &["lba", "startlba", "lbn", "sector", "startsector", "sectornumber"]),
+    names(Role::Size, None, &["size", "length", "len", "iosize", "requestsize", "reqsize", "transfersize"]),
+    names(Role::Size, Some("B"), &["bytes", "nbytes"]),
+    names(Role::Size, Some("sector"), &["sectors", "nsectors", "nsector", "numsectors", "sectorcount"]),
+    names(Role::Op, None, &["op", "opcode", "operation", "optype", "type", "iotype", "requesttype", "reqtype"]),
+    names(Role::Op, None, &["rw", "readwrite", "command", "cmd", "action", "direction", "iswrite", "write", "isread"]),
+    names(Role::Device, None, &["device", "dev", "deviceid", "devid", "volume", "vol", "volumeid", "disk", "diskid"]),
+    names(Role::Device, None, &["disknumber", "lun", "queue", "namespace", "nsid"]),
+    names(Role::Hint, None, &["hint", "stream", "streamid"]),
 ];
 const TIMES: &[(&str, &[&str])] = &[
     ("ns", &["ns", "nsec", "nanos", "nanoseconds"]),
@@ -48,7 +59,7 @@ const TIMES: &[(&str, &[&str])] = &[
 ];
 const SIZES: &[(&str, &[&str])] =
     &[("B", &["b", "byte", "bytes"]), ("KiB", &["kib"]), ("sector", &["sector", "sectors"])];
-/// Mean rates that a trace of a drive has [requests/s]: a unit of time that gives another is not taken (assumed).
+/// Mean rates that a trace of a drive has \[requests/s]: a unit of time that gives another is not taken (assumed).
 const RATES: std::ops::Range<f64> = 10.0..200e3;
 
 /// Whether a line names columns: it has three or more, and none begins as a number does.
@@ -90,7 +101,7 @@ fn meaning(name: &str) -> Option<Meaning> {
     let tokens: Vec<&str> = lower.split(|letter: char| !letter.is_alphanumeric()).filter(is_part).collect();
     let of = |tokens: &[&str]| {
         let bare = tokens.concat();
-        let (role, _, unit) = NAMES.iter().find(|(_, names, _)| names.contains(&bare.as_str()))?;
+        let Names { role, unit, .. } = NAMES.iter().find(|of| of.names.contains(&bare.as_str()))?;
         Some(Meaning { role: *role, unit: *unit, bare })
     };
     of(&tokens).or_else(|| {
