@@ -312,13 +312,23 @@ fn op_words(name: &str, values: &[&str]) -> Option<(String, bool)> {
         _ if all_of(&["0", "1"]) => Some((if is_read { "1/0" } else { "0/1" }.into(), !is_read && !is_write)),
         _ if all_of(&["false", "true"]) && is_write => Some(("false/true".into(), false)),
         _ if all_of(&["false", "true"]) && is_read => Some(("true/false".into(), false)),
-        [read, write] if read.starts_with('r') && write.starts_with('w') => Some((format!("{read}/{write}"), true)),
+        [read, write] if read.starts_with('r') && write.starts_with('w') && is_word(read) && is_word(write) => {
+            Some((format!("{read}/{write}"), true))
+        }
         _ => None,
     }
 }
 
+/// Whether a format can be declared with it: what parts its options is not in it.
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Format;
     use super::*;
 
     fn read(head: &str, lines: &[&str]) -> Result<Named, (String, String)> {
@@ -375,9 +385,36 @@ mod tests {
         assert_eq!(op("is_read", ["true", "false"]), Ok(("op=true/false".into(), vec![])));
         assert_eq!(op("op", ["0", "1"]), Ok(("op=0/1".into(), vec!["`op` 0 for reads and 1 for writes".into()])));
         assert_eq!(op("op", ["RS", "WS"]).unwrap().0, "op=rs/ws");
+        // Words that a declaration could not hold.
+        let (problem, _) = read("time_s;op;offset_b;size_b", &["1;r,1;0;512", "2;w,1;0;512"]).unwrap_err();
+        assert_eq!(problem, "names its columns, and `op` holds r,1, w,1");
         let (problem, remedy) = op("op", ["42", "17"]).unwrap_err();
         assert_eq!(problem, "names its columns, and `op` holds 17, 42");
         assert_eq!(remedy, "say which words are reads and writes: --format csv:time=s,op=READ/WRITE,offset=B,size=B");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_names_say_is_a_format_or_an_error(
+            separator in prop::sample::select(vec![",", ";", " ", "\t"]),
+            names in prop::collection::vec(
+                prop::sample::select(vec!["time", "ts_us", "op", "is_write", "lba", "offset (B)", "size", "dev", "\"hint\"", "", "#x", "len_kib"]),
+                3..9,
+            ),
+            rows in prop::collection::vec(
+                prop::collection::vec(
+                    prop::sample::select(vec!["0", "1e9", "-3", "R", "w", "r,1", "w;1", "rd/x", "wr=y", "NaN", "1.5", "", "\u{b5}", "99999999999999999999"]),
+                    0..9,
+                ),
+                0..5,
+            ),
+        ) {
+            let text = |words: &[&str]| words.join(separator);
+            let lines: Vec<String> = std::iter::once(text(&names)).chain(rows.iter().map(|row| text(row))).collect();
+            if let Some(Ok((detected, _))) = Format::of_names(&lines) {
+                prop_assert_eq!(Format::parse(&detected.format.to_string()), Ok(detected.format));
+            }
+        }
     }
 
     #[test]
