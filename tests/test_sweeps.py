@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -27,8 +28,10 @@ from ssdlab.cli.base import report_failures
 from ssdlab.faults.spec import Campaign
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches.spec import Search
+from ssdlab.show import verdicts
 from ssdlab.sweeps import campaign
 from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.comparison import moved_by
 from ssdlab.sweeps.executors import ExternalExecutor
 from ssdlab.sweeps.spec import MOST_CASES, Sweep
 from ssdlab.sweeps.task import Answer
@@ -420,6 +423,17 @@ def test_a_comparison_says_what_is_the_same_what_changes_nothing_and_what_warnin
     assert "the same in every row: fast and same" in text
     assert "of the other axes, bs changes nothing" in text
     assert "left out of slow 4 of 8" in text
+
+
+def test_an_axis_moves_a_statistic_by_a_factor_that_zeros_do_not_have() -> None:
+    table = polars.DataFrame(
+        {"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "zero": [0.0, 3.0, 0.0, 3.0], "x": [1.0, 1.0, 2.0, 2.0]}
+    )
+    assert [moved_by(table, axis, "zero") for axis in "ab"] == [1.0, math.inf]
+    assert [moved_by(table, axis, "x") for axis in "ab"] == [2.0, 1.0]
+    table = table.with_columns(case=polars.lit("0")).select("a", "b", "case", "zero")
+    assert "moves it most" not in verdicts.of_sweep(table, "zero")
+    assert "a changes nothing" in verdicts.of_sweep(table, "zero")
 
 
 def test_failures_of_one_reason_stand_together(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,8 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
     sentence = f"Over {found.height:,} cases, {phrase(metric)} goes from {ends[0]} to {ends[1]}"
     moved = sorted(((moved_by(found, axis, metric), axis) for axis in axes), reverse=True)
     if len(moved) > 1 and moved[0][0] > 1.0:
-        sentence += f"; {moved[0][1]} moves it most, by a factor of {moved[0][0]:.3g}"
+        if moved[0][0] < math.inf:
+            sentence += f"; {moved[0][1]} moves it most, by a factor of {moved[0][0]:.3g}"
         if idle := [(axis, factor) for factor, axis in moved if factor < IDLE and axis != "seed"]:
             sentence += f"; {unmoved(idle)}"
     return sentence + "."

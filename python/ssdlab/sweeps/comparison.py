@@ -177,11 +177,14 @@ def compare(
 
 
 def moved_by(table: polars.DataFrame, axis: str, metric: str) -> float:
-    """By which factor the means of an axis's labels differ at most; 1 where there is nothing to compare."""
+    """By which factor the means of an axis's labels differ at most; 1 where there is nothing to compare, and infinite
+    where they differ and one is not above 0."""
     import polars
 
     means = [mean for _, mean in table.group_by(axis).agg(polars.col(metric).mean()).iter_rows() if mean is not None]
-    return max(means) / min(means) if means and min(means) > 0.0 else 1.0
+    if not means or max(means) == min(means):
+        return 1.0
+    return max(means) / min(means) if min(means) > 0.0 else math.inf
 
 
 def _lost(whole: polars.DataFrame, kept: polars.DataFrame, by: str) -> tuple[tuple[str, int, int], ...]:

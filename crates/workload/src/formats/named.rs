@@ -25,20 +25,31 @@ enum Role {
     Hint,
 }
 
-/// The names of columns without blanks, underscores and units; the unit that a name implies.
-const NAMES: &[(Role, &[&str], Option<&str>)] = &[
-    (Role::Time, &["time", "timestamp", "ts", "t", "arrival", "arrivaltime", "arrivetime"], None),
-    (Role::Time, &["start", "starttime", "submit", "submittime", "issue", "issuetime", "requesttime"], None),
-    (Role::Offset, &["offset", "byteoffset", "startoffset", "address", "addr", "position", "pos"], None),
-    (Role::Offset, &["lba", "startlba", "lbn", "sector", "startsector", "sectornumber"], Some("sector")),
-    (Role::Size, &["size", "length", "len", "iosize", "requestsize", "reqsize", "transfersize"], None),
-    (Role::Size, &["bytes", "nbytes"], Some("B")),
-    (Role::Size, &["sectors", "nsectors", "nsector", "numsectors", "sectorcount"], Some("sector")),
-    (Role::Op, &["op", "opcode", "operation", "optype", "type", "iotype", "requesttype", "reqtype"], None),
-    (Role::Op, &["rw", "readwrite", "command", "cmd", "action", "direction", "iswrite", "write", "isread"], None),
-    (Role::Device, &["device", "dev", "deviceid", "devid", "volume", "vol", "volumeid", "disk", "diskid"], None),
-    (Role::Device, &["disknumber", "lun", "queue", "namespace", "nsid"], None),
-    (Role::Hint, &["hint", "stream", "streamid"], None),
+/// Names of columns, without blanks, underscores and units.
+struct Names {
+    role: Role,
+    /// What a name of these implies.
+    unit: Option<&'static str>,
+    names: &'static [&'static str],
+}
+
+const fn names(role: Role, unit: Option<&'static str>, names: &'static [&'static str]) -> Names {
+    Names { role, unit, names }
+}
+
+const NAMES: &[Names] = &[
+    names(Role::Time, None, &["time", "timestamp", "ts", "t", "arrival", "arrivaltime", "arrivetime"]),
+    names(Role::Time, None, &["start", "starttime", "submit", "submittime", "issue", "issuetime", "requesttime"]),
+    names(Role::Offset, None, &["offset", "byteoffset", "startoffset", "address", "addr", "position", "pos"]),
+    names(Role::Offset, Some("sector"), &["lba", "startlba", "lbn", "sector", "startsector", "sectornumber"]),
+    names(Role::Size, None, &["size", "length", "len", "iosize", "requestsize", "reqsize", "transfersize"]),
+    names(Role::Size, Some("B"), &["bytes", "nbytes"]),
+    names(Role::Size, Some("sector"), &["sectors", "nsectors", "nsector", "numsectors", "sectorcount"]),
+    names(Role::Op, None, &["op", "opcode", "operation", "optype", "type", "iotype", "requesttype", "reqtype"]),
+    names(Role::Op, None, &["rw", "readwrite", "command", "cmd", "action", "direction", "iswrite", "write", "isread"]),
+    names(Role::Device, None, &["device", "dev", "deviceid", "devid", "volume", "vol", "volumeid", "disk", "diskid"]),
+    names(Role::Device, None, &["disknumber", "lun", "queue", "namespace", "nsid"]),
+    names(Role::Hint, None, &["hint", "stream", "streamid"]),
 ];
 const TIMES: &[(&str, &[&str])] = &[
     ("ns", &["ns", "nsec", "nanos", "nanoseconds"]),
@@ -48,7 +59,7 @@ const TIMES: &[(&str, &[&str])] = &[
 ];
 const SIZES: &[(&str, &[&str])] =
     &[("B", &["b", "byte", "bytes"]), ("KiB", &["kib"]), ("sector", &["sector", "sectors"])];
-/// Mean rates that a trace of a drive has [requests/s]: a unit of time that gives another is not taken (assumed).
+/// Mean rates that a trace of a drive has \[requests/s]: a unit of time that gives another is not taken (assumed).
 const RATES: std::ops::Range<f64> = 10.0..200e3;
 
 /// Whether a line names columns: it has three or more, and none begins as a number does.
@@ -90,7 +101,7 @@ fn meaning(name: &str) -> Option<Meaning> {
     let tokens: Vec<&str> = lower.split(|letter: char| !letter.is_alphanumeric()).filter(is_part).collect();
     let of = |tokens: &[&str]| {
         let bare = tokens.concat();
-        let (role, _, unit) = NAMES.iter().find(|(_, names, _)| names.contains(&bare.as_str()))?;
+        let Names { role, unit, .. } = NAMES.iter().find(|of| of.names.contains(&bare.as_str()))?;
         Some(Meaning { role: *role, unit: *unit, bare })
     };
     of(&tokens).or_else(|| {
@@ -301,13 +312,23 @@ fn op_words(name: &str, values: &[&str]) -> Option<(String, bool)> {
         _ if all_of(&["0", "1"]) => Some((if is_read { "1/0" } else { "0/1" }.into(), !is_read && !is_write)),
         _ if all_of(&["false", "true"]) && is_write => Some(("false/true".into(), false)),
         _ if all_of(&["false", "true"]) && is_read => Some(("true/false".into(), false)),
-        [read, write] if read.starts_with('r') && write.starts_with('w') => Some((format!("{read}/{write}"), true)),
+        [read, write] if read.starts_with('r') && write.starts_with('w') && is_word(read) && is_word(write) => {
+            Some((format!("{read}/{write}"), true))
+        }
         _ => None,
     }
 }
 
+/// Whether a format can be declared with it: what parts its options is not in it.
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Format;
     use super::*;
 
     fn read(head: &str, lines: &[&str]) -> Result<Named, (String, String)> {
@@ -364,9 +385,36 @@ mod tests {
         assert_eq!(op("is_read", ["true", "false"]), Ok(("op=true/false".into(), vec![])));
         assert_eq!(op("op", ["0", "1"]), Ok(("op=0/1".into(), vec!["`op` 0 for reads and 1 for writes".into()])));
         assert_eq!(op("op", ["RS", "WS"]).unwrap().0, "op=rs/ws");
+        // Words that a declaration could not hold.
+        let (problem, _) = read("time_s;op;offset_b;size_b", &["1;r,1;0;512", "2;w,1;0;512"]).unwrap_err();
+        assert_eq!(problem, "names its columns, and `op` holds r,1, w,1");
         let (problem, remedy) = op("op", ["42", "17"]).unwrap_err();
         assert_eq!(problem, "names its columns, and `op` holds 17, 42");
         assert_eq!(remedy, "say which words are reads and writes: --format csv:time=s,op=READ/WRITE,offset=B,size=B");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_names_say_is_a_format_or_an_error(
+            separator in prop::sample::select(vec![",", ";", " ", "\t"]),
+            names in prop::collection::vec(
+                prop::sample::select(vec!["time", "ts_us", "op", "is_write", "lba", "offset (B)", "size", "dev", "\"hint\"", "", "#x", "len_kib"]),
+                3..9,
+            ),
+            rows in prop::collection::vec(
+                prop::collection::vec(
+                    prop::sample::select(vec!["0", "1e9", "-3", "R", "w", "r,1", "w;1", "rd/x", "wr=y", "NaN", "1.5", "", "\u{b5}", "99999999999999999999"]),
+                    0..9,
+                ),
+                0..5,
+            ),
+        ) {
+            let text = |words: &[&str]| words.join(separator);
+            let lines: Vec<String> = std::iter::once(text(&names)).chain(rows.iter().map(|row| text(row))).collect();
+            if let Some(Ok((detected, _))) = Format::of_names(&lines) {
+                prop_assert_eq!(Format::parse(&detected.format.to_string()), Ok(detected.format));
+            }
+        }
     }
 
     #[test]
