@@ -231,6 +231,7 @@ impl Group {
             }
         }
         self.levels[0].push(new);
+        self.levels.retain(|level| !level.is_empty());
         if lowered.is_empty() {
             return;
         }
@@ -392,6 +393,9 @@ impl LearnedTable {
     /// Each group's segments are in levels in which they do not overlap, and each approximate one has what it says.
     pub fn check(&self) -> Result<(), String> {
         for (number, group) in &self.groups {
+            if group.levels.iter().any(Vec::is_empty) {
+                return Err(format!("group {number} of the learned table has a level without segments"));
+            }
             for level in &group.levels {
                 let overlapping =
                     level.iter().enumerate().any(|(at, one)| level[..at].iter().any(|two| one.overlaps(two)));

@@ -350,9 +350,7 @@ impl Blocks {
         } else if let Some(stream) = self.is_filled_by(plane, block) {
             self.abandon(plane, stream);
             Breaks::Open
-        } else if self.abandon_apart(plane, block) {
-            Breaks::Closed
-        } else if self.is_closed(plane, block) || self.is_full(plane, block) {
+        } else if self.abandon_apart(plane, block) || self.is_closed(plane, block) || self.is_full(plane, block) {
             Breaks::Closed
         } else {
             Breaks::Erased
