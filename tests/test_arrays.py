@@ -75,6 +75,8 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
         ("[array]\nscrub_rate = '1GB/s'\n" + DRIVES, {}, ["array.scrub_rate", "nothing to repair from", "mirror"]),
         ("[array]\nscrub_rate = '0MB/s'\nlayout = 'raid5'\n" + DRIVES, {}, ["array.scrub_rate", "is 0"]),
         (DRIVES + "mean_life = '0s'\n", {}, ["drive.a.mean_life", "is 0"]),
+        ("[array]\ncoordinate = 'staggered'\n" + DRIVES, {}, ["array.coordinate", "no way around", "mirror"]),
+        ("[array]\nwindow = '0s'\n" + DRIVES, {}, ["array.window", "is 0"]),
         ("[array]\nlayuot = 'raid5'\n" + DRIVES, {}, ["layuot", "did you mean `layout`"]),
         ("[array]\nlayout = 'stripe'\n", {}, ["has no drives", "[drive.NAME]"]),
         ("[drive.a]\ndevice = 'tcl'\n", {}, ["drive.a", "did you mean `tlc`"]),

@@ -24,6 +24,7 @@ use crate::scrub::Scrub;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
 use crate::stats::{ArrayCounters, SeenByHost};
+use crate::window::Windows;
 
 /// A place for a drive in the layout.
 pub(crate) struct Seat {
@@ -87,6 +88,7 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
     pub(crate) scrub: Option<Scrub>,
+    pub(crate) windows: Option<Windows>,
     /// The lives of drives are drawn from it.
     lives: Stream,
     pub(crate) steps: VecDeque<Step>,
@@ -139,6 +141,7 @@ impl<D: Drive> Array<D> {
             ops: Slab::new(),
             locks: Locks::default(),
             scrub: None,
+            windows: None,
             lives: Stream::new(seed, "array-life"),
             steps: VecDeque::new(),
             timers: BinaryHeap::new(),
@@ -285,6 +288,7 @@ impl<D: Drive> Array<D> {
             Timer::Fail(drive) => self.drive_fails(drive),
             Timer::Rebuild(place) => self.rebuild_goes_on(place),
             Timer::Scrub => self.scrub_goes_on(),
+            Timer::Turn => self.next_turn(),
         }
     }
 
@@ -328,6 +332,7 @@ impl<D: Drive> Array<D> {
         self.arriving = Some(request.time);
         let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
         let key = self.open.insert(open);
+        self.wake_windows();
         match request.op {
             workload::Op::Read if self.layout.code.parity > 0 => self.begin_read(key, request),
             workload::Op::Write if self.layout.code.parity > 0 => self.begin_write(key, request),

@@ -2,6 +2,7 @@
 
 use units::{Bandwidth, Bytes, ConfigError, Span};
 
+use crate::coordinate::Coordinate;
 use crate::hedge::Hedge;
 use crate::layout::{Code, Layout, Placement};
 use crate::select::Select;
@@ -49,6 +50,10 @@ units::section! {
         /// Late binding: so many chunks more than needed are read at once where a read covers all data chunks of a stripe (of a
         /// mirror: any read), and the first that suffice are taken.
         extra_reads: u16 = 0,
+        /// When drives collect ahead of need, and reads go around them: none, staggered or together.
+        coordinate: Coordinate = Coordinate::None,
+        /// How long a turn of that takes (assumed).
+        window: Span = Span::from_ms(10),
         /// Bandwidth of the link or switch that all drives share, in each direction; "none" is no limit.
         link_bandwidth: Option<Bandwidth> = None,
         /// Time on the way between host and drive, in each direction.
@@ -148,6 +153,12 @@ impl ArrayConfig {
         }
         if code.parity == 0 && self.select != Select::Primary {
             return fail("select", "has nothing to choose from: layout = \"stripe\"".into(), redundant);
+        }
+        if code.parity == 0 && self.coordinate != Coordinate::None {
+            return fail("coordinate", "has no way around a drive: layout = \"stripe\"".into(), redundant);
+        }
+        if self.window == Span::ZERO {
+            return fail("window", "is 0".into(), "write a positive time");
         }
         if usize::from(self.extra_reads) > code.parity {
             let problem = format!("is {}, and a stripe has {} chunks to spare", self.extra_reads, code.parity);

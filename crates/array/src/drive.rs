@@ -149,6 +149,7 @@ impl<D: Drive> Drive for Array<D> {
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
         self.begin_scrubs();
+        self.begin_windows();
     }
     fn counting_begins(&mut self) {
         self.counters_before = self.counters.clone();

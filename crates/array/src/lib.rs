@@ -9,17 +9,18 @@
 //! | `config.rs` | the section `[array]` |
 //! | `given.rs`, `run.rs` | an array file and what is given beside it; a run on it |
 //! | `layout.rs` | where the units of stripes lie |
-//! | `select/`, `hedge/` | host policies, one file a choice |
+//! | `select/`, `hedge/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
-//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubbing.rs` | what it does with stripes |
-//! | `ops.rs`, `slab.rs`, `rebuild.rs`, `scrub.rs` | what is under way |
+//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubbing.rs`, `windows.rs` | what it does with stripes |
+//! | `ops.rs`, `slab.rs`, `rebuild.rs`, `scrub.rs`, `window.rs` | what is under way |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
 mod array;
 mod config;
+mod coordinate;
 mod drive;
 mod given;
 pub mod hedge;
@@ -42,6 +43,8 @@ mod scrubbing;
 pub mod select;
 mod slab;
 mod stats;
+mod window;
+mod windows;
 mod writes;
 
 pub use array::Array;

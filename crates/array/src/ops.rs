@@ -268,6 +268,8 @@ pub(crate) enum Timer {
     Rebuild(usize),
     /// The next stripe is scrubbed.
     Scrub,
+    /// The next turn of windows begins.
+    Turn,
 }
 
 /// A timer in the order of time, those of one time as they were set.

@@ -56,7 +56,10 @@ impl<D: Drive> Array<D> {
     /// Sends reads until what is under way would be enough. None where so much is lost that the read is over.
     fn ask(&mut self, mut op: ReadOp, key: Key) -> Option<ReadOp> {
         let code = self.layout.code;
-        let bad = op.failed | op.given_up;
+        let around = if self.windows.is_some() { self.goes_around(&mut op, key) } else { 0 };
+        self.counters.reads_around +=
+            u64::from(around != 0 && !code.copies() && op.asked.is_empty() && op.got.is_empty());
+        let bad = op.failed | op.given_up | around;
         let is_there =
             |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && bad >> piece.unit & 1 == 0;
         let (directly, to_decode): (Vec<Piece>, Vec<Piece>) = op.missing(code, true).into_iter().partition(is_there);
@@ -80,9 +83,9 @@ impl<D: Drive> Array<D> {
         let covering = op.covering(code, start, end);
         let needed = code.data.saturating_sub(covering.count_ones() as usize);
         let mut chosen = self.candidates(op.stripe, !(covering | bad));
-        if chosen.len() < needed && op.given_up != 0 {
+        if chosen.len() < needed && bad != op.failed {
             // No other way is left: what drives gave up early is read again, to the end.
-            chosen.extend(self.candidates(op.stripe, op.given_up & !(covering | op.failed)));
+            chosen.extend(self.candidates(op.stripe, (op.given_up | around) & !(covering | op.failed)));
         }
         if chosen.len() < needed {
             return self.read_is_lost(op, key);
@@ -110,7 +113,7 @@ impl<D: Drive> Array<D> {
     }
 
     /// Whether other units may be read in place of those that are wanted: not while the stripe is being written.
-    fn may_reconstruct(&mut self, op: &mut ReadOp, key: Key) -> bool {
+    pub(crate) fn may_reconstruct(&mut self, op: &mut ReadOp, key: Key) -> bool {
         if self.layout.code.copies() || op.lock == Lock::Held {
             return true;
         }

@@ -88,6 +88,8 @@ counters! {
     reads_failed: "requests to drives",
     /// Reads of drives that ended early (read.fail_fast), so that other drives were read.
     reads_given_up: "requests to drives",
+    /// Reads of stripes that were reconstructed since the window of a drive with the data was open.
+    reads_around: "reads of stripes",
     /// Reads of drives that were no longer needed when they completed.
     reads_unused: "requests to drives",
     /// Reads of stripes that were hedged.

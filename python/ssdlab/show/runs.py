@@ -78,7 +78,15 @@ def _array(result: Result) -> list[Table]:
     name = f"Array: {array.layout}, {array.data} + {array.parity} chunks of {array.chunk_bytes >> 10} KiB"
     purposes = {purpose.replace("_", " "): f"{count:,}" for purpose, count in asked.items() if count}
     counts = (
-        *("reads_reconstructed", "reads_given_up", "hedges_sent", "hedges_won", "extra_reads_won", "lock_waits"),
+        *(
+            "reads_reconstructed",
+            "reads_given_up",
+            "reads_around",
+            "hedges_sent",
+            "hedges_won",
+            "extra_reads_won",
+            "lock_waits",
+        ),
         *("stripes_scrubbed", "scrub_errors", "scrub_lost", "repairs", "lost_requests"),
     )
     shown = {count.replace("_", " "): f"{array[count]:,}" for count in counts if array[count]}

@@ -127,6 +127,35 @@ fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
     }
 }
 
+/// In its window a drive collects ahead of need, and outside it when it must.
+#[test]
+fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
+    let device = || {
+        let mut config = small();
+        let words =
+            ["age.precondition=closed-form", "geometry.blocks=60", "geometry.pages=48", "ftl.over_provisioning=0.5"];
+        words.iter().for_each(|word| config.set(word).unwrap());
+        let mut device = Device::new(&config, 1).unwrap();
+        device.submit(Request::new(Time(0), Op::Read, Bytes(0), Bytes(16_384))).unwrap();
+        device.advance(Time(1)).unwrap();
+        (device, config.gc)
+    };
+    let fewest = |device: &Device| Drive::sample(device).free_blocks.1;
+    let (mut open, gc) = device();
+    Drive::set_window(&mut open, true);
+    open.advance(Time(2_000_000_000)).unwrap();
+    open.check().unwrap();
+    assert!(fewest(&open) >= gc.idle_stop, "{}", fewest(&open));
+    let (mut closed, gc) = device();
+    closed.advance(Time(2_000_000_000)).unwrap();
+    assert!((gc.start..gc.idle_stop).contains(&fewest(&closed)), "{}", fewest(&closed));
+    // Once it is closed again nothing is collected before it must be.
+    Drive::set_window(&mut closed, true);
+    Drive::set_window(&mut closed, false);
+    closed.advance(Time(4_000_000_000)).unwrap();
+    assert!(fewest(&closed) < gc.idle_stop, "{}", fewest(&closed));
+}
+
 /// Each drive is overwritten as a run on it alone would, and the run begins where that run begins.
 #[test]
 fn drives_of_an_array_are_overwritten_as_one_drive_is() {

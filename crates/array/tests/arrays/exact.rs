@@ -118,6 +118,35 @@ fn a_read_that_a_drive_gives_up_is_reconstructed_and_read_to_its_end_where_that_
     assert_eq!(played(&mut lone, &[at(0, Op::Read, 0, 4096)])[0].latency().0, whole);
 }
 
+/// Drives take 10 ms more in their windows of 1 ms, which are open by turns, from the first place on.
+#[test]
+fn reads_go_around_drives_whose_windows_are_open() {
+    let (fast, slow) = (104_096, 104_096 + 10_000_000);
+    for layout in ["layout=raid5", "layout=mirror"] {
+        let of = |coordinate: &str, times: &[u64]| {
+            let words = [layout, coordinate, "window=1ms"];
+            let mut array = array(&words, drives(4, 0));
+            array.workload_begins();
+            let reads: Vec<Request> = times.iter().map(|time| at(*time, Op::Read, 0, 4096)).collect();
+            let done = played(&mut array, &reads);
+            let latencies: Vec<u64> = done.iter().map(|done| done.latency().0).collect();
+            (latencies, array.counters_so_far().reads_around)
+        };
+        // A mirror of four can do without three at a time, and the fourth is read: nothing is reconstructed.
+        let around = u64::from(layout == "layout=raid5");
+        assert_eq!(of("coordinate=none", &[100, 1_200_000]), (vec![fast; 2], 0), "{layout}");
+        assert_eq!(of("coordinate=staggered", &[100, 1_200_000]), (vec![fast; 2], around), "{layout}");
+        assert_eq!(of("coordinate=together", &[100]), (vec![slow], 0), "{layout}");
+        assert_eq!(of("coordinate=together", &[100, 999_999, 1_000_001]).1, 0, "{layout}");
+    }
+    // A window is that of the time, whatever came before: the turns go round every 4 ms.
+    let words = ["layout=raid5", "coordinate=staggered", "window=1ms"];
+    let mut array = array(&words, drives(4, 0));
+    array.workload_begins();
+    played(&mut array, &[at(40_500_000, Op::Read, 0, 4096), at(41_500_000, Op::Read, 0, 4096)]);
+    assert_eq!(array.counters_so_far().reads_around, 1);
+}
+
 #[test]
 fn policies_choose_the_copies_that_are_read() {
     let reads = |select: &str| {

@@ -28,6 +28,8 @@ const ROWS: &[Row] = &[
     ("hedge_delay", HEDGED, "250us"),
     ("hedge_percentile", &["layout=mirror", "hedge=percentile"], "50"),
     ("extra_reads", CODED, "1"),
+    ("coordinate", CODED, "staggered"),
+    ("window", &["layout=erasure", "parity=2", "coordinate=staggered"], "3ms"),
     ("link_bandwidth", &[], "1GB/s"),
     ("link_latency", &[], "3us"),
     ("rebuild_rate", CODED, "50MB/s"),

@@ -37,8 +37,9 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     let hedge = prop_oneof![Just("none"), Just("delay"), Just("percentile")];
     let link = prop_oneof![Just(("none", "0ns")), Just(("none", "3us")), Just(("500MB/s", "1us"))];
     let scrub = prop_oneof![Just("none"), Just("20MB/s"), Just("400MB/s")];
-    let rest = (1..5u16, any::<bool>(), scrub);
-    (select, hedge, 0..2u16, link, rest).prop_map(|(select, hedge, extra, link, (depth, repair, scrub))| {
+    let windows = prop_oneof![Just("none"), Just("staggered"), Just("together")];
+    let rest = (1..5u16, any::<bool>(), scrub, windows);
+    (select, hedge, 0..2u16, link, rest).prop_map(|(select, hedge, extra, link, (depth, repair, scrub, windows))| {
         vec![
             format!("select={select}"),
             format!("hedge={hedge}"),
@@ -49,6 +50,8 @@ fn words() -> impl Strategy<Value = Vec<String>> {
             format!("rebuild_depth={depth}"),
             format!("repair={repair}"),
             format!("scrub_rate={scrub}"),
+            format!("coordinate={windows}"),
+            "window=500us".into(),
             "rebuild_rate=100MB/s".into(),
             "chunk=8KiB".into(),
         ]

@@ -27,6 +27,8 @@ pub struct Server {
     given_up: Box<dyn Fn(u64) -> Option<f64> + Send>,
     now: Time,
     free_at: Time,
+    /// Its window is open: each request takes 10 ms more.
+    window: bool,
     /// It serves all requests at once.
     is_parallel: bool,
     submitted: u64,
@@ -47,6 +49,7 @@ impl Server {
             given_up: Box::new(|_| None),
             now: Time::ZERO,
             free_at: Time::ZERO,
+            window: false,
             is_parallel: false,
             submitted: 0,
             waiting: VecDeque::new(),
@@ -109,7 +112,8 @@ impl Drive for Server {
         let of_kind = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
         *of_kind = (of_kind.0 + 1, of_kind.1 + request.bytes.0);
         let given_up = (self.given_up)(id).filter(|_| request.limited);
-        let service = (self.service)(id, &request).0 as f64 * given_up.unwrap_or(1.0);
+        let more = if self.window { 10_000_000 } else { 0 };
+        let service = ((self.service)(id, &request).0 + more) as f64 * given_up.unwrap_or(1.0);
         let begins = if self.is_parallel { request.time } else { self.free_at.max(request.time) };
         self.free_at = begins + Span(service as u64);
         let range = request.offset.0..request.offset.0 + request.bytes.0;
@@ -158,6 +162,9 @@ impl Drive for Server {
     }
     fn save_as(&self, _: &Path) -> Result<(), RunError> {
         unimplemented!("no test saves it")
+    }
+    fn set_window(&mut self, open: bool) {
+        self.window = open;
     }
     fn plan(&self) -> &Plan {
         plan()

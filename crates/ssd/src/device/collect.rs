@@ -69,6 +69,16 @@ impl<P: Probe> Device<P> {
         self.settle();
     }
 
+    /// A window opens, in which planes collect until `gc.idle_stop` of their blocks are free, or closes: they do when they must.
+    pub fn set_window(&mut self, open: bool) {
+        self.ftl.window = open;
+        if open {
+            self.begin_life();
+            (0..self.core.plan.layout.planes).map(PlaneId).for_each(|plane| self.collect(plane));
+            self.settle();
+        }
+    }
+
     /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
     /// and each gives way to the next. Whether host data, which was `paced` or not, had to be paid for at some time and at
     /// another had not.

@@ -83,6 +83,8 @@ pub(crate) struct Ftl {
     pub visits: Visits,
     draws: Stream,
     drawn: u64,
+    /// A window is open: planes collect ahead of need.
+    pub window: bool,
 }
 
 impl Ftl {
@@ -103,6 +105,7 @@ impl Ftl {
             visits: Visits::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
+            window: false,
         };
         ftl.resume_collection(plan);
         if plan.zones.is_some() {
@@ -525,5 +528,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
+    Ftl { stored { drawn, window } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
 }

@@ -22,7 +22,8 @@ impl Ftl {
         if relocation.broken {
             return false;
         }
-        relocation.running = free < gc.start || (relocation.running && free < gc.stop);
+        let stop = if self.window { gc.idle_stop.max(gc.stop) } else { gc.stop };
+        relocation.running = free < gc.start || ((relocation.running || self.window) && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         let work = work || self.blocks.has_doomed(plane);
         let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
@@ -86,7 +87,8 @@ impl Ftl {
         {
             return Some(Relocation::block(block, relocation_causes::FOLD));
         }
-        let victim = self.pick_victim(plane, plan, false);
+        let ahead = self.window && self.blocks.free(plane) >= plan.config.gc.start;
+        let victim = self.pick_victim(plane, plan, ahead);
         self.relocator[plane].no_victim = victim.is_none();
         self.update_pacing(plane, plan);
         victim.map(|block| Relocation::block(block, relocation_causes::COLLECTION))

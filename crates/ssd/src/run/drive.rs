@@ -95,6 +95,8 @@ pub trait Drive {
     fn comes_into_its_state(&mut self, _requests: u64) -> Result<bool, RunError> {
         Ok(true)
     }
+    /// A window opens for what need not be done now, or closes (the Non-Deterministic Window of NVMe's Predictable Latency Mode).
+    fn set_window(&mut self, _open: bool) {}
     /// What is submitted from now on only brings it into its state.
     fn workload_is_to_come(&mut self) {}
     /// The workload begins: what was submitted before brought it into its state.
@@ -165,6 +167,9 @@ impl<P: Probe> Drive for Device<P> {
     }
     fn pending_arrivals(&self) -> usize {
         Device::pending_arrivals(self)
+    }
+    fn set_window(&mut self, open: bool) {
+        Device::set_window(self, open);
     }
     fn partly_served(&self) -> f64 {
         Device::partly_served(self)
