@@ -375,7 +375,7 @@ const ROWS: &[Row] = &[
     ("faults.growth", &["age.precondition=closed-form", "age.pec=1000", "wear.erase_fail=0.01"], "100", Overwrites, 0),
     ("mapping.unit", &[], "4KiB", Writes, 0),
     ("mapping.table", &["mapping.cache=64KiB"], "cached", Reads, 1),
-    ("ftl.isolation", &["ftl.hints=3", "gc.start=6"], "persistent", Overwrites, 0),
+    ("ftl.isolation", &["ftl.hints=3", "gc.start=9", "gc.stop=9", "age.precondition=closed-form"], "persistent", Overwrites, 0),
     ("mapping.error", &["mapping.table=learned", "age.fill=0"], "16", Overwrites, 0),
     ("mapping.cache", CACHED, "1MiB", Reads, -1),
     ("mapping.entry_group", CACHED, "64B", Reads, 0),
