@@ -539,9 +539,8 @@ pub fn joined(seed: u64) -> Case {
     }
     case.device.extend(settings);
     let apart = &mut Dice { stream: Stream::new(seed, "soak isolation"), drawn: 0 };
-    if apart.chance(30) {
-        case.device.push("ftl.isolation=persistent".into());
-    }
+    let isolation = if apart.chance(30) { "persistent" } else { "initial" };
+    case.device.push(format!("ftl.isolation={isolation}"));
     case
 }
 
