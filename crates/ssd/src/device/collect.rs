@@ -43,17 +43,18 @@ impl<P: Probe> Device<P> {
 
     /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before it.
     #[inline]
-    pub(super) fn begin_life(&mut self) {
+    pub(crate) fn begin_life(&mut self) {
         if !std::mem::replace(&mut self.resumed, true) {
             Learning::of(self).learns_again();
-            self.resume_collection();
+            self.resume_collection(None);
         }
     }
 
+    /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead of need.
     #[cold]
-    fn resume_collection(&mut self) {
+    pub(crate) fn resume_collection(&mut self, window: Option<bool>) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
-            match self.ftl.resumes(plane) {
+            match self.ftl.resumes(plane, window) {
                 Resumes::Move => {
                     let die = self.core.plan.layout.die_of(plane).0;
                     if !self.core.plan.config.gc.preemptible {
@@ -67,16 +68,6 @@ impl<P: Probe> Device<P> {
             }
         }
         self.settle();
-    }
-
-    /// A window opens, in which planes collect until `gc.idle_stop` of their blocks are free, or closes: they do when they must.
-    pub fn set_window(&mut self, open: bool) {
-        self.ftl.window = open;
-        if open {
-            self.begin_life();
-            (0..self.core.plan.layout.planes).map(PlaneId).for_each(|plane| self.collect(plane));
-            self.settle();
-        }
     }
 
     /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,

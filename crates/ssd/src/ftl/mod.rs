@@ -84,7 +84,7 @@ pub(crate) struct Ftl {
     draws: Stream,
     drawn: u64,
     /// A window is open: planes collect ahead of need.
-    pub window: bool,
+    window: bool,
 }
 
 impl Ftl {

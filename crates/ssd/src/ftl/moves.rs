@@ -78,8 +78,13 @@ pub(crate) fn most_on_the_move(plan: &Plan) -> u32 {
 }
 
 impl Ftl {
-    /// What of a plane's collection was under way before the run, and goes on.
-    pub fn resumes(&mut self, plane: PlaneId) -> Resumes {
+    /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed: whether it collects ahead of
+    /// need from now on.
+    pub fn resumes(&mut self, plane: PlaneId, window: Option<bool>) -> Resumes {
+        if let Some(open) = window {
+            self.window = open;
+            return if open { Resumes::Collection } else { Resumes::Nothing };
+        }
         let relocation = &mut self.relocator[plane];
         relocation.from_start = relocation.victim.is_some();
         match relocation {

@@ -95,7 +95,7 @@ pub trait Drive {
     fn comes_into_its_state(&mut self, _requests: u64) -> Result<bool, RunError> {
         Ok(true)
     }
-    /// A window opens for what need not be done now, or closes (the Non-Deterministic Window of NVMe's Predictable Latency Mode).
+    /// A window opens in which planes collect until `gc.idle_stop` of their blocks are free, or closes: they do when they must (the Non-Deterministic Window of NVMe's Predictable Latency Mode).
     fn set_window(&mut self, _open: bool) {}
     /// What is submitted from now on only brings it into its state.
     fn workload_is_to_come(&mut self) {}
@@ -169,7 +169,8 @@ impl<P: Probe> Drive for Device<P> {
         Device::pending_arrivals(self)
     }
     fn set_window(&mut self, open: bool) {
-        Device::set_window(self, open);
+        self.begin_life();
+        self.resume_collection(Some(open));
     }
     fn partly_served(&self) -> f64 {
         Device::partly_served(self)
