@@ -405,6 +405,10 @@ pub fn draw(seed: u64) -> Case {
     if Stream::new(seed, "soak no writes of the map").below(0, 50) == 0 {
         device.push("mapping.writes=0".to_owned());
     }
+    let early = &mut Dice { stream: Stream::new(seed, "soak fail fast"), drawn: 0 };
+    if early.chance(20) {
+        device.push(format!("read.fail_fast={}", early.one(&["1", "3", "8"])));
+    }
     Case { seed, requests, depth, device, workload }
 }
 
