@@ -100,6 +100,19 @@ pub(super) fn start_not_stationary(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
+/// What a start in the middle of a life misses with some settings, as docs/model-state.md states it (measured there).
+struct Miss {
+    /// The run has these settings.
+    is_so: bool,
+    /// Blocks of each plane programmed, from which on it does not show.
+    until: f64,
+    /// By how much a number is off in the first requests, and which one.
+    percent: f64,
+    of: &'static str,
+    /// What the settings are.
+    with: &'static str,
+}
+
 /// A drive that started in the middle of its life with settings whose state there is known to be off, in a run that shows it.
 pub(super) fn start_approximate(evidence: &Evidence) -> Option<Finding> {
     let drive = &evidence.measured.drive;
@@ -114,40 +127,51 @@ pub(super) fn start_approximate(evidence: &Evidence) -> Option<Finding> {
     let together = plan.layout.planes_per_die > 1
         && config.chip.plane_programs == PlanePrograms::Lockstep
         && config.ftl.placement == Placement::Dynamic;
-    // The largest miss in the first requests, and until when it shows, as docs/model-state.md states both.
     let mean = "mean latency";
     let misses = [
-        (
-            plan.relocations_between() > 0,
-            START_SHOWS,
-            30.0,
-            mean,
-            "a write buffer of less than four programs for each die",
-        ),
-        (
-            together && config.ftl.allocation == Allocation::Plane,
-            PLANES_COME_APART,
-            25.0,
-            mean,
-            "planes that are collected one by one and programmed together",
-        ),
-        (
-            config.gc.victim == Victim::CostBenefit && written > plan.layout.page_size.0 as f64,
-            START_SHOWS,
-            7.0,
-            mean,
-            "cost-benefit victims under requests of several map units",
-        ),
-        (config.ftl.streams >= MANY_STREAMS, START_SHOWS, 5.0, mean, "four or more streams"),
-        (config.gc.pacing == Pacing::None, START_SHOWS, 17.0, "99th percentile", "collection that is not paced"),
+        Miss {
+            is_so: plan.relocations_between() > 0,
+            until: START_SHOWS,
+            percent: 30.0,
+            of: mean,
+            with: "a write buffer of less than four programs for each die",
+        },
+        Miss {
+            is_so: together && config.ftl.allocation == Allocation::Plane,
+            until: PLANES_COME_APART,
+            percent: 25.0,
+            of: mean,
+            with: "planes that are collected one by one and programmed together",
+        },
+        Miss {
+            is_so: config.gc.victim == Victim::CostBenefit && written > plan.layout.page_size.0 as f64,
+            until: START_SHOWS,
+            percent: 7.0,
+            of: mean,
+            with: "cost-benefit victims under requests of several map units",
+        },
+        Miss {
+            is_so: config.ftl.streams >= MANY_STREAMS,
+            until: START_SHOWS,
+            percent: 5.0,
+            of: mean,
+            with: "four or more streams",
+        },
+        Miss {
+            is_so: config.gc.pacing == Pacing::None,
+            until: START_SHOWS,
+            percent: 17.0,
+            of: "99th percentile",
+            with: "collection that is not paced",
+        },
     ];
-    let shows = |(is_so, until, ..): &(bool, f64, f64, &str, &str)| *is_so && programmed < *until;
-    let (_, until, miss, of, reason) = misses.into_iter().find(shows)?;
+    let Miss { until, percent, of, with, .. } =
+        misses.into_iter().find(|miss| miss.is_so && programmed < miss.until)?;
     let text = format!(
-        "age.precondition = \"closed-form\" is off in the first requests with {reason}: the {of} by up to {miss} %, until {until} \
+        "age.precondition = \"closed-form\" is off in the first requests with {with}: the {of} by up to {percent} %, until {until} \
          blocks of each plane have been programmed; {programmed:.1} have been"
     );
-    let numbers = [("most_percent", miss), ("blocks_per_plane", programmed), ("needed_blocks_per_plane", until)];
+    let numbers = [("most_percent", percent), ("blocks_per_plane", programmed), ("needed_blocks_per_plane", until)];
     Some(finding("start-approximate", text, &numbers, "measure longer, or after a --warmup"))
 }
 
