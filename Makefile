@@ -19,9 +19,11 @@ SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_
 
 # What the extension module is built from: it is rebuilt when one of these changes, and only then.
 CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.txt' \) -not -path '*/target/*') \
-	Cargo.toml Cargo.lock rust-toolchain.toml
+	Cargo.toml Cargo.lock rust-toolchain.toml crates/python/profile.xz crates/python/pgo.py
 BUILT := $(VENV)/.built
 PROFILE := target/pgo/ssdlab.profdata
+# With the target said, flags are those of what runs on it alone, not of build scripts.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 TOOLS := $(VENV)/.tools
 DOCS := $(VENV)/.docs
 MODULE := python/ssdlab/_core.abi3.so
@@ -36,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs pgo profile wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -85,10 +87,14 @@ check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: l
 docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
 
-# Two builds of the core with fat LTO and a minute of training between them; cargo and the profile know what is stale.
-pgo: $(PROFILE) ## build the extension module with profile-guided optimisation, and its wheel: 8 to 15 minutes
+# Two builds of the core and a minute of training between them; cargo and the profile know what is stale.
+pgo: $(PROFILE) ## build the extension module with a profile of its own source, and its wheel: 8 to 15 minutes
+	$(BIN)/python crates/python/pgo.py compare
 	$(BIN)/python crates/python/pgo.py build
 	@touch $(BUILT)
+
+profile: $(PROFILE) ## take a profile of the present source in place of the one that `make build` uses (crates/python/profile.xz)
+	$(BIN)/python crates/python/pgo.py keep
 
 $(PROFILE): $(CORE) crates/python/pgo.py | $(TOOLS) $(BIN)/maturin
 	$(BIN)/python crates/python/pgo.py train
@@ -169,12 +175,13 @@ $(BIN)/python:
 $(BIN)/maturin: | $(BIN)/python
 	@$(PIP) 'maturin>=1.9.4,<2'
 
-# For users: the release profile. A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
+# For users: the release profile, and what training runs have counted (crates/python/profile.xz). A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
 $(BUILT): $(CORE) pyproject.toml | $(BIN)/maturin
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
 	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
 	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
-	$(BIN)/maturin develop --release --extras plot,report
+	RUSTFLAGS="$$($(BIN)/python crates/python/pgo.py flags)" \
+	$(BIN)/maturin develop --release --target $(HOST) --extras plot,report
 	@touch $@
 
 # For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module

@@ -1,9 +1,14 @@
-"""The extension module with profile-guided optimisation, and its wheel: `make pgo`, `make wheel`.
+"""Profile-guided optimisation of the extension module: `make build`, `make pgo`, `make wheel`.
 
 ``train`` builds the module with counters in it, plays training runs on it and merges what they counted; ``build``
 builds the wheel with that profile, and puts its module into the checkout. Both builds have the same flags but for the
 profile: with others a profile fits nothing, without a word. So the link's map is read at the end: without functions
 that the profile made hot there is no wheel.
+
+A profile is kept beside this file, for the toolchain that is pinned: ``flags`` unpacks it and prints with which flag a
+build uses it, so that `make build` needs no training. Functions that have changed since are compiled as without one.
+``compare`` says how far the kept profile still fits the one just trained, and fails where it hardly does; ``keep`` takes
+that one in its place (`make profile`).
 
 The training runs are other workloads than those that `make bench` and `make bench-mqsim` measure.
 """
@@ -11,8 +16,10 @@ The training runs are other workloads than those that `make bench` and `make ben
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "target" / "pgo"
 MODULE = ROOT / "python" / "ssdlab" / "_core.abi3.so"
 PROFILE = HERE / "ssdlab.profdata"
+KEPT = ROOT / "crates" / "python" / "profile.xz"
+UNPACKED = ROOT / "target" / "profile"
+LEAST_OVERLAP = 60.0
+"""Of the edges that the training counts, weighed by how often they are taken, those that the kept profile knows [%]."""
 COUNTS = HERE / "counts"
 MAP = HERE / "link.map"
 FEWEST_HOT = 20
@@ -76,7 +87,7 @@ def build(flag: str) -> Path:
     host = version.partition("host: ")[2].split()[0]
     maturin = [Path(sys.executable).parent / "maturin", "build", "--quiet", "--release", "--target", host]
     flags = f"-Clink-arg=-Wl,-Map={MAP} {flag}"
-    environment = {**os.environ, "RUSTFLAGS": flags, "CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_TARGET_DIR": str(HERE)}
+    environment = {**os.environ, "RUSTFLAGS": flags, "CARGO_TARGET_DIR": str(HERE)}
     command = [*map(str, maturin), "--interpreter", sys.executable, "--out", str(wheels)]
     subprocess.run(command, check=True, env=environment, cwd=ROOT)
     return next(wheels.glob("*.whl"))
@@ -96,7 +107,41 @@ def train() -> None:
         print(f"training: {what}", flush=True)
         command = [sys.executable, "-m", "ssdlab", "run", "--quiet", *arguments.format(trace=trace).split()]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(package)}, cwd=HERE)
-    subprocess.run([profdata(), "merge", "-o", PROFILE, COUNTS], check=True)
+    # Functions that were never called are left out: a fifth of the size.
+    subprocess.run([profdata(), "merge", "-sparse", "-o", PROFILE, COUNTS], check=True)
+
+
+def unpacked() -> Path:
+    """The kept profile as a file, named by its content: cargo builds anew where that has changed."""
+    packed = KEPT.read_bytes()
+    profile = UNPACKED / f"{hashlib.sha256(packed).hexdigest()[:16]}.profdata"
+    if not profile.exists():
+        UNPACKED.mkdir(parents=True, exist_ok=True)
+        part = profile.with_suffix(f".{os.getpid()}")
+        part.write_bytes(lzma.decompress(packed))
+        part.replace(profile)
+    return profile
+
+
+def flags() -> None:
+    # What does not fit any more is no mistake: it is compiled as without a profile.
+    print(f"-Cprofile-use={unpacked()} -Cllvm-args=-no-pgo-warn-mismatch")
+
+
+def keep() -> None:
+    KEPT.write_bytes(lzma.compress(PROFILE.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{KEPT.relative_to(ROOT)}: {KEPT.stat().st_size // 1000} kB")
+
+
+def compare() -> None:
+    told = subprocess.run(
+        [profdata(), "overlap", "--cs=false", str(unpacked()), str(PROFILE)], check=True, capture_output=True, text=True
+    ).stdout
+    found = re.search(r"Edge profile overlap: ([0-9.]+)%", told)
+    share = float(found[1]) if found else 0.0
+    print(f"the kept profile fits the one trained now by {share:.0f} % of what is counted", flush=True)
+    if share < LEAST_OVERLAP:
+        sys.exit(f"error: {KEPT.relative_to(ROOT)} is too old\n  help: make profile, and commit it")
 
 
 def hot_functions() -> int:
@@ -137,4 +182,4 @@ def use() -> None:
 
 
 if __name__ == "__main__":
-    {"train": train, "build": use}[sys.argv[1]]()
+    {"train": train, "build": use, "flags": flags, "keep": keep, "compare": compare}[sys.argv[1]]()
