@@ -153,6 +153,9 @@ class Blocks:
     def least_valid(self) -> int | None:
         """The fewest valid pages that any block has; None where there is no block."""
 
+    def valid(self, number: int) -> int | None:
+        """The valid pages of a block; None where it is not one of them."""
+
     def oldest(self, valid: int) -> Candidate | None:
         """Of the blocks with so many valid pages, the one that has lost none for longest."""
 
@@ -164,6 +167,58 @@ class Blocks:
 
     def random(self) -> Candidate | None:
         """A block chosen at random, by the drive's seed."""
+
+class Address:
+    """Where a page of the flash is."""
+
+    @property
+    def plane(self) -> int:
+        """The plane."""
+
+    @property
+    def block(self) -> int:
+        """Its block there."""
+
+    @property
+    def page(self) -> int:
+        """Its number in the block."""
+
+class DriveLayout:
+    """The drive as an FTL of one's own sees it."""
+
+    @property
+    def planes(self) -> int:
+        """Planes of the drive: relocated data stays in its plane."""
+
+    @property
+    def planes_per_die(self) -> int:
+        """Planes of a die, which are numbered one after the other."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a plane."""
+
+    @property
+    def pages(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def logical_pages(self) -> int:
+        """Logical pages: they are numbered from 0."""
+
+    @property
+    def streams(self) -> int:
+        """Streams of host data, numbered from 0: each fills blocks of its own."""
+
+    @property
+    def page_size(self) -> int:
+        """Bytes of a page."""
+
+    def address(self, ppn: int) -> Address:
+        """Where a page of the flash is."""
+
+    def ppn(self, plane: int, block: int, page: int) -> int:
+        """The number of a page of the flash (PPN)."""
 
 class Failed:
     """A read whose last sense could not be corrected."""

@@ -38,6 +38,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("POLICIES", ssd::policies::Policies::AXES)?;
     module.add_class::<policies::Blocks>()?;
     module.add_class::<policies::Candidate>()?;
+    module.add_class::<policies::DriveLayout>()?;
+    module.add_class::<policies::Address>()?;
     module.add_class::<policies::Failed>()?;
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;

@@ -3,13 +3,16 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use nand::PlaneId;
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
 use schemes::{Class, Price, ReadReference, ResumeMode};
 use ssd::RunError;
+use ssd::policies::own_ftl::{self, OwnFtl, Place};
 use ssd::policies::{Answer, Policies, PolicySource, StandIn};
-use units::{ConfigError, Span};
+use units::{ConfigError, Lpn, Ppn, Span};
 
 use crate::error::{InputError, raise};
 
@@ -74,6 +77,11 @@ impl Blocks {
     fn least_valid(&self) -> PyResult<Option<u32>> {
         self.kept(true)?;
         Ok(self.0.candidates.least_valid())
+    }
+
+    /// The valid pages of a block; None where it is not one of them.
+    fn valid(&self, number: u32) -> Option<u32> {
+        Some(self.0.candidates.block(number).0).filter(|valid| *valid <= self.pages())
     }
 
     /// Of the blocks with so many valid pages, the one that has lost none for longest.
@@ -309,6 +317,139 @@ pub struct GivenPolicy {
     place: (String, Option<usize>),
 }
 
+/// Where a page of the flash is.
+#[derive(Debug)]
+#[pyclass(module = "ssdlab._core", frozen, get_all)]
+pub struct Address {
+    /// The plane.
+    plane: u32,
+    /// Its block there.
+    block: u32,
+    /// Its number in the block.
+    page: u32,
+}
+
+#[pymethods]
+impl Address {
+    fn __repr__(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// The drive as an FTL in Python sees it.
+#[pyclass(module = "ssdlab._core", frozen)]
+pub struct DriveLayout(own_ftl::DriveLayout);
+
+#[pymethods]
+impl DriveLayout {
+    /// Planes of the drive: relocated data stays in its plane.
+    #[getter]
+    fn planes(&self) -> u32 {
+        self.0.planes()
+    }
+
+    /// Planes of a die, which are numbered one after the other.
+    #[getter]
+    fn planes_per_die(&self) -> u32 {
+        self.0.planes_per_die()
+    }
+
+    /// Blocks of a plane.
+    #[getter]
+    fn blocks(&self) -> u32 {
+        self.0.blocks()
+    }
+
+    /// Pages of a block.
+    #[getter]
+    fn pages(&self) -> u32 {
+        self.0.pages()
+    }
+
+    /// Logical pages: they are numbered from 0.
+    #[getter]
+    fn logical_pages(&self) -> u64 {
+        self.0.logical_pages
+    }
+
+    /// Streams of host data, numbered from 0: each fills blocks of its own.
+    #[getter]
+    fn streams(&self) -> u16 {
+        self.0.streams
+    }
+
+    /// Bytes of a page.
+    #[getter]
+    fn page_size(&self) -> u64 {
+        self.0.page_size()
+    }
+
+    /// Where a page of the flash is.
+    fn address(&self, ppn: u64) -> Address {
+        let nand::Address { plane, block, page } = self.0.address(Ppn(ppn));
+        Address { plane: plane.0, block, page }
+    }
+
+    /// The number of a page of the flash (PPN).
+    fn ppn(&self, plane: u32, block: u32, page: u32) -> u64 {
+        self.0.page(nand::Address { plane: PlaneId(plane), block, page }).0
+    }
+
+    fn __repr__(&self) -> String {
+        let of = &self.0;
+        let (planes, blocks, pages, logical) = (of.planes(), of.blocks(), of.pages(), of.logical_pages);
+        format!("DriveLayout(planes={planes}, blocks={blocks}, pages={pages}, logical_pages={logical})")
+    }
+}
+
+/// An FTL in Python.
+struct Ftl(Asked);
+
+/// A plane alone, or with a stream.
+fn place_of(answer: &Bound<'_, PyAny>) -> Option<Place> {
+    let (plane, stream) = answer.extract().ok().or_else(|| Some((answer.extract().ok()?, 0)))?;
+    Some(Place { plane: PlaneId(plane), stream })
+}
+
+fn block_of(answer: &Bound<'_, PyAny>) -> Option<Option<u32>> {
+    victim_of(answer).or_else(|| answer.extract().ok().map(Some))
+}
+
+impl OwnFtl for Ftl {
+    fn write(&mut self, lpn: Lpn, hint: u16, dealt: PlaneId) -> Answer<Place> {
+        self.0.call(Some("write"), (lpn.0, hint, dealt.0), "a plane, or a plane and a stream", place_of)
+    }
+    fn placed(&mut self, lpn: Lpn, ppn: Ppn, moved: bool) -> Answer<()> {
+        self.0.call(Some("placed"), (lpn.0, ppn.0, moved), "nothing", |_| Some(()))
+    }
+    fn trimmed(&mut self, lpn: Lpn) -> Answer<()> {
+        self.0.call(Some("trimmed"), (lpn.0,), "nothing", |_| Some(()))
+    }
+    fn locate(&mut self, lpn: Lpn) -> Answer<Option<Ppn>> {
+        let expected = "the number of a page of the flash, or None";
+        self.0.call(Some("locate"), (lpn.0,), expected, |answer| none_or(answer, |ppn| ppn.extract().ok().map(Ppn)))
+    }
+    fn reclaim(&mut self, plane: PlaneId, blocks: ssd::policies::Blocks) -> Answer<Option<u32>> {
+        let expected = "None, or one of the blocks that it is given";
+        self.0.call(Some("reclaim"), (plane.0, Blocks(blocks)), expected, block_of)
+    }
+    fn erased(&mut self, plane: PlaneId, block: u32) -> Answer<()> {
+        if self.0.has("erased") {
+            self.0.call(Some("erased"), (plane.0, block), "nothing", |_| Some(()))?;
+        }
+        Ok(())
+    }
+    fn save(&self) -> Answer<Option<Vec<u8>>> {
+        if !self.0.has("save") {
+            return Ok(None);
+        }
+        self.0.call(Some("save"), (), "bytes", |answer| answer.extract().ok()).map(Some)
+    }
+    fn load(&mut self, state: &[u8]) -> Answer<()> {
+        self.0.call(Some("load"), (state,), "nothing", |_| Some(()))
+    }
+}
+
 /// What a policy has raised: the exception itself.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
@@ -341,6 +482,14 @@ pub(crate) fn policies_of(given: Vec<GivenPolicy>) -> PyResult<(Policies, Raised
         };
         let asked = Asked { axis, function: ask, source: source.clone(), raised: raised.clone() };
         match axis {
+            "ftl" => {
+                let ask = Arc::new(move |drive| {
+                    let drive = DriveLayout(drive);
+                    let ftl = asked.call(None, (drive,), "an object", |answer| Some(answer.clone().unbind()))?;
+                    Ok(Box::new(Ftl(Asked { function: ftl, ..asked.clone() })) as Box<dyn OwnFtl>)
+                });
+                policies.ftl = Some(StandIn { source, ask });
+            }
             "victim" => {
                 let expected = "None, or one of the blocks that it is given";
                 let ask = Arc::new(move |blocks| asked.ask(Blocks(blocks), expected, victim_of));
@@ -388,12 +537,19 @@ pub(crate) fn asking() -> bool {
     ASKING.get()
 }
 
-/// A function of Python's that is asked.
+/// A function of Python's that is asked, or an object whose methods are.
 struct Asked {
     axis: &'static str,
     function: Py<PyAny>,
     source: PolicySource,
     raised: Raised,
+}
+
+impl Clone for Asked {
+    fn clone(&self) -> Asked {
+        let function = Python::attach(|py| self.function.clone_ref(py));
+        Asked { axis: self.axis, function, source: self.source.clone(), raised: self.raised.clone() }
+    }
 }
 
 impl Asked {
@@ -402,16 +558,40 @@ impl Asked {
     where
         Q: for<'py> IntoPyObject<'py>,
     {
+        self.call(None, (question,), expected, read)
+    }
+
+    /// Calls it, or a method of it; `read` understands what is `expected`.
+    fn call<Q, T>(
+        &self,
+        method: Option<&str>,
+        question: Q,
+        expected: &str,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Option<T>,
+    ) -> Answer<T>
+    where
+        Q: for<'py> PyCallArgs<'py>,
+    {
         Python::attach(|py| {
             let before = ASKING.replace(true);
-            let answer = self.function.bind(py).call1((question,));
+            let function = self.function.bind(py);
+            let answer = match method {
+                None => function.call1(question),
+                Some(method) => function.call_method1(method, question),
+            };
             ASKING.set(before);
             let answer = answer.map_err(|error| self.raised(py, error))?;
             read(&answer).ok_or_else(|| {
                 let shown = answer.repr().map_or_else(|_| "?".into(), |text| text.to_string());
-                self.source.mistake(self.axis, format!("answered {shown}"), format!("answer {expected}"))
+                let of = method.map(|method| format!("{method} ")).unwrap_or_default();
+                self.source.mistake(self.axis, format!("{of}answered {shown}"), format!("answer {expected}"))
             })
         })
+    }
+
+    /// Whether it has a method.
+    fn has(&self, method: &str) -> bool {
+        Python::attach(|py| self.function.bind(py).hasattr(method).unwrap_or(false))
     }
 
     /// Keeps what it has raised, and says where.

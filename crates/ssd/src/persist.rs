@@ -49,6 +49,12 @@ impl<'a> Writer<'a> {
         self.bytes.clear();
     }
 
+    /// A part of the state cannot be written.
+    #[cold]
+    pub fn fail(&mut self, error: io::Error) {
+        self.failed.get_or_insert(error);
+    }
+
     /// Ends the state.
     pub fn finish(mut self) -> io::Result<()> {
         self.pass_on();

@@ -4,8 +4,11 @@
 //! configured: what it costs, and what the drive keeps for it, remain its own. An answer that makes no sense is the run's end:
 //! the first mistake is kept, the built-in choice answers until the event is over, and the device has failed.
 
+mod blocks;
+pub mod own_ftl;
+
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+
 use std::sync::{Arc, OnceLock};
 
 use schemes::{
@@ -14,8 +17,9 @@ use schemes::{
 };
 use units::{ConfigError, Stream};
 
-/// What a stand-in answers, or its mistake.
-pub type Answer<T> = Result<T, ConfigError>;
+pub(crate) use self::blocks::lend;
+pub use self::blocks::{Answer, Blocks};
+use self::own_ftl::{DriveLayout, OwnFtl};
 
 /// Where a stand-in comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,16 +58,6 @@ impl<F: ?Sized> PartialEq for StandIn<F> {
     fn eq(&self, other: &StandIn<F>) -> bool {
         self.source == other.source
     }
-}
-
-/// The full blocks of a plane, as they are when a stand-in is asked for a victim.
-pub struct Blocks {
-    /// They, as every policy of the axis sees them.
-    pub candidates: Box<dyn Candidates + Send + Sync>,
-    /// Whether they can be asked for by their valid pages; otherwise for the one that was filled first.
-    pub by_valid: bool,
-    /// Random bits.
-    pub draw: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 /// A function that picks a victim.
@@ -105,6 +99,8 @@ axes! {
     suspend_erase: fn(InPhase) -> SuspendPoint,
     /// What a page of host data costs, in place of `gc.pacing`.
     pacing: fn(Collection) -> Option<Price>,
+    /// An FTL of one's own: where host data goes, what is collected, and a map ([`OwnFtl`]). Asked once, for a new one.
+    ftl: fn(DriveLayout) -> Box<dyn OwnFtl>,
 }
 
 /// The most senses of a page: no table has as many steps.
@@ -162,17 +158,7 @@ impl Policies {
         drawn: &mut u64,
     ) -> Option<u32> {
         let asked = self.victim.as_ref().and_then(|stand_in| {
-            let ask = |policy: &VictimPolicy| {
-                let counter = Arc::new(AtomicU64::new(*drawn));
-                let counts = Arc::clone(&counter);
-                let answer = policy(Blocks {
-                    candidates: Box::new(blocks.clone()),
-                    by_valid: built_in.asks_for_valid(),
-                    draw: Box::new(move || draws.bits(counts.fetch_add(1, Ordering::Relaxed) + 1)),
-                });
-                *drawn = counter.load(Ordering::Relaxed);
-                answer
-            };
+            let ask = |policy: &VictimPolicy| lend(built_in, blocks, draws, drawn, policy);
             let check = |picked: &Option<u32>| {
                 picked.map_or(Ok(()), |block| reclaims_something(built_in, blocks, block, is_one(block)))
             };

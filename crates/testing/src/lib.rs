@@ -4,6 +4,7 @@
 
 mod files;
 mod log;
+pub mod own;
 pub mod soak;
 mod watcher;
 

@@ -16,6 +16,7 @@ use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
 use workload::{Op, Request, Source, TraceError, ZoneAction};
 
 use crate::files;
+use crate::own::{Chooses, page_mapped};
 use crate::watcher::{Watcher, probe};
 
 /// Draws one after another.
@@ -53,13 +54,16 @@ pub struct Case {
     pub device: Vec<String>,
     /// Settings of the workload on top of `default`.
     pub workload: Vec<String>,
+    /// An FTL of one's own places the data, and chooses which blocks are reclaimed ([`crate::own`]).
+    pub own: bool,
 }
 
 impl Case {
     /// What a user would run.
     pub fn command(&self) -> String {
         let words = self.workload.iter().chain(&self.device).map(|word| format!(" --set {word}"));
-        let words: String = words.collect();
+        let own = if self.own { " --policy ftl=(crates/testing/src/own.rs)" } else { "" };
+        let words: String = words.collect::<String>() + own;
         format!(
             "ssdlab run -q --device tlc-page --seed {} --requests {} --replay closed:{}{words}",
             self.seed, self.requests, self.depth
@@ -409,16 +413,17 @@ pub fn draw(seed: u64) -> Case {
     if early.chance(20) {
         device.push(format!("read.fail_fast={}", early.one(&["1", "3", "8"])));
     }
-    Case { seed, requests, depth, device, workload }
+    Case { seed, requests, depth, device, workload, own: false }
 }
 
-/// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, and one in fifteen a
-/// learned mapping table.
+/// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, one in fifteen a
+/// learned mapping table, and one in ten an FTL of one's own.
 pub fn nth(number: u64) -> Case {
     match number {
         _ if number % 10 == 7 => zoned(number),
         _ if number.is_multiple_of(3) => joined(number),
         _ if number % 10 == 4 => learned(number),
+        _ if number % 10 == 1 => Case { own: true, ..draw(number) },
         _ => draw(number),
     }
 }
@@ -856,6 +861,9 @@ pub fn configuration(case: &Case) -> Result<Config, String> {
     let mut config = presets::load("tlc-page").map_err(key)?.config;
     for word in &case.device {
         config.set(word).map_err(key)?;
+    }
+    if case.own {
+        config.policies.ftl = Some(page_mapped(Chooses::AtRandom, case.seed, case.seed.is_multiple_of(2)));
     }
     config.plan().map_err(key)?;
     Ok(config)

@@ -152,7 +152,8 @@ def _of_function(axis: str, policy: Callable[..., Any]) -> GivenPolicy:
 
 def _text_of(policy: Callable[..., Any]) -> Any:
     """What the text of a policy is of: of an object that can be called, its class."""
-    return policy if hasattr(policy, "__code__") or hasattr(policy, "__func__") else type(policy)
+    own = isinstance(policy, type) or hasattr(policy, "__code__") or hasattr(policy, "__func__")
+    return policy if own else type(policy)
 
 
 def _name(policy: Callable[..., Any]) -> str:

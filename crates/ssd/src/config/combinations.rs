@@ -5,7 +5,7 @@ use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
-use super::ftl::{Allocation, SlcCache};
+use super::ftl::{Allocation, MappedBy, SlcCache};
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 
@@ -202,6 +202,14 @@ fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {
 }
 
 fn policies_have_something_to_stand_in_for(config: &Config) -> Result<(), Refusal> {
+    if config.policies.ftl.is_some() && config.ftl.mapping == MappedBy::Zoned {
+        let remedy = "leave the policy out, or set it to \"page\": the host of zones places its data by itself";
+        return refuse("ftl.mapping", "is \"zoned\", and an FTL of one's own is given", remedy);
+    }
+    if config.policies.ftl.is_some() && config.policies.victim.is_some() {
+        let remedy = "leave one out: an FTL says itself which block is reclaimed";
+        return refuse("policies.victim", "is given beside policies.ftl", remedy);
+    }
     let (policies, schedule) = (&config.policies, &config.schedule);
     let programs = policies.suspend_program.is_some() && schedule.suspend_program == SuspendProgram::None;
     let erases = policies.suspend_erase.is_some() && schedule.suspend_erase == SuspendErase::None;

@@ -18,7 +18,7 @@ use super::refusal::{dotted, in_section};
 use super::space::Space;
 use super::streams;
 use super::zone_plan::ZonePlan;
-use super::{Config, Raid};
+use super::{Config, Placement, Raid};
 use crate::lifetime::Eraser;
 use crate::phases::Phases;
 use crate::streams::{StreamId, Streams};
@@ -103,6 +103,11 @@ pub(crate) struct AssumesPhases {
 }
 
 impl Plan {
+    /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
+    pub(crate) fn deals(&self) -> bool {
+        self.config.ftl.placement == Placement::Static || self.config.policies.ftl.is_some()
+    }
+
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()

@@ -15,7 +15,7 @@ use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{QueueId, QueueSet};
+use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::ValidPage;
 use crate::ftl::failures::Erased;
 use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
@@ -263,9 +263,10 @@ impl<P: Probe> Device<P> {
 
     /// A block that a stream has just opened has been erased.
     pub(super) fn open_block_erased(&mut self, plane: PlaneId, stream: StreamId) {
-        let block = self.ftl.open_erased(plane, stream);
-        if self.erase_fails(plane, block) {
-            self.ftl.discard_open(plane, stream);
+        let block = self.view().placement.open_block(plane, stream);
+        let failed = self.erase_fails(plane, block);
+        self.ftl.open_erased(plane, stream, failed);
+        if failed {
             self.retire(plane, block);
             self.freed(plane);
         }

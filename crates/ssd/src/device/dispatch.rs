@@ -5,7 +5,6 @@ use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
 
 use crate::arena::OpId;
-use crate::config::Placement;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Flash, FlashAt, FlashView, QueueId, QueueSet, planes};
@@ -45,13 +44,11 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// A page that is counted among those that wait for their program waits for its die, or for any.
     pub fn wait(&mut self, op: OpId) {
-        match self.core.plan.config.ftl.placement {
-            Placement::Static => self.flash().queue_program(op),
-            Placement::Dynamic => {
-                let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
-                self.writes.pools[writes.index()].push(&mut self.flash.ops, op);
-            }
+        if self.core.plan.deals() {
+            return self.flash().queue_program(op);
         }
+        let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
+        self.writes.pools[writes.index()].push(&mut self.flash.ops, op);
     }
 
     /// Gives pages of the pools to dies that have no program, in page allocation order.
@@ -227,7 +224,7 @@ impl<P: Probe> Dispatch<'_, P> {
     /// The same of a page that has just begun to wait for its die.
     #[inline]
     pub fn divert_waiting(&mut self, op: OpId) {
-        if self.core.plan.slc.is_some() && self.core.plan.config.ftl.placement == Placement::Static {
+        if self.core.plan.slc.is_some() && self.core.plan.deals() {
             let (die, place) = (self.flash.ops[op].die, self.flash.ops[op].queue.plane() as u8);
             self.divert_queue(self.core.plan.layout.plane(die, place));
         }

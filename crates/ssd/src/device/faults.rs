@@ -117,7 +117,15 @@ impl<P: Probe> Device<P> {
             return Zoning(self).redirect(id);
         }
         match owner {
-            Owner::Slot(_) => self.dispatch().wait(id),
+            Owner::Slot(slot) => {
+                if self.core.plan.deals() {
+                    let (plane, stream) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
+                    let (die, place) = self.core.plan.layout.die_of(plane);
+                    let op = &mut self.flash.ops[id];
+                    (op.die, op.queue) = (die, QueueId::of_programs(stream, place.into()));
+                }
+                self.dispatch().wait(id);
+            }
             Owner::MapRewrite(_) | Owner::Journal(_) => {
                 let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
                 self.map.held[plane.0 as usize] -= 1;

@@ -369,7 +369,7 @@ impl<P: Probe> Device<P> {
             }
             self.settle();
             if self.core.plan.asks
-                && let Some(mistake) = self.core.plan.config.policies.mistake()
+                && let Some(mistake) = self.core.plan.config.policies.mistake().or(self.seen().mistake())
             {
                 self.core.life.failure = Some(RunError::Config(mistake.clone()));
             }

@@ -93,13 +93,14 @@ impl<P: Probe> Device<P> {
             Because::Written(slot) => {
                 let before = self.writes.buffer.overtake(slot);
                 if self.writes.buffer.is_under(slot, ppn) {
+                    self.ftl.relocate(lpn, None, ppn, &mut self.writes.buffer);
                     return before;
                 }
                 debug_assert_eq!(self.ftl.locate(lpn), Location::Buffer(slot));
                 before
             }
             Because::Relocated(source) => {
-                self.ftl.relocate(lpn, source, ppn, &mut self.writes.buffer);
+                self.ftl.relocate(lpn, Some(source), ppn, &mut self.writes.buffer);
                 return Some(source);
             }
             Because::Rewritten => self.leaves_plane(lpn),

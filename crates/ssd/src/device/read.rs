@@ -113,7 +113,10 @@ impl<P: Probe> ReadsAt<'_, P> {
                 self.core.counters.read_cache_hits += 1;
                 (None, DataFrom::Cache)
             }
-            Location::Flash(ppn) => (Some(ppn), DataFrom::Flash(ppn)),
+            Location::Flash(ppn) => {
+                self.ftl.is_read(request, lpn, ppn);
+                (Some(ppn), DataFrom::Flash(ppn))
+            }
             Location::Buffer(slot) => {
                 let wanted = self.writes.buffer.sectors(from, to);
                 if wanted & !self.writes.buffer[slot].valid == 0 {

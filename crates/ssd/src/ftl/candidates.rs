@@ -143,7 +143,7 @@ impl schemes::Candidates for FullBlocks {
         Some(self.lists[0][0]).filter(|block| *block != NONE)
     }
     fn block(&self, block: u32) -> (u32, u32) {
-        let member = &self.members[block as usize];
+        let Some(member) = self.members.get(block as usize) else { return (NONE, 0) };
         (member.valid, self.now.wrapping_sub(member.changed))
     }
     fn random(&self, draw: u64) -> Option<u32> {

@@ -51,15 +51,12 @@ impl Ftl {
         }
     }
 
-    /// The block that a stream has opened has been erased: which.
-    pub fn open_erased(&mut self, plane: PlaneId, stream: StreamId) -> u32 {
+    /// The block that a stream has opened has been erased: it can be used if that has not failed.
+    pub fn open_erased(&mut self, plane: PlaneId, stream: StreamId, failed: bool) {
         self.blocks.open_erased(plane, stream);
-        self.blocks.open_block(plane, stream)
-    }
-
-    /// The block that a stream has opened cannot be used.
-    pub fn discard_open(&mut self, plane: PlaneId, stream: StreamId) {
-        self.blocks.discard_open(plane, stream);
+        if failed {
+            self.blocks.discard_open(plane, stream);
+        }
     }
 
     /// The erase of a reclaimed block has ended: it is free if it has not failed.

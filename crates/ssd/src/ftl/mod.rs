@@ -18,6 +18,7 @@ pub(crate) mod failures;
 pub(crate) mod mapping;
 pub(crate) mod moves;
 mod open;
+mod own;
 pub(crate) mod parity;
 mod placement;
 mod profile;
@@ -46,9 +47,10 @@ use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
 use crate::buffer::Buffer;
-use crate::config::{Fold, Plan};
+use crate::config::{Fold, Placement, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
+use crate::policies::lend;
 use crate::streams::StreamId;
 use aged::Aged;
 use blocks::Blocks;
@@ -57,6 +59,7 @@ use damage::Damage;
 use disturb::Disturb;
 pub(crate) use mapping::Location;
 use mapping::{Chosen, Mapping as _};
+use own::{Own, OwnPlace};
 use relocator::{Relocator, Visits};
 use stripes::Stripes;
 use suspended::Suspended;
@@ -85,6 +88,8 @@ pub(crate) struct Ftl {
     drawn: u64,
     /// A window is open: planes collect ahead of need.
     window: bool,
+    /// What stands in for parts of it, if anything does.
+    own: OwnPlace,
 }
 
 impl Ftl {
@@ -106,6 +111,7 @@ impl Ftl {
             draws: Stream::new(seed, "victims"),
             drawn: 0,
             window: false,
+            own: OwnPlace(Own::new(plan)?),
         };
         ftl.resume_collection(plan);
         if plan.zones.is_some() {
@@ -233,20 +239,60 @@ impl Ftl {
     /// The newest data of a page is on a page of the flash, which was programmed in the run.
     pub fn place(&mut self, lpn: Lpn, ppn: Ppn) {
         self.mapping.place(lpn, ppn, &self.blocks);
+        if let Some(own) = self.own() {
+            own.placed(lpn, ppn, false);
+        }
     }
 
-    /// The newest programmed data of a page has moved from one page of the flash to another one: the map leads there, or the slot that has newer
-    /// data.
-    pub fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, buffer: &mut Buffer) {
-        match self.mapping.slot(lpn) {
-            Some(slot) => buffer.moves_under(slot, from, to),
-            None => self.mapping.relocate(lpn, from, to, &self.blocks),
+    /// The newest programmed data of a page, of which the write buffer may have newer data, has come to a page of the flash: it has moved from
+    /// another one, to which the map leads or the slot with the newer data; or it has been programmed under newer data, which the map leads to.
+    pub fn relocate(&mut self, lpn: Lpn, from: Option<Ppn>, to: Ppn, buffer: &mut Buffer) {
+        match (self.mapping.slot(lpn), from) {
+            (Some(slot), Some(from)) => buffer.moves_under(slot, from, to),
+            (None, Some(from)) => self.mapping.relocate(lpn, from, to, &self.blocks),
+            (_, None) => {}
+        }
+        if let Some(own) = self.own() {
+            own.placed(lpn, to, from.is_some());
         }
     }
 
     /// A page has no data any more.
     pub fn trim(&mut self, lpn: Lpn) {
         self.mapping.trim(lpn);
+        if let Some(own) = self.own() {
+            own.trimmed(lpn);
+        }
+    }
+
+    /// A request reads a page whose newest data is on that page of the flash: what stands in for the map must say so.
+    #[inline]
+    pub fn is_read(&mut self, request: u64, lpn: Lpn, ppn: Ppn) {
+        if self.own.0.is_some() {
+            let is_initial = self.mapping.is_initial(lpn);
+            self.own().expect("Invariant: it is there").reads(request, lpn, ppn, is_initial);
+        }
+    }
+
+    /// What stands in for parts of the FTL, if anything does. One that a checkpoint has left without its state learns first where each page is.
+    #[inline]
+    fn own(&mut self) -> Option<&mut Own> {
+        if self.own.0.as_ref().is_some_and(|own| own.is_new()) {
+            self.tells_again();
+        }
+        self.own.0.as_deref_mut()
+    }
+
+    /// An FTL of one's own that has lost its state is told where each page is.
+    #[cold]
+    fn tells_again(&mut self) {
+        let Some(own) = &mut self.own.0 else { return };
+        let place = |lpn: Lpn| match self.mapping.locate(lpn, &self.blocks) {
+            Location::Unmapped => Some((lpn, None)),
+            Location::Flash(ppn) => Some((lpn, Some(ppn))),
+            Location::Buffer(_) => None,
+        };
+        own.begins_anew(self.mapping.changed().filter_map(place));
     }
 
     /// The plane that an address is dealt to under static placement.
@@ -265,7 +311,7 @@ impl Ftl {
     }
 
     /// Where the page of a slot goes: the plane that it is dealt to under static placement, and the stream.
-    pub fn place_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
+    pub fn place_of_slot(&mut self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> (PlaneId, StreamId) {
         let (entry, on_flash) = (&buffer[slot], buffer.newest_flash_copy(slot));
         if plan.zones.is_some() {
             return (self.working_plane(entry.lpn, plan), zones::ANYWHERE);
@@ -275,13 +321,43 @@ impl Ftl {
             Some(ppn) => u16::from(self.blocks.handle_of_page(ppn)),
             None => entry.hint,
         };
-        let stream = self.host_class(hint, on_flash, entry.prev_version.is_some(), plan);
-        (self.plane_of(entry.lpn), stream)
+        let (lpn, on_its_way) = (entry.lpn, entry.prev_version.is_some());
+        self.place_of_host_data(lpn, hint, on_flash, on_its_way, plan)
+    }
+
+    /// The plane that a page of host data is dealt to, and the stream. See [`Ftl::host_class`].
+    fn place_of_host_data(
+        &mut self,
+        lpn: Lpn,
+        hint: u16,
+        on_flash: Option<Ppn>,
+        on_its_way: bool,
+        plan: &Plan,
+    ) -> (PlaneId, StreamId) {
+        let dealt = self.plane_of(lpn);
+        self.own();
+        if let Some(mut own) = self.own.0.take() {
+            // With static placement each plane holds what is dealt to it, and more is for the FTL to keep even.
+            let keeps = plan.config.ftl.placement == Placement::Static && !own.strays();
+            let takes = |plane: PlaneId, waiting: u32| {
+                plane == dealt && keeps || self.is_broken(plane) || self.stays_collectable_with(plane, waiting, plan)
+            };
+            let answer = own.write(lpn, hint, dealt, takes);
+            self.own.0 = Some(own);
+            if let Some(place) = answer {
+                return (self.works_from(place.plane, plan), StreamId::new(place.stream.into()));
+            }
+        }
+        (dealt, self.host_class(hint, on_flash, on_its_way, plan))
     }
 
     /// The plane that a page is dealt to under static placement, or the next one that works.
     fn working_plane(&self, lpn: Lpn, plan: &Plan) -> PlaneId {
-        let dealt = self.plane_of(lpn);
+        self.works_from(self.plane_of(lpn), plan)
+    }
+
+    /// A plane, or the next one that works.
+    fn works_from(&self, dealt: PlaneId, plan: &Plan) -> PlaneId {
         let mut planes = (0..plan.layout.planes).map(|step| PlaneId((dealt.0 + step) % plan.layout.planes));
         planes.find(|plane| !self.is_broken(*plane)).unwrap_or(dealt)
     }
@@ -367,9 +443,18 @@ impl Ftl {
     /// In the background a block that gains nothing is left alone, whatever the policy says.
     fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
         let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
+        self.own();
+        let takes_data = self.blocks.free(plane) > plan.space.reserve;
         let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = |block| candidates.contains(block);
-        let block = policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?;
+        let block = match &mut self.own.0 {
+            Some(own) => {
+                let valid = |block| is_one(block).then(|| candidates.block(block).0);
+                let reclaim = |blocks| own.reclaim(plane, blocks, takes_data, valid);
+                lend(victim, &*candidates, self.draws, &mut self.drawn, reclaim)?
+            }
+            None => policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?,
+        };
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
         }
@@ -406,6 +491,9 @@ impl Ftl {
         }
         if let Some(copies) = &mut self.copies {
             copies.erased(plan.layout.block_index(plane, block));
+        }
+        if let Some(own) = self.own() {
+            own.erased(plane, block);
         }
         self.blocks.count_erase(plane, block)
     }
@@ -528,5 +616,5 @@ fn usable_blocks(plan: &Plan, seed: u64) -> Result<Vec<u32>, ConfigError> {
 }
 
 state! {
-    Ftl { stored { drawn, window } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits } rebuilt { draws } }
+    Ftl { stored { drawn, window } parts { mapping, blocks, wear, disturb, suspended, copies, damage, stripes, relocator, visits, own } rebuilt { draws } }
 }

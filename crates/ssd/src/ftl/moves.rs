@@ -235,7 +235,17 @@ impl Ftl {
 
     /// A page of host data is on its way to a page of the flash.
     pub fn host_page_leaves(&mut self, ppn: Ppn, plan: &Plan) {
-        self.relocator[plan.layout.plane_of(ppn)].host_pages += 1;
+        let plane = plan.layout.plane_of(ppn);
+        self.relocator[plane].host_pages += 1;
+        self.leaves_for(plane);
+    }
+
+    /// A page of host data that waited for its program on a plane waits no longer.
+    #[inline]
+    pub(super) fn leaves_for(&mut self, plane: PlaneId) {
+        if let Some(own) = &mut self.own.0 {
+            own.leaves(plane);
+        }
     }
 
     /// Data of a block is to move, unless that is asked for already.
@@ -296,7 +306,7 @@ mod tests {
             ftl.blocks.open_erased(PLANE, stream);
         }
         let ppn = ftl.take_page(PLANE, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
-        ftl.relocate(lpn, source, ppn, &mut Buffer::new(plan));
+        ftl.relocate(lpn, Some(source), ppn, &mut Buffer::new(plan));
         ftl.goes_stale(source, plan);
         ftl.blocks.completed(ppn);
         ftl.has_moved(source, plan);

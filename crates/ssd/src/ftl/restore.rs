@@ -62,6 +62,7 @@ impl Ftl {
         self.restore_stripes(stripes, touched, at_start, plan);
         self.blocks.zones_go_on();
         self.blocks.release_empty(found, self.mapping.start(), self.stripes.is_some());
+        self.tells_again();
     }
 
     /// Takes the stripes whose parity was found on flash, the newest first: of those that have a page in common the newest counts. Of the

@@ -37,10 +37,15 @@ impl Ftl {
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when
     /// others have broken take all that can still be collected.
     pub(super) fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {
+        self.stays_collectable_with(plane, 0, plan)
+    }
+
+    /// The same where so many pages more are on their way to it.
+    pub(super) fn stays_collectable_with(&self, plane: PlaneId, more: u32, plan: &Plan) -> bool {
         let space = &plan.space;
         let limit = if self.relocator.broken_planes == 0 { space.live_limit } else { space.live_limit_of_rest };
         let retired = self.blocks.in_service(plane).1;
-        self.blocks.live(plane) + retired * plan.layout.pages < limit
+        self.blocks.live(plane) + more + retired * plan.layout.pages < limit
     }
 
     /// The plane that takes pages of the map after the plane `last`, where planes hold so many of them: round robin over the planes that can

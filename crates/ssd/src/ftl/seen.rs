@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use nand::PlaneId;
-use units::{Lpn, Ppn};
+use units::{ConfigError, Lpn, Ppn};
 
 use super::mapping::Mapping as _;
 use super::relocator::PlaneRelocation;
@@ -25,6 +25,11 @@ impl<'a> Seen<'a> {
     /// The planes.
     pub(super) fn planes(&self) -> impl Iterator<Item = PlaneId> + use<> {
         (0..self.plan.layout.planes).map(PlaneId)
+    }
+
+    /// What an FTL of one's own has done that ends the run.
+    pub fn mistake(&self) -> Option<&'a ConfigError> {
+        self.ftl.own.0.as_ref().and_then(|own| own.mistake())
     }
 
     /// The page of the flash with the newest programmed data of a page.

@@ -11,9 +11,10 @@ use std::collections::{HashSet, VecDeque};
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
 
+use super::mapping::Mapping as _;
 use super::relocator::Relocation;
 use super::{Ftl, Location, ValidPage};
-use crate::config::{EraseWhen, Placement, Plan};
+use crate::config::{EraseWhen, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
 use crate::streams::StreamId;
@@ -51,10 +52,7 @@ impl Warming {
         let firsts =
             plan.config.ftl.page_order.planes(layout).into_iter().filter(|plane| plane % layout.planes_per_die == 0);
         let dies: Vec<DieId> = firsts.map(|plane| layout.die_of(PlaneId(plane)).0).collect();
-        let planes = match plan.config.ftl.placement {
-            Placement::Static => layout.planes as usize,
-            Placement::Dynamic => 1,
-        };
+        let planes = if plan.deals() { layout.planes as usize } else { 1 };
         Warming {
             dirty: VecDeque::new(),
             kept: HashSet::new(),
@@ -117,37 +115,35 @@ impl Warming {
 
     /// A page leaves the buffer.
     fn send(&mut self, ftl: &mut Ftl, plan: &Plan, lpn: Lpn, hint: u16) -> Result<(), StandsStill> {
-        let class = ftl.host_class(hint, on_flash(ftl, lpn), false, plan);
-        let pool = Warming::pool_for(plan, class, Some(ftl.plane_of(lpn)));
+        let before = on_flash(ftl, lpn);
+        let (plane, class) = ftl.place_of_host_data(lpn, hint, before, false, plan);
+        let pool = Warming::pool_for(plan, class, Some(plane));
         self.pools[pool].push_back(lpn);
         self.dispatch(ftl, plan, pool, self.whole(plan, class))
     }
 
     /// The pool of a stream and, with static placement, of a plane.
     fn pool_for(plan: &Plan, stream: StreamId, plane: Option<PlaneId>) -> usize {
-        match (plan.config.ftl.placement, plane) {
-            (Placement::Static, Some(plane)) => stream.index() * plan.layout.planes as usize + plane.0 as usize,
+        match plane {
+            Some(plane) if plan.deals() => stream.index() * plan.layout.planes as usize + plane.0 as usize,
             _ => stream.index(),
         }
     }
 
     /// The stream and, with static placement, the plane of a pool.
     fn pool_of(plan: &Plan, pool: usize) -> (StreamId, Option<PlaneId>) {
-        match plan.config.ftl.placement {
-            Placement::Static => {
-                let planes = plan.layout.planes as usize;
-                (StreamId::new(pool / planes), Some(PlaneId((pool % planes) as u32)))
-            }
-            Placement::Dynamic => (StreamId::new(pool), None),
+        if plan.deals() {
+            let planes = plan.layout.planes as usize;
+            (StreamId::new(pool / planes), Some(PlaneId((pool % planes) as u32)))
+        } else {
+            (StreamId::new(pool), None)
         }
     }
 
     /// Pages of a die's program.
     fn whole(&self, plan: &Plan, class: StreamId) -> usize {
-        let planes = match (plan.config.ftl.placement, plan.config.chip.plane_programs) {
-            (Placement::Dynamic, PlanePrograms::Lockstep) => plan.layout.planes_per_die,
-            _ => 1,
-        };
+        let together = !plan.deals() && plan.config.chip.plane_programs == PlanePrograms::Lockstep;
+        let planes = if together { plan.layout.planes_per_die } else { 1 };
         (planes * plan.streams.unit_of(class)) as usize
     }
 
@@ -241,6 +237,7 @@ impl Warming {
                     ftl.blocks.invalidate(older);
                 }
                 ftl.place(lpn, ppn);
+                ftl.leaves_for(plane);
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }
@@ -343,7 +340,10 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
             }
         }
         let ppn = take_page(ftl, plan, plane, class, Some(lpn));
-        ftl.place(lpn, ppn);
+        ftl.mapping.place(lpn, ppn, &ftl.blocks);
+        if let Some(own) = ftl.own() {
+            own.placed(lpn, ppn, true);
+        }
         ftl.blocks.invalidate(source);
         ftl.blocks.completed(ppn);
         let relocation = &mut ftl.relocator[plane];

@@ -9,6 +9,7 @@ mod knobs;
 mod large;
 mod live;
 mod memory;
+mod own_ftl;
 mod policies;
 mod power_states;
 mod queueing_theory;

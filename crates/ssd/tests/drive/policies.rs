@@ -153,7 +153,7 @@ fn busy() -> (Config, Case) {
     ];
     let workload = ["workload.rw=randrw", "workload.rwmixread=5", "workload.bs=16KiB"].map(String::from).to_vec();
     let device = words.map(String::from).to_vec();
-    let case = Case { seed: 1, requests: 6000, depth: 16, device, workload };
+    let case = Case { seed: 1, requests: 6000, depth: 16, device, workload, own: false };
     (configuration(&case).unwrap(), case)
 }
 

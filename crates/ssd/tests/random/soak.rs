@@ -41,6 +41,7 @@ fn what_broke_once_holds() {
         depth,
         device: words(device),
         workload: writes.to_vec(),
+        own: false,
     };
     for case in [
         // Lockstep programs of the map and of the host opened the last free block both.

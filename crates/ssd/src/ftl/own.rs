@@ -1,0 +1,248 @@
+//! An FTL of one's own (`policies.ftl`): it says where host data goes and which blocks are reclaimed, and its map is tried at each read.
+
+use std::fmt;
+use std::sync::Arc;
+
+use nand::{Address, PlaneId};
+use units::{ConfigError, Lpn, Ppn};
+
+use crate::config::{Config, Plan};
+use crate::persist::{Reader, State, Stored as _, Writer};
+use crate::policies::own_ftl::{DriveLayout, NewFtl, OwnFtl, Place};
+use crate::policies::{Answer, Blocks, PolicySource, StandIn};
+
+/// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 4.
+fn host_streams(config: &Config) -> u16 {
+    match &config.ftl {
+        ftl if ftl.hints > 0 => ftl.hints,
+        ftl if ftl.streams > 2 => 2,
+        _ => 1,
+    }
+}
+
+/// An FTL of one's own, and what its answers are held against.
+pub(crate) struct Own {
+    ftl: Box<dyn OwnFtl>,
+    new: Arc<NewFtl>,
+    source: PolicySource,
+    drive: DriveLayout,
+    /// By plane: pages of host data that wait for their program.
+    waiting: Vec<u32>,
+    /// It has sent pages elsewhere than static placement deals them.
+    strays: bool,
+    /// What it has done first that ends the run; it is asked nothing more.
+    mistake: Option<ConfigError>,
+    /// A state was loaded that it has not saved: it is to be told where each page is.
+    is_new: bool,
+}
+
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl Own {
+    /// The FTL that stands in for the drive's, if one does.
+    pub fn new(plan: &Plan) -> Answer<Option<Box<Own>>> {
+        let Some(StandIn { source, ask }) = &plan.config.policies.ftl else { return Ok(None) };
+        let drive = DriveLayout::new(plan.layout, plan.logical_pages, host_streams(&plan.config));
+        let own = Own {
+            ftl: ask(drive.clone())?,
+            new: Arc::clone(ask),
+            source: source.clone(),
+            waiting: vec![0; drive.planes() as usize],
+            strays: false,
+            drive,
+            mistake: None,
+            is_new: false,
+        };
+        Ok(Some(Box::new(own)))
+    }
+
+    /// What ends the run.
+    pub fn mistake(&self) -> Option<&ConfigError> {
+        self.mistake.as_ref()
+    }
+
+    /// Asks it, unless it has made a mistake before.
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut dyn OwnFtl) -> Answer<T>) -> Option<T> {
+        if self.mistake.is_some() {
+            return None;
+        }
+        ask(self.ftl.as_mut()).map_err(|mistake| self.mistake = Some(mistake)).ok()
+    }
+
+    /// An answer makes no sense.
+    fn refuse(&mut self, problem: String, remedy: String) {
+        self.mistake.get_or_insert_with(|| self.source.mistake("ftl", problem, remedy));
+    }
+
+    /// Whether it has sent pages elsewhere than static placement deals them.
+    pub fn strays(&self) -> bool {
+        self.strays
+    }
+
+    /// Where a page of host data goes: to a plane, of which `takes` says whether it can hold so many pages more, and a stream.
+    pub fn write(
+        &mut self,
+        lpn: Lpn,
+        hint: u16,
+        dealt: PlaneId,
+        takes: impl Fn(PlaneId, u32) -> bool,
+    ) -> Option<Place> {
+        let place = self.ask(|ftl| ftl.write(lpn, hint, dealt))?;
+        let (plane, stream) = (place.plane.0, place.stream);
+        let (planes, streams) = (self.drive.planes(), self.drive.streams);
+        if plane >= planes || stream >= streams {
+            let problem = format!("write({}, {hint}, {}) answered plane {plane} and stream {stream}", lpn.0, dealt.0);
+            let (planes, streams) = (planes - 1, streams - 1);
+            self.refuse(problem, format!("answer a plane from 0 to {planes} and a stream from 0 to {streams}"));
+            return None;
+        }
+        let waiting = self.waiting[plane as usize];
+        self.strays |= plane != dealt.0;
+        if !takes(place.plane, waiting) {
+            let problem = format!(
+                "write({}, {hint}, {}) answered plane {plane}, which could not be collected with more data",
+                lpn.0, dealt.0
+            );
+            let remedy = "give each plane its share of the data: a page stays in its plane until it is written again";
+            self.refuse(problem, remedy.into());
+            return None;
+        }
+        self.waiting[plane as usize] += 1;
+        Some(place)
+    }
+
+    /// A page of host data has its place on a plane.
+    #[inline]
+    pub fn leaves(&mut self, plane: PlaneId) {
+        let waiting = &mut self.waiting[plane.0 as usize];
+        *waiting = waiting.saturating_sub(1);
+    }
+
+    /// See [`OwnFtl::placed`]. Pages of the drive's own are not its concern.
+    pub fn placed(&mut self, lpn: Lpn, ppn: Ppn, moved: bool) {
+        if lpn.0 < self.drive.logical_pages {
+            self.ask(|ftl| ftl.placed(lpn, ppn, moved));
+        }
+    }
+
+    /// See [`OwnFtl::trimmed`].
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        if lpn.0 < self.drive.logical_pages {
+            self.ask(|ftl| ftl.trimmed(lpn));
+        }
+    }
+
+    /// See [`OwnFtl::erased`].
+    pub fn erased(&mut self, plane: PlaneId, block: u32) {
+        self.ask(|ftl| ftl.erased(plane, block));
+    }
+
+    /// A request reads a page whose newest data is there; since the run began it has not moved, or has.
+    pub fn reads(&mut self, request: u64, lpn: Lpn, ppn: Ppn, is_initial: bool) {
+        let Some(answer) = self.ask(|ftl| ftl.locate(lpn)) else { return };
+        if answer == Some(ppn) || answer.is_none() && is_initial {
+            return;
+        }
+        let shown = |ppn: Ppn| {
+            let Address { plane, block, page } = self.drive.address(ppn);
+            format!("{} (plane {}, block {block}, page {page})", ppn.0, plane.0)
+        };
+        let end = self.drive.page(Address { plane: PlaneId(self.drive.planes()), block: 0, page: 0 });
+        let answered = match answer {
+            Some(ppn) if ppn < end => shown(ppn),
+            Some(ppn) => ppn.0.to_string(),
+            None => "None".into(),
+        };
+        let problem = format!(
+            "locate({}) answered {answered} for request {request}, and its newest data is at {}",
+            lpn.0,
+            shown(ppn)
+        );
+        self.refuse(problem, "answer the place that placed() told last; None before it has told one".into());
+    }
+
+    /// The block of a plane that is reclaimed next; `is_one` says which may be, and how many valid pages they have. With so many free ones the plane
+    /// takes host data; without, one must be reclaimed if any gains something.
+    pub fn reclaim(
+        &mut self,
+        plane: PlaneId,
+        blocks: Blocks,
+        takes_data: bool,
+        is_one: impl Fn(u32) -> Option<u32>,
+    ) -> Option<u32> {
+        let limit = blocks.candidates.victim_valid_limit();
+        let least = if blocks.by_valid { blocks.candidates.least_valid() } else { None };
+        let Some(block) = self.ask(|ftl| ftl.reclaim(plane, blocks))? else {
+            if !takes_data && least.is_some_and(|least| least < limit) {
+                let problem = format!("reclaim({}) answered None, and the plane takes no more data", plane.0);
+                self.refuse(problem, format!("answer a full block with fewer than {limit} valid pages"));
+            }
+            return None;
+        };
+        let problem = match is_one(block) {
+            Some(valid) if valid < limit => return Some(block),
+            Some(valid) => format!("with {valid} valid pages: reclaiming it gains nothing"),
+            None => "which cannot be reclaimed".into(),
+        };
+        let problem = format!("reclaim({}) answered block {block}, {problem}", plane.0);
+        self.refuse(problem, format!("answer a full block with fewer than {limit} valid pages, or None"));
+        None
+    }
+
+    /// A new one takes its place, as after a power cut: it is told where the pages are that are not where they were before the run.
+    pub fn begins_anew(&mut self, pages: impl Iterator<Item = (Lpn, Option<Ppn>)>) {
+        self.waiting.fill(0);
+        self.is_new = false;
+        match (self.new)(self.drive.clone()) {
+            Ok(ftl) => self.ftl = ftl,
+            Err(mistake) => self.mistake = self.mistake.take().or(Some(mistake)),
+        }
+        for (lpn, ppn) in pages {
+            match ppn {
+                Some(ppn) => self.placed(lpn, ppn, false),
+                None => self.trimmed(lpn),
+            }
+        }
+    }
+
+    /// Whether it has been loaded without a state of its own.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+}
+
+/// The place of an FTL of one's own, if there is one. A checkpoint that had another one, or none, goes on with a new one.
+pub(crate) struct OwnPlace(pub Option<Box<Own>>);
+
+impl State for OwnPlace {
+    fn save(&self, to: &mut Writer) {
+        self.0.is_some().write(to);
+        let Some(own) = &self.0 else { return };
+        own.source.sha256.clone().into_bytes().write(to);
+        match own.ftl.save() {
+            Ok(state) => state.write(to),
+            Err(error) => to.fail(std::io::Error::other(error.to_string())),
+        }
+        own.waiting.write(to);
+        own.strays.write(to);
+    }
+    fn load(&mut self, from: &mut Reader) -> std::io::Result<()> {
+        if let Some(own) = &mut self.0 {
+            own.is_new = true;
+        }
+        if !bool::read(from)? {
+            return Ok(());
+        }
+        let text = Vec::<u8>::read(from)?;
+        let (state, waiting, strays) = (Option::<Vec<u8>>::read(from)?, Vec::read(from)?, bool::read(from)?);
+        let Some(own) = self.0.as_mut().filter(|own| own.source.sha256.as_bytes() == text) else { return Ok(()) };
+        (own.waiting, own.strays) = (waiting, strays);
+        let Some(state) = state else { return Ok(()) };
+        own.is_new = false;
+        own.ftl.load(&state).map_err(|error| std::io::Error::other(error.to_string()))
+    }
+}
