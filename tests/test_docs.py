@@ -160,6 +160,7 @@ def test_commands_have_valid_options() -> None:
         ("index.md", 1),
         ("guide.md", 25),
         ("prototypes.md", 6),
+        ("own-ftl.md", 3),
         ("traces.md", 2),
         ("scope.md", 3),
         ("media.md", 2),

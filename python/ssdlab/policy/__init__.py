@@ -24,22 +24,28 @@ axis                      is given                                 answers
 ``suspend_erase``         the same                                 the same
 ``pacing``                :class:`Collection`                      relocated pages, and the pages of host data that
                                                                    they pay for; or None
+``ftl``                   :class:`DriveLayout`                     an :class:`Ftl`, which is asked from then on and
+                                                                   keeps a state: a class does
 ========================  =======================================  ==================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypedDict
+from typing import Literal, Protocol, TypedDict
 
-from ssdlab._core import Blocks, Candidate, Collection, Failed, InPhase
+from ssdlab._core import Address, Blocks, Candidate, Collection, DriveLayout, Failed, InPhase
 
 __all__ = [
+    "Address",
     "Blocks",
     "Candidate",
     "Collection",
+    "DriveLayout",
     "Failed",
+    "Ftl",
     "InPhase",
+    "NewFtl",
     "Next",
     "Operation",
     "Order",
@@ -70,6 +76,48 @@ Suspend = Callable[[InPhase], tuple[int, Resume] | None]
 Pacing = Callable[[Collection], tuple[int, int] | None]
 
 
+class Ftl(Protocol):
+    """An FTL of one's own: it says where host data goes and which block is reclaimed next, and keeps a map.
+
+    Logical pages (LPN) and pages of the flash (PPN) are numbers; :meth:`DriveLayout.address` takes a PPN apart. What was on the
+    drive before the run it is not told of. What flash demands is the drive's own: pages of a block are programmed in their
+    order, relocated data stays in its plane, and free blocks are kept for collection. A class may also have
+    ``erased(plane, block)``, which is told of each erase, and ``save() -> bytes`` with ``load(state)`` for checkpoints; without
+    these a drive that goes on from a checkpoint has a new one, which is told where each page is, as after a power cut.
+    """
+
+    def write(self, lpn: int, hint: int, dealt: int) -> int | tuple[int, int]:
+        """A page of host data leaves the write buffer: the plane that it goes to, or that and a stream.
+
+        ``hint`` is its placement handle, or 0; ``dealt`` is the plane that static placement deals it to, on which its data
+        was before the run. Streams are there with ``ftl.hints``, and two with ``ftl.streams`` = 4.
+        """
+
+    def placed(self, lpn: int, ppn: int, moved: bool) -> None:
+        """The newest data of a page is on a page of the flash; what was there of it before is stale.
+
+        ``moved``: it was relocated, by collection or for another reason.
+        """
+
+    def trimmed(self, lpn: int) -> None:
+        """A page has no data any more."""
+
+    def locate(self, lpn: int) -> int | None:
+        """The page of the flash that has the newest data of a page.
+
+        None where :meth:`placed` has not told of that page. The drive tries the answer at each read of the host's.
+        """
+
+    def reclaim(self, plane: int, blocks: Blocks) -> Candidate | int | None:
+        """A plane has too few free blocks: which of its full ones is reclaimed next.
+
+        None: none for now; it is asked again when data of the plane has become stale.
+        """
+
+
+NewFtl = Callable[[DriveLayout], Ftl]
+
+
 class Policies(TypedDict, total=False):
     """The policies of a run by their axes: functions, or ``FILE:FUNCTION``."""
 
@@ -79,6 +127,7 @@ class Policies(TypedDict, total=False):
     suspend_program: Suspend | str
     suspend_erase: Suspend | str
     pacing: Pacing | str
+    ftl: NewFtl | str
 
 
 Given = Mapping[str, object] | Policies | str

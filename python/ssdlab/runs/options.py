@@ -62,7 +62,7 @@ def _declared() -> dict[str, Option]:
 OPTIONS: dict[str, Option] = _declared()
 """Every option of a run by its name, in the order of the command line's help."""
 
-SHORT = ("precondition", "qd")
+SHORT = ("precondition", "qd", "ftl")
 """Short forms of others: of a key of the configuration, and of a pace."""
 NOT_IN_CORE = ("series_out",)
 """What the core does not take: a file that is written from what a result holds."""
@@ -164,6 +164,9 @@ def options_of(given: Mapping[str, Any]) -> Options:
     preconditions = values.pop("precondition", ())
     first, *merge = values.pop("workload", None) or (_DEFAULTS["workload"],)
     values["settings"] = (*preconditions, *values.get("settings", ()))
+    own = values.pop("ftl", None)
+    if own is not None:
+        values["policies"] = _with_ftl(values.get("policies"), own)
     depth = values.pop("qd", None)
     if depth is not None:
         if values.get("replay") is not None:
@@ -176,6 +179,16 @@ def options_of(given: Mapping[str, Any]) -> Options:
         raise InputError("save_at is given without save\n  help: give the file to write too (--save FILE)")
     device = values.pop("device", values.get("array") or values.get("checkpoint") or _DEFAULTS["device"])
     return Options(device, first, merge=tuple(merge), **values)
+
+
+def _with_ftl(policies: Any, own: Any) -> Any:
+    """Policies with an FTL of one's own, which is the policy ``ftl``."""
+    from ssdlab.policy.source import pairs
+
+    given = dict(policies or ())
+    if "ftl" in given:
+        raise InputError("ftl is given, and policies.ftl is\n  help: give one of them")
+    return pairs({**given, "ftl": own})
 
 
 def _accepted(name: str, option: Option, value: Any) -> Any:

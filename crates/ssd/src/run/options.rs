@@ -284,6 +284,9 @@ fn input_options() -> Vec<Declared> {
         /// "my_policies.py:oldest"}` or `"victim=my_policies.py:oldest"`; see `ssdlab.policy`.
         policies [Kind::Policies, "AXIS=FILE:FUNCTION,…", flag = Some("--policy"),
             help = Some("Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.")]
+        /// An FTL of your own, a class in Python: `"mine.py:MyFtl"` or the class itself; the same as the policy `ftl`. See
+        /// `ssdlab.policy.Ftl`.
+        ftl [Kind::Text, "FILE:CLASS", help = Some("An FTL of your own, such as examples/own_ftl.py:PageMapped.")]
     }
 }
 
