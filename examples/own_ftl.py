@@ -8,7 +8,8 @@ from ssdlab.policy import Blocks, Candidate, DriveLayout
 class PageMapped:
     """Any page may be anywhere: a map, the plane that an address is dealt to, and greedy collection.
 
-    It decides as the drive's own FTL does with `ftl.placement = "static"` and `gc.victim = "greedy"`: results are the same.
+    It decides as the drive's own FTL does with `ftl.placement = "static"` and `gc.victim = "greedy"`, and so it has
+    the same results.
     """
 
     def __init__(self, drive: DriveLayout) -> None:

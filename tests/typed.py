@@ -171,7 +171,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from ssdlab.policy import Given
+    from ssdlab.policy import Given, NewFtl
 
 PathLike = str | os.PathLike[str]
 Age = str | Mapping[str, object]
@@ -193,6 +193,7 @@ TYPES = {
     "settings": "Settings",
     "precondition": "str",
     "policies": "Given",
+    "ftl": "NewFtl | str",
 }
 
 

@@ -188,7 +188,7 @@ class DriveLayout:
 
     @property
     def planes(self) -> int:
-        """Planes of the drive: relocated data stays in its plane."""
+        """Planes of the drive: relocated data stays in its plane. Those whose blocks make a superblock are one."""
 
     @property
     def planes_per_die(self) -> int:
@@ -200,7 +200,7 @@ class DriveLayout:
 
     @property
     def pages(self) -> int:
-        """Pages of a block."""
+        """Pages of a block, as the map knows pages (``mapping.unit``)."""
 
     @property
     def logical_pages(self) -> int:

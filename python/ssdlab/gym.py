@@ -1,4 +1,6 @@
-"""Garbage collection as an environment of Gymnasium: an agent chooses which block is reclaimed (`pip install 'ssdlab[gym]'`).
+"""Garbage collection as an environment of Gymnasium: an agent chooses which block is reclaimed.
+
+It needs ``pip install 'ssdlab[gym]'``.
 
     from ssdlab.gym import VictimEnv
 
@@ -28,20 +30,23 @@ OLD = 1_000_000
 """An age that counts as 1 [pages programmed on the plane since a block lost a valid page], on a logarithmic scale."""
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """The episode was given up."""
 
 
 class VictimEnv(gymnasium.Env[Any, Any]):
     """Which block is reclaimed next, on one drive under one load: an episode is a run.
 
-    Observation: an array of 32 rows, a level of valid pages each, from none up to as many as gain anything. Of the block
-    that has the fewest valid pages of its level and has lost none for longest: its valid pages as a share of a block, and
-    its age on a logarithmic scale, 0 to 1; 1 and 0 where the level has no block.
+    Observation: an array of 32 rows, a level of valid pages each, from none up to as many as gain anything. Of the
+    block that has the fewest valid pages of its level and has lost none for longest: its valid pages as a share of a
+    block, and its age on a logarithmic scale, 0 to 1; 1 and 0 where the level has no block.
 
     Action: a level, 0 to 31; of one without a block the nearest one that has a block.
 
     Reward: the valid pages that are relocated, negative, in blocks. Their sum is what collection has cost.
+
+    With ``precondition="closed-form"`` the agent also chooses in the life before the run that leads to the drive's
+    state.
 
     The last step's ``info["result"]`` is the run's :class:`ssdlab.Result`.
     """
@@ -109,6 +114,7 @@ class _Episode:
         self._chosen: queue.Queue[Candidate | None] = queue.Queue()
         self._levels: dict[int, Candidate] = {}
         self._pages = 1
+        self._stopped = False
         self._thread = threading.Thread(target=self._play, args=(options,), daemon=True)
         self._thread.start()
 
@@ -120,6 +126,9 @@ class _Episode:
         self._asked.put(None)
 
     def _ask(self, blocks: Blocks) -> Candidate | None:
+        if self._stopped:
+            # The life before the run may go on asking for a while.
+            raise _StoppedError
         levels = _levels(blocks)
         if not levels:
             return None
@@ -127,7 +136,8 @@ class _Episode:
         self._asked.put(blocks)
         chosen = self._chosen.get()
         if chosen is None:
-            raise _Stopped
+            self._stopped = True
+            raise _StoppedError
         return chosen
 
     def next(self) -> Any:

@@ -221,6 +221,7 @@ pub fn run_options() -> Vec<OptionRow> {
             OptionKind::Settings => ("settings", 0, None),
             OptionKind::Precondition => ("precondition", 0, None),
             OptionKind::Policies => ("policies", 0, None),
+            OptionKind::Ftl => ("ftl", 0, None),
         };
         let default = number.map(Fallback::Number).or(option.default.map(Fallback::Word));
         let Declared { name, flag, metavar, about, help, is_output, .. } = option;

@@ -79,18 +79,19 @@ Pacing = Callable[[Collection], tuple[int, int] | None]
 class Ftl(Protocol):
     """An FTL of one's own: it says where host data goes and which block is reclaimed next, and keeps a map.
 
-    Logical pages (LPN) and pages of the flash (PPN) are numbers; :meth:`DriveLayout.address` takes a PPN apart. What was on the
-    drive before the run it is not told of. What flash demands is the drive's own: pages of a block are programmed in their
-    order, relocated data stays in its plane, and free blocks are kept for collection. A class may also have
-    ``erased(plane, block)``, which is told of each erase, and ``save() -> bytes`` with ``load(state)`` for checkpoints; without
-    these a drive that goes on from a checkpoint has a new one, which is told where each page is, as after a power cut.
+    Logical pages (LPN) and pages of the flash (PPN) are numbers; :meth:`DriveLayout.address` takes a PPN apart. What
+    was on the drive before the run it is not told of. What flash demands is the drive's own: pages of a block are
+    programmed in their order, relocated data stays in its plane, and free blocks are kept for collection. A class may
+    also have ``erased(plane, block)``, which is told of each erase, and ``save() -> bytes`` with ``load(state)`` for
+    checkpoints; without these a drive that goes on from a checkpoint has a new one, which is told where each page is,
+    as after a power cut.
     """
 
     def write(self, lpn: int, hint: int, dealt: int) -> int | tuple[int, int]:
         """A page of host data leaves the write buffer: the plane that it goes to, or that and a stream.
 
-        ``hint`` is its placement handle, or 0; ``dealt`` is the plane that static placement deals it to, on which its data
-        was before the run. Streams are there with ``ftl.hints``, and two with ``ftl.streams`` = 4.
+        ``hint`` is its placement handle, or 0; ``dealt`` is the plane that static placement deals it to, on which its
+        data was before the run. Streams are there with ``ftl.hints``, and two with ``ftl.streams`` = 4.
         """
 
     def placed(self, lpn: int, ppn: int, moved: bool) -> None:

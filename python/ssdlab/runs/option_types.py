@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from ssdlab.policy import Given
+    from ssdlab.policy import Given, NewFtl
 
 PathLike = str | os.PathLike[str]
 Age = str | Mapping[str, object]
@@ -35,6 +35,9 @@ class RunOptions(TypedDict, total=False):
     policies: Given | None
     """Functions that stand in for built-in choices: ``{"victim": my_function}``, ``{"victim":
     "my_policies.py:oldest"}`` or ``"victim=my_policies.py:oldest"``; see ``ssdlab.policy``."""
+    ftl: NewFtl | str | None
+    """An FTL of your own, a class in Python: ``"mine.py:MyFtl"`` or the class itself; the same as the policy
+    ``ftl``. See ``ssdlab.policy.Ftl``."""
     replay: str | None
     """``"timed"`` (the default), ``"timed:xN"`` (N times faster) or ``"closed:QD"`` (QD requests at once)."""
     requests: int | None

@@ -92,6 +92,8 @@ pub struct PageRead {
 impl PageRead {
     /// A page that the default references read.
     const EASY: PageRead = PageRead { first: 0, last: 0, weak: false };
+    /// In place of a page that has not been asked for: the last step of one that can be read is not before its first.
+    const UNKNOWN: PageRead = PageRead { first: UNCORRECTABLE - 1, last: 0, weak: false };
 
     /// Whether a sense with the references of a step, with the RPT's tPRE or the default one, is corrected.
     #[inline]
@@ -160,7 +162,7 @@ pub struct Outcomes {
     programmed_at: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
-    /// For each archetype that was met the log factors and worst codewords of its pages.
+    /// For each archetype that was met the log factors and worst codewords of its pages; no numbers where a page was not asked for.
     pages: Vec<Box<[(f64, f64)]>>,
     /// The bins of wear, age and reads that have been met, and where they are in `bins`.
     index: HashMap<Key, usize>,
@@ -195,7 +197,7 @@ struct Bin {
     t_pre: u32,
     /// For each page type, and the errors that the retries' tPRE adds to it.
     ladders: Vec<(Ladder, f64)>,
-    /// The outcomes of each archetype's pages.
+    /// The outcomes of each archetype's pages, as far as they were asked for.
     reads: Vec<Option<Box<[PageRead]>>>,
 }
 
@@ -319,8 +321,8 @@ impl Outcomes {
         }
         let archetype = self.archetype(block);
         let read = match &bin.reads[archetype] {
-            Some(reads) => reads[page as usize],
-            None => self.compute(key, archetype, page),
+            Some(reads) if reads[page as usize] != PageRead::UNKNOWN => reads[page as usize],
+            _ => self.compute(key, archetype, page),
         };
         if at.extra == 0.0 { read } else { self.with_extra(read, archetype, page, at.extra) }
     }
@@ -328,7 +330,8 @@ impl Outcomes {
     /// What is left of a page's steps when its worst codeword has `extra` errors more. As with the errors of a reduced tPRE,
     /// which steps pass follows from the table; but those of the best references, which a step that passes has, must leave room
     /// for them (see [`Ladder`]), and the default references' own errors must.
-    fn with_extra(&self, read: PageRead, archetype: usize, page: u32, extra: f64) -> PageRead {
+    fn with_extra(&mut self, read: PageRead, archetype: usize, page: u32, extra: f64) -> PageRead {
+        self.draw(archetype, page);
         let (OutcomeSource::Virtual(chip), false) = (&self.reading, read.first == UNCORRECTABLE) else { return read };
         let (ladder, added) = &self.bins[self.last.1].ladders[(page % self.bits) as usize];
         let (log_factor, worst) = self.pages[archetype][page as usize];
@@ -349,11 +352,7 @@ impl Outcomes {
     pub fn rber(&mut self, block: u64, page: u32, at: PageState, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let read = self.read(block, page, at);
         let archetype = self.archetype(block);
-        if self.pages[archetype].is_empty()
-            && let OutcomeSource::Virtual(chip) = &self.reading
-        {
-            self.pages[archetype] = self.draw(chip, archetype);
-        }
+        self.draw(archetype, page);
         // The bins of the read that was just looked up.
         let (ladder, added) = self.bins[self.last.1].ladders.get((page % self.bits) as usize)?;
         let (log_factor, _) = self.pages[archetype][page as usize];
@@ -418,60 +417,46 @@ impl Outcomes {
     #[cold]
     fn compute(&mut self, key: Key, archetype: usize, page: u32) -> PageRead {
         let at = self.find(key);
-        let chunk = match &self.reading {
-            OutcomeSource::Virtual(chip) => {
-                if self.pages[archetype].is_empty() {
-                    self.pages[archetype] = self.draw(chip, archetype);
-                }
-                self.page_reads(chip, &self.bins[at].ladders, archetype)
-            }
+        self.draw(archetype, page);
+        let Outcomes { reading, pages, bins, archetypes, wordlines, bits, unit, .. } = self;
+        let Bin { reads, ladders, .. } = &mut bins[at];
+        self.chunks += usize::from(reads[archetype].is_none());
+        let chunk = reads[archetype].get_or_insert_with(|| match reading {
+            OutcomeSource::Virtual(_) => vec![PageRead::UNKNOWN; (*wordlines * *bits) as usize].into(),
             OutcomeSource::Measured(steps) => {
-                let retention = Span((middle_of(key.age, AGES) * self.unit) as u64);
-                let pages = self.wordlines * self.bits;
-                let draws = self.archetypes.0.entity(1);
-                let first = steps.of_archetype(draws, archetype as u64, pages, key.wear * CYCLES, retention);
+                let retention = Span((middle_of(key.age, AGES) * *unit) as u64);
+                let draws = archetypes.0.entity(1);
+                let first =
+                    steps.of_archetype(draws, archetype as u64, *wordlines * *bits, key.wear * CYCLES, retention);
                 first.map(|first| PageRead { first, last: u8::MAX, weak: false }).collect()
             }
-        };
-        let read = chunk[page as usize];
-        self.bins[at].reads[archetype] = Some(chunk);
+        });
+        let read = &mut chunk[page as usize];
+        if let OutcomeSource::Virtual(chip) = reading {
+            *read = page_read(chip, &ladders[(page % *bits) as usize], pages[archetype][page as usize]);
+        }
+        let read = *read;
         self.last = (key, at);
-        self.chunks += 1;
         read
     }
 
-    /// The outcomes of every page of an archetype.
-    fn page_reads(&self, chip: &VirtualChip, ladders: &[(Ladder, f64)], archetype: usize) -> Box<[PageRead]> {
-        let limit = f64::from(chip.cells.capability) + 0.5;
-        let pages = self.pages[archetype].iter().zip(ladders.iter().cycle());
-        let read = |((log_factor, worst), (ladder, added)): (&(f64, f64), &(Ladder, f64))| {
-            let Some(first) = ladder.steps(*log_factor, *worst) else {
-                return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
-            };
-            let last = ladder.last_from(*log_factor, *worst, first);
-            // The errors of the passing step are those of the best references (see `Ladder`), and what the cut adds.
-            let errors = ladder.least(*log_factor) + added;
-            let weak = (limit - errors) / libm::sqrt(errors.max(1e-9)) < *worst;
-            PageRead { first: first as u8, last: last as u8, weak }
-        };
-        pages.map(read).collect()
-    }
-
-    /// The log factors and worst codewords of an archetype's pages: the first block of a chip of its own.
-    fn draw(&self, chip: &VirtualChip, archetype: usize) -> Box<[(f64, f64)]> {
-        let (variation, bits) = (&chip.variation, self.bits);
-        let place = Place { chip: archetype as u64, block: 0, wordline: 0 };
-        let shared = variation.log_of_block(&self.draws, place.chip, place.block);
-        let mut pages = Vec::with_capacity((self.wordlines * bits) as usize);
-        for wordline in 0..self.wordlines {
-            // The drive's wordlines are spread over the model's layers.
-            let own = u64::from(wordline) * u64::from(variation.block_wordlines()) / u64::from(self.wordlines);
-            let log_factor = shared + variation.log_of_wordline(&self.draws, Place { wordline: own as u32, ..place });
-            pages.extend(
-                (0..bits).map(|page| (log_factor, self.draws.worst(Place { wordline, ..place }, page, CODEWORDS))),
-            );
+    /// Draws the log factor and the worst codeword of an archetype's page, if that has not been done: the first block of a chip of its own.
+    fn draw(&mut self, archetype: usize, page: u32) {
+        let OutcomeSource::Virtual(chip) = &self.reading else { return };
+        let pages = &mut self.pages[archetype];
+        if pages.is_empty() {
+            *pages = vec![(f64::NAN, f64::NAN); (self.wordlines * self.bits) as usize].into();
         }
-        pages.into()
+        if !pages[page as usize].0.is_nan() {
+            return;
+        }
+        let (variation, wordline) = (&chip.variation, page / self.bits);
+        let place = Place { chip: archetype as u64, block: 0, wordline };
+        // The drive's wordlines are spread over the model's layers.
+        let own = u64::from(wordline) * u64::from(variation.block_wordlines()) / u64::from(self.wordlines);
+        let shared = variation.log_of_block(&self.draws, place.chip, place.block);
+        let log_factor = shared + variation.log_of_wordline(&self.draws, Place { wordline: own as u32, ..place });
+        pages[page as usize] = (log_factor, self.draws.worst(place, page % self.bits, CODEWORDS));
     }
 
     /// Bytes that the tables of outcomes take.
@@ -479,6 +464,19 @@ impl Outcomes {
         let reads = self.bins.iter().flat_map(|bin| bin.reads.iter().flatten());
         reads.map(|reads| size_of_val::<[PageRead]>(reads)).sum()
     }
+}
+
+/// The outcomes of a page with such a log factor and worst codeword.
+fn page_read(chip: &VirtualChip, (ladder, added): &(Ladder, f64), (log_factor, worst): (f64, f64)) -> PageRead {
+    let limit = f64::from(chip.cells.capability) + 0.5;
+    let Some(first) = ladder.steps(log_factor, worst) else {
+        return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
+    };
+    let last = ladder.last_from(log_factor, worst, first);
+    // The errors of the passing step are those of the best references (see `Ladder`), and what the cut adds.
+    let errors = ladder.least(log_factor) + added;
+    let weak = (limit - errors) / libm::sqrt(errors.max(1e-9)) < worst;
+    PageRead { first: first as u8, last: last as u8, weak }
 }
 
 /// The bin of an age, in units of the chip's shift_time, or of a number of reads: `steps` to each doubling of 1 + value, the

@@ -31,7 +31,7 @@ impl DriveLayout {
         self.layout.page_size.0
     }
 
-    /// Planes of the drive: data is relocated within its plane.
+    /// Planes of the drive: data is relocated within its plane. Those whose blocks make a superblock are one.
     pub fn planes(&self) -> u32 {
         self.layout.planes
     }
@@ -46,7 +46,7 @@ impl DriveLayout {
         self.layout.blocks
     }
 
-    /// Pages of a block.
+    /// Pages of a block, as the map knows pages (`mapping.unit`).
     pub fn pages(&self) -> u32 {
         self.layout.pages
     }

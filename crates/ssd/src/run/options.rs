@@ -162,6 +162,8 @@ pub enum Kind {
     Precondition,
     /// Functions that stand in for choices of the drive.
     Policies,
+    /// What makes an FTL.
+    Ftl,
 }
 
 /// An option, as all that take it know it.
@@ -286,7 +288,7 @@ fn input_options() -> Vec<Declared> {
             help = Some("Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.")]
         /// An FTL of your own, a class in Python: `"mine.py:MyFtl"` or the class itself; the same as the policy `ftl`. See
         /// `ssdlab.policy.Ftl`.
-        ftl [Kind::Text, "FILE:CLASS", help = Some("An FTL of your own, such as examples/own_ftl.py:PageMapped.")]
+        ftl [Kind::Ftl, "FILE:CLASS", help = Some("An FTL of your own, such as examples/own_ftl.py:PageMapped.")]
     }
 }
 
