@@ -187,7 +187,7 @@ def _report_losses(done: Converted, out: str) -> None:
     default=5,
     show_default=True,
     metavar="N",
-    help="With --check: play the twin with so many seeds.",
+    help="With --check: run the synthetic trace with so many seeds.",
 )
 @_reading
 def fit(
@@ -206,8 +206,8 @@ def fit(
     With --check the exit status is 1 where a latency differs by more than 10 %.
 
     \b
-    ssdlab trace fit trace.csv.gz --out twin.toml --check
-    ssdlab run --workload twin.toml
+    ssdlab trace fit trace.csv.gz --out like.toml --check
+    ssdlab run --workload like.toml
     """
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
@@ -239,7 +239,7 @@ def fit(
             skip_bad_lines=skip_bad_lines,
             sort_window=sort_window,
         )
-        found_tables.append(shown.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
+        found_tables.append(shown.of_agreements(f"latency on {device}, synthetic trace over {seeds} seeds", agreements))
         missed = module.missing(frame, agreements, device=device, seeds=seeds)
         if missed:
             found_tables.append(shown.of_missing(f"what is missing, over {seeds} seeds", missed))

@@ -28,7 +28,7 @@ STATES = {
     "marked": "left out: results carry warnings",
     "refused": "refused",
     "failed": "failed",
-    "unplayed": "not played to their end: the budget was spent",
+    "unplayed": "not run to their end: the budget was spent",
 }
 
 
