@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import SSDLAB, Cli, until
 from ssdlab.common.confidence import t_quantile
+from ssdlab.common.effects import effects_of
 from ssdlab.runs.kept import Kept
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches import player
-from ssdlab.searches.effects import effects_of
 from ssdlab.searches.race import Field, front_of, hypervolume
 from ssdlab.searches.spec import Search
 from ssdlab.show.report.contents import collect

@@ -194,7 +194,8 @@ def infer_study(id: str, points: int | None, results: str | None, **played: Any)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @click.option("--results", metavar="DIR", help="Tables other than those in the study's folder.")
 def claims(id: str | None, as_json: bool, results: str | None) -> None:
-    """What the papers published, what was measured, whether it is within the accepted range, and what that is evidence of.
+    """What the papers published, what was measured, whether that is within the accepted range, and what it is evidence
+    of.
 
     A claim is predicted (nothing was chosen with its number in view), fitted (a constant or a setting was: --json names
     it) or by construction (a literal, a preset read back, arithmetic). What is outside its range carries its reason.

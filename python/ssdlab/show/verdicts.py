@@ -104,6 +104,13 @@ def unmoved(axes: Sequence[tuple[str, float]]) -> str:
     return ", ".join(parts)
 
 
+def shares_text(axes: Mapping[str, float]) -> str:
+    """Axes with their shares of all differences [%], less than :data:`ssdlab.common.effects.LEAST_SHARE`."""
+    return ", ".join(
+        f"{axis} ({'nothing at all' if share < 1e-6 else f'{share:.1f} %'})" for axis, share in axes.items()
+    )
+
+
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed")
 
