@@ -573,7 +573,7 @@
       const averaged = ratio ? "geometric mean of the ratios, pair by pair," : "mean";
       hint.textContent = most === 0 ? "Nothing was measured here." : [
         most > 1 ? `A point is the ${averaged} of ${least === most ? number(most) : `${number(least)} to ${number(most)}`} rows` : "A point is a row",
-        seeds > 1 ? `; bars of error are 95 % confidence intervals over ${seeds} seeds` : "",
+        seeds > 1 ? `; error bars are 95 % confidence intervals over ${seeds} seeds` : "",
         described(metric) ? `. ${metric}: ${described(metric)[1]}.` : ".",
       ].join("");
       return { traces, layout };
