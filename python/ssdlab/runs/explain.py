@@ -203,9 +203,9 @@ DIE = "while its die did"
 
 def die_text(die: Mapping[str, float], least: float = 0.0) -> str:
     """The cell of a table for what dies did while requests waited for them, the longest first, in more than ``least``
-    [ns]; drawn dim."""
+    [ns]."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.wording import cause_words
 
     longest = sorted(die.items(), key=lambda item: -item[1])
-    return "~" + ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in longest if ns > least)
+    return ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in longest if ns > least)

@@ -187,7 +187,7 @@ def of_tail(of: Tail) -> Table:
         beyond = (time_text(stage.mean_ns), f"{100 * stage.share:.1f}")
         usual = (time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}")
         rows.append((name, *beyond, *usual, die_text(stage.die, of.mean_ns / 1000)))
-    rows.append(("all", time_text(of.mean_ns), "100.0", time_text(of.median_mean_ns), "100.0", "~"))
+    rows.append(("all", time_text(of.mean_ns), "100.0", time_text(of.median_mean_ns), "100.0", ""))
     longer = f"{of.reads:,} of {of.of_reads:,} reads took longer than {time_text(of.threshold_ns)}"
     title = f"{longer}, their p{of.percentile:g}; median: as many around it"
     columns = ("mean of a read", f"beyond p{of.percentile:g}", "%", "median", "%", DIE)
