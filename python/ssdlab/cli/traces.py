@@ -13,6 +13,7 @@ from ssdlab.cli.base import (
     commands,
     echo,
     echo_error,
+    suggest,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def info(
 
         print(json.dumps({**found, "read_as": [of._asdict() for of in readings]}, indent=2))
     else:
-        tables.show(shown.of_trace(", ".join(os.path.basename(path) for path in traces), found))
+        from ssdlab.show.verdicts import of_trace as sentence
+
+        name = ", ".join(os.path.basename(path) for path in traces)
+        tables.show(shown.of_trace(name, found), verdict=sentence(found))
+        suggest(f"ssdlab run --workload {traces[0]} --replay timed:x10: ten times as fast as it was recorded")
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
         echo(f"wrote {plot}", err=as_json)

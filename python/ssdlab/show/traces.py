@@ -43,7 +43,7 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
     for label, key, scale in (
         ("read [KiB]", "size_read", 1024),
         ("write [KiB]", "size_written", 1024),
-        ("gap [us]", "gap_ns", 1000),
+        ("gap [µs]", "gap_ns", 1000),
     ):
         values = [info[key][column] for column in columns[1:]]
         rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
