@@ -479,8 +479,8 @@ def test_a_study_shows_its_claims_and_what_fails_first(folders: Path, chrome: Ch
     assert found[0][11] == str(verdicts[0].proof)
     told = do(chrome, "return document.getElementById('proves').textContent")
     assert told == (
-        "predicted: 11 hold, 1 fail, 0 not measured; fitted: 0 hold, 0 fail, 0 not measured; "
-        "by construction: 0 hold, 0 fail, 0 not measured."
+        "predicted: 11 within range, 1 outside, 0 not measured; fitted: 0 within range, 0 outside, 0 not measured; "
+        "by construction: 0 within range, 0 outside, 0 not measured."
     )
     choose(chrome, "state", "outside")
     assert [row[1] for row in rows(chrome, "#claims")] == ["theory.lone.read"]
