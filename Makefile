@@ -47,10 +47,11 @@ build: $(BUILT) ## build the extension module and the CLI into .venv
 
 run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes a table and a picture to results/
 	@mkdir -p results
-	@echo 'playing 36 runs of an aged drive: half a minute, 1 MB in results/; the next time nothing is played'
+	@echo '36 runs of an aged drive: half a minute, 1 MB in results/; the next time they are kept there'
 	@$(BIN)/ssdlab sweep examples/read-retry.toml --quiet --out results/read-retry.csv
 	@$(BIN)/ssdlab compare results/read-retry.csv --metric host.read.latency_ns.mean --metric host.read.latency_ns.p99 --plot results/read-retry.png --quiet
-	@echo 'next: $(BIN)/ssdlab run --age pec=1000,retention=3mo     one drive, one workload: latency, and what was busy'
+	@echo 'next: $(BIN)/ssdlab run --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo'
+	@echo '                                                         one worn drive: latency, and what was busy'
 	@echo '      $(BIN)/ssdlab curve tlc qlc --plot curve.png       latency as the load grows, of two drives'
 	@echo '      $(BIN)/ssdlab explain --tail p99                   where the time of slow reads goes'
 

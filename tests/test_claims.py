@@ -169,7 +169,7 @@ def table_of_counts() -> str:
         return f"{sum(verdict.passed is True for verdict in found)} of {len(found)}"
 
     lines = [
-        f"| claims that hold | all | {' | '.join((*KINDS, *HALVES))} | fail, with the reason |",
+        f"| claims within range | all | {' | '.join((*KINDS, *HALVES))} | outside, with the reason |",
         f"|---{'|---' * (2 + len(KINDS) + len(HALVES))}|",
     ]
     for name, part in papers.items():
@@ -190,11 +190,11 @@ def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureReque
     for found in STUDIES:
         counts = ((proves, study.count(verdicts(found.id), proves)) for proves in KINDS)
         told = "; ".join(f"{proves} {', '.join(map(str, count))}" for proves, count in counts)
-        line = f"Claims (hold, fail, not measured): {told}."
+        line = f"Claims (within range, outside, not measured): {told}."
         path = found.folder / "README.md"
         text = path.read_text(encoding="utf-8")
         if request.config.getoption("--update-golden"):
-            path.write_text(re.sub(r"^Claims \(hold.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
+            path.write_text(re.sub(r"^Claims \(within.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
         else:
             assert line in text.splitlines(), f"{path}: write it anew with pytest --update-golden"
 

@@ -152,7 +152,7 @@ def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machi
     assert away.returncode == 0, errors
     assert all(line.startswith("sweep.toml: ") for line in errors.splitlines()), "progress, where it takes long"
     assert kept < 20, "killed in the middle"
-    assert "24 cases: 24 played" in output
+    assert "24 cases: 24 run" in output
     subprocess.run([*sweep, "--out", "here.csv", "--cache", "here"], cwd=home, check=True, capture_output=True)
     assert (home / "away.csv").read_bytes() == (home / "here.csv").read_bytes()
     assert {path.name for path in home.glob("away/*/*")} == {path.name for path in home.glob("here/*/*")}

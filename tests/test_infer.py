@@ -49,7 +49,7 @@ def chosen(found: Inferred) -> tuple[object, ...]:
 def test_the_halves_are_what_they_were() -> None:
     """The rule was fixed before anything was chosen, and so are the halves."""
     found = {
-        each.id: [half(claim.id) for claim in each.claims if claim.kind == "system"].count("choosing")
+        each.id: [half(claim.id) for claim in each.claims if claim.kind == "system"].count("tuning")
         for each in study.studies()
     }
     assert found == {
@@ -64,7 +64,7 @@ def test_the_halves_are_what_they_were() -> None:
         "products": 12,
         "recovery": 0,
     }
-    assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["choosing", "held out"]
+    assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["tuning", "test"]
 
 
 def test_all_of_a_small_space_is_played_and_the_right_point_found(theory: Study, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_all_of_a_small_space_is_played_and_the_right_point_found(theory: Study,
     assert found.whole
     assert len(found.points) == 9
     assert chosen(found) == ("50us", "as it is")
-    assert found.held(found.ranked[0], "choosing") == found.claims_of("choosing")
+    assert found.held(found.ranked[0], "tuning") == found.claims_of("tuning")
     impossible = [point for point in found.points if "impossible" in point.labels]
     assert len(impossible) == 3
     assert all("soon" in point.error and not point.measured for point in impossible)
@@ -84,7 +84,7 @@ def test_all_of_a_small_space_is_played_and_the_right_point_found(theory: Study,
     assert claims["theory.waf.greedy"]["holds_at"] == 6
     table = found.table()
     assert table.height == 9
-    assert table.columns[:4] == ["chip.t_read", "host", "choosing", "held_out"]
+    assert table.columns[:4] == ["chip.t_read", "host", "tuning", "test"]
 
 
 def test_a_large_space_is_searched_one_setting_after_another(theory: Study, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_large_space_is_searched_one_setting_after_another(theory: Study, tmp_
 def test_held_out_claims_choose_nothing(theory: Study, tmp_path: Path) -> None:
     before = infer(theory, cache=tmp_path / "cache").ranked
     claims = theory.folder / "claims.toml"
-    held = [claim for claim in theory.claims if half(claim.id) == "held out"]
+    held = [claim for claim in theory.claims if half(claim.id) == "test"]
     assert held
     text = claims.read_text().splitlines()
     for claim in held:
@@ -115,7 +115,7 @@ def test_held_out_claims_choose_nothing(theory: Study, tmp_path: Path) -> None:
     claims.write_text("\n".join(text))
     after = infer(Study(theory.folder), cache=tmp_path / "cache")
     assert [point.labels for point in after.ranked] == [point.labels for point in before]
-    assert after.held(after.ranked[0], "held out") == 0
+    assert after.held(after.ranked[0], "test") == 0
 
 
 def test_settings_stand_above_what_a_sweep_says(theory: Study) -> None:
@@ -131,9 +131,9 @@ def test_verdicts_say_what_has_seen_a_claim(theory: Study) -> None:
     verdicts = {verdict.claim.id: verdict for verdict in theory.verdicts()}
     for id, verdict in verdicts.items():
         assert verdict.half == half(id)
-        assert verdict.proves == ("fitted" if verdict.half == "choosing" else "predicted")
+        assert verdict.proves == ("fitted" if verdict.half == "tuning" else "predicted")
         lead = "lead" if id == "theory.lone.write" else ""
-        assert verdict.seen == ("choice" if verdict.half == "choosing" else lead)
+        assert verdict.seen == ("choice" if verdict.half == "tuning" else lead)
 
 
 @pytest.mark.parametrize(

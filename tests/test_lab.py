@@ -498,7 +498,7 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert "18 cases: 18 played, 0 kept" in swept.stdout
+    assert "18 cases: 18 run, 0 kept" in swept.stdout
     compared = subprocess.run(
         [
             str(SSDLAB),
@@ -522,7 +522,7 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     assert compared.stdout.splitlines()[-1] == "wrote x.png", "the picture stands last"
     quiet = [str(SSDLAB), "sweep", "sweep.toml", "--quiet"]
     again = subprocess.run(quiet, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert again.stdout == "18 cases: 0 played, 18 kept in results/cache\n"
+    assert again.stdout == "18 cases: 0 run, 18 kept in results/cache\n"
 
 
 @pytest.mark.slow

@@ -473,16 +473,16 @@ def test_a_study_shows_its_claims_and_what_fails_first(folders: Path, chrome: Ch
     assert tiles == ["12", "11", "1", "0"]
     found = rows(chrome, "#claims")
     assert len(found) == len(verdicts)
-    assert (found[0][1], found[0][7], found[0][9]) == ("theory.lone.read", "84.872", "fails")
-    assert {row[1]: row[9] for row in found[1:]} == {v.claim.id: "holds" for v in verdicts if v.passed}
+    assert (found[0][1], found[0][7], found[0][9]) == ("theory.lone.read", "84.872", "outside")
+    assert {row[1]: row[9] for row in found[1:]} == {v.claim.id: "within range" for v in verdicts if v.passed}
     assert {row[10] for row in found} == {"predicted"}
     assert found[0][11] == str(verdicts[0].proof)
     told = do(chrome, "return document.getElementById('proves').textContent")
     assert told == (
-        "predicted: 11 hold, 1 fail, 0 not measured; fitted: 0 hold, 0 fail, 0 not measured; "
-        "by construction: 0 hold, 0 fail, 0 not measured."
+        "predicted: 11 within range, 1 outside, 0 not measured; fitted: 0 within range, 0 outside, 0 not measured; "
+        "by construction: 0 within range, 0 outside, 0 not measured."
     )
-    choose(chrome, "state", "fails")
+    choose(chrome, "state", "outside")
     assert [row[1] for row in rows(chrome, "#claims")] == ["theory.lone.read"]
     choose(chrome, "evidence", "fitted")
     assert rows(chrome, "#claims") == [["No matching records found"]]

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import ssdlab
 from conftest import SSDLAB, Cli, until
 from ssdlab.common.confidence import t_quantile
+from ssdlab.common.effects import effects_of
 from ssdlab.runs.kept import Kept
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches import player
-from ssdlab.searches.effects import effects_of
 from ssdlab.searches.race import Field, front_of, hypervolume
 from ssdlab.searches.spec import Search
 from ssdlab.show.report.contents import collect
@@ -548,7 +548,7 @@ def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
     done = cli("search", "search.toml", "--out", "resumed")
     assert done.returncode == 0, done.stderr
     cases = len(list((tmp_path / "results").rglob("*.json.gz")))
-    assert f"; {cases - kept} cases played now" in done.stdout
+    assert f"; {cases - kept} cases run now" in done.stdout
     cli("search", "search.toml", "--out", "whole", "--cache", "other")
     assert written(tmp_path / "resumed") == written(tmp_path / "whole")
 

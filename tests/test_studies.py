@@ -219,9 +219,9 @@ def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> 
     assert found[0]["proof"] == "chip.t_read x 1.2, bus.bandwidth x 1.2, host.t_submit x 1.2"
     failing = [claim for claim in found if not claim["pass"]]
     assert [(claim["id"], claim["measured"]) for claim in failing] == [("theory.lone.read", 84.872)]
-    assert "FAILS" in call("claims")
-    assert "12 claims: 11 hold, 1 fail, 0 not measured" in call("claims")
-    assert "  predicted: 11 hold, 1 fail, 0 not measured\n  fitted: 0 hold" in call("claims")
+    assert "   NO  " in call("claims")
+    assert "12 claims: 11 within range, 1 outside, 0 not measured" in call("claims")
+    assert "  predicted: 11 within range, 1 outside, 0 not measured\n  fitted: 0 within range" in call("claims")
     shutil.rmtree(folder / "results")
     assert "not run yet" in call("claims")
     assert "theory" in call("list")

@@ -418,11 +418,28 @@ def test_a_comparison_says_what_is_the_same_what_changes_nothing_and_what_warnin
     found = ssdlab.compare(polars.DataFrame(rows, infer_schema_length=None))
     assert found.ties() == [["fast", "same"]]
     assert found.lost == (("slow", 4, 8),)
-    assert dict(found.axes)["bs"] == 1.0
+    assert dict(found.axes)["bs"] == 0.0
+    assert dict(found.axes)["qd"] > 50.0
     text = str(found)
     assert "the same in every row: fast and same" in text
-    assert "of the other axes, bs changes nothing" in text
+    assert "changes nothing here, by its share of all differences between cases: bs (nothing at all)" in " ".join(
+        text.split()
+    )
+    assert "qd (" not in text
     assert "left out of slow 4 of 8" in text
+
+
+def test_an_axis_that_turns_another_one_round_changes_something() -> None:
+    rows = [
+        {"scheme": scheme, "x": x, "y": y, "seed": seed, "case": "0", "host.read.latency_ns.mean": value + seed * 1e-9}
+        for seed in (1, 2)
+        for y in ("a", "b")
+        for scheme, x, value in (("one", 1, 100.0), ("one", 2, 200.0), ("two", 1, 200.0), ("two", 2, 100.0))
+    ]
+    found = dict(ssdlab.compare(polars.DataFrame(rows)).axes)
+    # Neither scheme nor x moves the mean: all of the differences are theirs together.
+    assert found["x"] == pytest.approx(100.0)
+    assert found["y"] < 1e-6
 
 
 def test_an_axis_moves_a_statistic_by_a_factor_that_zeros_do_not_have() -> None:

@@ -36,6 +36,8 @@ const FORMATS: &[&str] = &[
     "oracle",
     "csv:time=us,op=R/W,offset=B,size=B",
     "blanks:time=s,skip,op=R/W,offset=512B,size=512B",
+    "semicolons:time=us,op=R/W,offset=B,size=B",
+    "tabs:time=s,op=R/W,offset=sector,size=KiB,device",
 ];
 
 /// A file in memory that is written anew for each input, one a thread.

@@ -9,8 +9,8 @@ pub struct TraceError {
     pub file: String,
     /// The line in the (decompressed) file, from 1.
     pub line: Option<u64>,
-    /// The column at fault, by its name in the format.
-    pub field: Option<&'static str>,
+    /// The column at fault: its name in the format, and where lines have columns its number from 1, such as `column 3 (Size)`.
+    pub field: Option<Box<str>>,
     /// What stood there: escaped, at most some 60 characters.
     pub found: Option<Box<str>>,
     /// What is wrong, or what was expected instead.
@@ -38,8 +38,13 @@ impl TraceError {
     }
 
     /// The same error at a column that holds `text`.
-    pub(crate) fn in_field(self, field: &'static str, text: &[u8]) -> TraceError {
-        TraceError { field: Some(field), found: Some(excerpt(text)), ..self }
+    pub(crate) fn in_field(self, field: &str, text: &[u8]) -> TraceError {
+        TraceError { field: Some(field.into()), found: Some(excerpt(text)), ..self }
+    }
+
+    /// The same error at the column of a line with this index, which holds `text`.
+    pub(crate) fn in_column(self, index: usize, name: &str, text: &[u8]) -> TraceError {
+        self.in_field(&format!("column {} ({name})", index + 1), text)
     }
 }
 
@@ -49,7 +54,7 @@ impl fmt::Display for TraceError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        if let Some(field) = self.field {
+        if let Some(field) = &self.field {
             write!(f, ": {field}")?;
         }
         match self.found.as_deref() {
@@ -102,7 +107,7 @@ mod tests {
         assert_eq!(error.to_string(), "a.csv: expected a whole number\n  help: drop the line");
         let error = error.at(7).in_field("Size", b"abc");
         assert_eq!(error.to_string(), "a.csv:7: Size: found \"abc\", expected a whole number\n  help: drop the line");
-        let error = error.in_field("Size", b"");
-        assert!(error.to_string().contains("Size: found nothing, expected"));
+        let error = error.in_column(5, "Size", b"");
+        assert!(error.to_string().starts_with("a.csv:7: column 6 (Size): found nothing, expected"));
     }
 }

@@ -256,7 +256,19 @@ impl TraceFile {
             true => "if every line looks like this, name the file's columns in their order in --format".to_owned(),
             false => format!("if every line looks like this it is not {title}: choose another with --format{declare}"),
         };
+        let text = self.format.field(line, fault.column);
         let (problem, remedy) = match fault.why {
+            Why::Malformed | Why::Missing if self.format.has_open_quote(line) => (
+                "expected the quote to be closed on this line".into(),
+                "close it, or write a quote inside quotes twice; requests do not go over several lines".into(),
+            ),
+            Why::Malformed if is_grouped(text) => (
+                format!("expected {}", columns[fault.column].expects),
+                format!(
+                    "write numbers without marks for thousands, and with one mark for decimals: a point, or a comma in files whose \
+                     columns are parted by semicolons or tabs; {other_format}"
+                ),
+            ),
             Why::Malformed => (
                 format!("expected {}", columns[fault.column].expects),
                 format!("correct the line or drop it; {other_format}"),
@@ -289,10 +301,14 @@ impl TraceFile {
         // A column that is not there has no text: show how the line ends instead.
         let text = match fault.why {
             Why::Missing => &line[line.len().saturating_sub(40)..],
-            _ => self.format.field(line, fault.column),
+            _ => text,
         };
-        let name = columns.get(fault.column).map_or("end of line", |column| column.name);
-        TraceError::new(self.input.file(), problem, remedy).at(self.input.number()).in_field(name, text)
+        let error = TraceError::new(self.input.file(), problem, remedy).at(self.input.number());
+        match columns.get(fault.column) {
+            Some(column) if self.record.is_none() => error.in_column(fault.column, column.name, text),
+            Some(column) => error.in_field(column.name, text),
+            None => error.in_field("end of line", text),
+        }
     }
 
     #[cold]
@@ -305,7 +321,7 @@ impl TraceFile {
             "widen the window (--sort-window), or sort the trace by its time column first (such as with `sort -s -n`)",
         )
         .at(self.input.number())
-        .in_field(self.format.columns()[column].name, text)
+        .in_column(column, self.format.columns()[column].name, text)
     }
 }
 
@@ -353,6 +369,12 @@ fn without_names(first: &[Vec<u8>]) -> &[Vec<u8>] {
     at.map_or(&[], |at| &first[at + 1..])
 }
 
+/// Whether a text is digits with marks between them.
+fn is_grouped(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'\'' | b' ');
+    text.first().is_some_and(u8::is_ascii_digit) && text.iter().all(is_part)
+}
+
 fn no_requests(input: &Input) -> TraceError {
     TraceError::new(input.file(), "holds no requests", "check that this is the trace, and that it was written whole")
 }
@@ -374,10 +396,14 @@ fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
     let list: Vec<String> = Format::list().map(|format| format!("{} ({})", format.name, format.title)).collect();
     let at = first.iter().position(|line| !is_blank(line)).unwrap_or(0);
     let choose = format!("choose the format with --format: {}", list.join(", "));
-    let remedy = match (first[at].contains(&b','), first[at].contains(&b';')) {
-        (true, _) => format!("declare its columns: {DECLARED}; or {choose}"),
-        (_, true) => format!("declare its columns: {}; or {choose}", DECLARED.replace("csv:", "semicolons:")),
-        _ => format!("{choose}; or declare its columns: {}", DECLARED.replace("csv:", "blanks:")),
+    let columns = |start: &str| format!("declare its columns: {}", DECLARED.replace("csv:", start));
+    let has = |byte: u8| first[at].contains(&byte);
+    // Commas may stand before decimals.
+    let remedy = match (has(b';'), has(b'\t'), has(b',')) {
+        (true, _, _) => format!("{}; or {choose}", columns("semicolons:")),
+        (_, true, _) => format!("{}; or {choose}", columns("tabs:")),
+        (_, _, true) => format!("{}; or {choose}", columns("csv:")),
+        _ => format!("{choose}; or {}", columns("blanks:")),
     };
     let mut error = TraceError::new(input.file(), "which is of no format that can be told from its content", remedy)
         .at(at as u64 + 1);

@@ -139,7 +139,8 @@ def _sentence(command: click.Command) -> str:
 @click.group(
     cls=Sectioned,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Begin with `ssdlab run --age pec=1000,retention=3mo` and `ssdlab curve tlc --plot curve.png`; "
+    epilog="Begin with `ssdlab run --device asplos21 --workload asplos21/usr_1 --age pec=2000,retention=6mo`, a worn "
+    "drive whose reads take eleven times as long as without `--age`, and `ssdlab curve tlc --plot curve.png`; "
     "`ssdlab COMMAND --help` shows an example of each; docs/glossary.md explains the words of tables.",
 )
 @click.version_option(__version__, prog_name="ssdlab")

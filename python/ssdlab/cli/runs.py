@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     type=Whole(1),
     multiple=True,
     metavar="N",
-    help="With --mqsim: play this scenario only; may be repeated.",
+    help="With --mqsim: run this scenario only; may be repeated.",
 )
 @click.option("--fio", metavar="JOBFILE", help="fio's job file, as it is.")
 @click.option(
-    "--section", "sections", metavar="JOB", multiple=True, help="With --fio: play this job only; may be repeated."
+    "--section", "sections", metavar="JOB", multiple=True, help="With --fio: run this job only; may be repeated."
 )
 @click.option(
     "--write-toml", metavar="DIR", help="With --mqsim or --fio: write an equivalent run as TOML files, and run nothing."

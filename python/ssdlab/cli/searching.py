@@ -75,7 +75,7 @@ def search(file: str, out: str | None, plot: str | None, strict: bool, as_json: 
     if as_json:
         exit_if_marked(strict, marked)
         return
-    echo(f"{found.spent:g} full cases of the race by {found.proposer}; {found.played} cases played now")
+    echo(f"{found.spent:g} full cases of the race by {found.proposer}; {found.played} cases run now")
     for path in (*((os.path.join(out, "search.json"),) if out else ()), *((plot,) if plot else ())):
         echo(f"wrote {path}")
     if out is None:

@@ -40,12 +40,12 @@ def outdated_lines(study: Study, results: Path | None = None) -> Iterator[str]:
 
 @commands.group()
 def study() -> None:
-    """Run the studies and see which claims of the papers hold."""
+    """Repeat papers: which of their numbers come out within range."""
 
 
 @study.command("list")
 def list_studies() -> None:
-    """List the studies, their claims and how many hold."""
+    """List the studies, their claims and how many are within range."""
     from ssdlab.common.tables import Table, show
     from ssdlab.study.claims import count
     from ssdlab.study.folder import studies
@@ -53,8 +53,12 @@ def list_studies() -> None:
     rows = []
     for found in studies():
         verdicts = found.verdicts()
-        rows.append((found.id, found.about, f"{len(verdicts)}", *(f"{number}" for number in count(verdicts))))
-    show([Table("Studies", ("study", "about", "claims", "hold", "fail", "not measured"), rows, left=2)])
+        rows.append((found.id, f"{len(verdicts)}", *(f"{number}" for number in count(verdicts)), found.about))
+    show([Table("Studies", ("study", "claims", "within", "outside", "not measured", "about"), rows, right=1)])
+    suggest(
+        "ssdlab study claims STUDY: each number of a paper, the measured one, and the range that is accepted",
+        "ssdlab study run STUDY --quick: runs some cases again and compares",
+    )
 
 
 @study.command("run")
@@ -150,9 +154,10 @@ def run_study(
 def infer_study(id: str, points: int | None, results: str | None, **played: Any) -> None:
     """Search what a paper leaves open (open.toml) for the settings that its own claims agree with.
 
-    The settings are chosen on one half of its system claims, split by a hash of their ids; both halves are shown.
+    The settings are chosen by one half of its system claims (the tuning half), split by a hash of their ids; the other
+    half (the test half) is shown beside it.
     Writes infer.csv (a row for each point of the space) and infer-claims.csv (a row for each claim: at how many points
-    it holds). What is in the cache is not played again.
+    it is within range). What is in the cache is not played again.
     """
     from pathlib import Path
 
@@ -189,10 +194,11 @@ def infer_study(id: str, points: int | None, results: str | None, **played: Any)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @click.option("--results", metavar="DIR", help="Tables other than those in the study's folder.")
 def claims(id: str | None, as_json: bool, results: str | None) -> None:
-    """What the papers published, what was measured, whether it is within the accepted range, and what that proves.
+    """What the papers published, what was measured, whether that is within the accepted range, and what it is evidence
+    of.
 
     A claim is predicted (nothing was chosen with its number in view), fitted (a constant or a setting was: --json names
-    it) or by construction (a literal, a preset read back, arithmetic). What fails carries its reason.
+    it) or by construction (a literal, a preset read back, arithmetic). What is outside its range carries its reason.
     """
     from pathlib import Path
 

@@ -46,7 +46,7 @@ takes_where_cases_play = options(
 
 RETRY_FAILED = click.option("--retry-failed", is_flag=True, help="Run the cases again that failed before.")
 TRACES = click.option(
-    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic twins of the same name."
+    "--traces", metavar="DIR", help="Folder of real traces: they replace the synthetic traces of the same name."
 )
 
 
@@ -67,7 +67,7 @@ TRACES = click.option(
 )
 @click.option("--figure", metavar="FILE", help="Where --plot draws (PNG, SVG or PDF)  [default: FILE's name, .png]")
 @takes_strict
-@click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was played and written.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was run and written.")
 def sweep(
     file: str,
     out: str | None,
@@ -113,7 +113,7 @@ def sweep(
         metrics = shown or shown_of(outcome.table)
         show([cells], verdict=verdicts.of_sweep(outcome.table, metrics[0]) if metrics else "")
     total = outcome.table.height
-    echo(f"{total} cases: {outcome.played} played, {total - outcome.played} kept in {played['cache']}")
+    echo(f"{total} cases: {outcome.played} run, {total - outcome.played} kept in {played['cache']}")
     if out is not None:
         echo(f"wrote {out}")
     if plot is not None and picture is not None:

@@ -13,6 +13,7 @@ from ssdlab.cli.base import (
     commands,
     echo,
     echo_error,
+    suggest,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def info(
 
         print(json.dumps({**found, "read_as": [of._asdict() for of in readings]}, indent=2))
     else:
-        tables.show(shown.of_trace(", ".join(os.path.basename(path) for path in traces), found))
+        from ssdlab.show.verdicts import of_trace as sentence
+
+        name = ", ".join(os.path.basename(path) for path in traces)
+        tables.show(shown.of_trace(name, found), verdict=sentence(found))
+        suggest(f"ssdlab run --workload {traces[0]} --replay timed:x10: ten times as fast as it was recorded")
     if plot is not None:
         module.plot(frame, plot, ", ".join(os.path.basename(path) for path in traces), page)
         echo(f"wrote {plot}", err=as_json)
@@ -187,7 +192,7 @@ def _report_losses(done: Converted, out: str) -> None:
     default=5,
     show_default=True,
     metavar="N",
-    help="With --check: play the twin with so many seeds.",
+    help="With --check: run the synthetic trace with so many seeds.",
 )
 @_reading
 def fit(
@@ -206,8 +211,8 @@ def fit(
     With --check the exit status is 1 where a latency differs by more than 10 %.
 
     \b
-    ssdlab trace fit trace.csv.gz --out twin.toml --check
-    ssdlab run --workload twin.toml
+    ssdlab trace fit trace.csv.gz --out like.toml --check
+    ssdlab run --workload like.toml
     """
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
@@ -239,7 +244,7 @@ def fit(
             skip_bad_lines=skip_bad_lines,
             sort_window=sort_window,
         )
-        found_tables.append(shown.of_agreements(f"latency on {device}, twin over {seeds} seeds", agreements))
+        found_tables.append(shown.of_agreements(f"latency on {device}, synthetic trace over {seeds} seeds", agreements))
         missed = module.missing(frame, agreements, device=device, seeds=seeds)
         if missed:
             found_tables.append(shown.of_missing(f"what is missing, over {seeds} seeds", missed))

@@ -65,7 +65,13 @@ def cause_words(name: str) -> str:
     return _CAUSES.get(name, name.replace("_", " "))
 
 
-_AXES = {"qd": "queue depth", "rate": "offered [requests/s]", "rber": "raw bit error rate", "pec": "P/E cycles"}
+_AXES = {
+    "qd": "queue depth",
+    "bs": "request size",
+    "rate": "offered [requests/s]",
+    "rber": "raw bit error rate",
+    "pec": "P/E cycles",
+}
 
 
 def axis_words(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.common.shown import html, text
@@ -177,7 +177,6 @@ def of_explanation(of: Explanation) -> Table:
     """An explanation for people: what the time went into, first senses and retries apart."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
-    from ssdlab.common.wording import cause_words
 
     sums: dict[tuple[str, bool], list[Stage]] = {}
     for stage in of.stages:
@@ -189,13 +188,24 @@ def of_explanation(of: Explanation) -> Table:
         for stage in stages:
             for cause, ns in stage.die.items():
                 die[cause] = die.get(cause, 0) + ns
-        spent = ", ".join(
-            f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1])
-        )
         name = f"{what}, {of.retries} retries" if retry else what
         count = str(len(stages)) if len(stages) > 1 else ""
-        rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))
+        rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", die_text(die)))
     title = (
         f"request {of.request}: {of.op} of {of.bytes:,} B at {time_text(of.arrival_ns)} took {time_text(of.latency_ns)}"
     )
-    return Table(title, ("", "times", "took", "%", "while its die did"), rows, right=1)
+    return Table(title, ("", "times", "took", "%", DIE), rows, right=1)
+
+
+DIE = "while its die did"
+"""The column of :func:`die_text`."""
+
+
+def die_text(die: Mapping[str, float], least: float = 0.0) -> str:
+    """The cell of a table for what dies did while requests waited for them, the longest first, in more than ``least``
+    [ns]."""
+    from ssdlab.common.numbers import time_text
+    from ssdlab.common.wording import cause_words
+
+    longest = sorted(die.items(), key=lambda item: -item[1])
+    return ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in longest if ns > least)

@@ -68,8 +68,8 @@ class RunOptions(TypedDict, total=False):
     """Where a trace's volumes lie: ``"overlay"`` (all from address 0; the default), ``"namespaces"`` (equal parts of
     the drive) or ``"concatenate"`` (one after another)."""
     traces: PathLike | None
-    """Folder of real traces: a workload such as ``"asplos21/stg_0"``, which is the generated twin of a real trace,
-    is replaced by the file of that name (``stg_0.csv.gz``) where the folder has it."""
+    """Folder of real traces: a workload such as ``"asplos21/stg_0"``, which is generated with the statistics of a
+    real trace, is replaced by the file of that name (``stg_0.csv.gz``) where the folder has it."""
     check: bool
     """Verify the drive's invariants after every event; the result is the same. One that does not hold ends the run
     with a ``SimulationError``, which says where, when and what was expected."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
-from ssdlab.runs.explain import Explained, Explanation, Listener, explain, requests_of
+from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain, requests_of
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.simulation import open_simulation
@@ -180,17 +180,15 @@ def of_tail(of: Tail) -> Table:
     thousandth of it."""
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
-    from ssdlab.common.wording import cause_words
 
     rows: list[tuple[str, ...]] = []
     for stage in of.stages:
-        causes = sorted(stage.die.items(), key=lambda item: -item[1])
-        spent = ", ".join(f"{cause_words(cause)} {time_text(ns)}" for cause, ns in causes if ns > of.mean_ns / 1000)
         name = f"{stage.what}, retries" if stage.retry else stage.what
         beyond = (time_text(stage.mean_ns), f"{100 * stage.share:.1f}")
-        rows.append((name, *beyond, time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}", f"~{spent}"))
-    rows.append(("all", time_text(of.mean_ns), "100.0", time_text(of.median_mean_ns), "100.0", "~"))
+        usual = (time_text(stage.median_mean_ns), f"{100 * stage.median_share:.1f}")
+        rows.append((name, *beyond, *usual, die_text(stage.die, of.mean_ns / 1000)))
+    rows.append(("all", time_text(of.mean_ns), "100.0", time_text(of.median_mean_ns), "100.0", ""))
     longer = f"{of.reads:,} of {of.of_reads:,} reads took longer than {time_text(of.threshold_ns)}"
     title = f"{longer}, their p{of.percentile:g}; median: as many around it"
-    columns = ("mean of a read", f"beyond p{of.percentile:g}", "%", "median", "%", "while its die did")
+    columns = ("mean of a read", f"beyond p{of.percentile:g}", "%", "median", "%", DIE)
     return Table(title, columns, rows, right=1)

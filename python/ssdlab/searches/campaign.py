@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab._version import __version__
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.effects import LEAST_SHARE, Effect, effects_of
 from ssdlab.common.frames import write_table
 from ssdlab.common.output import check_folder, write
 from ssdlab.common.reasons import Reason, reasons_of
 from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, interrupted
 from ssdlab.runs.kept import Interrupted
-from ssdlab.searches.effects import Effect, effects_of
 from ssdlab.searches.player import Measured, Places, Player
 from ssdlab.searches.proposals import proposer_of
 from ssdlab.searches.race import front_of, hypervolume, mean
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 KIND = "ssdlab search"
 """What the JSON of a search is known by."""
 TABLES = ("front", "candidates", "effects", "progress")
-LEAST_SHARE = 1.0
-"""Axes and pairs that contribute less change nothing that is worth a line [%] (assumed)."""
 REFERENCE = 1.1
 """The reference point of the hypervolume: objectives go from 0, the best of the last rung, to 1, the worst."""
 
@@ -126,7 +124,8 @@ class SearchResult:
 
     def without_effect(self) -> dict[str, float]:
         """The axes that change nothing here, with the largest share of any objective's differences that they, alone or
-        with another one, contribute [%]: less than :data:`LEAST_SHARE`."""
+        with another one, contribute [%]: less than
+        :data:`ssdlab.common.effects.LEAST_SHARE`."""
         import polars
 
         whole = self.effects.filter((polars.col("label") == "") & (polars.col("axis") != "rest"))

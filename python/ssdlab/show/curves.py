@@ -91,6 +91,7 @@ def draw(found: Curve) -> Figure:
         ax.set_xlim(left=0.0)
         ax.set_title(NAMES[name], fontsize="medium")
         ax.set_xlabel(f"throughput [{unit}requests/s]")
+        ax.xaxis.set_major_formatter("{x:,g}")
         ax.grid(alpha=0.3, which="both")
     _microseconds(panels[0])
     panels[0].set_ylabel(f"latency of {KINDS[found.kind]} (lower is better)")

@@ -163,16 +163,24 @@ def _drawn(
     ax.set_axisbelow(True)
     name = words(y)
     title = f"{name[0].upper()}{name[1:]}, by {axis_words(x).partition(' [')[0]}"
-    title += f" and {', '.join(by)}" if by else ""
+    title += f" and {', '.join(axis_words(axis).partition(' [')[0] for axis in by)}" if by else ""
     title += f"; mean over {', '.join(others)}" if others else ""
     figure.suptitle(title, fontsize="medium")
     if len(lines) > 1:
         figure.legend(
-            *ax.get_legend_handles_labels(), ncols=min(4, len(lines)), loc="outside lower center", frameon=False
+            *ax.get_legend_handles_labels(),
+            title=", ".join(map(axis_words, by)),
+            ncols=min(4, len(lines)),
+            loc="outside lower center",
+            frameon=False,
         )
     notes = []
     if any(point.half for point in points):
-        notes.append("band: 95 % confidence interval over seeds" if numbers else "bars of error: 95 % over seeds")
+        notes.append(
+            "band: 95 % confidence interval over seeds"
+            if numbers
+            else "error bars: 95 % confidence interval over seeds"
+        )
     if any(point.doubtful for point in points):
         notes.append("hollow: carries a warning" if numbers else "pale: carries a warning")
     if notes:

@@ -231,7 +231,9 @@ def _absolute(ax: Axes, comparison: Comparison, schemes: int) -> None:
     for place, (row, cells) in enumerate(comparison.rows.items()):
         mean = cells[comparison.baseline].value.mean
         if row != GEOMEAN and mean is not None:
-            text = f"{comparison.baseline} = {value_text(comparison.metric, mean)}"
+            value = value_text(comparison.metric, mean)
+            # Many groups leave no room for the name, which stands beside the axis.
+            text = value if len(comparison.rows) > 5 else f"{comparison.baseline} = {value}"
             ax.annotate(
                 text,
                 (place, 1.0),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.common.effects import LEAST_SHARE
 from ssdlab.common.numbers import number_text, value_text
 from ssdlab.common.tables import Table, wrapped
 from ssdlab.common.wording import heading
 from ssdlab.runs.findings import ACCEPT
-from ssdlab.searches.campaign import LEAST_SHARE
+from ssdlab.show.verdicts import shares_text
 
 if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
@@ -28,7 +29,7 @@ STATES = {
     "marked": "left out: results carry warnings",
     "refused": "refused",
     "failed": "failed",
-    "unplayed": "not played to their end: the budget was spent",
+    "unplayed": "not run to their end: the budget was spent",
 }
 
 
@@ -106,10 +107,7 @@ def _reasons(found: SearchResult) -> list[Table]:
 def _footnotes(found: SearchResult) -> list[str]:
     lines = ["± 95 % confidence interval over new seeds; on it still: on the front with them too"]
     if idle := found.without_effect():
-        axes = ", ".join(
-            f"{axis} ({'nothing at all' if most < 1e-6 else f'{most:.1f} %'})" for axis, most in idle.items()
-        )
-        lines.append(f"changes nothing here, by its share of any objective's differences: {axes}")
+        lines.append(f"changes nothing here, by its share of any objective's differences: {shares_text(idle)}")
     near = found.progress.filter(found.progress["hypervolume"] >= NEAR_END)
     if near.height:
         lines.append(

@@ -18,7 +18,7 @@ BEST = 10
 
 def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
     """The claims of a study."""
-    verdict_texts = {True: "holds", False: "FAILS", None: "-"}
+    verdict_texts = {True: "yes", False: "NO", None: "-"}
     rows: list[tuple[str, ...]] = []
     for verdict in verdicts:
         claim, measured = verdict.claim, verdict.measured
@@ -28,22 +28,21 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
         rows.append(
             (
                 claim.id,
-                claim.says if len(claim.says) <= 60 else claim.says[:59] + "…",
-                claim.unit,
-                number_text(claim.published),
+                f"{number_text(claim.published)} {claim.unit}".rstrip(),
                 with_interval(measured.value, measured.ci95),
-                f"{low} … {high}",
+                f"{low}…{high}",
                 verdict_texts[verdict.passed],
-                ", ".join(part for part in (verdict.proves, verdict.half) if part),
+                claim.says,
+                ", ".join(part for part in (verdict.proves, f"{verdict.half} half" if verdict.half else "") if part),
                 "; ".join(part for part in (*(verdict.reason or ()), measured.note, basis) if part),
             )
         )
-    columns = ("claim", "says", "unit", "published", "measured", "accepted", "", "proves", "note")
-    return Table(f"{id}: {about}", columns, rows, left=3, right=2)
+    columns = ("claim", "published", "measured", "accepted", "in range", "says", "evidence", "note")
+    return Table(f"{id}: {about}", columns, rows, left=1, right=3)
 
 
 def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:
-    """What was inferred: the best points, and the claims that no point holds."""
+    """What was inferred: the best points, and the claims that are outside their range at every point."""
     from ssdlab.study.claims import HALVES
 
     settings = inferred.open.settings
@@ -54,7 +53,7 @@ def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:
     space = "all of the space" if inferred.whole else "searched setting by setting"
     best = Table(
         f"{id}: {len(inferred.points)} points, {space}; the first is chosen",
-        (*(setting.name for setting in settings), *HALVES, "miss", ""),
+        (*(setting.name for setting in settings), *(f"{of} half" for of in HALVES), "miss", ""),
         rows,
         left=len(settings),
     )
@@ -64,4 +63,4 @@ def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:
         if row["holds_at"] == 0
     ]
     columns = ("claim", "half", "published", "low", "high", "nearest", "at")
-    return best, Table("Claims that hold at no point", columns, never, left=2)
+    return best, Table("Claims outside their range at every point", columns, never, left=2)

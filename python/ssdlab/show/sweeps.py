@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ssdlab.common.effects import LEAST_SHARE
 from ssdlab.common.numbers import value_text, with_interval
-from ssdlab.common.tables import Table
+from ssdlab.common.tables import Table, wrapped
 from ssdlab.common.wording import headings, listed, words
-from ssdlab.show.verdicts import IDLE, unmoved
+from ssdlab.show.verdicts import shares_text
 
 if TYPE_CHECKING:
     import polars
@@ -78,8 +79,10 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
         footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
     for same in comparison.ties():
         footnotes.append(f"the same in every row: {listed(same)}")
-    if idle := [(axis, factor) for axis, factor in comparison.axes if factor < IDLE]:
-        footnotes.append(f"of the other axes, {unmoved(idle)}")
+    if idle := {axis: share for axis, share in comparison.axes if share < LEAST_SHARE}:
+        footnotes += wrapped(
+            f"changes nothing here, by its share of all differences between cases: {shares_text(idle)}"
+        )
     if comparison.left_out is not None:
         footnotes.append(str(comparison.left_out))
         lost = [f"{scheme} {out:,} of {of:,}" for scheme, out, of in comparison.lost]

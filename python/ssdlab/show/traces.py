@@ -43,7 +43,7 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
     for label, key, scale in (
         ("read [KiB]", "size_read", 1024),
         ("write [KiB]", "size_written", 1024),
-        ("gap [us]", "gap_ns", 1000),
+        ("gap [µs]", "gap_ns", 1000),
     ):
         values = [info[key][column] for column in columns[1:]]
         rows.append((label, *("-" if value is None else f"{value / scale:,.1f}" for value in values)))
@@ -61,7 +61,7 @@ def of_properties(name: str, rows: Sequence[Property]) -> Table:
         )
         for row in rows
     ]
-    return Table(name, ("", "trace", "twin", "ratio"), cells)
+    return Table(name, ("", "trace", "synthetic", "ratio"), cells)
 
 
 def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
@@ -72,7 +72,7 @@ def of_agreements(name: str, rows: Sequence[Agreement]) -> Table:
         label = f"{row.replay} {row.op} {row.metric} [us]"
         verdict = "yes" if row.agrees else "no"
         cells.append((label, f"{row.trace_us:.4g}", f"{row.twin_us:.4g}{spread}", f"{row.ratio:.2f}", verdict))
-    return Table(name, ("", "trace", "twin", "ratio", "within 10 %"), cells)
+    return Table(name, ("", "trace", "synthetic", "ratio", "within 10 %"), cells)
 
 
 def of_missing(name: str, rows: Sequence[Missing]) -> Table:
@@ -85,4 +85,6 @@ def of_missing(name: str, rows: Sequence[Missing]) -> Table:
         )
         for row in rows
     ]
-    return Table(name, ("twin/trace", "gaps drawn", "sizes, addresses drawn", "both", "order too", "missing"), cells)
+    return Table(
+        name, ("synthetic/trace", "gaps drawn", "sizes, addresses drawn", "both", "order too", "missing"), cells
+    )

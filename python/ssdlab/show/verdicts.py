@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.common.numbers import number_text, percent_text, time_text, value_text
+from ssdlab.common.numbers import decimal_size, number_text, percent_text, time_text, value_text
 from ssdlab.common.wording import cause_words, listed, phrase
 
 if TYPE_CHECKING:
@@ -102,6 +102,13 @@ def unmoved(axes: Sequence[tuple[str, float]]) -> str:
     parts = [f"{listed(nothing)} {'changes' if len(nothing) == 1 else 'change'} nothing"] if nothing else []
     parts += [f"{listed(little)} hardly {'moves' if len(little) == 1 else 'move'} it"] if little else []
     return ", ".join(parts)
+
+
+def shares_text(axes: Mapping[str, float]) -> str:
+    """Axes with their shares of all differences [%], less than :data:`ssdlab.common.effects.LEAST_SHARE`."""
+    return ", ".join(
+        f"{axis} ({'nothing at all' if share < 1e-6 else f'{share:.1f} %'})" for axis, share in axes.items()
+    )
 
 
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
@@ -232,6 +239,20 @@ def of_lives(
     if drives is not None and (drive := drives.get(best)) is not None:
         text += f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {drive.years:.1f} years"
     return text + "."
+
+
+def of_trace(info: Mapping[str, Any]) -> str:
+    """A trace: how much it asks for, of what, and over how much (see :func:`ssdlab.trace.info`)."""
+    read = info["read_ratio"]
+    iops = info["iops"]
+    rate = "" if iops is None else f", {number_text(round(iops) if iops >= 100 else round(iops, 1))} a second"
+    touched = info["footprint_bytes"]
+    parts = [f"{percent_text(read)} of them reads"] if read is not None else []
+    parts.append(f"they touch {decimal_size(touched) if touched >= 1e6 else f'{touched / 1e3:.3g} kB'}")
+    if info["sequential_ratio"]:
+        parts.append(f"{percent_text(info['sequential_ratio'])} follow the one before")
+    duration = time_text(1e9 * info["duration_s"])
+    return f"{info['requests']:,} requests in {duration}{rate}: {', '.join(parts)}."
 
 
 def of_claims(id: str, verdicts: Sequence[Verdict]) -> str:

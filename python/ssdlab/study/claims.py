@@ -1,4 +1,5 @@
-"""Claims of papers: what is published, what was measured, and what it proves that a claim holds."""
+"""Claims of papers: what is published, what was measured, and what a measured value within the accepted
+range is evidence of."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ class Claim(NamedTuple):
     """The measured values that are accepted, both ends included."""
 
 
-HALVES = ("choosing", "held out")
+HALVES = ("tuning", "test")
 """The halves of a paper's system claims: what it leaves open is chosen on the first, and both are reported."""
 
 
 def half(id: str) -> str:
     """The half that a system claim is in. The rule was fixed before anything was chosen: the lowest bit of the first
-    byte of the id's SHA-256, 1 is the choosing half."""
+    byte of the id's SHA-256, 1 is the tuning half."""
     return HALVES[1 - (sha256(id.encode()).digest()[0] & 1)]
 
 
@@ -254,14 +255,14 @@ class Verdict(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How many claims hold and how many do not."""
+    """How many claims are within their accepted range (``hold``), and how many outside of it (``fail``)."""
 
     hold: int
     fail: int
     unmeasured: int
 
     def __str__(self) -> str:
-        return f"{self.hold} hold, {self.fail} fail, {self.unmeasured} not measured"
+        return f"{self.hold} within range, {self.fail} outside, {self.unmeasured} not measured"
 
 
 def count(verdicts: Iterable[Verdict], proves: str | None = None) -> Count:

@@ -277,6 +277,10 @@ class Study:
         found: dict[str, Figure] = module.figures(
             Tables(results or self.folder / "results", [*self.sweeps, *self.computed])
         )
+        for name, figure in found.items():
+            # A figure without a title says at least what it is of.
+            if not figure.get_suptitle() and not any(axes.get_title() for axes in figure.axes):
+                figure.suptitle(f"{self.about}: {name}", fontsize="medium")
         return found
 
     def findings(self, results: Path | None = None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a paper leaves open, inferred: which settings its system claims agree with.
 
 A point is a value for each of the settings that ``open.toml`` declares (:mod:`ssdlab.study.open`), for the whole paper
-at once. It is chosen by the claims of the choosing half (:func:`ssdlab.study.claims.half`) alone; the other half is
+at once. It is chosen by the claims of the tuning half (:func:`ssdlab.study.claims.half`) alone; the other half is
 reported beside it.
 """
 
@@ -67,13 +67,13 @@ class Inferred(NamedTuple):
         return sum(half(claim.id) == of for claim in self.claims)
 
     def miss(self, point: Point) -> float:
-        """How far the choosing half is off in the mean, in widths of what is accepted, three at most."""
+        """How far the tuning half is off in the mean, in widths of what is accepted, three at most."""
         off = [_off(claim, point) for claim in self.claims if half(claim.id) == HALVES[0]]
         return sum(off) / max(1, len(off))
 
     @property
     def ranked(self) -> list[Point]:
-        """The points, the one that the choosing half chooses first."""
+        """The points, the one that the tuning half chooses first."""
         return sorted(self.points, key=lambda point: (-self.held(point, HALVES[0]), self.miss(point)))
 
     def table(self) -> polars.DataFrame:
@@ -158,7 +158,7 @@ def infer(
     progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
 ) -> Inferred:
     """Searches what a paper leaves open: all of the space where it has ``points`` points at most; else one setting
-    after another from the first values on, each to what is best by the choosing half, until none changes or so many
+    after another from the first values on, each to what is best by the tuning half, until none changes or so many
     have been played. What was played is kept in ``cache``: the same call goes on where it was stopped.
 
     Raises:

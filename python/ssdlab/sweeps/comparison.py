@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.effects import shares_of_axes
 from ssdlab.common.numbers import percent_text
 from ssdlab.common.shown import html, text
 from ssdlab.common.wording import better, listed, phrase
@@ -56,7 +57,7 @@ class Comparison(NamedTuple):
     left_out: LeftOut | None = None
     """Cases that are left out since their results carry warnings."""
     axes: tuple[tuple[str, float], ...] = ()
-    """The other axes, each with the factor by which the means of its labels differ at most: 1 changes nothing."""
+    """The other axes, each with its share of all differences between cases, alone or with another axis [%]."""
     lost: tuple[tuple[str, int, int], ...] = ()
     """Of the schemes that warnings leave cases out of: the scheme, cases left out, and all of them."""
 
@@ -170,10 +171,21 @@ def compare(
     }
     if len(rows) > 1:
         rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
-    moves = tuple((axis, moved_by(table, axis, metric)) for axis in others)
+    shares = _shares(table, [by, *others], metric)
+    moves = tuple((axis, shares[axis]) for axis in others if axis in shares)
     return Comparison(
         metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out, moves, _lost(whole, table, by)
     )
+
+
+def _shares(table: polars.DataFrame, axes: list[str], metric: str) -> dict[str, float]:
+    """The share of all differences between cases that each axis contributes, alone or with another one [%]."""
+    by_seed: dict[object, list[tuple[tuple[str, ...], float]]] = {}
+    for line in table.select([*axes_of(table), metric]).iter_rows(named=True):
+        if line[metric] is not None:
+            row = (tuple(str(line[axis]) for axis in axes), float(line[metric]))
+            by_seed.setdefault(line.get("seed"), []).append(row)
+    return shares_of_axes(axes, list(by_seed.values()))
 
 
 def moved_by(table: polars.DataFrame, axis: str, metric: str) -> float:

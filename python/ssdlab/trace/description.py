@@ -87,7 +87,7 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
 
     try:
         from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
     except ModuleNotFoundError:
         raise InputError("a picture needs matplotlib\n  help: pip install 'ssdlab[plot]'") from None
 
@@ -139,6 +139,10 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
         axis.spines[["top", "right"]].set_visible(False)
     for axis in (axes[0, 1], axes[1, 0]):
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    # Sizes are powers of two, more often than not.
+    axes[0, 1].xaxis.set_major_locator(LogLocator(2.0, numticks=12))
+    axes[0, 1].xaxis.set_minor_locator(NullLocator())
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, format=os.path.splitext(path)[1][1:] or None)
     return Path(path)

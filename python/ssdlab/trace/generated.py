@@ -60,8 +60,8 @@ def generate(
 
 
 def twins(names: Sequence[str]) -> polars.DataFrame:
-    """What the twins called ``names`` are like (see :func:`info`): workload, read_ratio, cold_read_ratio, size_bytes,
-    gap_ms."""
+    """What the synthetic traces called ``names`` are like (see :func:`info`): workload, read_ratio,
+    cold_read_ratio, size_bytes, gap_ms."""
     import polars as pl
 
     rows = []

@@ -346,9 +346,9 @@ options! {
         [Kind::Text, "overlay|namespaces|concatenate",
             help = Some("Layout of a trace's volumes on the drive  [default: overlay]")]
         volumes: Volumes = Volumes::Overlay,
-        /// Folder of real traces: a workload such as `"asplos21/stg_0"`, which is the generated twin of a real
-        /// trace, is replaced by the file of that name (`stg_0.csv.gz`) where the folder has it.
-        [Kind::Path, "DIR", help = Some("Folder of real traces: they replace the synthetic twins of the same name.")]
+        /// Folder of real traces: a workload such as `"asplos21/stg_0"`, which is generated with the
+        /// statistics of a real trace, is replaced by the file of that name (`stg_0.csv.gz`) where the folder has it.
+        [Kind::Path, "DIR", help = Some("Folder of real traces: they replace the synthetic traces of the same name.")]
         traces: Option<PathBuf> = None,
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     let real = folder.map(|folder| workload::presets::real(word, folder)).transpose()?.flatten();
     let absent = folder.filter(|_| preset && word.contains('/') && real.is_none());
     let note = absent.zip(word.split_once('/')).map(|(folder, (_, trace))| {
-        format!("no trace in {} is called {trace}: its twin {word} is played", folder.display())
+        format!("no trace in {} is called {trace}: the synthetic {word} is run", folder.display())
     });
     if let Some(path) = real {
         return twins_trace(given, &path.display().to_string(), &settings);

@@ -28,10 +28,22 @@ pub(crate) fn whole(line: &[u8], at: &mut usize, column: usize) -> Result<u64, F
 /// The decimal number at `at`, times ten to the power of `decimals`, exactly; further decimals are cut off.
 #[inline]
 pub(crate) fn decimal(line: &[u8], at: &mut usize, decimals: usize, column: usize) -> Result<u64, Fault> {
+    decimal_with(b'.', line, at, decimals, column)
+}
+
+/// The same, with `mark` before the decimals.
+#[inline]
+pub(super) fn decimal_with(
+    mark: u8,
+    line: &[u8],
+    at: &mut usize,
+    decimals: usize,
+    column: usize,
+) -> Result<u64, Fault> {
     let overflow = Fault { column, why: Why::Overflow };
     let whole = whole(line, at, column)?;
     let scaled = whole.checked_mul(POWERS[decimals]).ok_or(overflow)?;
-    if line.get(*at) != Some(&b'.') {
+    if line.get(*at) != Some(&mark) {
         return Ok(scaled);
     }
     *at += 1;
@@ -59,7 +71,7 @@ fn digit(line: &[u8], at: usize) -> Option<u64> {
 #[cold]
 pub(crate) fn absent(line: &[u8], at: usize, column: usize) -> Fault {
     // A comma format may have an empty column in the middle of the line: that is bad, not missing.
-    let missing = at >= line.len() && !line.ends_with(b",") && !line.ends_with(b";");
+    let missing = at >= line.len() && !matches!(line.last(), Some(b',' | b';' | b'\t'));
     Fault { column, why: if missing { Why::Missing } else { Why::Malformed } }
 }
 
@@ -84,24 +96,83 @@ pub(crate) fn request(
 }
 
 /// The text of `column` out of `columns`; everything from there on when it is beyond the last.
-pub(super) fn field<'a>(line: &'a [u8], column: usize, columns: usize, separator: &Separator) -> &'a [u8] {
-    let parts = match separator {
+pub(super) fn field(line: &[u8], column: usize, columns: usize, separator: Separator) -> &[u8] {
+    if matches!(separator, Separator::Record(_)) {
         // Records have no text to show.
-        Separator::Record(_) => None,
-        Separator::Comma | Separator::Semicolon => {
-            line.splitn(columns + 1, |byte| Some(*byte) == separator.byte()).nth(column)
+        return b"";
+    }
+    let mut rest = Some(if matches!(separator, Separator::Blanks) { line.trim_ascii_end() } else { line });
+    for _ in 0..column {
+        next(&mut rest, separator);
+    }
+    if column < columns { next(&mut rest, separator) } else { rest.map(<[u8]>::trim_ascii_start) }.unwrap_or(b"")
+}
+
+/// The columns of a line.
+pub(super) fn split(line: &[u8], separator: Separator) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || next(&mut rest, separator))
+}
+
+/// The next column's text, without blanks and quotes around it; nothing at the end of the line.
+#[inline]
+pub(super) fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8]> {
+    match separator {
+        Separator::Comma | Separator::Semicolon | Separator::Tab => {
+            let line = (*rest)?;
+            let byte = separator.byte()?;
+            // A quote is seen at the first byte that is no blank.
+            if line.first().is_some_and(|first| *first == b'"' || *first == b' ')
+                && let Some((text, behind)) = quoted(without_spaces(line))
+                && without_spaces(behind).first().is_none_or(|next| *next == byte)
+            {
+                *rest = without_spaces(behind).get(1..);
+                return Some(text);
+            }
+            match memchr::memchr(byte, line) {
+                Some(end) => {
+                    *rest = Some(&line[end + 1..]);
+                    Some(line[..end].trim_ascii())
+                }
+                None => {
+                    *rest = None;
+                    Some(line.trim_ascii())
+                }
+            }
         }
         Separator::Blanks => {
-            let mut rest = line.trim_ascii();
-            for _ in 0..column {
-                let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-                rest = rest[end..].trim_ascii_start();
+            let line = (*rest)?.trim_ascii_start();
+            if line.is_empty() {
+                return None;
             }
-            let end = rest.iter().position(u8::is_ascii_whitespace).filter(|_| column < columns);
-            Some(&rest[..end.unwrap_or(rest.len())])
+            if let Some((text, behind)) = quoted(line)
+                && behind.first().is_none_or(u8::is_ascii_whitespace)
+            {
+                *rest = Some(behind);
+                return Some(text);
+            }
+            let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+            *rest = Some(&line[end..]);
+            Some(&line[..end])
         }
-    };
-    parts.unwrap_or(b"")
+        Separator::Record(_) => None,
+    }
+}
+
+/// The text between the quotes that a line begins with, without blanks around it, and what follows them (RFC 4180: a quote that stands
+/// twice is one of the text). Nothing where no text is quoted or its end is missing.
+fn quoted(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = line.strip_prefix(b"\"")?;
+    let mut end = memchr::memchr(b'"', text)?;
+    while text.get(end + 1) == Some(&b'"') {
+        end += 2 + memchr::memchr(b'"', &text[end + 2..])?;
+    }
+    Some((text[..end].trim_ascii(), &text[end + 1..]))
+}
+
+/// A line behind the spaces that it begins with: a tab may part columns.
+fn without_spaces(line: &[u8]) -> &[u8] {
+    &line[line.iter().take_while(|byte| matches!(byte, b' ' | b'\r')).count()..]
 }
 
 #[cfg(test)]
@@ -121,6 +192,22 @@ mod tests {
         assert_eq!(read("7.999", 0), Ok(7));
         // Not representable in f64 to the nanosecond.
         assert_eq!(read("1398396860.168065791", 9), Ok(1_398_396_860_168_065_791));
+    }
+
+    #[test]
+    fn quotes_hold_separators_and_end_where_they_close() {
+        let cut = |line: &str, separator| -> Vec<String> {
+            split(line.as_bytes(), separator).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        };
+        assert_eq!(cut(r#""a,b", "c" ,d,"","#, Separator::Comma), ["a,b", "c", "d", "", ""]);
+        assert_eq!(cut(r#""say ""x"", y";2"#, Separator::Semicolon), [r#"say ""x"", y"#, "2"]);
+        assert_eq!(cut("\"a\tb\"\t\t c ", Separator::Tab), ["a\tb", "", "c"]);
+        assert_eq!(cut(r#" "a b"  "c" d"e"#, Separator::Blanks), ["a b", "c", r#"d"e"#]);
+        // A quote that does not close, or closes before the column ends, is a text like any other.
+        assert_eq!(cut(r#""a,b"#, Separator::Comma), [r#""a"#, "b"]);
+        assert_eq!(cut(r#""a"b,c"#, Separator::Comma), [r#""a"b"#, "c"]);
+        assert_eq!(field(br#"1,"2,3",4"#, 1, 3, Separator::Comma), b"2,3");
+        assert_eq!(field(b"1 2 9 9", 2, 2, Separator::Blanks), b"9 9");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Formats whose columns a user declares: `csv:…`, `semicolons:…` and `blanks:…`.
+//! Formats whose columns a user declares: `csv:…`, `semicolons:…`, `tabs:…` and `blanks:…`.
 
 use super::entry::{Column, Entry, Reader};
 use super::layout::{ColumnMeaning, Layout, OpWords};
@@ -6,7 +6,7 @@ use super::line::Separator;
 use super::unit::{SizeUnit, TimeUnit, advice, unit};
 use crate::request::Op;
 
-/// A format as users declare it: `csv:`, `semicolons:` or `blanks:`, then what each column holds, in order.
+/// A format as users declare it: `csv:`, `semicolons:`, `tabs:` or `blanks:`, then what each column holds, in order.
 pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Result<&'static Entry, (String, String)> {
     let (mut holds, mut names) = (Vec::new(), Vec::new());
     let mut seen = [0; 6];

@@ -1,5 +1,6 @@
 //! Formats that are layouts: each column has one meaning and one unit.
 
+use super::columns::split;
 use super::entry::{Column, Entry, Reader};
 use super::layout::{ColumnMeaning, Layout, OpWords};
 use super::line::Separator;
@@ -14,7 +15,7 @@ macro_rules! column {
 
 /// Columns of a line parted by commas.
 fn commas(line: &[u8]) -> Vec<&[u8]> {
-    line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect()
+    split(line, Separator::Comma).collect()
 }
 
 fn is_number(text: &[u8]) -> bool {

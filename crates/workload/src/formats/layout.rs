@@ -1,6 +1,6 @@
-//! Lines cut into columns by commas, semicolons or blanks, each column with a declared meaning and unit.
+//! Lines cut into columns by commas, semicolons, tabs or blanks, each column with a declared meaning and unit.
 
-use super::columns::{decimal, request, whole};
+use super::columns::{decimal_with, next, request, whole};
 use super::line::{Fault, LineReader, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit};
 use crate::request::{Op, Request};
@@ -65,15 +65,33 @@ impl Layout {
 
 /// The reader of a layout.
 pub(super) fn reader(layout: &Layout) -> Box<dyn LineReader> {
-    Box::new(Delimited(*layout))
+    Box::new(Delimited {
+        layout: *layout,
+        mark: if matches!(layout.separator, Separator::Comma) { Some(b'.') } else { None },
+    })
 }
 
-struct Delimited(Layout);
+struct Delimited {
+    layout: Layout,
+    /// What stands before decimals: the point, and where columns are not parted by commas the first of point and comma that the file has.
+    mark: Option<u8>,
+}
+
+impl Delimited {
+    /// The mark of decimals, which a file that may choose has chosen when its first decimals are met.
+    #[inline]
+    fn mark(&mut self, text: &[u8]) -> u8 {
+        self.mark.unwrap_or_else(|| {
+            self.mark = text.iter().copied().find(|byte| matches!(byte, b'.' | b','));
+            self.mark.unwrap_or(b'.')
+        })
+    }
+}
 
 impl LineReader for Delimited {
     #[inline]
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
-        let layout = &self.0;
+        let layout = self.layout;
         if let Some(word) = layout.header
             && line.len() >= word.len()
             && line[..word.len()].eq_ignore_ascii_case(word.as_bytes())
@@ -88,7 +106,8 @@ impl LineReader for Delimited {
             };
             match holds {
                 ColumnMeaning::Time(unit) => {
-                    time = all(text, column, |text, at| decimal(text, at, unit.decimals(), column))?
+                    let mark = self.mark(text);
+                    time = all(text, column, |text, at| decimal_with(mark, text, at, unit.decimals(), column))?
                 }
                 ColumnMeaning::Offset(unit) => offset = (scaled(text, *unit, column)?, column),
                 ColumnMeaning::Size(unit) => bytes = (scaled(text, *unit, column)?, column),
@@ -129,36 +148,6 @@ impl OpWords {
     }
 }
 
-/// The next column's text, without blanks around it; nothing at the end of the line.
-#[inline]
-fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Option<&'a [u8]> {
-    match separator {
-        Separator::Comma | Separator::Semicolon => {
-            let line = (*rest)?;
-            match memchr::memchr(separator.byte()?, line) {
-                Some(end) => {
-                    *rest = Some(&line[end + 1..]);
-                    Some(line[..end].trim_ascii())
-                }
-                None => {
-                    *rest = None;
-                    Some(line.trim_ascii())
-                }
-            }
-        }
-        Separator::Blanks => {
-            let line = (*rest)?.trim_ascii_start();
-            if line.is_empty() {
-                return None;
-            }
-            let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
-            *rest = Some(&line[end..]);
-            Some(&line[..end])
-        }
-        Separator::Record(_) => None,
-    }
-}
-
 /// What a reader makes of a whole column: nothing may follow it.
 #[inline]
 fn all(text: &[u8], column: usize, read: impl Fn(&[u8], &mut usize) -> Result<u64, Fault>) -> Result<u64, Fault> {
@@ -173,6 +162,9 @@ fn all(text: &[u8], column: usize, read: impl Fn(&[u8], &mut usize) -> Result<u6
 
 #[inline]
 fn scaled(text: &[u8], unit: SizeUnit, column: usize) -> Result<u64, Fault> {
-    let value = all(text, column, |text, at| whole(text, at, column))?;
+    // Programs that keep every number as a float write 4096.0.
+    let is_float = |tail: &&[u8]| matches!(*tail, b".0" | b",0");
+    let digits = text.len().checked_sub(2).map(|end| text.split_at(end)).filter(|(_, tail)| is_float(tail));
+    let value = all(digits.map_or(text, |(digits, _)| digits), column, |text, at| whole(text, at, column))?;
     value.checked_mul(unit.bytes()).ok_or(Fault { column, why: Why::Overflow })
 }

@@ -43,18 +43,28 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
 pub(super) enum Separator {
     Comma,
     Semicolon,
+    Tab,
     Blanks,
     /// No text: records of so many bytes.
     Record(usize),
 }
 
 impl Separator {
+    /// How formats that a user declares begin, and what parts their columns.
+    pub(super) const DECLARED: [(&'static str, Separator); 4] = [
+        ("csv:", Separator::Comma),
+        ("semicolons:", Separator::Semicolon),
+        ("tabs:", Separator::Tab),
+        ("blanks:", Separator::Blanks),
+    ];
+
     /// The byte between two columns, where it is always the same one.
     #[inline]
     pub(super) fn byte(self) -> Option<u8> {
         match self {
             Separator::Comma => Some(b','),
             Separator::Semicolon => Some(b';'),
+            Separator::Tab => Some(b'\t'),
             Separator::Blanks | Separator::Record(_) => None,
         }
     }

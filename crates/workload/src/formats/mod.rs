@@ -122,9 +122,7 @@ impl Format {
             problem,
             remedy,
         };
-        for (start, separator) in
-            [("csv:", Separator::Comma), ("semicolons:", Separator::Semicolon), ("blanks:", Separator::Blanks)]
-        {
+        for (start, separator) in Separator::DECLARED {
             if let Some(columns) = word.strip_prefix(start) {
                 let declared = declared::declared(word, separator, columns);
                 let entry = declared.map_err(|(problem, remedy)| fail(problem, remedy))?;
@@ -165,10 +163,12 @@ impl Format {
 
     /// The format that the names of a file's columns declare, where its first line holds names, and whether they leave
     /// no doubt that it is meant. An error is the problem and its remedy.
-    pub(crate) fn of_names<Line: AsRef<[u8]>>(
-        first_lines: &[Line],
+    pub(crate) fn of_names<'a, Line: AsRef<[u8]>>(
+        first_lines: &'a [Line],
     ) -> Option<Result<(Detected, bool), (String, String)>> {
-        let mut lines = first_lines.iter().map(|line| line.as_ref().trim_ascii()).filter(|line| !is_blank(line));
+        // A tab at the beginning stands behind an empty column.
+        let whole = |line: &'a Line| line.as_ref().strip_suffix(b"\r").unwrap_or(line.as_ref());
+        let mut lines = first_lines.iter().map(whole).filter(|line| !is_blank(line));
         let head = lines.next()?;
         let lines: Vec<&[u8]> = lines.collect();
         Some(named::named(head, &lines)?.map(|found| {
@@ -187,7 +187,7 @@ impl Format {
     pub(crate) fn record(self) -> Option<usize> {
         match self.entry.separator {
             Separator::Record(length) => Some(length),
-            Separator::Comma | Separator::Semicolon | Separator::Blanks => None,
+            Separator::Comma | Separator::Semicolon | Separator::Tab | Separator::Blanks => None,
         }
     }
 
@@ -231,11 +231,17 @@ impl Format {
     pub(crate) fn words(self, line: &[u8]) -> usize {
         match self.entry.separator {
             Separator::Record(_) => 1,
-            Separator::Comma | Separator::Semicolon => {
-                line.split(|byte| Some(*byte) == self.entry.separator.byte()).count()
-            }
-            Separator::Blanks => line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count(),
+            separator => columns::split(line, separator).count(),
         }
+    }
+
+    /// Whether a quote that a column of a line begins with is not closed.
+    pub(crate) fn has_open_quote(self, line: &[u8]) -> bool {
+        let is_quoted = matches!(self.entry.read, Reader::Columns(_)) && self.record().is_none();
+        let mut texts = columns::split(line, self.entry.separator);
+        is_quoted
+            && texts.any(|text| text.first() == Some(&b'"'))
+            && line.iter().filter(|byte| **byte == b'"').count() % 2 == 1
     }
 
     /// Whether the user has named its columns.
@@ -266,7 +272,7 @@ impl Format {
 
     /// The text of one column; everything from there on when it is beyond the last.
     pub(crate) fn field(self, line: &[u8], column: usize) -> &[u8] {
-        columns::field(line, column, self.entry.columns.len(), &self.entry.separator)
+        columns::field(line, column, self.entry.columns.len(), self.entry.separator)
     }
 
     pub(crate) fn lines(self) -> Box<dyn LineReader> {

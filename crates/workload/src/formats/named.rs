@@ -1,6 +1,7 @@
-//! Columns by their names: files whose first line names the columns are read as `csv:…`, `semicolons:…` or `blanks:…` with what the names
+//! Columns by their names: files whose first line names the columns are read as `csv:…`, `semicolons:…`, `tabs:…` or `blanks:…` with what the names
 //! say, and with units guessed from the first lines where they do not.
 
+use super::columns::split;
 use super::line::Separator;
 
 /// What the names of a file's columns make of it.
@@ -70,12 +71,23 @@ pub(crate) fn names_columns(line: &[u8]) -> bool {
     named > 2 && named + unnamed == words.len()
 }
 
-/// What parts the columns of a line of names.
+/// What parts the columns of a line of names: what stands in it most often outside of quotes, and blanks where nothing else does.
 fn separator_of(line: &[u8]) -> Separator {
-    match (line.contains(&b';'), line.contains(&b',')) {
-        (true, _) => Separator::Semicolon,
-        (false, true) => Separator::Comma,
-        (false, false) => Separator::Blanks,
+    let mut counts = [(Separator::Semicolon, 0), (Separator::Comma, 0), (Separator::Tab, 0)];
+    let mut inside = false;
+    for byte in line.trim_ascii() {
+        inside ^= *byte == b'"';
+        for (separator, count) in &mut counts {
+            *count += usize::from(!inside && separator.byte() == Some(*byte));
+        }
+    }
+    // The first of several: a comma and a tab may both stand behind each name.
+    let most = counts.iter().rev().max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0);
+    // Columns under each other are parted by several tabs.
+    let is_aligned = line.windows(2).any(|two| two == b"\t\t");
+    match most {
+        Some((Separator::Tab, _)) if is_aligned => Separator::Blanks,
+        most => most.map_or(Separator::Blanks, |(separator, _)| *separator),
     }
 }
 
@@ -88,10 +100,8 @@ fn words_of(line: &[u8], separator: Separator) -> Vec<&[u8]> {
         start..end
     };
     let bared = |word| -> &[u8] { &word[bare(word)] };
-    match separator.byte() {
-        Some(byte) => line.split(|other| *other == byte).map(bared).collect(),
-        None => line.split(u8::is_ascii_whitespace).filter(|word| !matches!(*word, b"" | b"#")).map(bared).collect(),
-    }
+    let is_word = |word: &&[u8]| separator.byte().is_some() || !matches!(*word, b"" | b"#");
+    split(line, separator).filter(is_word).map(bared).collect()
 }
 
 /// What a name says.
@@ -140,8 +150,7 @@ struct Meaning {
 
 /// The columns of a file.
 struct Columns<'a> {
-    /// How declared formats with these separators begin.
-    prefix: &'static str,
+    separator: Separator,
     names: Vec<String>,
     meanings: Vec<Option<Meaning>>,
     rows: Vec<Vec<&'a [u8]>>,
@@ -158,12 +167,14 @@ impl<'a> Columns<'a> {
             let taken = |of: &Meaning| meanings.iter().flatten().any(|other| other.role == of.role);
             meanings.push(meaning(name).filter(|of| !taken(of)));
         }
-        let prefix = match separator {
-            Separator::Semicolon => "semicolons:",
-            Separator::Blanks => "blanks:",
-            _ => "csv:",
-        };
-        Columns { prefix, names, meanings, rows: lines.iter().map(|line| words_of(line, separator)).collect() }
+        Columns { separator, names, meanings, rows: lines.iter().map(|line| words_of(line, separator)).collect() }
+    }
+
+    /// How declared formats with these separators begin.
+    fn prefix(&self) -> &'static str {
+        let mut declared = Separator::DECLARED.iter();
+        let is_this = |of: &&(&str, Separator)| of.1.byte() == self.separator.byte();
+        declared.find(is_this).expect("Invariant: names are parted by what can be declared").0
     }
 
     fn place(&self, role: Role) -> Option<usize> {
@@ -219,13 +230,13 @@ impl<'a> Columns<'a> {
             guesses.push(format!("`{}` {said} for writes", self.names[op]));
         }
         options[op] = format!("op={words}");
-        Ok(Named { word: format!("{}{}", self.prefix, options.join(",")), guesses, is_certain })
+        Ok(Named { word: format!("{}{}", self.prefix(), options.join(",")), guesses, is_certain })
     }
 
     /// What is wrong where no column holds something.
     fn without(&self, absent: &[&str]) -> (String, String) {
         let known: Vec<&str> = self.meanings.iter().map(|of| of.as_ref().map_or("skip", |of| of.role.word())).collect();
-        let options = format!("{}{}", self.prefix, known.join(","));
+        let options = format!("{}{}", self.prefix(), known.join(","));
         (
             format!("names its columns, and none of them {}", absent.join(" or ")),
             format!(
@@ -240,9 +251,22 @@ impl<'a> Columns<'a> {
         let mut found = self.values(op);
         found.sort_unstable();
         found.dedup();
+        // A decimal comma has cut a number in two.
+        if matches!(self.separator, Separator::Comma)
+            && self.rows.first().is_some_and(|row| row.len() > self.names.len())
+        {
+            return (
+                format!(
+                    "names {} columns, and the next lines have {}: their decimals stand behind commas, as columns do",
+                    self.names.len(),
+                    self.rows[0].len()
+                ),
+                "write the file with semicolons or tabs between columns, or with points before decimals".into(),
+            );
+        }
         (
             format!("names its columns, and `{}` holds {}", self.names[op], found.join(", ")),
-            format!("say which words are reads and writes: --format {}{}", self.prefix, options.join(",")),
+            format!("say which words are reads and writes: --format {}{}", self.prefix(), options.join(",")),
         )
     }
 }
@@ -268,9 +292,9 @@ fn in_words(unit: &str) -> &str {
     }
 }
 
-/// A number; NaN where it is none.
+/// A number, with a point or a comma before its decimals; NaN where it is none.
 fn number(text: &str) -> f64 {
-    text.parse().unwrap_or(f64::NAN)
+    text.replacen(',', ".", 1).parse().unwrap_or(f64::NAN)
 }
 
 /// The unit that times are probably in: that of the years from 2001 on where they are so large, else the first in which requests come at a
@@ -291,7 +315,7 @@ fn time_unit(times: &[&str]) -> Result<&'static str, (String, String)> {
         ));
     }
     let gap = (last - first).abs() / (values.len() as f64 - 1.0).max(1.0);
-    let decimals = times.iter().any(|time| time.contains('.'));
+    let decimals = times.iter().any(|time| time.contains(['.', ',']));
     let order =
         if decimals { [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)] } else { [("us", 1e-6), ("ms", 1e-3), ("ns", 1e-9)] };
     let likely = order.iter().find(|(_, seconds)| gap > 0.0 && RATES.contains(&(1.0 / (gap * seconds))));
@@ -372,6 +396,38 @@ mod tests {
             word("ts,rw,offset,size", &["0,r,17,8", "9,w,25,16"]),
             "csv:time=us,op=R/W,offset=sector,size=sector"
         );
+    }
+
+    #[test]
+    fn what_parts_columns_is_found_beside_quotes_and_decimal_commas() {
+        assert_eq!(
+            word("\"time, s\",\"op\",\"offset, B\",\"size, B\"", &["\"0.5\",\"R\",\"4096\",\"512\""]),
+            "csv:time=s,op=R/W,offset=B,size=B"
+        );
+        assert_eq!(
+            word("Zeit;time_ms;op;lba;sectors", &["a;0,5;R;8;16"]),
+            "semicolons:skip,time=ms,op=R/W,offset=sector,size=sector"
+        );
+        let tabs = "tabs:skip,time=s,op=R/W,offset=B,size=B";
+        assert_eq!(
+            word("host name\ttime\top\toffset\tsize", &["a b\t0,005\tR\t4096\t512", "\t0,008\tW\t4096\t512"]),
+            tabs
+        );
+        // Columns under each other.
+        assert_eq!(
+            word("time_s\t\top\toffset_b\tsize_b", &["1\tR\t4096\t\t512"]),
+            "blanks:time=s,op=R/W,offset=B,size=B"
+        );
+        assert_eq!(
+            word("time_s,\top,\toffset_b,\tsize_b", &["1,\tR,\t4096,\t512"]),
+            "csv:time=s,op=R/W,offset=B,size=B"
+        );
+        let (problem, remedy) = read("time_s,op,offset_b,size_b", &["0,5,R,4096,512", "0,9,W,4096,512"]).unwrap_err();
+        assert_eq!(
+            problem,
+            "names 4 columns, and the next lines have 5: their decimals stand behind commas, as columns do"
+        );
+        assert!(remedy.contains("semicolons or tabs"), "{remedy}");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use workload::{Op, ReadOptions, Request, Source, TraceFile};
 /// Asserts that `line`, as the third line behind two good ones, is reported at that line and `field`.
 fn faulty(format: &str, good: &str, line: &str, field: &str, says: &str) {
     let error = refused(format!("{good}\n{good}\n{line}\n"), Some(format));
-    assert!(error.starts_with(&format!("FILE:3: {field}: found ")), "{line}: {error}");
+    let place = if field == "end of line" { field.into() } else { format!("({field})") };
+    assert!(error.starts_with("FILE:3: ") && error.contains(&format!("{place}: found ")), "{line}: {error}");
     assert!(error.contains(says) && error.contains("\n  help: "), "{line}: {error}");
 }
 
@@ -112,13 +113,13 @@ fn time_that_goes_back_is_refused_with_how_far() {
     let strict = ReadOptions { sort_window: 0, ..ReadOptions::default() };
     let error = refused_with("5.5 0 0 1 1\n7 0 0 1 1\n\n6.999999 0 0 1 1\n", Some("disksim"), strict);
     assert!(
-        error.starts_with("FILE:4: time: found \"6.999999\", expected it no more than 0 requests too late"),
+        error.starts_with("FILE:4: column 1 (time): found \"6.999999\", expected it no more than 0 requests too late"),
         "{error}"
     );
     assert!(error.contains("it goes back by 1 ns") && error.contains("--sort-window"), "{error}");
     let earlier = MSR.replace("934025", "934000");
     let error = refused_with(format!("{MSR}\n{earlier}\n"), None, strict);
-    assert!(error.starts_with("FILE:2: Timestamp: ") && error.contains("2500 ns"), "{error}");
+    assert!(error.starts_with("FILE:2: column 1 (Timestamp): ") && error.contains("2500 ns"), "{error}");
 }
 
 #[test]
@@ -253,7 +254,10 @@ fn units_may_be_blocks_of_any_size() {
 fn a_csv_that_is_not_understood_is_answered_with_how_to_declare_it() {
     assert!(refused("1,2,3,4\n", None).contains("help: declare its columns: --format csv:time="));
     let broken = refused("0,20941264,8192,W,0.5\n0,2o,8192,W,0.6\n", Some("spc"));
-    assert!(broken.starts_with("FILE:2: LBA") && broken.contains("or declare its columns: --format csv:"), "{broken}");
+    assert!(
+        broken.starts_with("FILE:2: column 2 (LBA)") && broken.contains("or declare its columns: --format csv:"),
+        "{broken}"
+    );
     assert!(refused("hello world\n", None).contains("--format blanks:time="));
 }
 
@@ -332,7 +336,7 @@ fn columns_can_be_declared() {
         assert!(error.contains(says) && error.contains("help: "), "{error}");
     }
     let error = refused("1,2,3,4\n", Some("csv:time,op=R/W,offset,size"));
-    assert!(error.starts_with("FILE:1: op: found \"2\""), "{error}");
+    assert!(error.starts_with("FILE:1: column 2 (op): found \"2\""), "{error}");
 }
 
 proptest! {
@@ -362,4 +366,51 @@ proptest! {
         let _ = read(&line, Some(format));
         let _ = read(&line, None);
     }
+}
+
+#[test]
+fn quoted_values_and_decimal_commas_are_read() {
+    let plain = read("5.5,R,4096,512\n9.25,W,8192,4096\n", Some("csv:time=us,op=R/W,offset=B,size=B")).unwrap();
+    for (text, format) in [
+        (
+            "\"5.5\",\"R\",\"4096\",\"512\"\n \"9.25\" , \"W\",8192,\"4096\",\"a, \"\"b\"\"\"\n",
+            "csv:time=us,op=R/W,offset=B,size=B",
+        ),
+        ("5,5;R;4096;512\n\"9,25\";W;8192;4096\n", "semicolons:time=us,op=R/W,offset=B,size=B"),
+        ("x y\t5,5\tR\t4096\t512\n\t9,25\tW\t8192\t4096\r\n", "tabs:skip,time=us,op=R/W,offset=B,size=B"),
+        ("\"x y\" 5,5 R 4096 512\nz 9,25 \"W\" 8192 4096\n", "blanks:skip,time=us,op=R/W,offset=B,size=B"),
+        // As pandas writes columns of which a value is missing.
+        ("5.5,R,4096.0,512.0\n9.25,W,8192.0,4096.0\n", "csv:time=us,op=R/W,offset=B,size=B"),
+        // By the names of the columns.
+        ("\"time, us\";\"op\";\"offset [B]\";\"size [B]\"\n\"5,5\";\"R\";\"4096\";\"512\"\n9,25;W;8192,0;4096\n", ""),
+        ("\ttime_us\top\toffset_b\tsize_b\n0\t5,5\tR\t4096\t512\n1\t9,25\tW\t8192\t4096\n", ""),
+    ] {
+        assert_eq!(read(text, Some(format).filter(|format| !format.is_empty())).unwrap(), plain, "{text}");
+    }
+    // A format that is known by its content stays known in quotes.
+    let quoted = "\"419\",\"W\",\"8792731648\",\"16384\",\"1577808144360767\"\n";
+    let file = Scratch::new(quoted.as_bytes());
+    assert_eq!(TraceFile::open(&file.0, None).unwrap().format().name(), "alibaba");
+}
+
+#[test]
+fn faulty_quotes_and_marks_are_reported_with_line_and_column() {
+    let bad = |format: &str, line: &str, begin: &str, says: &str| {
+        let first = if format.starts_with("csv") { "1.5,R,4096,512" } else { "1,5;R;4096;512" };
+        let error = refused(format!("{first}\n{line}\n"), Some(&format!("{format}:time=s,op=R/W,offset=B,size=B")));
+        assert!(error.starts_with(&format!("FILE:2: {begin}: found ")) && error.contains(says), "{line}: {error}");
+    };
+    bad("csv", "2,R,\"4096,512", "column 3 (offset)", "quote to be closed on this line");
+    bad("csv", "\"2,R,4096,512", "column 1 (time)", "close it, or write a quote inside quotes twice");
+    bad("csv", "2,R,\"4,096\",512", "column 3 (offset)", "without marks for thousands");
+    bad(
+        "csv",
+        "\"2,5\",R,4096,512",
+        "column 1 (time)",
+        "a comma in files whose columns are parted by semicolons or tabs",
+    );
+    // Which mark a file has is told by its first line.
+    bad("semicolons", "1.500;R;4096;512", "column 1 (time)", "with one mark for decimals");
+    bad("semicolons", "2;R;4096;5,5", "column 4 (size)", "expected a whole number");
+    bad("semicolons", "2;R;4.096;512", "column 3 (offset)", "without marks for thousands");
 }

@@ -269,7 +269,7 @@ fn a_first_line_that_names_the_columns_is_no_request() {
         format!("time,op\n{two}"),
     ] {
         let error = counted(&text, Some(DECLARED)).unwrap_err();
-        assert!(error.contains(": time: found \"time\", expected a number"), "{error}");
+        assert!(error.contains(": column 1 (time): found \"time\", expected a number"), "{error}");
         assert!(error.contains("name the file's columns in their order in --format"), "{error}");
         assert!(!error.contains("declare its columns"), "{error}");
     }

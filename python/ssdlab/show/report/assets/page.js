@@ -265,20 +265,20 @@
   // ---------------------------------------------------------------- claims
 
   const claims = () => {
-    const word = (passed) => (passed === null ? "not measured" : passed ? "holds" : "fails");
+    const word = (passed) => (passed === null ? "not measured" : passed ? "within range" : "outside");
     const count = (passed) => data.claims.filter((claim) => claim.passed === passed).length;
     main.append(el("div", { className: "tiles" },
       tile(number(data.claims.length), "claims of the paper"),
-      tile(number(count(true)), "hold", "good"),
-      tile(number(count(false)), "fail", count(false) ? "bad" : ""),
+      tile(number(count(true)), "within range", "good"),
+      tile(number(count(false)), "outside", count(false) ? "bad" : ""),
       tile(number(count(null)), "not measured")));
     const kinds = ["predicted", "fitted", "by construction"];
     const of = (proves, passed) => number(data.claims.filter((c) => c.proves === proves && c.passed === passed).length);
     main.append(el("p", { className: "hint", id: "proves" }, kinds.map((proves) =>
-      `${proves}: ${of(proves, true)} hold, ${of(proves, false)} fail, ${of(proves, null)} not measured`).join("; ") + "."));
+      `${proves}: ${of(proves, true)} within range, ${of(proves, false)} outside, ${of(proves, null)} not measured`).join("; ") + "."));
     const reasons = data.claims.filter((claim) => claim.why);
     if (reasons.length) {
-      main.append(el("p", { className: "hint" }, "Why claims do not hold; more below, under the set-up:"),
+      main.append(el("p", { className: "hint" }, "Why claims are outside of their ranges; more below, under the set-up:"),
         el("ul", { className: "hint", id: "why" }, ...reasons.map((claim) => el("li", {}, el("b", {}, claim.id), `: ${claim.why}`))));
     }
     const columns = [
@@ -291,12 +291,12 @@
       { name: "note", prose: "long" }, { name: "± 95 %", numeric: true, visible: false },
     ];
     const [KIND, STATE, PROVES, CI] = ["kind", "state", "evidence", "± 95 %"].map((name) => columns.findIndex((column) => column.name === name));
-    const rank = ["fails", "not measured", "holds"];
-    // What fails stands first.
+    const rank = ["outside", "not measured", "within range"];
+    // What is outside of its range stands first.
     const rows = data.claims.map((c, index) => [index + 1, c.id, c.kind, c.where, c.says, c.unit, c.published, c.measured,
       c.accept.map(number).join(" … "), word(c.passed), c.proves, c.proof, c.half, c.note, c.ci]).sort((a, b) => rank.indexOf(a[STATE]) - rank.indexOf(b[STATE]));
     const { holder, start } = dataTable(columns, rows, {
-      hide: true, createdRow: (row, values) => { if (values[STATE] === "fails") row.className = "fails"; },
+      hide: true, createdRow: (row, values) => { if (values[STATE] === "outside") row.className = "fails"; },
     });
     let table;
     const chosen = { state: "all", kind: "all", proves: "all" };
@@ -333,7 +333,7 @@
       };
       const ids = shown.map((claim) => claim.id);
       return {
-        traces: [ranges, dots(true, "holds", "circle", "good"), dots(false, "fails", "x", "bad")],
+        traces: [ranges, dots(true, "within range", "circle", "good"), dots(false, "outside", "x", "bad")],
         layout: {
           xaxis: { type: "log", title: { text: "measured / published" }, range: [-1.31, 1.31], side: "bottom",
             tickvals: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20] },
@@ -344,7 +344,7 @@
         },
       };
     };
-    const states = ["holds", "fails", "not measured"];
+    const states = ["within range", "outside", "not measured"];
     main.append(section("Claims", "claims",
       el("div", { className: "controls" },
         select("state", [["all", "all"], ...plain(states)], "all", (value) => { chosen.state = value; filter(); }),
@@ -573,7 +573,7 @@
       const averaged = ratio ? "geometric mean of the ratios, pair by pair," : "mean";
       hint.textContent = most === 0 ? "Nothing was measured here." : [
         most > 1 ? `A point is the ${averaged} of ${least === most ? number(most) : `${number(least)} to ${number(most)}`} rows` : "A point is a row",
-        seeds > 1 ? `; bars of error are 95 % confidence intervals over ${seeds} seeds` : "",
+        seeds > 1 ? `; error bars are 95 % confidence intervals over ${seeds} seeds` : "",
         described(metric) ? `. ${metric}: ${described(metric)[1]}.` : ".",
       ].join("");
       return { traces, layout };

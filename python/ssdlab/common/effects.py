@@ -17,6 +17,8 @@ from ssdlab.common.confidence import t_quantile
 
 ROUNDS = 100
 """Turns of the fit, at most; a whole product needs one."""
+LEAST_SHARE = 1.0
+"""Axes and pairs that contribute less change nothing that is worth a line [%] (assumed)."""
 IN_A_CELL = 4
 """A pair of axes is fitted to a draw that has so many candidates for each combination of their labels."""
 
@@ -98,6 +100,20 @@ def _fit(
         if most <= 1e-12 * scale:
             break
     return fitted
+
+
+def shares_of_axes(axes: Sequence[str], by_seed: Sequence[Sequence[Row]]) -> dict[str, float]:
+    """What each axis contributes to all differences [%], alone or with another one; ``by_seed`` has the rows of each
+    seed."""
+    by_seed = [rows for rows in by_seed if rows]
+    if not by_seed:
+        return {}
+    product = math.prod(len({labels[axis] for rows in by_seed for labels, _ in rows}) for axis in range(len(axes)))
+    whole = all(len({labels for labels, _ in rows}) == product for rows in by_seed)
+    found = decompose(by_seed, whole, all(value > 0.0 for rows in by_seed for _, value in rows))
+    return {
+        name: math.fsum(share for term, share in found.shares.items() if axis in term) for axis, name in enumerate(axes)
+    }
 
 
 class Effect(NamedTuple):
