@@ -188,7 +188,7 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
         "array",
     }
     outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
-    assert set(OPTIONS) - tested == {"precondition", "qd", "traces", "check"} | outputs
+    assert set(OPTIONS) - tested == {"precondition", "qd", "traces", "check", "ftl"} | outputs
     assert key(check=True) == base
     # The same content under another name, the same choices in other words.
     assert key(workload=str(copy)) == traced

@@ -71,6 +71,8 @@ pub struct Plan {
     pub(crate) suspends: bool,
     /// Whether any policy is from outside: it may make a mistake.
     pub(crate) asks: bool,
+    /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
+    pub(crate) deals: bool,
     /// The rank of each class of operations: the smaller goes first.
     pub(crate) ranks: [u8; Class::COUNT],
     /// The temperature of the drive, where it stays; otherwise at rest, as at the start.
@@ -103,11 +105,6 @@ pub(crate) struct AssumesPhases {
 }
 
 impl Plan {
-    /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
-    pub(crate) fn deals(&self) -> bool {
-        self.config.ftl.placement == Placement::Static || self.config.policies.ftl.is_some()
-    }
-
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()
@@ -303,8 +300,7 @@ impl Config {
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
-        let [program_phases, erase_phases] = phases;
-        let ranks = self.policies.ranks(self.schedule.order)?;
+        let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);
         Ok(Plan {
             layout,
             logical_pages,
@@ -328,6 +324,7 @@ impl Config {
             suspends: self.schedule.suspend_program != SuspendProgram::None
                 || self.schedule.suspend_erase != SuspendErase::None,
             asks: !self.policies.sources().is_empty(),
+            deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),
             ranks,
             at_rest,
             retention: self.age.data_age(),

@@ -44,7 +44,7 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// A page that is counted among those that wait for their program waits for its die, or for any.
     pub fn wait(&mut self, op: OpId) {
-        if self.core.plan.deals() {
+        if self.core.plan.deals {
             return self.flash().queue_program(op);
         }
         let writes = self.flash.ops[op].queue.writes().expect("Invariant: host data is programmed");
@@ -224,7 +224,7 @@ impl<P: Probe> Dispatch<'_, P> {
     /// The same of a page that has just begun to wait for its die.
     #[inline]
     pub fn divert_waiting(&mut self, op: OpId) {
-        if self.core.plan.slc.is_some() && self.core.plan.deals() {
+        if self.core.plan.slc.is_some() && self.core.plan.deals {
             let (die, place) = (self.flash.ops[op].die, self.flash.ops[op].queue.plane() as u8);
             self.divert_queue(self.core.plan.layout.plane(die, place));
         }

@@ -118,7 +118,7 @@ impl<P: Probe> Device<P> {
         }
         match owner {
             Owner::Slot(slot) => {
-                if self.core.plan.deals() {
+                if self.core.plan.deals {
                     let (plane, stream) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
                     let (die, place) = self.core.plan.layout.die_of(plane);
                     let op = &mut self.flash.ops[id];

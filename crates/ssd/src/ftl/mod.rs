@@ -239,9 +239,7 @@ impl Ftl {
     /// The newest data of a page is on a page of the flash, which was programmed in the run.
     pub fn place(&mut self, lpn: Lpn, ppn: Ppn) {
         self.mapping.place(lpn, ppn, &self.blocks);
-        if let Some(own) = self.own() {
-            own.placed(lpn, ppn, false);
-        }
+        self.tell(|own| own.placed(lpn, ppn, false));
     }
 
     /// The newest programmed data of a page, of which the write buffer may have newer data, has come to a page of the flash: it has moved from
@@ -252,17 +250,13 @@ impl Ftl {
             (None, Some(from)) => self.mapping.relocate(lpn, from, to, &self.blocks),
             (_, None) => {}
         }
-        if let Some(own) = self.own() {
-            own.placed(lpn, to, from.is_some());
-        }
+        self.tell(|own| own.placed(lpn, to, from.is_some()));
     }
 
     /// A page has no data any more.
     pub fn trim(&mut self, lpn: Lpn) {
         self.mapping.trim(lpn);
-        if let Some(own) = self.own() {
-            own.trimmed(lpn);
-        }
+        self.tell(|own| own.trimmed(lpn));
     }
 
     /// A request reads a page whose newest data is on that page of the flash: what stands in for the map must say so.
@@ -270,12 +264,22 @@ impl Ftl {
     pub fn is_read(&mut self, request: u64, lpn: Lpn, ppn: Ppn) {
         if self.own.0.is_some() {
             let is_initial = self.mapping.is_initial(lpn);
-            self.own().expect("Invariant: it is there").reads(request, lpn, ppn, is_initial);
+            self.tell(|own| own.reads(request, lpn, ppn, is_initial));
+        }
+    }
+
+    /// Tells what stands in for parts of the FTL, if anything does.
+    #[inline(always)]
+    fn tell(&mut self, tell: impl FnOnce(&mut Own)) {
+        if self.own.0.is_some()
+            && let Some(own) = self.own()
+        {
+            tell(own);
         }
     }
 
     /// What stands in for parts of the FTL, if anything does. One that a checkpoint has left without its state learns first where each page is.
-    #[inline]
+    #[cold]
     fn own(&mut self) -> Option<&mut Own> {
         if self.own.0.as_ref().is_some_and(|own| own.is_new()) {
             self.tells_again();
@@ -335,20 +339,22 @@ impl Ftl {
         plan: &Plan,
     ) -> (PlaneId, StreamId) {
         let dealt = self.plane_of(lpn);
+        let answer = if self.own.0.is_some() { self.own_place(lpn, hint, dealt, plan) } else { None };
+        answer.unwrap_or_else(|| (dealt, self.host_class(hint, on_flash, on_its_way, plan)))
+    }
+
+    /// Where an FTL of one's own sends a page of host data.
+    fn own_place(&mut self, lpn: Lpn, hint: u16, dealt: PlaneId, plan: &Plan) -> Option<(PlaneId, StreamId)> {
         self.own();
-        if let Some(mut own) = self.own.0.take() {
-            // With static placement each plane holds what is dealt to it, and more is for the FTL to keep even.
-            let keeps = plan.config.ftl.placement == Placement::Static && !own.strays();
-            let takes = |plane: PlaneId, waiting: u32| {
-                plane == dealt && keeps || self.is_broken(plane) || self.stays_collectable_with(plane, waiting, plan)
-            };
-            let answer = own.write(lpn, hint, dealt, takes);
-            self.own.0 = Some(own);
-            if let Some(place) = answer {
-                return (self.works_from(place.plane, plan), StreamId::new(place.stream.into()));
-            }
-        }
-        (dealt, self.host_class(hint, on_flash, on_its_way, plan))
+        let mut own = self.own.0.take()?;
+        // With static placement each plane holds what is dealt to it, and more is for the FTL to keep even.
+        let keeps = plan.config.ftl.placement == Placement::Static && !own.strays();
+        let takes = |plane: PlaneId, waiting: u32| {
+            plane == dealt && keeps || self.is_broken(plane) || self.stays_collectable_with(plane, waiting, plan)
+        };
+        let answer = own.write(lpn, hint, dealt, takes);
+        self.own.0 = Some(own);
+        answer.map(|place| (self.works_from(place.plane, plan), StreamId::new(place.stream.into())))
     }
 
     /// The plane that a page is dealt to under static placement, or the next one that works.
@@ -492,9 +498,7 @@ impl Ftl {
         if let Some(copies) = &mut self.copies {
             copies.erased(plan.layout.block_index(plane, block));
         }
-        if let Some(own) = self.own() {
-            own.erased(plane, block);
-        }
+        self.tell(|own| own.erased(plane, block));
         self.blocks.count_erase(plane, block)
     }
 

@@ -52,7 +52,7 @@ impl Warming {
         let firsts =
             plan.config.ftl.page_order.planes(layout).into_iter().filter(|plane| plane % layout.planes_per_die == 0);
         let dies: Vec<DieId> = firsts.map(|plane| layout.die_of(PlaneId(plane)).0).collect();
-        let planes = if plan.deals() { layout.planes as usize } else { 1 };
+        let planes = if plan.deals { layout.planes as usize } else { 1 };
         Warming {
             dirty: VecDeque::new(),
             kept: HashSet::new(),
@@ -125,14 +125,14 @@ impl Warming {
     /// The pool of a stream and, with static placement, of a plane.
     fn pool_for(plan: &Plan, stream: StreamId, plane: Option<PlaneId>) -> usize {
         match plane {
-            Some(plane) if plan.deals() => stream.index() * plan.layout.planes as usize + plane.0 as usize,
+            Some(plane) if plan.deals => stream.index() * plan.layout.planes as usize + plane.0 as usize,
             _ => stream.index(),
         }
     }
 
     /// The stream and, with static placement, the plane of a pool.
     fn pool_of(plan: &Plan, pool: usize) -> (StreamId, Option<PlaneId>) {
-        if plan.deals() {
+        if plan.deals {
             let planes = plan.layout.planes as usize;
             (StreamId::new(pool / planes), Some(PlaneId((pool % planes) as u32)))
         } else {
@@ -142,7 +142,7 @@ impl Warming {
 
     /// Pages of a die's program.
     fn whole(&self, plan: &Plan, class: StreamId) -> usize {
-        let together = !plan.deals() && plan.config.chip.plane_programs == PlanePrograms::Lockstep;
+        let together = !plan.deals && plan.config.chip.plane_programs == PlanePrograms::Lockstep;
         let planes = if together { plan.layout.planes_per_die } else { 1 };
         (planes * plan.streams.unit_of(class)) as usize
     }
@@ -341,9 +341,7 @@ fn relocate(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, moving: Relocation) {
         }
         let ppn = take_page(ftl, plan, plane, class, Some(lpn));
         ftl.mapping.place(lpn, ppn, &ftl.blocks);
-        if let Some(own) = ftl.own() {
-            own.placed(lpn, ppn, true);
-        }
+        ftl.tell(|own| own.placed(lpn, ppn, true));
         ftl.blocks.invalidate(source);
         ftl.blocks.completed(ppn);
         let relocation = &mut ftl.relocator[plane];
