@@ -1,10 +1,70 @@
 //! Reading pages step by step along the retry table: under one condition a page's outcome is a function of its log factor
 //! and its worst codeword, and is tabulated over the former.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::{HashMap, HashMapExt as _};
+
 use super::VirtualChip;
 
 /// Points of the table over the log factors: straight lines between them are right to a fifth of an error.
 const POINTS: usize = 64;
+
+/// Ladders that a process keeps, of all chips (assumed: some 25 MB); then all are dropped and worked out again when they are needed.
+const KEPT: usize = 1 << 11;
+
+/// Of which pages a ladder is, and under which conditions: the page of the wordline, then cycles, months and reads, and the temperatures of the
+/// read and of the program, by their bits.
+type Of = (u32, [u64; 5]);
+
+/// The ladders of a chip that this process has worked out: the cases of a sweep meet the same conditions.
+#[derive(Clone, Default)]
+pub(super) struct Shelf(Arc<Mutex<HashMap<Of, Arc<Ladder>>>>);
+
+impl Shelf {
+    /// That of a chip: the same for chips that are alike.
+    pub fn of(chip: &VirtualChip) -> Shelf {
+        static KNOWN: Mutex<Vec<(VirtualChip, Shelf)>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, shelf)) = known.iter().find(|(other, _)| other == chip) {
+            return shelf.clone();
+        }
+        let kept: usize = known.iter().map(|(_, shelf)| shelf.lock().len() + 1).sum();
+        if kept >= KEPT {
+            known.clear();
+        }
+        let shelf = Shelf(Arc::new(Mutex::new(HashMap::new())));
+        known.push((chip.clone(), shelf.clone()));
+        shelf
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Of, Arc<Ladder>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// See [`Ladder::crossed`]; the chip is the one that the shelf is of.
+    pub fn crossed(
+        &self,
+        chip: &VirtualChip,
+        page: u32,
+        at: [f64; 3],
+        celsius: f64,
+        programmed_at: f64,
+    ) -> Arc<Ladder> {
+        let [x, months, reads] = at.map(f64::to_bits);
+        let key = (page, [x, months, reads, celsius.to_bits(), programmed_at.to_bits()]);
+        if let Some(ladder) = self.lock().get(&key) {
+            return Arc::clone(ladder);
+        }
+        let ladder = Arc::new(Ladder::crossed(chip, page, at, celsius, programmed_at));
+        let mut kept = self.lock();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(key, Arc::clone(&ladder));
+        ladder
+    }
+}
 
 /// The outcomes of pages of one type (LSB, CSB, … of the wordline) under one condition.
 ///

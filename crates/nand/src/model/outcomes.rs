@@ -11,7 +11,7 @@ use units::{Span, Stream};
 
 use super::VirtualChip;
 use super::cells::{KIB_BITS, MONTH_NS};
-use super::ladder::Ladder;
+use super::ladder::{Ladder, Shelf};
 use super::measured::MeasuredSteps;
 use super::sensing::Cuts;
 use super::variation::{Draws, Place};
@@ -146,6 +146,8 @@ pub enum OutcomeSource {
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
     reading: OutcomeSource,
+    /// The chip's ladders that have been worked out before.
+    shelf: Shelf,
     faster: Option<ReducedTpre>,
     /// Pages of the drive's wordlines, and a bit for each of those whose boundaries include the sentinel's.
     bits: u32,
@@ -196,7 +198,7 @@ struct Bin {
     /// tPRE of retries \[ns]; 0 where they are not sensed faster.
     t_pre: u32,
     /// For each page type, and the errors that the retries' tPRE adds to it.
-    ladders: Vec<(Ladder, f64)>,
+    ladders: Vec<(Arc<Ladder>, f64)>,
     /// The outcomes of each archetype's pages, as far as they were asked for.
     reads: Vec<Option<Box<[PageRead]>>>,
 }
@@ -224,11 +226,16 @@ impl Outcomes {
             OutcomeSource::Measured(_) => page == 0,
         };
         let sentinels = (0..bits).filter(|page| has_sentinel(*page)).fold(0, |set, page| set | 1 << page);
+        let shelf = match &reading {
+            OutcomeSource::Virtual(chip) => Shelf::of(chip),
+            OutcomeSource::Measured(_) => Shelf::default(),
+        };
         let (draws, archetypes) = (Draws::new(seed), Archetypes::new(seed));
         let (index, bins, last) = (HashMap::new(), Vec::new(), (Key::NONE, 0));
         let pages = vec![Box::default(); ARCHETYPES as usize];
         Outcomes {
             reading,
+            shelf,
             faster,
             bits,
             sentinels,
@@ -396,7 +403,7 @@ impl Outcomes {
             faster.t_pre(key.wear * CYCLES, value_at(f64::from(key.age), AGES) * self.unit)
         });
         let [celsius, programmed_at] = self.temperatures(key.warmer, key.programmed);
-        let mut ladders: Vec<(Ladder, f64)> = Vec::new();
+        let mut ladders: Vec<(Arc<Ladder>, f64)> = Vec::new();
         let mut easy = false;
         if let OutcomeSource::Virtual(chip) = &self.reading {
             let cut =
@@ -404,7 +411,7 @@ impl Outcomes {
             let (cuts, relative) = (Cuts { pre: cut, ..Cuts::default() }, chip.relative_shift(x, months));
             ladders.extend((0..self.bits).map(|page| {
                 let added = chip.sensing.added(cuts, chip.senses(page), x, relative, celsius);
-                (Ladder::crossed(chip, page, [x, months, reads], celsius, programmed_at), added)
+                (self.shelf.crossed(chip, page, [x, months, reads], celsius, programmed_at), added)
             }));
             let (middle, half) = chip.variation.bounds();
             easy = ladders.iter().all(|(ladder, _)| ladder.steps(middle + half, WORST) == Some(0));
@@ -467,7 +474,7 @@ impl Outcomes {
 }
 
 /// The outcomes of a page with such a log factor and worst codeword.
-fn page_read(chip: &VirtualChip, (ladder, added): &(Ladder, f64), (log_factor, worst): (f64, f64)) -> PageRead {
+fn page_read(chip: &VirtualChip, (ladder, added): &(Arc<Ladder>, f64), (log_factor, worst): (f64, f64)) -> PageRead {
     let limit = f64::from(chip.cells.capability) + 0.5;
     let Some(first) = ladder.steps(log_factor, worst) else {
         return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
@@ -518,6 +525,35 @@ mod tests {
             }
             assert_eq!(bin(0.0, steps), 0);
         }
+    }
+
+    #[test]
+    fn drives_with_the_same_chip_share_its_ladders_and_pages_are_worked_out_as_they_are_met() {
+        let chip = |capability| {
+            let mut chip = VirtualChip::preset("tlc48").unwrap();
+            chip.cells.capability = capability;
+            chip
+        };
+        let of = |capability| {
+            let chip = OutcomeSource::Virtual(Box::new(chip(capability)));
+            Outcomes::new(chip, None, 3, 64, 30.0, 1)
+        };
+        let at =
+            PageState { pec: 1_000, retention: Span(1 << 53), reads: 0, warmer: 0, programmed: Some(0), extra: 0.0 };
+        let (mut first, mut second, mut other) = (of(72), of(72), of(71));
+        let forwards: Vec<PageRead> = (0..192).map(|page| first.read(5, page, at)).collect();
+        let met = first.bins[0].reads.iter().flatten().flatten().filter(|read| **read != PageRead::UNKNOWN).count();
+        assert_eq!(met, 192);
+        assert_eq!(second.read(5, 7, at), forwards[7]);
+        let met = second.bins[0].reads.iter().flatten().flatten().filter(|read| **read != PageRead::UNKNOWN).count();
+        assert_eq!(met, 1);
+        let mut backwards: Vec<PageRead> = (0..192).rev().map(|page| second.read(5, page, at)).collect();
+        backwards.reverse();
+        assert_eq!(backwards, forwards);
+        other.read(5, 7, at);
+        let ladder = |of: &Outcomes| Arc::clone(&of.bins[0].ladders[1].0);
+        assert!(Arc::ptr_eq(&ladder(&first), &ladder(&second)));
+        assert!(!Arc::ptr_eq(&ladder(&first), &ladder(&other)));
     }
 
     #[test]
