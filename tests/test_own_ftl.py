@@ -89,6 +89,12 @@ class Forgets:
         return min(full, key=full.__getitem__, default=None)
 
 
+def test_dealt_planes_are_good_under_dynamic_placement_too() -> None:
+    settings = {**SMALL, "ftl.placement": "dynamic", "ftl.over_provisioning": 0.6, "geometry.blocks": 64}
+    result = play(ftl=f"{EXAMPLE}:PageMapped", settings=settings, requests=6000)
+    assert result.host.all.requests == 6000
+
+
 class Raises(Forgets):
     def locate(self, lpn: int) -> int | None:
         raise LookupError("lost")
@@ -102,6 +108,9 @@ class Answers(Forgets):
 def test_mistakes_end_the_run_and_name_the_request() -> None:
     with pytest.raises(ssdlab.InputError, match=r"(?s)policies\.ftl: locate\(\d+\) answered \d+ \(plane .*request"):
         play(ftl=Forgets)
+    # Nobody reads: the end of the run tells.
+    with pytest.raises(ssdlab.InputError, match=r"(?s)answered .*at the end of the run, and its newest data"):
+        ssdlab.run("tlc", {**WRITES, "rw": "randwrite"}, ftl=Forgets, requests=2000, settings=SMALL, qd=16)
     with pytest.raises(ssdlab.InputError, match="lost") as raised:
         play(ftl=Raises)
     assert isinstance(raised.value.__cause__, LookupError)

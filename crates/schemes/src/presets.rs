@@ -296,7 +296,10 @@ pub fn words(scheme: &str) -> Result<Vec<String>, ConfigError> {
             let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
             let remedy = match nearest(part, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the schemes are {}; or write axis=choice", names.join(", ")),
+                None => format!(
+                    "the schemes are {}, and none: as the device has it; or write axis=choice",
+                    names.join(", ")
+                ),
             };
             return Err(fail(format!("there is no scheme `{part}`"), remedy));
         }

@@ -7,7 +7,7 @@ use units::{Bytes, Span};
 
 use crate::error::TraceError;
 use crate::formats::{Format, Scales};
-use crate::request::Request;
+use crate::request::{Request, Source as _};
 use crate::trace::{ReadOptions, TraceFile};
 
 /// What a trace file is read as.
@@ -30,12 +30,14 @@ pub enum Doubt {
     AtOnce(String),
     /// The clock jumps.
     Clock(String),
+    /// The file ends within a line.
+    Cut(String),
 }
 
 impl Doubt {
     /// A line for people.
     pub fn text(&self) -> &str {
-        let (Doubt::Units(text) | Doubt::AtOnce(text) | Doubt::Clock(text)) = self;
+        let (Doubt::Units(text) | Doubt::AtOnce(text) | Doubt::Clock(text) | Doubt::Cut(text)) = self;
         text
     }
 }
@@ -68,7 +70,11 @@ pub fn inspect_head(
         (None, _) => ", as --format says".into(),
     }
     .as_str();
-    Ok(Inspection { read_as, doubts: seen.doubts(format), requests: seen.requests })
+    let mut doubts = seen.doubts(format);
+    if trace.counts().cut_lines > 0 {
+        doubts.push(Doubt::Cut("the file ends within a line, which is left out: was it written whole?".into()));
+    }
+    Ok(Inspection { read_as, doubts, requests: seen.requests })
 }
 
 /// Forward steps of the clock from here on may be jumps.

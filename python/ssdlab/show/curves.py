@@ -17,6 +17,8 @@ NAMES = {"mean": "mean", "p99": "p99", "p99_9": "p99.9"}
 SHARES = dict(PERCENTILES)
 LOADS = {"qd": "queue depth", "rate": "offered [requests/s]"}
 DASHES = ("-", "--", "-.", ":")
+LEGEND = 130
+"""Characters of a legend's line."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Lines differ in grey print too."""
 
@@ -40,11 +42,13 @@ def of_curve(found: Curve) -> tuple[list[Table], list[str]]:
             Table(f"{line.name}: {found.workload}, latency of {KINDS[found.kind]}", columns, rows, right=int(marked))
         )
     footnotes = ["knee: where throughput over mean latency is largest; beyond it latency grows faster than throughput"]
+    named: dict[tuple[float, str], list[str]] = {}
+    for line in found.lines:
+        if line.bound is not None:
+            named.setdefault((line.bound.per_s, line.bound.resource), []).append(line.name)
     bounds = [
-        f"{line.name}: no more than {line.bound.per_s:,.0f} requests/s by its {line.bound.resource}, without errors "
-        "(ssdlab device)"
-        for line in found.lines
-        if line.bound is not None
+        f"{'; '.join(names)}: no more than {per_s:,.0f} requests/s by its {resource}, without errors (ssdlab device)"
+        for (per_s, resource), names in named.items()
     ]
     if any(cell.startswith("~") for table in tables for row in table.rows for cell in row):
         footnotes.append(FEW_BEYOND)
@@ -98,7 +102,9 @@ def draw(found: Curve) -> Figure:
     figure.suptitle(f"{found.workload}: latency against throughput, {_range(found)}", fontsize="medium")
     handles, labels = panels[0].get_legend_handles_labels()
     if len(found.lines) > 1:
-        figure.legend(handles, labels, ncols=min(3, len(labels)), loc="outside lower center", frameon=False)
+        # As many columns as have room.
+        columns = max(1, min(3, len(labels), LEGEND // (max(map(len, labels)) + 8)))
+        figure.legend(handles, labels, ncols=columns, loc="outside lower center", frameon=False)
     legend = [
         *(["large mark: knee"] if any(line.knee for line in found.lines) else []),
         *(["dotted: bound of `ssdlab device`"] if bounds else []),

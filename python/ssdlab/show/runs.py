@@ -65,8 +65,35 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         footnotes.append(
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
         )
+    footnotes += _retries(result)
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
     return [latency, rates, *_array(result), *_usage(result), pages, *_serve(result)], footnotes
+
+
+KEPT_UP_TO_DATE = {
+    "patrolled": "its patrols have found",
+    "tracked": "last worked near by",
+    "recorded": "its records say",
+}
+"""Where reads begin that rarely need retries, however old the data is."""
+
+
+def _retries(result: Result) -> list[str]:
+    """How often aged data is sensed again, and why that is so seldom where it is."""
+    config = result.manifest.device.config
+    mean = result.flash.retry.steps.mean if "retry" in result.flash else None
+    if mean is None or not (config.age.pec or config.age.retention not in ("0s", "0ns")):
+        return []
+    age = f"{config.age.retention} old after {config.age.pec} P/E cycles"
+    text = f"retries: {mean:.3g} a page read on average, of data {age}"
+    kept = KEPT_UP_TO_DATE.get(config.read.start)
+    if kept is not None and mean < FEW_RETRIES:
+        text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
+    return [text]
+
+
+FEW_RETRIES = 0.5
+"""So few a page say little of how old data is."""
 
 
 def _array(result: Result) -> list[Table]:

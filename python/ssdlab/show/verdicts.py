@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.tail import Tail
     from ssdlab.searches.campaign import SearchResult
     from ssdlab.study.claims import Verdict
+    from ssdlab.sweeps.campaign import FailedCase
 
 
 def of_run(result: Result) -> str:
@@ -88,6 +89,19 @@ def of_sweep(table: polars.DataFrame, metric: str) -> str:
         if idle := [(axis, factor) for factor, axis in moved if factor < IDLE and axis != "seed"]:
             sentence += f"; {unmoved(idle)}"
     return sentence + "."
+
+
+def of_failed(failed: Sequence[FailedCase], cases: int) -> list[str]:
+    """Cases of a sweep that failed, by what stopped them: a line each, the first case named."""
+    causes: dict[str, list[FailedCase]] = {}
+    for case in failed:
+        causes.setdefault(case.error, []).append(case)
+    lines = []
+    for error, of in causes.items():
+        labels = ", ".join(f"{axis} {label}" for axis, label in of[0].labels.items())
+        first = f"the first: {labels}" if len(of) > 1 else labels
+        lines.append(f"failed: {len(of):,} of {cases:,} cases ({first}): {error}")
+    return lines
 
 
 IDLE = 1.005

@@ -49,7 +49,8 @@ def _(found: Runs) -> View:
 @view.register
 def _(found: SweepResult) -> View:
     verdict = verdicts.of_sweep(found.table, shown_of(found.table)[0])
-    return View(found.warning_lines(), verdict, [of_sweep(found.table)], [])
+    failed = verdicts.of_failed(found.failed, found.table.height)
+    return View([*failed, *found.warning_lines()], verdict, [of_sweep(found.table)], [])
 
 
 @view.register

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
 from ssdlab.common.shown import html, text
+from ssdlab.common.wording import listed
 from ssdlab.runs.documents import Given, title_of, word_of
 from ssdlab.sweeps.spec import is_of_workload, run_of
 
@@ -82,6 +83,24 @@ class CurveLine(NamedTuple):
         return max(self.points, key=lambda point: point.iops[0])
 
 
+ALIKE = 1.01
+"""Lines that differ by less are alike (assumed)."""
+AGED = (
+    "where that is two ages of a drive, it reads with references that it keeps up to date (read.start), so that age "
+    "costs no retries; --scheme baseline walks the vendor's retry table."
+)
+
+
+def _are_alike(first: CurveLine, second: CurveLine) -> bool:
+    def pairs() -> Iterator[tuple[float, float]]:
+        for one, other in zip(first.points, second.points, strict=False):
+            yield one.iops[0], other.iops[0]
+            yield one.latency_ns["mean"][0] or 0.0, other.latency_ns["mean"][0] or 0.0
+
+    same = [point.load for point in first.points] == [point.load for point in second.points]
+    return same and all(max(a, b) <= ALIKE * min(a, b) for a, b in pairs())
+
+
 class Curve(NamedTuple):
     """Throughput against latency."""
 
@@ -116,8 +135,23 @@ class Curve(NamedTuple):
         sentences = [_sentence(line, self) for line in self.lines]
         if len(self.lines) > 1:
             best = max(self.lines, key=lambda line: line.best.power)
-            sentences.append(f"Most throughput over mean latency has {best.name}.")
+            ties = [line.name for line in self.lines if line.best.power >= best.best.power / ALIKE]
+            has = "has" if len(ties) == 1 else "have"
+            sentences.append(f"Most throughput over mean latency {has} {listed(ties)}.")
+        if alike := self.alike():
+            sentences.append("; ".join(f"{listed(names)} are alike at every load" for names in alike) + f": {AGED}")
         return "\n".join(sentences)
+
+    def alike(self) -> list[list[str]]:
+        """Lines that differ by less than a per cent at every load, by their names."""
+        groups: list[list[CurveLine]] = []
+        for line in self.lines:
+            group = next((group for group in groups if _are_alike(group[0], line)), None)
+            if group is None:
+                groups.append([line])
+            else:
+                group.append(line)
+        return [[line.name for line in group] for group in groups if len(group) > 1]
 
 
 def _sentence(line: CurveLine, curve: Curve) -> str:

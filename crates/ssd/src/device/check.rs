@@ -62,6 +62,12 @@ impl<P: Probe> Device<P> {
     /// Checks everything that can be checked of a drive between events; with the ledger of a probe that keeps one, all of it.
     pub fn check_all(&mut self) -> Result<(), RunError> {
         self.check().map_err(RunError::Broken)?;
+        if let Some(mut map) = self.ftl.tried_map() {
+            map.all();
+        }
+        if let Some(mistake) = self.seen().mistake() {
+            return Err(RunError::Config(mistake.clone()));
+        }
         if self.core.probe.ledger().is_none() || self.core.life.failure.is_some() {
             return Ok(());
         }

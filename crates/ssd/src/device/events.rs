@@ -203,9 +203,9 @@ impl<P: Probe> Device<P> {
         while let Some(op) = next {
             next = self.flash.ops[op].next;
             self.prefetch_program_end(op);
-            let PageOp { owner, ppn, .. } = self.flash.ops[op];
+            let PageOp { owner, ppn, lpn, .. } = self.flash.ops[op];
             if let Owner::Slot(slot) = owner {
-                self.ftl.host_page_leaves(ppn.get(), &self.core.plan);
+                self.ftl.host_page_leaves(lpn.get(), ppn.get(), &self.core.plan);
                 self.core.counters.bytes_settled += self.writes.buffer.settles(slot);
             }
         }

@@ -114,7 +114,9 @@ impl<P: Probe> ReadsAt<'_, P> {
                 (None, DataFrom::Cache)
             }
             Location::Flash(ppn) => {
-                self.ftl.is_read(request, lpn, ppn);
+                if let Some(mut map) = self.ftl.tried_map() {
+                    map.reads(request, lpn, ppn);
+                }
                 (Some(ppn), DataFrom::Flash(ppn))
             }
             Location::Buffer(slot) => {

@@ -47,7 +47,7 @@ use units::{ConfigError, Lpn, Ppn, Stream};
 
 use crate::arena::{SlotId, StripeId};
 use crate::buffer::Buffer;
-use crate::config::{Fold, Placement, Plan};
+use crate::config::{Fold, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::policies::lend;
@@ -259,13 +259,10 @@ impl Ftl {
         self.tell(|own| own.trimmed(lpn));
     }
 
-    /// A request reads a page whose newest data is on that page of the flash: what stands in for the map must say so.
+    /// The map of an FTL of one's own, to be tried.
     #[inline]
-    pub fn is_read(&mut self, request: u64, lpn: Lpn, ppn: Ppn) {
-        if self.own.0.is_some() {
-            let is_initial = self.mapping.is_initial(lpn);
-            self.tell(|own| own.reads(request, lpn, ppn, is_initial));
-        }
+    pub fn tried_map(&mut self) -> Option<TriedMap<'_>> {
+        if self.own.0.is_some() { Some(TriedMap(self)) } else { None }
     }
 
     /// Tells what stands in for parts of the FTL, if anything does.
@@ -339,20 +336,30 @@ impl Ftl {
         plan: &Plan,
     ) -> (PlaneId, StreamId) {
         let dealt = self.plane_of(lpn);
-        let answer = if self.own.0.is_some() { self.own_place(lpn, hint, dealt, plan) } else { None };
+        let answer = if self.own.0.is_some() { self.own_place(lpn, hint, (dealt, on_flash), plan) } else { None };
         answer.unwrap_or_else(|| (dealt, self.host_class(hint, on_flash, on_its_way, plan)))
     }
 
-    /// Where an FTL of one's own sends a page of host data.
-    fn own_place(&mut self, lpn: Lpn, hint: u16, dealt: PlaneId, plan: &Plan) -> Option<(PlaneId, StreamId)> {
+    /// Where an FTL of one's own sends a page of host data, which is dealt to a plane and may be on a page of the flash.
+    fn own_place(
+        &mut self,
+        lpn: Lpn,
+        hint: u16,
+        (dealt, on_flash): (PlaneId, Option<Ppn>),
+        plan: &Plan,
+    ) -> Option<(PlaneId, StreamId)> {
         self.own();
         let mut own = self.own.0.take()?;
-        // With static placement each plane holds what is dealt to it, and more is for the FTL to keep even.
-        let keeps = plan.config.ftl.placement == Placement::Static && !own.strays();
-        let takes = |plane: PlaneId, waiting: u32| {
-            plane == dealt && keeps || self.is_broken(plane) || self.stays_collectable_with(plane, waiting, plan)
+        let before = on_flash.map(|ppn| plan.layout.plane_of(ppn));
+        let takes = |own: &Own, plane: PlaneId| {
+            // A page that is written again does not make its plane fuller; and what is dealt to a plane it can hold, for as long as nothing else
+            // is sent there.
+            before == Some(plane)
+                || plane == dealt && !own.strays()
+                || self.is_broken(plane)
+                || self.stays_collectable_with(plane, own.coming(plane), plan)
         };
-        let answer = own.write(lpn, hint, dealt, takes);
+        let answer = own.write((lpn, hint), (dealt, before), takes);
         self.own.0 = Some(own);
         answer.map(|place| (self.works_from(place.plane, plan), StreamId::new(place.stream.into())))
     }
@@ -571,6 +578,31 @@ impl Ftl {
             from = page + 1;
         }
         None
+    }
+}
+
+/// The map of an FTL of one's own, beside that of the drive.
+pub(crate) struct TriedMap<'a>(&'a mut Ftl);
+
+impl TriedMap<'_> {
+    /// A request reads a page whose newest data is on that page of the flash: the map must say so.
+    pub fn reads(&mut self, request: u64, lpn: Lpn, ppn: Ppn) {
+        let is_initial = self.0.mapping.is_initial(lpn);
+        self.0.tell(|own| own.reads(Some(request), lpn, ppn, is_initial));
+    }
+
+    /// The end of a run: of all that was written in it the map must know where it is.
+    pub fn all(&mut self) {
+        let pages: Vec<(Lpn, Ppn)> = self
+            .0
+            .mapping
+            .changed()
+            .filter_map(|lpn| match self.0.locate(lpn) {
+                Location::Flash(ppn) => Some((lpn, ppn)),
+                _ => None,
+            })
+            .collect();
+        self.0.tell(|own| pages.into_iter().for_each(|(lpn, ppn)| own.reads(None, lpn, ppn, false)));
     }
 }
 

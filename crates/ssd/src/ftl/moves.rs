@@ -234,17 +234,17 @@ impl Ftl {
     }
 
     /// A page of host data is on its way to a page of the flash.
-    pub fn host_page_leaves(&mut self, ppn: Ppn, plan: &Plan) {
+    pub fn host_page_leaves(&mut self, lpn: Lpn, ppn: Ppn, plan: &Plan) {
         let plane = plan.layout.plane_of(ppn);
         self.relocator[plane].host_pages += 1;
-        self.leaves_for(plane);
+        self.leaves_for(lpn);
     }
 
-    /// A page of host data that waited for its program on a plane waits no longer.
+    /// A page of host data that waited for its program waits no longer.
     #[inline]
-    pub(super) fn leaves_for(&mut self, plane: PlaneId) {
+    pub(super) fn leaves_for(&mut self, lpn: Lpn) {
         if let Some(own) = &mut self.own.0 {
-            own.leaves(plane);
+            own.leaves(lpn);
         }
     }
 

@@ -1,5 +1,6 @@
 //! An FTL of one's own (`policies.ftl`): it says where host data goes and which blocks are reclaimed, and its map is tried at each read.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,8 +27,9 @@ pub(crate) struct Own {
     new: Arc<NewFtl>,
     source: PolicySource,
     drive: DriveLayout,
-    /// By plane: pages of host data that wait for their program.
-    waiting: Vec<u32>,
+    /// Pages on their way to a plane that has no data of theirs, and how many these are by plane.
+    coming: HashMap<Lpn, PlaneId>,
+    coming_to: Vec<u32>,
     /// It has sent pages elsewhere than static placement deals them.
     strays: bool,
     /// What it has done first that ends the run; it is asked nothing more.
@@ -51,7 +53,8 @@ impl Own {
             ftl: ask(drive.clone())?,
             new: Arc::clone(ask),
             source: source.clone(),
-            waiting: vec![0; drive.planes() as usize],
+            coming: HashMap::new(),
+            coming_to: vec![0; drive.planes() as usize],
             strays: false,
             drive,
             mistake: None,
@@ -83,43 +86,49 @@ impl Own {
         self.strays
     }
 
-    /// Where a page of host data goes: to a plane, of which `takes` says whether it can hold so many pages more, and a stream.
+    /// Pages on their way to a plane that has no data of theirs.
+    pub fn coming(&self, plane: PlaneId) -> u32 {
+        self.coming_to[plane.0 as usize]
+    }
+
+    /// Where a page of host data goes, with its placement handle: to a plane, of which `takes` says whether it can hold one page more, and a stream. It is dealt
+    /// to a plane, and may be on one.
     pub fn write(
         &mut self,
-        lpn: Lpn,
-        hint: u16,
-        dealt: PlaneId,
-        takes: impl Fn(PlaneId, u32) -> bool,
+        (lpn, hint): (Lpn, u16),
+        (dealt, before): (PlaneId, Option<PlaneId>),
+        takes: impl Fn(&Own, PlaneId) -> bool,
     ) -> Option<Place> {
         let place = self.ask(|ftl| ftl.write(lpn, hint, dealt))?;
         let (plane, stream) = (place.plane.0, place.stream);
         let (planes, streams) = (self.drive.planes(), self.drive.streams);
+        let call = || format!("write({}, {hint}, {}) answered plane {plane}", lpn.0, dealt.0);
         if plane >= planes || stream >= streams {
-            let problem = format!("write({}, {hint}, {}) answered plane {plane} and stream {stream}", lpn.0, dealt.0);
             let (planes, streams) = (planes - 1, streams - 1);
-            self.refuse(problem, format!("answer a plane from 0 to {planes} and a stream from 0 to {streams}"));
+            let remedy = format!("answer a plane from 0 to {planes} and a stream from 0 to {streams}");
+            self.refuse(format!("{} and stream {stream}", call()), remedy);
             return None;
         }
-        let waiting = self.waiting[plane as usize];
-        self.strays |= plane != dealt.0;
-        if !takes(place.plane, waiting) {
-            let problem = format!(
-                "write({}, {hint}, {}) answered plane {plane}, which could not be collected with more data",
-                lpn.0, dealt.0
-            );
-            let remedy = "give each plane its share of the data: a page stays in its plane until it is written again";
-            self.refuse(problem, remedy.into());
+        self.strays |= place.plane != dealt;
+        if !takes(self, place.plane) {
+            let remedy = "give each plane its share of the data: a page stays in its plane until it is written again; the planes that pages are \
+                          dealt to can hold them";
+            self.refuse(format!("{}, which could not be collected with more data", call()), remedy.into());
             return None;
         }
-        self.waiting[plane as usize] += 1;
+        self.leaves(lpn);
+        if before != Some(place.plane) {
+            self.coming.insert(lpn, place.plane);
+            self.coming_to[plane as usize] += 1;
+        }
         Some(place)
     }
 
-    /// A page of host data has its place on a plane.
-    #[inline]
-    pub fn leaves(&mut self, plane: PlaneId) {
-        let waiting = &mut self.waiting[plane.0 as usize];
-        *waiting = waiting.saturating_sub(1);
+    /// A page of host data is on its way no longer: it has its place on a plane.
+    pub fn leaves(&mut self, lpn: Lpn) {
+        if let Some(plane) = self.coming.remove(&lpn) {
+            self.coming_to[plane.0 as usize] -= 1;
+        }
     }
 
     /// See [`OwnFtl::placed`]. Pages of the drive's own are not its concern.
@@ -141,8 +150,11 @@ impl Own {
         self.ask(|ftl| ftl.erased(plane, block));
     }
 
-    /// A request reads a page whose newest data is there; since the run began it has not moved, or has.
-    pub fn reads(&mut self, request: u64, lpn: Lpn, ppn: Ppn, is_initial: bool) {
+    /// A request reads a page whose newest data is there, or the run has ended; since the run began it has not moved, or has.
+    pub fn reads(&mut self, request: Option<u64>, lpn: Lpn, ppn: Ppn, is_initial: bool) {
+        if lpn.0 >= self.drive.logical_pages {
+            return;
+        }
         let Some(answer) = self.ask(|ftl| ftl.locate(lpn)) else { return };
         if answer == Some(ppn) || answer.is_none() && is_initial {
             return;
@@ -157,11 +169,8 @@ impl Own {
             Some(ppn) => ppn.0.to_string(),
             None => "None".into(),
         };
-        let problem = format!(
-            "locate({}) answered {answered} for request {request}, and its newest data is at {}",
-            lpn.0,
-            shown(ppn)
-        );
+        let why = request.map_or("at the end of the run".into(), |request| format!("for request {request}"));
+        let problem = format!("locate({}) answered {answered} {why}, and its newest data is at {}", lpn.0, shown(ppn));
         self.refuse(problem, "answer the place that placed() told last; None before it has told one".into());
     }
 
@@ -195,7 +204,8 @@ impl Own {
 
     /// A new one takes its place, as after a power cut: it is told where the pages are that are not where they were before the run.
     pub fn begins_anew(&mut self, pages: impl Iterator<Item = (Lpn, Option<Ppn>)>) {
-        self.waiting.fill(0);
+        self.coming.clear();
+        self.coming_to.fill(0);
         self.is_new = false;
         match (self.new)(self.drive.clone()) {
             Ok(ftl) => self.ftl = ftl,
@@ -227,7 +237,9 @@ impl State for OwnPlace {
             Ok(state) => state.write(to),
             Err(error) => to.fail(std::io::Error::other(error.to_string())),
         }
-        own.waiting.write(to);
+        let mut coming: Vec<(Lpn, PlaneId)> = own.coming.iter().map(|(lpn, plane)| (*lpn, *plane)).collect();
+        coming.sort_unstable();
+        coming.write(to);
         own.strays.write(to);
     }
     fn load(&mut self, from: &mut Reader) -> std::io::Result<()> {
@@ -238,9 +250,13 @@ impl State for OwnPlace {
             return Ok(());
         }
         let text = Vec::<u8>::read(from)?;
-        let (state, waiting, strays) = (Option::<Vec<u8>>::read(from)?, Vec::read(from)?, bool::read(from)?);
+        let state = Option::<Vec<u8>>::read(from)?;
+        let (coming, strays) = (Vec::<(Lpn, PlaneId)>::read(from)?, bool::read(from)?);
         let Some(own) = self.0.as_mut().filter(|own| own.source.sha256.as_bytes() == text) else { return Ok(()) };
-        (own.waiting, own.strays) = (waiting, strays);
+        own.strays = strays;
+        own.coming_to.fill(0);
+        coming.iter().for_each(|(_, plane)| own.coming_to[plane.0 as usize] += 1);
+        own.coming = coming.into_iter().collect();
         let Some(state) = state else { return Ok(()) };
         own.is_new = false;
         own.ftl.load(&state).map_err(|error| std::io::Error::other(error.to_string()))

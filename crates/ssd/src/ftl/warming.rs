@@ -237,7 +237,7 @@ impl Warming {
                     ftl.blocks.invalidate(older);
                 }
                 ftl.place(lpn, ppn);
-                ftl.leaves_for(plane);
+                ftl.leaves_for(lpn);
                 ftl.blocks.completed(ppn);
                 self.written += 1;
             }

@@ -79,6 +79,18 @@ fn other_compressions_are_named() {
 }
 
 #[test]
+fn a_look_at_a_trace_tells_of_a_last_line_that_is_cut() {
+    let told = |text: &str| {
+        let file = Scratch::new(text.as_bytes());
+        let found = workload::inspect(&file.0, None, ReadOptions::default()).unwrap();
+        found.doubts.iter().map(|doubt| doubt.text().to_owned()).collect::<Vec<_>>()
+    };
+    let lines: String = (0..50).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * 64)).collect();
+    assert_eq!(told(&lines), Vec::<String>::new());
+    assert!(told(&format!("{lines}50000 0 64")).iter().any(|text| text.contains("ends within a line")));
+}
+
+#[test]
 fn an_endless_line_is_refused_at_once() {
     let long = vec![b'7'; 1 << 20];
     assert!(refused(&long, None).starts_with("FILE:1: the line is longer than 4096 bytes"));

@@ -65,6 +65,11 @@ pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
 fn no_steady_state(steady: &SteadyState) -> Finding {
     let (rounds, round) = (steady.rounds, steady.round.as_s());
     let mut numbers = vec![("rounds", rounds as f64), ("round_s", round)];
+    if rounds == 0 {
+        let text = format!("no steady state: the run ended before a round of {round:.3} s had");
+        let remedy = "give a smaller round (--until-steady 100ms), or a longer load: of a trace, a generator fitted to it (ssdlab trace fit)";
+        return finding("not-steady", text, &numbers, remedy);
+    }
     let mut text = format!("no steady state in {rounds} rounds of {round:.3} s; all of them are shown");
     if let Some(trend) = steady.trend {
         numbers.extend([("waf", trend.waf), ("iops", trend.iops), ("spread", trend.spread), ("slope", trend.slope)]);
