@@ -336,8 +336,8 @@ impl<D: Drive> Array<D> {
         match request.op {
             workload::Op::Read if self.layout.code.parity > 0 => self.begin_read(key, request),
             workload::Op::Write if self.layout.code.parity > 0 => self.begin_write(key, request),
-            workload::Op::Read | workload::Op::Write => self.begin_plain(key, request),
-            workload::Op::Trim => self.begin_trim(key, request),
+            workload::Op::Trim if self.layout.code.parity > 0 => self.begin_trims(key, request),
+            workload::Op::Read | workload::Op::Write | workload::Op::Trim => self.begin_plain(key, request),
             workload::Op::Flush => self.begin_flush(key, request),
             workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport | workload::Op::HandleUpdate => {}
         }

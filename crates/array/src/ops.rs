@@ -208,9 +208,10 @@ pub(crate) enum Phase {
     Writing,
 }
 
-/// A write of pieces of one stripe.
+/// A write of pieces of one stripe, or a trim that leaves its parity right.
 pub(crate) struct WriteOp {
     pub request: Key,
+    pub is_trim: bool,
     pub stripe: u64,
     pub pieces: Vec<Piece>,
     pub writes: Vec<Piece>,

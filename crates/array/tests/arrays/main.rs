@@ -4,6 +4,5 @@ mod devices;
 mod exact;
 mod knobs;
 mod loss;
-mod oracle;
 mod random;
 mod server;
