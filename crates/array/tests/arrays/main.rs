@@ -6,3 +6,4 @@ mod knobs;
 mod loss;
 mod random;
 mod server;
+mod soak;
