@@ -6,6 +6,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
+use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
 use ssd::{Completion, Drive, RunError, Status};
 use units::{Bytes, ConfigError, Span, Stream, Time};
@@ -18,13 +19,11 @@ use crate::link::{Link, Way};
 use crate::locks::Locks;
 use crate::member::{Member, MemberDrive};
 use crate::observer::{ArrayEvent, Observer};
-use crate::ops::{Answer, Due, Op, Open, Reply, Sub, Timer};
+use crate::ops::{Answer, Due, Op, Open, Reply, Scrub, Sub, Timer, Windows};
 use crate::rebuild::Rebuild;
-use crate::scrub::Scrub;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
 use crate::stats::{ArrayCounters, SeenByHost};
-use crate::window::Windows;
 
 /// A place for a drive in the layout.
 pub(crate) struct Seat {
@@ -71,6 +70,8 @@ enum Reach {
 /// Many drives as one. See [`crate`].
 pub struct Array<D: Drive = ssd::Device> {
     pub(crate) config: ArrayConfig,
+    /// Of the placement of stripes and the lives of drives.
+    pub(crate) seed: u64,
     pub(crate) layout: Layout,
     pub(crate) members: Vec<Member<D>>,
     /// When something happens in each of them that may complete a request.
@@ -107,6 +108,26 @@ pub struct Array<D: Drive = ssd::Device> {
     observer: Option<Box<dyn Observer>>,
 }
 
+stored! {
+    Seat { drive, state }
+}
+
+stored_enum! {
+    SeatState { 0 = Present, 1 = Missing, 2 = Rebuilding(rebuild), }
+    Step { 0 = Reply(sub, reply), 1 = Granted(op), 2 = Part(request), }
+}
+
+state! {
+    [D: Drive] Array<D> {
+        stored {
+            seats, spares, now, nexts, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
+            timers, timers_set, completions, chosen, counters, counters_before, seen,
+        }
+        parts { link, recent }
+        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer }
+    }
+}
+
 impl<D: Drive> Array<D> {
     /// Makes an array of drives; those that are spare stand by. The smallest drive rules how much of each is used.
     ///
@@ -126,6 +147,7 @@ impl<D: Drive> Array<D> {
         let hedging = HedgeParameters { delay: config.hedge_delay, percentile: config.hedge_percentile };
         Ok(Array {
             config: config.clone(),
+            seed,
             layout,
             seats,
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
@@ -179,6 +201,49 @@ impl<D: Drive> Array<D> {
         &self.layout
     }
 
+    /// The same with what `other` makes of each drive.
+    pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
+        let Array { config, seed, layout, members, nexts, seats, spares, link, now, next_id, last_arrival, .. } = self;
+        let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
+        let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
+        let Array { seen, observer, .. } = self;
+        let members = members.into_iter().map(|member| member.map(&mut other)).collect();
+        Array {
+            config,
+            seed,
+            layout,
+            members,
+            nexts,
+            seats,
+            spares,
+            link,
+            now,
+            next_id,
+            last_arrival,
+            arrivals,
+            arriving,
+            open,
+            ops,
+            locks,
+            scrub,
+            windows,
+            lives,
+            steps,
+            timers,
+            timers_set,
+            completions,
+            answers,
+            recent,
+            hedging,
+            chosen,
+            failure,
+            counters,
+            counters_before,
+            seen,
+            observer,
+        }
+    }
+
     /// Its drives, spare ones and those that have failed included.
     pub fn drives(&self) -> impl Iterator<Item = &D> {
         self.members.iter().map(|member| &member.drive)
@@ -212,6 +277,13 @@ impl<D: Drive> Array<D> {
         }
         let timer = self.timers.peek().map_or(Time::NEVER, |due| due.time);
         timer.min(self.arrivals.front().map_or(Time::NEVER, |(_, request)| request.time))
+    }
+
+    /// Whether nothing goes on that ends: drives that will fail, and turns of windows, are not waited for.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let is_over = |due: &Due| matches!(due.what, Timer::Fail(_) | Timer::Turn | Timer::Hedge(_));
+        let nothing_waits = self.steps.is_empty() && self.arrivals.is_empty() && self.timers.iter().all(is_over);
+        nothing_waits && self.open.len() == 0 && self.ops.len() == 0
     }
 
     fn stops(&self, stop: Stop) -> bool {
@@ -485,8 +557,9 @@ impl<D: Drive> Array<D> {
         }
     }
 
-    /// The workload begins: drives fail at their times from now on.
+    /// The workload begins: drives fail at their times from now on, whatever a workload before would have had of them.
     pub(crate) fn set_failures(&mut self) {
+        self.timers.retain(|due| !matches!(due.what, Timer::Fail(_)));
         for drive in 0..self.members.len() {
             if let Some(span) = self.members[drive].fails_at {
                 self.set_timer(self.now + span, Timer::Fail(drive));

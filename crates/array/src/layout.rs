@@ -1,6 +1,7 @@
 //! Where the chunks of stripes lie. Pure functions of the configuration: a stripe has `data` chunks of the address space and `parity`
 //! chunks, its units; any `data` of them give the others. A mirror is the code of one data chunk, whose parity chunks are copies.
 
+use ssd::persist::stored;
 use units::Bytes;
 use units::random::Stream;
 
@@ -50,6 +51,10 @@ pub struct Piece {
     pub start: u64,
     /// Behind the last byte.
     pub end: u64,
+}
+
+stored! {
+    Piece { unit, start, end }
 }
 
 impl Piece {

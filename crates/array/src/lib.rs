@@ -12,10 +12,11 @@
 //! | `select/`, `hedge/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
-//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubbing.rs`, `windows.rs` | what it does with stripes |
-//! | `ops.rs`, `slab.rs`, `rebuild.rs`, `scrub.rs`, `window.rs` | what is under way |
+//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
+//! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
+//! | `saved.rs` | its state in a checkpoint |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
 mod array;
@@ -38,12 +39,11 @@ mod rebuild;
 mod rebuilding;
 mod report;
 mod run;
-mod scrub;
-mod scrubbing;
+mod saved;
+mod scrubs;
 pub mod select;
 mod slab;
 mod stats;
-mod window;
 mod windows;
 mod writes;
 

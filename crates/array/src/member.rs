@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ssd::Drive;
+use ssd::persist::state;
 use ssd::run::{Overwriting, PartCourse};
 use ssd::stats::latency::ByQueue;
 use ssd::stats::{Finding, Measured, Totals};
@@ -50,6 +51,13 @@ pub(crate) struct Member<D> {
     pub baseline: Totals,
     /// How it went since then.
     course: PartCourse,
+}
+
+state! {
+    [D: Drive] Member<D> {
+        stored { failed, outstanding, subs, first, last }
+        rebuilt { name, drive, fails_at, mean_life, overwriting, latencies, requests, bytes, baseline, course }
+    }
 }
 
 impl<D: Drive> Member<D> {
@@ -126,6 +134,35 @@ impl<D: Drive> Member<D> {
         let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
         self.outstanding -= subs.len() as u64;
         subs
+    }
+
+    /// Whether its drive rests, or is none any more.
+    pub fn rests(&self) -> bool {
+        self.failed.is_some() || self.drive.header()["rests"] == true
+    }
+
+    /// The same with what `other` makes of the drive.
+    pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
+        let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, subs, first, last, .. } = self;
+        let Member { latencies, requests, bytes, baseline, course, .. } = self;
+        let drive = other(drive);
+        Member {
+            name,
+            drive,
+            fails_at,
+            mean_life,
+            overwriting,
+            failed,
+            outstanding,
+            subs,
+            first,
+            last,
+            latencies,
+            requests,
+            bytes,
+            baseline,
+            course,
+        }
     }
 
     /// What is counted begins now.

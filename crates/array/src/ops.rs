@@ -1,5 +1,6 @@
 //! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that this takes.
 
+use ssd::persist::{stored, stored_enum};
 use units::{Bytes, Span, Time};
 use workload::Request;
 
@@ -254,6 +255,26 @@ pub(crate) struct RepairOp {
     pub outstanding: usize,
 }
 
+/// Scrubs of an array.
+pub(crate) struct Scrub {
+    /// The stripe that is read next.
+    pub next: u64,
+    /// When it may be.
+    pub allowed: Time,
+    /// Nothing else goes on.
+    pub sleeps: bool,
+}
+
+/// The windows of an array's places.
+pub(crate) struct Windows {
+    /// When the first turn began.
+    pub began: Time,
+    /// Nothing goes on, and the turns are not followed.
+    pub sleeps: bool,
+    /// Whether the window of each place is open.
+    pub open: Vec<bool>,
+}
+
 /// What happens at a time.
 #[derive(Clone, Copy)]
 pub(crate) enum Timer {
@@ -295,5 +316,35 @@ impl Ord for Due {
     /// The earliest is the greatest: a heap gives it first.
     fn cmp(&self, other: &Due) -> std::cmp::Ordering {
         (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}
+
+stored! {
+    Open { id, request, parts, uncorrectable, refused, aborted }
+    Sub { op, piece, purpose, drive, is_locked, limited }
+    Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
+    PlainOp { request, outstanding }
+    ReadPiece { piece, is_locked }
+    ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }
+    WriteOp { request, is_trim, stripe, pieces, writes, phase, outstanding, failed, again }
+    RowOp { place, drive, row, stripe, unit, phase, outstanding, failed, again, lost }
+    ScrubOp { stripe, phase, outstanding, failed }
+    RepairOp { stripe, outstanding }
+    Scrub { next, allowed, sleeps }
+    Windows { began, sleeps, open }
+    Due { time, number, what }
+}
+
+stored_enum! {
+    Purpose {
+        0 = ReadData, 1 = ReadReconstruct, 2 = ReadHedge, 3 = ReadExtra, 4 = ReadBeforeWrite, 5 = ReadRebuild,
+        6 = ReadScrub, 7 = WriteData, 8 = WriteParity, 9 = WriteRebuild, 10 = WriteRepair, 11 = Other,
+    }
+    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), }
+    Lock { 0 = None, 1 = Waits, 2 = Held, }
+    Phase { 0 = Locking, 1 = Reading, 2 = Writing, }
+    Timer {
+        0 = Deliver { drive, request, sub }, 1 = Reply { sub, reply }, 2 = Hedge(op), 3 = Fail(drive),
+        4 = Rebuild(place), 5 = Scrub, 6 = Turn,
     }
 }

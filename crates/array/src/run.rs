@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use ssd::probe::{Probe, Unwatched};
 use ssd::run::findings;
-use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on, refused};
+use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on};
 use ssd::stats::SteadyState;
-use ssd::{Checker, Config, Device, Outcome, RequestLog, Run, RunError};
+use ssd::{Checker, Config, Device, Drive, Outcome, RequestLog, Run, RunError};
 use units::Span;
 
 use crate::array::Array;
@@ -29,11 +29,10 @@ pub fn prepare(inputs: &Inputs, path: &str) -> Result<PreparedArray, RunError> {
     for (name, given) in inputs.drive.options {
         options.set(name, given)?;
     }
-    if options.checkpoint.is_some() {
-        let remedy = "leave one of them out: the drives of an array begin as their age says";
-        return Err(refused("--from", "is given with --array", remedy).into());
-    }
     let array = ArrayGiven::read(path, &inputs.drive, options.seed)?;
+    if let Some(path) = &options.checkpoint {
+        array.saved(path)?;
+    }
     let manifest = ("array", array.manifest(&inputs.drive)?);
     let other = OtherDrive { manifest, device: &array.first, capacity: array.capacity };
     let mut prepared = prepare_on(inputs, other)?;
@@ -54,13 +53,13 @@ impl PreparedArray {
     /// # Errors
     /// The run cannot begin.
     pub fn open(self, log: Option<Box<dyn RequestLog>>, check: bool) -> Result<Box<dyn Playing>, RunError> {
-        let seed = self.prepared.options.seed;
+        let RunOptions { seed, checkpoint, .. } = self.prepared.options.clone();
+        let from = checkpoint.as_deref();
         if !check {
-            let array = self.array.build(seed, |config, seed| Device::watched(config, seed, Unwatched))?;
+            let array = self.array.build(seed, from, |_| Ok(Unwatched))?;
             return Ok(Box::new(self.on(array, log)?));
         }
-        let watched = |config: &Config, seed| Device::watched(config, seed, Checker::new(&config.plan()?));
-        let array = self.array.build(seed, watched)?;
+        let array = self.array.build(seed, from, |config| Ok(Checker::new(&config.plan()?)))?;
         Ok(Box::new(self.on(array, log)?))
     }
 
@@ -75,9 +74,9 @@ impl PreparedArray {
 }
 
 /// A run on an array.
-struct ArrayRun<D: ssd::Drive>(Run<Array<D>>);
+struct ArrayRun<D: Drive>(Run<Array<D>>);
 
-impl<D: ssd::Drive + Send> Playing for ArrayRun<D> {
+impl<D: Drive + Send + 'static> Playing for ArrayRun<D> {
     fn save_after(&mut self, after: Span, path: PathBuf) {
         self.0.save_after(after, path);
     }
@@ -105,7 +104,7 @@ impl<D: ssd::Drive + Send> Playing for ArrayRun<D> {
     fn sections(&self) -> Map<String, Value> {
         Map::from_iter([("array".to_owned(), self.0.device().section())])
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError> {
-        Ok(self.0.finish()?.with(|_| None))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
+        Ok(self.0.finish()?.with(|array| -> Box<dyn Drive + Send> { Box::new(array) }))
     }
 }

@@ -6,14 +6,17 @@ use units::Time;
 use crate::array::Array;
 use crate::coordinate::{Coordinate, Place};
 use crate::layout::Placement;
-use crate::ops::{ReadOp, Timer};
+use crate::ops::{ReadOp, Timer, Windows};
 use crate::slab::Key;
-use crate::window::Windows;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and the turns with it.
     pub(crate) fn begin_windows(&mut self) {
-        if self.config.coordinate != Coordinate::None {
+        if self.config.coordinate == Coordinate::None {
+            // An array that had them goes on without.
+            (0..self.seats.len()).for_each(|place| self.set_window(place, false));
+            self.windows = None;
+        } else if self.windows.is_none() {
             self.windows = Some(Windows { began: self.now, sleeps: true, open: vec![false; self.seats.len()] });
         }
     }

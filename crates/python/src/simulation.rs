@@ -20,7 +20,7 @@ use ssd::run::{
     open, parse, prepare, refused, result,
 };
 use ssd::stats::{Finding, SteadyState, Trend, die};
-use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
+use ssd::{Config, Drive, Explainer, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -116,7 +116,7 @@ pub struct Simulation {
     raised: Raised,
     /// Where the device is saved at the end of the run; and the device, from then on.
     save: Option<(PathBuf, SaveAt)>,
-    device: Mutex<Option<ssd::Device>>,
+    device: Mutex<Option<Box<dyn Drive + Send>>>,
     /// How long a run was that was over before it was to be saved.
     unsaved: OnceLock<Span>,
 }
@@ -384,10 +384,6 @@ impl Simulation {
             OnWhat::Array(array) => array.config(),
         };
         let log = request_log(&output, config)?;
-        if array.is_some() && output.save.is_some() {
-            let remedy = "leave it out: an array begins each run with its drives as their age says";
-            return Err(refuse(refused("--save", "is given with --array, and an array cannot be saved", remedy)));
-        }
         let OutputOptions { check, save, save_at, .. } = output;
         let (save, save_after) = match save_at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
@@ -541,7 +537,7 @@ impl Simulation {
         let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
         py.detach(|| {
             let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
-            rests.and_then(|()| checkpoint::write(&device, path)).map_err(|error| self.raised.raise(error))
+            rests.and_then(|()| checkpoint::write(&*device, path)).map_err(|error| self.raised.raise(error))
         })
     }
 
@@ -587,7 +583,7 @@ impl Simulation {
         }
         let finished = finished_run(py, &mut outcome, &result)?;
         if self.save.is_some() {
-            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = outcome.device;
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
         }
         Ok(finished)
     }

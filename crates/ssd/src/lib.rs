@@ -25,7 +25,7 @@ mod host;
 pub mod lifetime;
 mod meter;
 mod observe;
-mod persist;
+pub mod persist;
 mod phases;
 pub mod policies;
 mod power;

@@ -158,6 +158,9 @@ fn played(case: &Case) -> Played {
         let (offset, bytes) = if *op == Op::Flush { (0, 0) } else { (first * BLOCK, count * BLOCK) };
         books.submit(&mut array, Request::new(Time(time), *op, Bytes(offset), Bytes(bytes))).unwrap();
     }
+    // Until the last drive has failed.
+    array.advance(Time(time.max(6_000_000))).unwrap();
+    books.take(&mut array);
     books.play_to_the_end(&mut array, case.seed).unwrap();
     Played { array, watching, books }
 }

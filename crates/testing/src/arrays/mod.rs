@@ -6,4 +6,4 @@ mod soak;
 
 pub use books::{Books, Expected};
 pub use oracle::{BLOCK, Oracle, Watching};
-pub use soak::{ArrayCase, Member, draw, soak, verdict};
+pub use soak::{ArrayCase, Member, draw, resumed, soak, verdict};

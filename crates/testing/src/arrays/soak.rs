@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use array::{Array, ArrayConfig, MemberDrive};
-use ssd::{Config, Device, Drive, RunError};
+use ssd::persist::{Reader, Writer};
+use ssd::{Completion, Config, Device, Drive, Probe, RunError, Unwatched};
 use units::{Bytes, Span};
 use workload::{Op, Request};
 
@@ -165,25 +166,32 @@ struct Built {
 }
 
 fn built(case: &ArrayCase) -> Result<Built, RunError> {
+    let mut watches = Vec::new();
+    let array = array_of(case, || {
+        watches.push(Watch::default());
+        probe(watches[watches.len() - 1].clone())
+    })?;
+    let watching = Watching::new(array.placement(), case.drives.len());
+    Ok(Built { array: array.observed_by(Box::new(watching.clone())), watching, watches })
+}
+
+/// The array of a case, its drives each with a probe.
+fn array_of<P: Probe>(case: &ArrayCase, mut probe: impl FnMut() -> P) -> Result<Array<Device<P>>, RunError> {
     let mut config = ArrayConfig::default();
     for word in &case.array {
         units::document::apply_word(&format!("array.{word}"), &mut [&mut config])?;
     }
-    let (mut drives, mut seeds, mut watches) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut drives, mut seeds) = (Vec::new(), Vec::new());
     for (index, Member { device, spare, fails_at, mean_life }) in case.drives.iter().enumerate() {
         let mut device_config: Config = ssd::presets::load("tlc-page")?.config;
         device.iter().try_for_each(|word| device_config.set(word))?;
-        let (seed, watch) = (case.load.seed * 100 + index as u64, Watch::default());
-        let drive = Device::watched(&device_config, seed, probe(watch.clone()))?;
+        let seed = case.load.seed * 100 + index as u64;
+        let drive = Device::watched(&device_config, seed, probe())?;
         let name = format!("drive-{index}");
         drives.push(MemberDrive { name, drive, spare: *spare, fails_at: *fails_at, mean_life: *mean_life });
         seeds.push(seed);
-        watches.push(watch);
     }
-    let count = drives.len();
-    let array = Array::new(&config, drives, case.load.seed)?.overwritten(&seeds);
-    let watching = Watching::new(array.placement(), count);
-    Ok(Built { array: array.observed_by(Box::new(watching.clone())), watching, watches })
+    Ok(Array::new(&config, drives, case.load.seed)?.overwritten(&seeds))
 }
 
 /// The requests of a load, in whole blocks.
@@ -198,12 +206,87 @@ fn requests(case: &ArrayCase, capacity: Bytes) -> Result<Vec<Request>, RunError>
     Ok(each.map(|request| if request.op == Op::Flush { request } else { in_blocks(request) }).collect())
 }
 
-/// Plays a case; what can be seen of it in the end.
-fn play(case: &ArrayCase) -> Result<String, RunError> {
-    let Built { mut array, watching, watches } = built(case)?;
-    let broken = |text: String| RunError::Broken(text);
+/// Saves an array of a case in the middle of its load, whatever is under way, and plays it on; and another one that is loaded: both are the
+/// same in all that they do.
+///
+/// # Errors
+/// What differs.
+pub fn resumed(case: &ArrayCase) -> Result<(), RunError> {
+    let broken = |what: &str| RunError::Broken(format!("{what} of an array that was saved differ"));
+    let d = &mut Dice::new(case.load.seed, "soak checkpoints of arrays");
+    let mut array = begun(array_of(case, || Unwatched)?)?;
+    let requests = requests(case, array.capacity())?;
+    let half = d.below(requests.len() as u64) as usize;
+    let mut before = Vec::new();
+    hand_over(&mut array, &requests[..half], case.load.depth, &mut before)?;
+    let longest = d.one(&[1, 20_000, 3_000_000]);
+    let until = array.now() + Span(d.below(longest));
+    array.advance(until)?;
+    let saved = state_of(&array);
+    let mut loaded = array_of(case, || Unwatched)?;
+    loaded.read_state(&mut Reader::new(&mut &saved[..])).map_err(|_| broken("the forms"))?;
+    if state_of(&loaded) != saved {
+        return Err(broken("the states"));
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let ends = [(&mut array, &mut ours), (&mut loaded, &mut theirs)].map(|(array, completions)| {
+        hand_over(array, &requests[half..], case.load.depth, completions)?;
+        array.flush()?;
+        completions.extend(array.take_completions());
+        Ok::<_, RunError>(format!("{:?}{:?}", array.now(), array.counters_so_far()))
+    });
+    let [ours_end, theirs_end] = ends;
+    if ours != theirs || ours_end != theirs_end {
+        return Err(broken("the completions"));
+    }
+    let has_failed = ours_end.is_err() || array.drives().any(|drive| drive.failure().is_some());
+    if !has_failed && state_of(&array) != state_of(&loaded) {
+        return Err(broken("the ends"));
+    }
+    ours_end.map(drop)
+}
+
+/// All of its state.
+fn state_of<D: Drive>(array: &Array<D>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut state = Writer::new(&mut bytes);
+    array.write_state(&mut state);
+    state.finish().expect("Invariant: memory takes what is written");
+    bytes
+}
+
+/// An array whose workload begins.
+fn begun<D: Drive>(mut array: Array<D>) -> Result<Array<D>, RunError> {
     while array.is_on_its_way() && !array.comes_into_its_state(10_000)? {}
     array.workload_begins();
+    Ok(array)
+}
+
+/// Hands requests over, so many at once; what completes meanwhile.
+fn hand_over<D: Drive>(
+    array: &mut Array<D>,
+    requests: &[Request],
+    depth: u32,
+    completions: &mut Vec<Completion>,
+) -> Result<(), RunError> {
+    for request in requests {
+        while array.outstanding() >= u64::from(depth) && array.advance_to_completion(LONG_ENOUGH)? {
+            completions.extend(array.take_completions());
+        }
+        if array.outstanding() >= u64::from(depth) {
+            return Ok(());
+        }
+        let request = Request { time: array.now(), ..*request };
+        array.submit(request)?;
+    }
+    Ok(())
+}
+
+/// Plays a case; what can be seen of it in the end.
+fn play(case: &ArrayCase) -> Result<String, RunError> {
+    let Built { array, watching, watches } = built(case)?;
+    let broken = |text: String| RunError::Broken(text);
+    let mut array = begun(array)?;
     let (mut books, depth) = (Books::default(), u64::from(case.load.depth));
     for request in requests(case, array.capacity())? {
         while array.outstanding() >= depth && array.advance_to_completion(LONG_ENOUGH)? {
@@ -241,11 +324,14 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
     Ok(format!("{:?}{counters:?}{counted:?}{:?}", array.now(), books.completions.values()))
 }
 
-/// Plays a case and checks everything that holds for every array; one case in eight is played twice.
+/// Plays a case and checks everything that holds for every array; one case in eight is played twice, and one in four is saved and loaded.
 pub fn verdict(case: &ArrayCase) -> Verdict {
     let played = catch_unwind(AssertUnwindSafe(|| {
         let ended = play(case)?;
         let again = if case.load.seed.is_multiple_of(8) { play(case)? } else { ended.clone() };
+        if case.load.seed % 4 == 1 {
+            resumed(case)?;
+        }
         if again == ended { Ok(()) } else { Err(RunError::Broken("two runs of the same differ".into())) }
     }));
     match played {

@@ -9,14 +9,15 @@ use crate::array::Array;
 use crate::layout::Piece;
 use crate::locks::Access;
 use crate::observer::{ArrayEvent, OpId};
-use crate::ops::{Op, Phase, Purpose, Reply, ScrubOp, Sub, Timer};
-use crate::scrub::Scrub;
+use crate::ops::{Op, Phase, Purpose, Reply, Scrub, ScrubOp, Sub, Timer};
 use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and scrubs with it, if there are any.
     pub(crate) fn begin_scrubs(&mut self) {
-        if self.config.scrub_rate.is_some() {
+        if self.config.scrub_rate.is_none() {
+            self.scrub = None;
+        } else if self.scrub.is_none() {
             self.scrub = Some(Scrub { next: 0, allowed: self.now, sleeps: true });
         }
     }
