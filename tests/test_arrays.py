@@ -80,9 +80,8 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
         ("[array]\nlayuot = 'raid5'\n" + DRIVES, {}, ["layuot", "did you mean `layout`"]),
         ("[array]\nlayout = 'stripe'\n", {}, ["has no drives", "[drive.NAME]"]),
         ("[drive.a]\ndevice = 'tcl'\n", {}, ["drive.a", "did you mean `tlc`"]),
-        (DRIVES, {"checkpoint": "x.ckpt"}, ["--from", "--array"]),
+        (DRIVES, {"checkpoint": "x.ckpt"}, ["x.ckpt", "cannot be read", "--save"]),
         (DRIVES, {"device": "tlc"}, ["--device", "all name theirs", "leave it out"]),
-        (DRIVES, {"save": "x.ckpt"}, ["--save", "--array"]),
     ],
 )
 def test_mistakes_are_told_with_their_remedies(

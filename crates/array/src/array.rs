@@ -8,11 +8,12 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
-use ssd::{Completion, Drive, RunError, Status};
+use ssd::{Completion, Drive, Followed, RunError, Status};
 use units::{Bytes, ConfigError, Span, Stream, Time};
 use workload::Request;
 
 use crate::config::{ArrayConfig, refusal};
+use crate::explain::{ArrayExplanation, Explaining};
 use crate::hedge::{HedgeParameters, RecentReads};
 use crate::layout::Layout;
 use crate::link::{Link, Way};
@@ -106,6 +107,9 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) counters_before: ArrayCounters,
     pub(crate) seen: SeenByHost,
     observer: Option<Box<dyn Observer>>,
+    /// Requests that have been sent to drives.
+    subs_sent: u64,
+    pub(crate) explaining: Option<Box<Explaining>>,
 }
 
 stored! {
@@ -121,10 +125,10 @@ state! {
     [D: Drive] Array<D> {
         stored {
             seats, spares, now, nexts, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
-            timers, timers_set, completions, chosen, counters, counters_before, seen,
+            timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
         parts { link, recent }
-        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer }
+        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer, explaining }
     }
 }
 
@@ -178,6 +182,8 @@ impl<D: Drive> Array<D> {
             counters_before: ArrayCounters::default(),
             seen: SeenByHost::default(),
             observer: None,
+            subs_sent: 0,
+            explaining: None,
         })
     }
 
@@ -185,6 +191,23 @@ impl<D: Drive> Array<D> {
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
         self.observer = Some(observer);
         self
+    }
+
+    /// Keeps where the time of its `slowest` so many requests went, and that of those numbered in `wanted`; the first `warmup` are not among
+    /// the slowest. What each drive says of its own requests comes from those whom it is followed by.
+    pub fn explained(mut self, slowest: usize, wanted: Vec<u64>, warmup: u64, drives: Vec<Followed>) -> Array<D> {
+        self.explaining = Some(Box::new(Explaining::new(slowest, wanted, warmup, drives)));
+        self
+    }
+
+    /// What was kept of it.
+    pub fn explanations(&self) -> Vec<ArrayExplanation> {
+        self.explaining.as_ref().map_or(Vec::new(), |explaining| explaining.explanations())
+    }
+
+    /// What its drives are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.name.as_str())
     }
 
     /// Drives whose configuration asks for it (`age.precondition = "write:N"`) are overwritten before the workload: each by itself, with the
@@ -206,7 +229,7 @@ impl<D: Drive> Array<D> {
         let Array { config, seed, layout, members, nexts, seats, spares, link, now, next_id, last_arrival, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
-        let Array { seen, observer, .. } = self;
+        let Array { seen, observer, subs_sent, explaining, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
             config,
@@ -241,12 +264,19 @@ impl<D: Drive> Array<D> {
             counters_before,
             seen,
             observer,
+            subs_sent,
+            explaining,
         }
     }
 
     /// Its drives, spare ones and those that have failed included.
     pub fn drives(&self) -> impl Iterator<Item = &D> {
         self.members.iter().map(|member| &member.drive)
+    }
+
+    /// The same, when it is not needed any more.
+    pub fn into_drives(self) -> impl Iterator<Item = D> {
+        self.members.into_iter().map(|member| member.drive)
     }
 
     /// The drive, by its number, in each place of the layout.
@@ -378,7 +408,10 @@ impl<D: Drive> Array<D> {
             self.now = self.now.max(member.drive.now());
         }
         self.nexts[index] = member.next_that_matters();
-        for Answer { sub, reply, request } in answers.drain(..) {
+        for Answer { sub, reply, request, id } in answers.drain(..) {
+            if let Some(explaining) = &mut self.explaining {
+                explaining.answered(self.now, &sub, id);
+            }
             if self.link.is_ideal() {
                 self.steps.push_back(Step::Reply(sub, reply));
                 continue;
@@ -442,6 +475,9 @@ impl<D: Drive> Array<D> {
                     let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
                     self.seen.completes(uncorrectable, refused);
                     let done = Completion::new(id, request, self.now);
+                    if let Some(explaining) = &mut self.explaining {
+                        explaining.completes(self.now, id, &request);
+                    }
                     self.completions.push(Completion { uncorrectable, refused, aborted, status, ..done });
                 }
             }
@@ -449,7 +485,12 @@ impl<D: Drive> Array<D> {
     }
 
     fn on_reply(&mut self, sub: Sub, reply: Reply) {
-        let Some(op) = self.ops.get_mut(sub.op).and_then(Option::take) else {
+        let op = self.ops.get_mut(sub.op).and_then(Option::take);
+        if let Some(explaining) = &mut self.explaining {
+            let of_host = op.as_ref().and_then(Op::request).and_then(|request| self.open.get_mut(request));
+            explaining.received(self.now, &sub, of_host.map(|open| open.id));
+        }
+        let Some(op) = op else {
             // The read is complete without it.
             self.counters.reads_unused += u64::from(reply.is_done());
             return;
@@ -529,7 +570,11 @@ impl<D: Drive> Array<D> {
 
     /// Sends a request to a drive.
     pub(crate) fn send_to(&mut self, drive: usize, request: Request, sub: Sub) {
-        let sub = Sub { drive, ..sub };
+        self.subs_sent += 1;
+        let sub = Sub { drive, number: self.subs_sent, ..sub };
+        if let Some(explaining) = &mut self.explaining {
+            explaining.sent(self.now, &sub);
+        }
         let member = &mut self.members[drive];
         member.outstanding += 1;
         member.requests[sub.purpose as usize] += 1;
@@ -549,6 +594,9 @@ impl<D: Drive> Array<D> {
             return self.steps.push_back(Step::Reply(sub, Reply::DEAD));
         }
         let time = self.arriving.unwrap_or(self.now);
+        if let Some(explaining) = &mut self.explaining {
+            explaining.delivered(time, &sub);
+        }
         match member.submit(Request { time, ..request }, sub) {
             Ok(()) => self.nexts[drive] = member.next_that_matters(),
             Err(error) => {

@@ -28,7 +28,7 @@ impl<D: Drive> Array<D> {
     }
 
     /// Does something with each drive that has not failed, whose events are different then.
-    fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
+    pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
         let alive = self.members.iter_mut().zip(&mut self.nexts).filter(|(member, _)| member.failed.is_none());
         for (member, next) in alive {
             does(&mut member.drive)?;
@@ -174,6 +174,9 @@ impl<D: Drive> Drive for Array<D> {
     fn workload_begins(&mut self) {
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
+        if let Some(explaining) = &mut self.explaining {
+            explaining.begin(self.now, self.next_id);
+        }
         self.begin_scrubs();
         self.begin_windows();
     }

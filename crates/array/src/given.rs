@@ -222,7 +222,8 @@ impl ArrayGiven {
         SavedArray::check(checkpoint, &self.config, drives)
     }
 
-    /// Builds the array: in its initial state, or in that of a checkpoint. `probe` watches a drive of a configuration from then on.
+    /// Builds the array: in its initial state, or in that of a checkpoint. `probe` watches a drive, by its name and
+    /// configuration, from then on.
     ///
     /// # Errors
     /// A drive cannot be built, or the checkpoint not be read.
@@ -230,7 +231,7 @@ impl ArrayGiven {
         &self,
         seed: u64,
         checkpoint: Option<&Path>,
-        probe: impl Fn(&Config) -> Result<P, ConfigError>,
+        mut probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
     ) -> Result<Array<Device<P>>, RunError> {
         let saved = checkpoint.map(|path| self.saved(path)).transpose()?;
         let random = Stream::new(seed, "array-drive");
@@ -244,7 +245,7 @@ impl ArrayGiven {
                 None => random.bits(index as u64),
             };
             seeds.push(own);
-            probes.push(probe(&spec.config)?);
+            probes.push(probe(&name, &spec.config)?);
             drives.push(MemberDrive {
                 name,
                 drive: Device::new(&spec.config, own)?,

@@ -17,12 +17,14 @@
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
 //! | `saved.rs` | its state in a checkpoint |
+//! | `explain.rs` | where the time of requests went |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
 mod array;
 mod config;
 mod coordinate;
 mod drive;
+mod explain;
 mod given;
 pub mod hedge;
 mod layout;
@@ -49,10 +51,12 @@ mod writes;
 
 pub use array::Array;
 pub use config::{ArrayConfig, LayoutKind};
+pub use explain::{ArrayExplanation, ArrayStage, STAGES};
 pub use given::{ArrayGiven, DriveSection};
 pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
 pub use observer::{ArrayEvent, Observer, OpId};
+pub use ops::Purpose;
 pub use plan::{WriteKind, WritePlan, plan};
 pub use rebuild::RebuildRecord;
 pub use run::{PreparedArray, prepare};

@@ -124,7 +124,7 @@ impl<D: Drive> Member<D> {
                 self.latencies.record(0, op, reply.latency, bytes.0);
             }
             self.outstanding -= 1;
-            answers.push(Answer { sub, reply, request: completion.request });
+            answers.push(Answer { sub, reply, request: completion.request, id: completion.id });
         }
     }
 

@@ -48,6 +48,24 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Purpose::ReadData => "read",
+            Purpose::ReadReconstruct => "read to reconstruct",
+            Purpose::ReadHedge => "hedge",
+            Purpose::ReadExtra => "extra read",
+            Purpose::ReadBeforeWrite => "read before the write",
+            Purpose::ReadRebuild => "read of a rebuild",
+            Purpose::ReadScrub => "read of a scrub",
+            Purpose::WriteData => "write",
+            Purpose::WriteParity => "write of parity",
+            Purpose::WriteRebuild => "write of a rebuild",
+            Purpose::WriteRepair => "repair",
+            Purpose::Other => "trim or flush",
+        }
+    }
+
     /// How many there are.
     pub(crate) const COUNT: usize = Purpose::Other as usize + 1;
 }
@@ -64,12 +82,14 @@ pub(crate) struct Sub {
     pub is_locked: bool,
     /// The drive may give up early.
     pub limited: bool,
+    /// The number of the request, of all to drives.
+    pub number: u64,
 }
 
 impl Sub {
     /// A request that is to be sent.
     pub fn new(op: Key, piece: Piece, purpose: Purpose) -> Sub {
-        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false }
+        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false, number: 0 }
     }
 }
 
@@ -101,6 +121,8 @@ pub(crate) struct Answer {
     pub sub: Sub,
     pub reply: Reply,
     pub request: Request,
+    /// Its number in the drive.
+    pub id: u64,
 }
 
 /// A range of a drive.
@@ -108,6 +130,18 @@ pub(crate) struct OnDrive {
     pub drive: usize,
     pub offset: Bytes,
     pub bytes: Bytes,
+}
+
+impl Op {
+    /// The host's request that it is a part of.
+    pub fn request(&self) -> Option<Key> {
+        match self {
+            Op::Plain(PlainOp { request, .. })
+            | Op::Read(ReadOp { request, .. })
+            | Op::Write(WriteOp { request, .. }) => Some(*request),
+            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) => None,
+        }
+    }
 }
 
 /// An operation of the array.
@@ -321,7 +355,7 @@ impl Ord for Due {
 
 stored! {
     Open { id, request, parts, uncorrectable, refused, aborted }
-    Sub { op, piece, purpose, drive, is_locked, limited }
+    Sub { op, piece, purpose, drive, is_locked, limited, number }
     Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
     PlainOp { request, outstanding }
     ReadPiece { piece, is_locked }

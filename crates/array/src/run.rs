@@ -7,7 +7,7 @@ use ssd::probe::{Probe, Unwatched};
 use ssd::run::findings;
 use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on};
 use ssd::stats::SteadyState;
-use ssd::{Checker, Config, Device, Drive, Outcome, RequestLog, Run, RunError};
+use ssd::{Checker, Config, Device, Drive, Explainer, Outcome, RequestLog, Run, RunError};
 use units::Span;
 
 use crate::array::Array;
@@ -53,23 +53,42 @@ impl PreparedArray {
     /// # Errors
     /// The run cannot begin.
     pub fn open(self, log: Option<Box<dyn RequestLog>>, check: bool) -> Result<Box<dyn Playing>, RunError> {
-        let RunOptions { seed, checkpoint, .. } = self.prepared.options.clone();
-        let from = checkpoint.as_deref();
         if !check {
-            let array = self.array.build(seed, from, |_| Ok(Unwatched))?;
-            return Ok(Box::new(self.on(array, log)?));
+            return Ok(Box::new(ArrayRun(self.watched(log, |_, _| Ok(Unwatched))?)));
         }
-        let array = self.array.build(seed, from, |config| Ok(Checker::new(&config.plan()?)))?;
-        Ok(Box::new(self.on(array, log)?))
+        let checker = |_: &str, config: &Config| Ok(Checker::new(&config.plan()?));
+        Ok(Box::new(ArrayRun(self.watched(log, checker)?)))
     }
 
-    fn on<P: Probe>(
-        self,
-        array: Array<Device<P>>,
-        log: Option<Box<dyn RequestLog>>,
-    ) -> Result<ArrayRun<Device<P>>, RunError> {
+    /// Builds the drives and begins a run that explains its `slowest` so many requests and those numbered in `wanted`
+    /// ([`Array::explanations`]).
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn explained(self, slowest: usize, wanted: Vec<u64>) -> Result<Run<Array<Device<Explainer>>>, RunError> {
+        let RunOptions { seed, checkpoint, warmup, .. } = self.prepared.options.clone();
+        let mut drives = Vec::new();
+        let array = self.array.build(seed, checkpoint.as_deref(), |_, _| {
+            let (explainer, followed) = Explainer::followed();
+            drives.push(followed);
+            Ok(explainer)
+        })?;
         let PreparedOn { source, options, .. } = self.prepared;
-        Ok(ArrayRun(Run::on(array, source, options, log)?))
+        Run::on(array.explained(slowest, wanted, warmup, drives), source, options, None)
+    }
+
+    /// Builds the drives, each watched by what `probe` makes of its name and configuration, and begins the run.
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn watched<P: Probe>(
+        self,
+        log: Option<Box<dyn RequestLog>>,
+        probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
+    ) -> Result<Run<Array<Device<P>>>, RunError> {
+        let PreparedOn { source, options, .. } = self.prepared;
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), probe)?;
+        Run::on(array, source, options, log)
     }
 }
 

@@ -64,7 +64,9 @@ impl<D: Drive> Array<D> {
             self.take_completions();
         }
         self.take_completions();
-        Ok(())
+        // One that had nothing to do was left behind: the workload begins in all at the same time.
+        let now = self.now;
+        self.each_alive(|drive| drive.advance(now))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod devices;
 mod exact;
+mod explain;
 mod knobs;
 mod loss;
 mod random;
