@@ -28,8 +28,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Most drives of an array.
-    pub const MOST: usize = 64;
+    /// Most units of a stripe with redundancy: what is known of each of them is a bit of a word.
+    pub const WIDEST: usize = 64;
 
     /// Units of a stripe.
     pub fn width(self) -> usize {
@@ -107,6 +107,9 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Most drives of an array (assumed: they are found one after another).
+    pub const MOST_DRIVES: usize = 4096;
+
     /// Places stripes on drives of which the smallest has `capacity`; none where not one stripe fits.
     pub fn new(
         code: Code,

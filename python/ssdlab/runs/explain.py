@@ -210,7 +210,8 @@ def of_explanation(of: Explanation) -> Table:
         spent = ", ".join(
             f"{cause_words(cause)} {time_text(ns)}" for cause, ns in sorted(die.items(), key=lambda item: -item[1])
         )
-        name = f"{what}, {max(stage.step for stage in stages)} retries" if retry else what
+        retries = max(stage.step for stage in of.stages if (stage.drive, stage.purpose) == (drive, purpose))
+        name = f"{what}, {retries} retries" if retry else what
         name = name if drive is None else f"  {name}"
         count = str(len(stages)) if len(stages) > 1 else ""
         rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", f"~{spent}"))
