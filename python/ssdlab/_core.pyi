@@ -12,8 +12,8 @@ ECC_BITS: int
 POLICIES: Sequence[str]
 
 class Stretch(TypedDict):
-    """A stretch of a request's time; ``die`` is what a die that was waited for did [ns]; in an array also the drive, and what that was
-    asked for."""
+    """A stretch of a request's time; ``die`` is what a die that was waited for did [ns]; in an array also the drive and
+    what that was asked for."""
 
     what: str
     step: int

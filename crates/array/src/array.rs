@@ -19,6 +19,7 @@ use crate::layout::Layout;
 use crate::link::{Link, Way};
 use crate::locks::Locks;
 use crate::member::{Member, MemberDrive};
+use crate::nexts::Nexts;
 use crate::observer::{ArrayEvent, Observer};
 use crate::ops::{Answer, Due, Op, Open, Reply, Scrub, Sub, Timer, Windows};
 use crate::rebuild::Rebuild;
@@ -76,7 +77,7 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) layout: Layout,
     pub(crate) members: Vec<Member<D>>,
     /// When something happens in each of them that may complete a request.
-    pub(crate) nexts: Vec<Time>,
+    pub(crate) nexts: Nexts,
     pub(crate) seats: Vec<Seat>,
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
@@ -157,7 +158,7 @@ impl<D: Drive> Array<D> {
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
-            nexts: vec![Time::NEVER; members.len()],
+            nexts: Nexts::new(members.len()),
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
@@ -356,17 +357,11 @@ impl<D: Drive> Array<D> {
 
     /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
     fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
-        let (mut first, mut second) = ((Time::NEVER, 0), (Time::NEVER, 0));
-        for (index, next) in self.nexts.iter().copied().enumerate() {
-            if next < first.0 {
-                (first, second) = ((next, index), first);
-            } else if next < second.0 {
-                second = (next, index);
-            }
-        }
+        let first = self.nexts.first();
         if first.0 == Time::NEVER {
             return (None, Time::NEVER);
         }
+        let second = self.nexts.second(first.1);
         let is_first = first.1 < second.1 || second.0 == Time::NEVER;
         let before_other = if is_first { second.0 } else { Time(second.0.0 - 1) };
         let before_own = if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) };
@@ -407,7 +402,7 @@ impl<D: Drive> Array<D> {
         if !answers.is_empty() {
             self.now = self.now.max(member.drive.now());
         }
-        self.nexts[index] = member.next_that_matters();
+        self.nexts.set(index, member.next_that_matters());
         for Answer { sub, reply, request, id } in answers.drain(..) {
             if let Some(explaining) = &mut self.explaining {
                 explaining.answered(self.now, &sub, id);
@@ -598,7 +593,7 @@ impl<D: Drive> Array<D> {
             explaining.delivered(time, &sub);
         }
         match member.submit(Request { time, ..request }, sub) {
-            Ok(()) => self.nexts[drive] = member.next_that_matters(),
+            Ok(()) => self.nexts.set(drive, member.next_that_matters()),
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
@@ -630,7 +625,7 @@ impl<D: Drive> Array<D> {
             return;
         }
         let lost = self.members[drive].fail(self.now);
-        self.nexts[drive] = Time::NEVER;
+        self.nexts.set(drive, Time::NEVER);
         self.counters.drives_failed += 1;
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });

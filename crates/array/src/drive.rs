@@ -29,10 +29,10 @@ impl<D: Drive> Array<D> {
 
     /// Does something with each drive that has not failed, whose events are different then.
     pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
-        let alive = self.members.iter_mut().zip(&mut self.nexts).filter(|(member, _)| member.failed.is_none());
-        for (member, next) in alive {
+        let alive = self.members.iter_mut().enumerate().filter(|(_, member)| member.failed.is_none());
+        for (drive, member) in alive {
             does(&mut member.drive)?;
-            *next = member.next_that_matters();
+            self.nexts.set(drive, member.next_that_matters());
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
         Ok(())
@@ -42,8 +42,7 @@ impl<D: Drive> Array<D> {
     fn play_until_quiet(&mut self) -> Result<(), RunError> {
         self.play(self.now, Stop::Never)?;
         while !self.is_quiet() {
-            let drives = self.nexts.iter().copied().min().unwrap_or(Time::NEVER);
-            let next = self.next_own().min(drives);
+            let next = self.next_own().min(self.nexts.first().0);
             if next == Time::NEVER {
                 return Err(RunError::Broken(
                     "something is under way in an array and nothing is going to happen".into(),

@@ -14,6 +14,7 @@
 //! | `array.rs` | the array: its events, and requests to its drives |
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
 //! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
+//! | `nexts.rs` | in which drive something happens next |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
 //! | `saved.rs` | its state in a checkpoint |
@@ -32,6 +33,7 @@ mod link;
 mod locks;
 mod member;
 mod merge;
+mod nexts;
 mod observer;
 mod ops;
 mod plain;
