@@ -78,6 +78,8 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) members: Vec<Member<D>>,
     /// When something happens in each of them that may complete a request.
     pub(crate) nexts: Nexts,
+    /// Requests that wait to arrive at them.
+    pub(crate) pending: usize,
     pub(crate) seats: Vec<Seat>,
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
@@ -125,7 +127,7 @@ stored_enum! {
 state! {
     [D: Drive] Array<D> {
         stored {
-            seats, spares, now, nexts, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
+            seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
         parts { link, recent }
@@ -159,6 +161,7 @@ impl<D: Drive> Array<D> {
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
             nexts: Nexts::new(members.len()),
+            pending: 0,
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
@@ -227,10 +230,10 @@ impl<D: Drive> Array<D> {
 
     /// The same with what `other` makes of each drive.
     pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
-        let Array { config, seed, layout, members, nexts, seats, spares, link, now, next_id, last_arrival, .. } = self;
+        let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
-        let Array { seen, observer, subs_sent, explaining, .. } = self;
+        let Array { seen, observer, subs_sent, explaining, last_arrival, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
             config,
@@ -238,6 +241,7 @@ impl<D: Drive> Array<D> {
             layout,
             members,
             nexts,
+            pending,
             seats,
             spares,
             link,
@@ -368,6 +372,17 @@ impl<D: Drive> Array<D> {
         (Some(first), before_other.min(before_own))
     }
 
+    /// A drive was asked for something, or has gone on: something happens in it at another time.
+    pub(crate) fn is_looked_at_anew(&mut self, drive: usize) {
+        let member = &mut self.members[drive];
+        let (pending, next) = match member.failed {
+            Some(_) => (0, Time::NEVER),
+            None => (member.drive.pending_arrivals(), member.next_that_matters()),
+        };
+        self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        self.nexts.set(drive, next);
+    }
+
     fn own_event(&mut self) {
         if self.timers.peek().is_some_and(|due| due.time <= self.now) {
             let due = self.timers.pop().expect("Invariant: it was there");
@@ -402,7 +417,7 @@ impl<D: Drive> Array<D> {
         if !answers.is_empty() {
             self.now = self.now.max(member.drive.now());
         }
-        self.nexts.set(index, member.next_that_matters());
+        self.is_looked_at_anew(index);
         for Answer { sub, reply, request, id } in answers.drain(..) {
             if let Some(explaining) = &mut self.explaining {
                 explaining.answered(self.now, &sub, id);
@@ -593,7 +608,7 @@ impl<D: Drive> Array<D> {
             explaining.delivered(time, &sub);
         }
         match member.submit(Request { time, ..request }, sub) {
-            Ok(()) => self.nexts.set(drive, member.next_that_matters()),
+            Ok(()) => self.is_looked_at_anew(drive),
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
@@ -625,7 +640,7 @@ impl<D: Drive> Array<D> {
             return;
         }
         let lost = self.members[drive].fail(self.now);
-        self.nexts.set(drive, Time::NEVER);
+        self.is_looked_at_anew(drive);
         self.counters.drives_failed += 1;
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });

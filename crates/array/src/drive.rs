@@ -29,10 +29,12 @@ impl<D: Drive> Array<D> {
 
     /// Does something with each drive that has not failed, whose events are different then.
     pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
-        let alive = self.members.iter_mut().enumerate().filter(|(_, member)| member.failed.is_none());
-        for (drive, member) in alive {
-            does(&mut member.drive)?;
-            self.nexts.set(drive, member.next_that_matters());
+        for drive in 0..self.members.len() {
+            let member = &mut self.members[drive];
+            if member.failed.is_none() {
+                does(&mut member.drive)?;
+                self.is_looked_at_anew(drive);
+            }
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
         Ok(())
@@ -98,7 +100,7 @@ impl<D: Drive> Drive for Array<D> {
         (self.arrivals.len() + self.open.len()) as u64
     }
     fn pending_arrivals(&self) -> usize {
-        self.arrivals.len() + self.alive().map(|member| member.drive.pending_arrivals()).sum::<usize>()
+        self.arrivals.len() + self.pending
     }
     fn partly_served(&self) -> f64 {
         if self.members.len() == 1 { self.members[0].drive.partly_served() } else { 0.0 }

@@ -38,6 +38,8 @@ pub(crate) struct Member<D> {
     pub failed: Option<Time>,
     /// Requests to it that have not been answered, those on their way to it included.
     pub outstanding: u64,
+    /// Those of them that wait to arrive at it.
+    pub pending: usize,
     /// Those that it has, by its numbers from `first` on.
     subs: VecDeque<Option<Sub>>,
     first: u64,
@@ -55,7 +57,7 @@ pub(crate) struct Member<D> {
 
 state! {
     [D: Drive] Member<D> {
-        stored { failed, outstanding, subs, first, last }
+        stored { failed, outstanding, pending, subs, first, last }
         rebuilt { name, drive, fails_at, mean_life, overwriting, latencies, requests, bytes, baseline, course }
     }
 }
@@ -70,6 +72,7 @@ impl<D: Drive> Member<D> {
             overwriting: None,
             failed: None,
             outstanding: 0,
+            pending: 0,
             subs: VecDeque::new(),
             first: drive.submitted(),
             last: Time::ZERO,
@@ -143,8 +146,8 @@ impl<D: Drive> Member<D> {
 
     /// The same with what `other` makes of the drive.
     pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
-        let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, subs, first, last, .. } = self;
-        let Member { latencies, requests, bytes, baseline, course, .. } = self;
+        let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, pending, .. } = self;
+        let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;
         let drive = other(drive);
         Member {
             name,
@@ -154,6 +157,7 @@ impl<D: Drive> Member<D> {
             overwriting,
             failed,
             outstanding,
+            pending,
             subs,
             first,
             last,

@@ -64,7 +64,7 @@ impl<D: Drive> Array<D> {
         let before = Time(self.now.0.saturating_sub(1));
         let played = if member.drive.now() < before { member.drive.advance(before) } else { Ok(()) };
         member.drive.set_window(open);
-        self.nexts.set(drive, member.next_that_matters());
+        self.is_looked_at_anew(drive);
         if let Err(error) = played {
             self.failure.get_or_insert(error);
         }
