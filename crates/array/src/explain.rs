@@ -118,8 +118,8 @@ impl Explaining {
     }
 
     /// A drive has answered; the request has this number there.
-    pub fn answered(&mut self, now: Time, sub: &Sub, id: u64) {
-        let of_drive = self.followed[sub.drive].take(id);
+    pub fn answered(&mut self, now: Time, sub: &Sub, number: u64) {
+        let of_drive = self.followed[sub.drive].take(number);
         if let Some(leg) = self.legs.get_mut(&sub.number) {
             (leg.answered, leg.of_drive) = (now, of_drive);
         }
@@ -135,10 +135,10 @@ impl Explaining {
         }
     }
 
-    /// A request of the host completes.
-    pub fn completes(&mut self, now: Time, id: u64, request: &Request) {
-        let legs = self.answered.remove(&id).unwrap_or_default();
-        let Some(number) = id.checked_sub(self.origin.0) else { return };
+    /// A request of the host completes, by its number in the array.
+    pub fn completes(&mut self, now: Time, number: u64, request: &Request) {
+        let legs = self.answered.remove(&number).unwrap_or_default();
+        let Some(number) = number.checked_sub(self.origin.0) else { return };
         let latency = now.since(request.time);
         let is_wanted = self.wanted.contains(&number);
         let latency_of = |of: &ArrayExplanation| of.finish.since(of.arrival);
