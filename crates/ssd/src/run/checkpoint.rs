@@ -84,8 +84,9 @@ pub const POLICIES: &[&str] = &[
 ];
 
 /// What another build has otherwise, and is refused for.
-const BUILD: [(&str, fn() -> Value); 3] =
-    [("format", || json!(FORMAT)), ("ssdlab", || json!(RELEASE)), ("results_version", || json!(RESULTS_VERSION))];
+fn build() -> [(&'static str, Value); 3] {
+    [("format", json!(FORMAT)), ("ssdlab", json!(RELEASE)), ("results_version", json!(RESULTS_VERSION))]
+}
 
 /// A key whose value "auto" is that of the device that was saved.
 const DECIDED: &str = "age.load";
@@ -234,8 +235,8 @@ fn check_sound(drive: &(impl Drive + ?Sized)) -> Result<(), RunError> {
 fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
     let mut to = Hashed { to, hash: blake3::Hasher::new() };
     let mut header = drive.header();
-    for (name, value) in BUILD {
-        header[name] = value();
+    for (name, value) in build() {
+        header[name] = value;
     }
     let header = header.to_string();
     to.write_all(MAGIC)?;
@@ -339,8 +340,7 @@ fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> 
     let mut text = vec![0; length as usize];
     from.read_exact(&mut text).map_err(|_| damaged(origin))?;
     let header: Value = serde_json::from_slice(&text).map_err(|_| damaged(origin))?;
-    for (name, ours) in BUILD {
-        let ours = ours();
+    for (name, ours) in build() {
         let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
         if *theirs != ours {
             let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
