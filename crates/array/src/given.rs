@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use ssd::DeviceSpec;
 use ssd::config::MappedBy;
 use ssd::probe::Probe;
+use ssd::run::checkpoint::Checkpoint;
 use ssd::run::manifest::{device, sections};
 use ssd::run::{
     DeviceWord, DriveInputs, device_given, findings_of_settings, findings_without_other_way, is_workload_key, refused,
 };
 use ssd::stats::Finding;
-use ssd::{Config, Device, Drive, RunError};
+use ssd::{Config, Device, Drive, Plan, RunError};
 use units::section::Section;
 use units::{Bytes, ConfigError, Document, Span, Stream};
 
@@ -19,6 +20,7 @@ use crate::array::Array;
 use crate::config::{ArrayConfig, refusal};
 use crate::member::MemberDrive;
 use crate::report::of_several;
+use crate::saved::SavedArray;
 
 /// The device of drives that name none, where none is given beside them.
 const USUAL: &str = "tlc";
@@ -198,35 +200,69 @@ impl ArrayGiven {
         Ok(all)
     }
 
-    /// Builds the array, its drives as `watched` builds them from a configuration and a seed.
+    /// The drives, by their names.
+    fn drives(&self) -> impl Iterator<Item = (String, &Kind)> {
+        self.kinds.iter().flat_map(|kind| {
+            let Kind { name, section, .. } = kind;
+            let of = move |number| if section.count == 1 { name.clone() } else { format!("{name}-{number}") };
+            (1..=section.count).map(move |number| (of(number), kind))
+        })
+    }
+
+    /// Checks that it can go on from a checkpoint.
     ///
     /// # Errors
-    /// A drive cannot be built.
+    /// The file cannot be read, or is of another array: in what they differ.
+    pub(crate) fn saved(&self, path: &Path) -> Result<SavedArray, ConfigError> {
+        let checkpoint = Checkpoint::open(path)?;
+        let plans: Vec<Plan> = self.kinds.iter().map(|kind| kind.spec.config.plan()).collect::<Result<_, _>>()?;
+        let plan =
+            |kind: &Kind| self.kinds.iter().zip(&plans).find(|(of, _)| of.name == kind.name).map(|(_, plan)| plan);
+        let drives = self.drives().filter_map(|(name, kind)| Some((name, plan(kind)?)));
+        SavedArray::check(checkpoint, &self.config, drives)
+    }
+
+    /// Builds the array: in its initial state, or in that of a checkpoint. `probe` watches a drive, by its name and
+    /// configuration, from then on.
+    ///
+    /// # Errors
+    /// A drive cannot be built, or the checkpoint not be read.
     pub fn build<P: Probe>(
         &self,
         seed: u64,
-        watched: impl Fn(&Config, u64) -> Result<Device<P>, ConfigError>,
-    ) -> Result<Array<Device<P>>, ConfigError> {
+        checkpoint: Option<&Path>,
+        mut probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
+    ) -> Result<Array<Device<P>>, RunError> {
+        let saved = checkpoint.map(|path| self.saved(path)).transpose()?;
         let random = Stream::new(seed, "array-drive");
-        let mut drives: Vec<MemberDrive<Device<P>>> = Vec::new();
-        let mut seeds: Vec<u64> = Vec::new();
-        for Kind { name, section, spec, .. } in &self.kinds {
-            for number in 1..=section.count {
+        let mut drives: Vec<MemberDrive<Device>> = Vec::new();
+        let (mut seeds, mut probes) = (Vec::new(), Vec::new());
+        for (index, (name, Kind { section, spec, .. })) in self.drives().enumerate() {
+            let own = match &saved {
+                Some(saved) => saved.seeds[index],
                 // The first drive is that of a run without an array.
-                let own = if drives.is_empty() { seed } else { random.bits(drives.len() as u64) };
-                seeds.push(own);
-                drives.push(MemberDrive {
-                    name: if section.count == 1 { name.clone() } else { format!("{name}-{number}") },
-                    drive: watched(&spec.config, own)?,
-                    spare: section.spare,
-                    fails_at: section.fails_at,
-                    mean_life: section.mean_life,
-                });
-            }
+                None if index == 0 => seed,
+                None => random.bits(index as u64),
+            };
+            seeds.push(own);
+            probes.push(probe(&name, &spec.config)?);
+            drives.push(MemberDrive {
+                name,
+                drive: Device::new(&spec.config, own)?,
+                spare: section.spare,
+                fails_at: section.fails_at,
+                mean_life: section.mean_life,
+            });
         }
-        let array = Array::new(&self.config, drives, seed)?.overwritten(&seeds);
+        let seed = saved.as_ref().map_or(seed, |saved| saved.seed);
+        let mut array = Array::new(&self.config, drives, seed)?;
         debug_assert_eq!(array.capacity(), self.capacity);
-        Ok(array)
+        match &saved {
+            Some(saved) => saved.restore(&mut array)?,
+            None => array = array.overwritten(&seeds),
+        }
+        let mut probes = probes.into_iter();
+        Ok(array.map(|device| device.watched_by(probes.next().expect("Invariant: each drive has one"))))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the chunks of stripes lie. Pure functions of the configuration: a stripe has `data` chunks of the address space and `parity`
 //! chunks, its units; any `data` of them give the others. A mirror is the code of one data chunk, whose parity chunks are copies.
 
+use ssd::persist::stored;
 use units::Bytes;
 use units::random::Stream;
 
@@ -27,8 +28,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Most drives of an array.
-    pub const MOST: usize = 64;
+    /// Most units of a stripe with redundancy: what is known of each of them is a bit of a word.
+    pub const WIDEST: usize = 64;
 
     /// Units of a stripe.
     pub fn width(self) -> usize {
@@ -50,6 +51,10 @@ pub struct Piece {
     pub start: u64,
     /// Behind the last byte.
     pub end: u64,
+}
+
+stored! {
+    Piece { unit, start, end }
 }
 
 impl Piece {
@@ -102,6 +107,9 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Most drives of an array (assumed: they are found one after another).
+    pub const MOST_DRIVES: usize = 4096;
+
     /// Places stripes on drives of which the smallest has `capacity`; none where not one stripe fits.
     pub fn new(
         code: Code,

@@ -12,16 +12,20 @@
 //! | `select/`, `hedge/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
-//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubbing.rs`, `windows.rs` | what it does with stripes |
-//! | `ops.rs`, `slab.rs`, `rebuild.rs`, `scrub.rs`, `window.rs` | what is under way |
+//! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
+//! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
+//! | `nexts.rs` | in which drive something happens next |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
+//! | `saved.rs` | its state in a checkpoint |
+//! | `explain.rs` | where the time of requests went |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
 mod array;
 mod config;
 mod coordinate;
 mod drive;
+mod explain;
 mod given;
 pub mod hedge;
 mod layout;
@@ -29,6 +33,7 @@ mod link;
 mod locks;
 mod member;
 mod merge;
+mod nexts;
 mod observer;
 mod ops;
 mod plain;
@@ -38,21 +43,22 @@ mod rebuild;
 mod rebuilding;
 mod report;
 mod run;
-mod scrub;
-mod scrubbing;
+mod saved;
+mod scrubs;
 pub mod select;
 mod slab;
 mod stats;
-mod window;
 mod windows;
 mod writes;
 
 pub use array::Array;
 pub use config::{ArrayConfig, LayoutKind};
+pub use explain::{ArrayExplanation, ArrayStage, STAGES};
 pub use given::{ArrayGiven, DriveSection};
 pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
 pub use observer::{ArrayEvent, Observer, OpId};
+pub use ops::Purpose;
 pub use plan::{WriteKind, WritePlan, plan};
 pub use rebuild::RebuildRecord;
 pub use run::{PreparedArray, prepare};

@@ -1,5 +1,6 @@
 //! The link or switch that all drives share: each direction moves one request's data after another, and each way takes its time.
 
+use ssd::persist::state;
 use units::{Bandwidth, Bytes, Span, Time};
 
 /// The link.
@@ -10,6 +11,13 @@ pub(crate) struct Link {
     free_at: [Time; 2],
     /// For how long they have been busy.
     pub busy: [Span; 2],
+}
+
+state! {
+    Link {
+        stored { free_at, busy }
+        rebuilt { bandwidth, latency }
+    }
 }
 
 /// A direction.

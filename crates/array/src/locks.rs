@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use ssd::persist::{stored, stored_enum};
+
 use crate::slab::Key;
 
 /// Who shares a range.
@@ -20,6 +22,16 @@ struct Claim {
     access: Access,
     start: u64,
     end: u64,
+}
+
+stored_enum! {
+    Access { 0 = Shared, 1 = Exclusive, }
+}
+
+stored! {
+    Claim { who, access, start, end }
+    StripeLocks { held, waiting }
+    Locks { stripes }
 }
 
 impl Claim {

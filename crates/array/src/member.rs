@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ssd::Drive;
+use ssd::persist::state;
 use ssd::run::{Overwriting, PartCourse};
 use ssd::stats::latency::ByQueue;
 use ssd::stats::{Finding, Measured, Totals};
@@ -37,6 +38,8 @@ pub(crate) struct Member<D> {
     pub failed: Option<Time>,
     /// Requests to it that have not been answered, those on their way to it included.
     pub outstanding: u64,
+    /// Those of them that wait to arrive at it.
+    pub pending: usize,
     /// Those that it has, by its numbers from `first` on.
     subs: VecDeque<Option<Sub>>,
     first: u64,
@@ -52,6 +55,13 @@ pub(crate) struct Member<D> {
     course: PartCourse,
 }
 
+state! {
+    [D: Drive] Member<D> {
+        stored { failed, outstanding, pending, subs, first, last }
+        rebuilt { name, drive, fails_at, mean_life, overwriting, latencies, requests, bytes, baseline, course }
+    }
+}
+
 impl<D: Drive> Member<D> {
     pub fn new(given: MemberDrive<D>) -> Member<D> {
         let MemberDrive { name, drive, fails_at, mean_life, .. } = given;
@@ -62,6 +72,7 @@ impl<D: Drive> Member<D> {
             overwriting: None,
             failed: None,
             outstanding: 0,
+            pending: 0,
             subs: VecDeque::new(),
             first: drive.submitted(),
             last: Time::ZERO,
@@ -116,7 +127,7 @@ impl<D: Drive> Member<D> {
                 self.latencies.record(0, op, reply.latency, bytes.0);
             }
             self.outstanding -= 1;
-            answers.push(Answer { sub, reply, request: completion.request });
+            answers.push(Answer { sub, reply, request: completion.request, id: completion.id });
         }
     }
 
@@ -126,6 +137,36 @@ impl<D: Drive> Member<D> {
         let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
         self.outstanding -= subs.len() as u64;
         subs
+    }
+
+    /// Whether its drive rests, or is none any more.
+    pub fn rests(&self) -> bool {
+        self.failed.is_some() || self.drive.header()["rests"] == true
+    }
+
+    /// The same with what `other` makes of the drive.
+    pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
+        let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, pending, .. } = self;
+        let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;
+        let drive = other(drive);
+        Member {
+            name,
+            drive,
+            fails_at,
+            mean_life,
+            overwriting,
+            failed,
+            outstanding,
+            pending,
+            subs,
+            first,
+            last,
+            latencies,
+            requests,
+            bytes,
+            baseline,
+            course,
+        }
     }
 
     /// What is counted begins now.

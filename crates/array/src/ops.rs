@@ -1,5 +1,6 @@
 //! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that this takes.
 
+use ssd::persist::{stored, stored_enum};
 use units::{Bytes, Span, Time};
 use workload::Request;
 
@@ -47,6 +48,24 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Purpose::ReadData => "read",
+            Purpose::ReadReconstruct => "read to reconstruct",
+            Purpose::ReadHedge => "hedge",
+            Purpose::ReadExtra => "extra read",
+            Purpose::ReadBeforeWrite => "read before the write",
+            Purpose::ReadRebuild => "read of a rebuild",
+            Purpose::ReadScrub => "read of a scrub",
+            Purpose::WriteData => "write",
+            Purpose::WriteParity => "write of parity",
+            Purpose::WriteRebuild => "write of a rebuild",
+            Purpose::WriteRepair => "repair",
+            Purpose::Other => "trim or flush",
+        }
+    }
+
     /// How many there are.
     pub(crate) const COUNT: usize = Purpose::Other as usize + 1;
 }
@@ -63,12 +82,14 @@ pub(crate) struct Sub {
     pub is_locked: bool,
     /// The drive may give up early.
     pub limited: bool,
+    /// The number of the request, of all to drives.
+    pub number: u64,
 }
 
 impl Sub {
     /// A request that is to be sent.
     pub fn new(op: Key, piece: Piece, purpose: Purpose) -> Sub {
-        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false }
+        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false, number: 0 }
     }
 }
 
@@ -100,6 +121,8 @@ pub(crate) struct Answer {
     pub sub: Sub,
     pub reply: Reply,
     pub request: Request,
+    /// Its number in the drive.
+    pub id: u64,
 }
 
 /// A range of a drive.
@@ -107,6 +130,18 @@ pub(crate) struct OnDrive {
     pub drive: usize,
     pub offset: Bytes,
     pub bytes: Bytes,
+}
+
+impl Op {
+    /// The host's request that it is a part of.
+    pub fn request(&self) -> Option<Key> {
+        match self {
+            Op::Plain(PlainOp { request, .. })
+            | Op::Read(ReadOp { request, .. })
+            | Op::Write(WriteOp { request, .. }) => Some(*request),
+            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) => None,
+        }
+    }
 }
 
 /// An operation of the array.
@@ -208,9 +243,10 @@ pub(crate) enum Phase {
     Writing,
 }
 
-/// A write of pieces of one stripe.
+/// A write of pieces of one stripe, or a trim that leaves its parity right.
 pub(crate) struct WriteOp {
     pub request: Key,
+    pub is_trim: bool,
     pub stripe: u64,
     pub pieces: Vec<Piece>,
     pub writes: Vec<Piece>,
@@ -251,6 +287,26 @@ pub(crate) struct ScrubOp {
 pub(crate) struct RepairOp {
     pub stripe: u64,
     pub outstanding: usize,
+}
+
+/// Scrubs of an array.
+pub(crate) struct Scrub {
+    /// The stripe that is read next.
+    pub next: u64,
+    /// When it may be.
+    pub allowed: Time,
+    /// Nothing else goes on.
+    pub sleeps: bool,
+}
+
+/// The windows of an array's places.
+pub(crate) struct Windows {
+    /// When the first turn began.
+    pub began: Time,
+    /// Nothing goes on, and the turns are not followed.
+    pub sleeps: bool,
+    /// Whether the window of each place is open.
+    pub open: Vec<bool>,
 }
 
 /// What happens at a time.
@@ -294,5 +350,35 @@ impl Ord for Due {
     /// The earliest is the greatest: a heap gives it first.
     fn cmp(&self, other: &Due) -> std::cmp::Ordering {
         (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}
+
+stored! {
+    Open { id, request, parts, uncorrectable, refused, aborted }
+    Sub { op, piece, purpose, drive, is_locked, limited, number }
+    Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
+    PlainOp { request, outstanding }
+    ReadPiece { piece, is_locked }
+    ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }
+    WriteOp { request, is_trim, stripe, pieces, writes, phase, outstanding, failed, again }
+    RowOp { place, drive, row, stripe, unit, phase, outstanding, failed, again, lost }
+    ScrubOp { stripe, phase, outstanding, failed }
+    RepairOp { stripe, outstanding }
+    Scrub { next, allowed, sleeps }
+    Windows { began, sleeps, open }
+    Due { time, number, what }
+}
+
+stored_enum! {
+    Purpose {
+        0 = ReadData, 1 = ReadReconstruct, 2 = ReadHedge, 3 = ReadExtra, 4 = ReadBeforeWrite, 5 = ReadRebuild,
+        6 = ReadScrub, 7 = WriteData, 8 = WriteParity, 9 = WriteRebuild, 10 = WriteRepair, 11 = Other,
+    }
+    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), }
+    Lock { 0 = None, 1 = Waits, 2 = Held, }
+    Phase { 0 = Locking, 1 = Reading, 2 = Writing, }
+    Timer {
+        0 = Deliver { drive, request, sub }, 1 = Reply { sub, reply }, 2 = Hedge(op), 3 = Fail(drive),
+        4 = Rebuild(place), 5 = Scrub, 6 = Turn,
     }
 }

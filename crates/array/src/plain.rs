@@ -74,33 +74,6 @@ impl<D: Drive> Array<D> {
         Some(op)
     }
 
-    /// Trims go to drives where they leave the parity right: whole stripes, copies, and data without parity. Others are left out.
-    pub(crate) fn begin_trim(&mut self, key: Key, request: Request) {
-        if self.layout.code.parity == 0 {
-            return self.begin_plain(key, request);
-        }
-        let (code, chunk) = (self.layout.code, self.layout.chunk);
-        let mut to_drives = Vec::new();
-        let mut left_out = 0;
-        let (layout, seats) = (&self.layout, &self.seats);
-        layout.split(request.offset.0, request.bytes.0, |stripe, pieces| {
-            let is_whole = pieces.len() == code.data && pieces.iter().all(|piece| piece.bytes() == chunk);
-            if !is_whole && !code.copies() {
-                left_out += pieces.iter().map(|piece| piece.bytes()).sum::<u64>();
-                return;
-            }
-            for unit in 0..code.width() {
-                let (spot, piece) = (layout.spot(stripe, unit), pieces[0]);
-                if matches!(seats[spot.place].state, SeatState::Present) {
-                    let offset = Bytes(spot.row * chunk + piece.start);
-                    to_drives.push(OnDrive { drive: seats[spot.place].drive, offset, bytes: Bytes(piece.bytes()) });
-                }
-            }
-        });
-        self.counters.trims_left_out_bytes += left_out;
-        self.plain(key, request, to_drives);
-    }
-
     pub(crate) fn begin_flush(&mut self, key: Key, request: Request) {
         let there = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Missing));
         let to_drives = there.map(|seat| OnDrive { drive: seat.drive, offset: Bytes(0), bytes: Bytes(0) }).collect();

@@ -250,15 +250,29 @@ impl<D: Drive> Array<D> {
     }
 
     fn repair(&mut self, mut op: RepairOp, pieces: Vec<Piece>, key: Key) -> Option<RepairOp> {
+        op.outstanding = self.write_again(op.stripe, key, pieces);
+        self.repair_goes_on(op, key)
+    }
+
+    /// Writes pieces again that drives could not correct, to those that still have their place; how many.
+    fn write_again(&mut self, stripe: u64, key: Key, pieces: impl IntoIterator<Item = Piece>) -> usize {
+        let mut written = 0;
         for piece in pieces {
-            if self.is_stored(op.stripe, piece.unit) {
-                op.outstanding += 1;
-                self.counters.repairs += 1;
-                let sub = Sub::new(key, piece, Purpose::WriteRepair);
-                self.send(workload::Op::Write, op.stripe, sub, None);
+            if self.is_stored(stripe, piece.unit) {
+                written += 1;
+                self.send(workload::Op::Write, stripe, Sub::new(key, piece, Purpose::WriteRepair), None);
             }
         }
-        self.repair_goes_on(op, key)
+        self.counters.repairs += written as u64;
+        written
+    }
+
+    /// The same of whole units, given as bits, where the array repairs.
+    pub(crate) fn repair_units(&mut self, stripe: u64, key: Key, units: u64) -> usize {
+        let units = if self.config.repair { units } else { 0 };
+        let (width, end) = (self.layout.code.width(), self.layout.chunk);
+        let bad = (0..width).filter(|unit| units >> unit & 1 == 1);
+        self.write_again(stripe, key, bad.map(|unit| Piece { unit, start: 0, end }))
     }
 
     pub(crate) fn repair_replied(&mut self, mut op: RepairOp, sub: Sub) -> Option<RepairOp> {

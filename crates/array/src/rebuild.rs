@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ssd::persist::stored;
 use units::Time;
 
 use crate::slab::Key;
@@ -34,6 +35,11 @@ pub struct RebuildRecord {
     pub rows: u64,
     /// Rows whose data was lost.
     pub lost: u64,
+}
+
+stored! {
+    Rebuild { next, ended, ahead, lost, under_way, allowed, waits }
+    RebuildRecord { drive, began, ended, rows, lost }
 }
 
 impl Rebuild {

@@ -132,14 +132,7 @@ impl<D: Drive> Array<D> {
         let request = Request::new(self.now, workload::Op::Write, Bytes(op.row * chunk), Bytes(chunk));
         self.send_to(op.drive, request, Sub::new(sub.op, self.whole(op.unit), Purpose::WriteRebuild));
         // What could not be read on the way is worked out too.
-        let bad = |unit: &usize| self.config.repair && op.failed >> unit & 1 == 1 && self.is_stored(op.stripe, *unit);
-        let bad: Vec<usize> = (0..self.layout.code.width()).filter(bad).collect();
-        (op.phase, op.outstanding) = (Phase::Writing, 1 + bad.len());
-        for unit in bad {
-            self.counters.repairs += 1;
-            let repair = Sub::new(sub.op, self.whole(unit), Purpose::WriteRepair);
-            self.send(workload::Op::Write, op.stripe, repair, None);
-        }
+        (op.phase, op.outstanding) = (Phase::Writing, 1 + self.repair_units(op.stripe, sub.op, op.failed));
         Some(op)
     }
 

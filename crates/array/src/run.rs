@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use ssd::probe::{Probe, Unwatched};
 use ssd::run::findings;
-use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on, refused};
+use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on};
 use ssd::stats::SteadyState;
-use ssd::{Checker, Config, Device, Outcome, RequestLog, Run, RunError};
+use ssd::{Checker, Config, Device, Drive, Explainer, Outcome, RequestLog, Run, RunError};
 use units::Span;
 
 use crate::array::Array;
@@ -29,11 +29,10 @@ pub fn prepare(inputs: &Inputs, path: &str) -> Result<PreparedArray, RunError> {
     for (name, given) in inputs.drive.options {
         options.set(name, given)?;
     }
-    if options.checkpoint.is_some() {
-        let remedy = "leave one of them out: the drives of an array begin as their age says";
-        return Err(refused("--from", "is given with --array", remedy).into());
-    }
     let array = ArrayGiven::read(path, &inputs.drive, options.seed)?;
+    if let Some(path) = &options.checkpoint {
+        array.saved(path)?;
+    }
     let manifest = ("array", array.manifest(&inputs.drive)?);
     let other = OtherDrive { manifest, device: &array.first, capacity: array.capacity };
     let mut prepared = prepare_on(inputs, other)?;
@@ -54,30 +53,49 @@ impl PreparedArray {
     /// # Errors
     /// The run cannot begin.
     pub fn open(self, log: Option<Box<dyn RequestLog>>, check: bool) -> Result<Box<dyn Playing>, RunError> {
-        let seed = self.prepared.options.seed;
         if !check {
-            let array = self.array.build(seed, |config, seed| Device::watched(config, seed, Unwatched))?;
-            return Ok(Box::new(self.on(array, log)?));
+            return Ok(Box::new(ArrayRun(self.watched(log, |_, _| Ok(Unwatched))?)));
         }
-        let watched = |config: &Config, seed| Device::watched(config, seed, Checker::new(&config.plan()?));
-        let array = self.array.build(seed, watched)?;
-        Ok(Box::new(self.on(array, log)?))
+        let checker = |_: &str, config: &Config| Ok(Checker::new(&config.plan()?));
+        Ok(Box::new(ArrayRun(self.watched(log, checker)?)))
     }
 
-    fn on<P: Probe>(
-        self,
-        array: Array<Device<P>>,
-        log: Option<Box<dyn RequestLog>>,
-    ) -> Result<ArrayRun<Device<P>>, RunError> {
+    /// Builds the drives and begins a run that explains its `slowest` so many requests and those numbered in `wanted`
+    /// ([`Array::explanations`]).
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn explained(self, slowest: usize, wanted: Vec<u64>) -> Result<Run<Array<Device<Explainer>>>, RunError> {
+        let RunOptions { seed, checkpoint, warmup, .. } = self.prepared.options.clone();
+        let mut drives = Vec::new();
+        let array = self.array.build(seed, checkpoint.as_deref(), |_, _| {
+            let (explainer, followed) = Explainer::followed();
+            drives.push(followed);
+            Ok(explainer)
+        })?;
         let PreparedOn { source, options, .. } = self.prepared;
-        Ok(ArrayRun(Run::on(array, source, options, log)?))
+        Run::on(array.explained(slowest, wanted, warmup, drives), source, options, None)
+    }
+
+    /// Builds the drives, each watched by what `probe` makes of its name and configuration, and begins the run.
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn watched<P: Probe>(
+        self,
+        log: Option<Box<dyn RequestLog>>,
+        probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
+    ) -> Result<Run<Array<Device<P>>>, RunError> {
+        let PreparedOn { source, options, .. } = self.prepared;
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), probe)?;
+        Run::on(array, source, options, log)
     }
 }
 
 /// A run on an array.
-struct ArrayRun<D: ssd::Drive>(Run<Array<D>>);
+struct ArrayRun<D: Drive>(Run<Array<D>>);
 
-impl<D: ssd::Drive + Send> Playing for ArrayRun<D> {
+impl<D: Drive + Send + 'static> Playing for ArrayRun<D> {
     fn save_after(&mut self, after: Span, path: PathBuf) {
         self.0.save_after(after, path);
     }
@@ -105,7 +123,7 @@ impl<D: ssd::Drive + Send> Playing for ArrayRun<D> {
     fn sections(&self) -> Map<String, Value> {
         Map::from_iter([("array".to_owned(), self.0.device().section())])
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError> {
-        Ok(self.0.finish()?.with(|_| None))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
+        Ok(self.0.finish()?.with(|array| -> Box<dyn Drive + Send> { Box::new(array) }))
     }
 }

@@ -1,10 +1,16 @@
 //! A store of what is under way. A key names one entry, and none that has its place later.
 
+use ssd::persist::{Stored, stored};
+
 /// The name of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     place: u32,
     generation: u32,
+}
+
+stored! {
+    Key { place, generation }
 }
 
 impl Key {
@@ -23,6 +29,10 @@ impl Key {
 pub(crate) struct Slab<T> {
     places: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
+}
+
+stored! {
+    [T: Stored] Slab<T> { places, free }
 }
 
 impl<T> Slab<T> {

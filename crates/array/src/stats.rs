@@ -1,5 +1,6 @@
 //! What an array counts.
 
+use ssd::persist::{Reader, Stored, Writer, stored};
 use ssd::stats::Counters;
 use units::Time;
 
@@ -12,6 +13,10 @@ pub(crate) struct SeenByHost {
     uncorrectable: u64,
     until_uncorrectable: u64,
     refused: u64,
+}
+
+stored! {
+    SeenByHost { completed, uncorrectable, until_uncorrectable, refused }
 }
 
 impl SeenByHost {
@@ -57,6 +62,20 @@ macro_rules! counters {
             pub rebuilds: Vec<RebuildRecord>,
             /// When data was lost for the first time.
             pub data_lost: Option<Time>,
+        }
+
+        impl Stored for ArrayCounters {
+            fn write(&self, to: &mut Writer) {
+                let ArrayCounters { $($counter,)+ rebuilds, data_lost } = self;
+                $($counter.write(to);)+
+                rebuilds.write(to);
+                data_lost.write(to);
+            }
+            fn read(from: &mut Reader) -> std::io::Result<ArrayCounters> {
+                $(let $counter = Stored::read(from)?;)+
+                let (rebuilds, data_lost) = (Stored::read(from)?, Stored::read(from)?);
+                Ok(ArrayCounters { $($counter,)+ rebuilds, data_lost })
+            }
         }
 
         impl ArrayCounters {

@@ -6,14 +6,17 @@ use units::Time;
 use crate::array::Array;
 use crate::coordinate::{Coordinate, Place};
 use crate::layout::Placement;
-use crate::ops::{ReadOp, Timer};
+use crate::ops::{ReadOp, Timer, Windows};
 use crate::slab::Key;
-use crate::window::Windows;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and the turns with it.
     pub(crate) fn begin_windows(&mut self) {
-        if self.config.coordinate != Coordinate::None {
+        if self.config.coordinate == Coordinate::None {
+            // An array that had them goes on without.
+            (0..self.seats.len()).for_each(|place| self.set_window(place, false));
+            self.windows = None;
+        } else if self.windows.is_none() {
             self.windows = Some(Windows { began: self.now, sleeps: true, open: vec![false; self.seats.len()] });
         }
     }
@@ -61,7 +64,7 @@ impl<D: Drive> Array<D> {
         let before = Time(self.now.0.saturating_sub(1));
         let played = if member.drive.now() < before { member.drive.advance(before) } else { Ok(()) };
         member.drive.set_window(open);
-        self.nexts[drive] = member.next_that_matters();
+        self.is_looked_at_anew(drive);
         if let Err(error) = played {
             self.failure.get_or_insert(error);
         }

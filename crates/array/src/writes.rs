@@ -15,11 +15,33 @@ impl<D: Drive> Array<D> {
     pub(crate) fn begin_write(&mut self, request: Key, host: Request) {
         let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
         self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));
+        self.begin_writes(request, false, stripes);
+    }
+
+    /// Trims of stripes with redundancy go to drives where they leave the parity right: whole stripes, and copies. Others are left out.
+    pub(crate) fn begin_trims(&mut self, request: Key, host: Request) {
+        let (code, chunk) = (self.layout.code, self.layout.chunk);
+        let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
+        let mut left_out = 0;
+        self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| {
+            let is_whole = pieces.len() == code.data && pieces.iter().all(|piece| piece.bytes() == chunk);
+            if is_whole || code.copies() {
+                stripes.push((stripe, pieces.to_vec()));
+            } else {
+                left_out += pieces.iter().map(|piece| piece.bytes()).sum::<u64>();
+            }
+        });
+        self.counters.trims_left_out_bytes += left_out;
+        self.begin_writes(request, true, stripes);
+    }
+
+    fn begin_writes(&mut self, request: Key, is_trim: bool, stripes: Vec<(u64, Vec<Piece>)>) {
         for (stripe, pieces) in stripes {
             self.add_part(request);
             let range = hull(&pieces);
             let op = WriteOp {
                 request,
+                is_trim,
                 stripe,
                 pieces,
                 writes: Vec::new(),
@@ -47,6 +69,7 @@ impl<D: Drive> Array<D> {
             return self.write_is_lost(op, key);
         };
         match plan.kind {
+            _ if op.is_trim => {}
             WriteKind::Full => self.counters.writes_full += 1,
             WriteKind::ReadModifyWrite => self.counters.writes_read_modify += 1,
             WriteKind::Reconstruct => self.counters.writes_reconstruct += 1,
@@ -110,9 +133,12 @@ impl<D: Drive> Array<D> {
             op.outstanding = writes.len();
             let host = self.open.get_mut(op.request).map(|open| open.request);
             for piece in writes {
-                let is_data = piece.unit < self.layout.code.data;
-                let purpose = if is_data { Purpose::WriteData } else { Purpose::WriteParity };
-                self.send(workload::Op::Write, op.stripe, Sub::new(key, piece, purpose), host);
+                let (kind, purpose) = match piece.unit < self.layout.code.data {
+                    _ if op.is_trim => (workload::Op::Trim, Purpose::Other),
+                    true => (workload::Op::Write, Purpose::WriteData),
+                    false => (workload::Op::Write, Purpose::WriteParity),
+                };
+                self.send(kind, op.stripe, Sub::new(key, piece, purpose), host);
             }
             if op.outstanding > 0 {
                 return Some(op);

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use array::PreparedArray;
+use array::{ArrayExplanation, ArrayStage, PreparedArray, Purpose};
 use logs::{Table, series_parquet};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ use ssd::run::{
     open, parse, prepare, refused, result,
 };
 use ssd::stats::{Finding, SteadyState, Trend, die};
-use ssd::{Config, Explainer, RequestLog, Stage, Timeline};
+use ssd::{Config, Drive, Explainer, Explanation, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -116,7 +116,7 @@ pub struct Simulation {
     raised: Raised,
     /// Where the device is saved at the end of the run; and the device, from then on.
     save: Option<(PathBuf, SaveAt)>,
-    device: Mutex<Option<ssd::Device>>,
+    device: Mutex<Option<Box<dyn Drive + Send>>>,
     /// How long a run was that was over before it was to be saved.
     unsaved: OnceLock<Span>,
 }
@@ -148,17 +148,6 @@ impl OnWhat {
         match self {
             OnWhat::Device(prepared) => (prepared.note.clone(), prepared.findings.clone()),
             OnWhat::Array(array) => (array.prepared.note.clone(), array.prepared.findings.clone()),
-        }
-    }
-
-    /// The run on one device.
-    fn on_device(self) -> PyResult<Prepared> {
-        match self {
-            OnWhat::Device(prepared) => Ok(*prepared),
-            OnWhat::Array(_) => {
-                let remedy = "give the device of one of its drives, with --device, --scheme and --age";
-                Err(refuse(refused("--array", "cannot be explained, nor shown as a timeline", remedy)))
-            }
         }
     }
 }
@@ -211,6 +200,20 @@ struct Stretch {
     to_ns: u64,
     /// Of a wait for a die, what that did (cause and ns).
     die: Vec<(&'static str, u64)>,
+    /// In an array, the drive that it went to, and what that was asked for.
+    drive: Option<String>,
+    purpose: Option<&'static str>,
+}
+
+impl Stretch {
+    fn of(stage: &Stage) -> Stretch {
+        let spent = stage.die.map_or(Vec::new(), |spent| {
+            let named = die::names().zip(spent).map(|(name, span)| (name, span.0));
+            named.filter(|(_, span)| *span > 0).collect()
+        });
+        let Stage { what, step, from, to, .. } = *stage;
+        Stretch { what, step, from_ns: from.0, to_ns: to.0, die: spent, drive: None, purpose: None }
+    }
 }
 
 /// A request, and where its time went.
@@ -224,6 +227,38 @@ struct Explained {
     stages: Vec<Stretch>,
     /// Of a read, the stages of each of its pages that came from flash.
     parts: Vec<Vec<Stretch>>,
+}
+
+impl Explained {
+    fn of(explained: &Explanation) -> Explained {
+        let stages = |of: &Vec<Stage>| of.iter().map(Stretch::of).collect();
+        Explained {
+            request: explained.request,
+            op: format!("{:?}", explained.op).to_lowercase(),
+            bytes: explained.bytes,
+            arrival_ns: explained.arrival.0,
+            finish_ns: explained.finish.0,
+            stages: stages(&explained.stages),
+            parts: explained.parts.iter().map(stages).collect(),
+        }
+    }
+
+    /// Of an array, whose drives have these names.
+    fn of_array(explained: &ArrayExplanation, names: &[&str]) -> Explained {
+        let stretch = |of: &ArrayStage| {
+            let drive = of.drive.map(|drive| names[drive].to_owned());
+            Stretch { drive, purpose: of.purpose.map(Purpose::words), ..Stretch::of(&of.stage) }
+        };
+        Explained {
+            request: explained.number,
+            op: format!("{:?}", explained.request.op).to_lowercase(),
+            bytes: explained.request.bytes.0,
+            arrival_ns: explained.arrival.0,
+            finish_ns: explained.finish.0,
+            stages: explained.stages.iter().map(stretch).collect(),
+            parts: Vec::new(),
+        }
+    }
 }
 
 /// What a run has shown that was played to be explained.
@@ -347,6 +382,53 @@ struct RoundsTrend {
     slope: f64,
 }
 
+/// A file that several write to, each a whole packet at a time.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<BufWriter<File>>>);
+
+impl io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}
+
+impl Simulation {
+    /// Plays a run as long as something is to come, and to its end at most.
+    fn play_while<D: Drive + Send>(
+        &self,
+        py: Python<'_>,
+        run: &mut Run<D>,
+        goes_on: impl Fn(&D) -> bool,
+    ) -> PyResult<()> {
+        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && goes_on(run.device()) {
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
+    /// Plays a run to its end, or until a signal ends it: whether one has.
+    fn play_through<D: Drive + Send>(
+        &self,
+        py: Python<'_>,
+        run: &mut Run<D>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let mut interrupted = false;
+        while !interrupted && !py.detach(|| run.step(EXPLAINED_AT_ONCE)).map_err(|error| self.raised.raise(error))? {
+            let (submitted, completed) = run.counts();
+            let told = progress.map_or(Ok(()), |tell| tell.call1((run.progress(), submitted, completed)).map(drop));
+            interrupted = match told.and_then(|()| py.check_signals()) {
+                Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
+                told => told.is_err(),
+            };
+        }
+        Ok(interrupted)
+    }
+}
+
 #[pymethods]
 impl Simulation {
     #[new]
@@ -384,10 +466,6 @@ impl Simulation {
             OnWhat::Array(array) => array.config(),
         };
         let log = request_log(&output, config)?;
-        if array.is_some() && output.save.is_some() {
-            let remedy = "leave it out: an array begins each run with its drives as their age says";
-            return Err(refuse(refused("--save", "is given with --array, and an array cannot be saved", remedy)));
-        }
         let OutputOptions { check, save, save_at, .. } = output;
         let (save, save_after) = match save_at {
             SaveAt::After(after) => (None, save.map(|path| (path, after))),
@@ -412,47 +490,27 @@ impl Simulation {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
         let Ready { prepared, log, .. } = *ready;
-        let Prepared { config, source, options, .. } = prepared.on_device()?;
-        let explainer = Explainer::new(slowest, wanted, options.warmup);
-        let mut run =
-            Run::watched(&config, source, options, log, explainer).map_err(|error| self.raised.raise(error))?;
-        let mut interrupted = false;
-        while !interrupted && !py.detach(|| run.step(EXPLAINED_AT_ONCE)).map_err(|error| self.raised.raise(error))? {
-            let (submitted, completed) = run.counts();
-            let told =
-                progress.as_ref().map_or(Ok(()), |tell| tell.call1((run.progress(), submitted, completed)).map(drop));
-            interrupted = match told.and_then(|()| py.check_signals()) {
-                Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => return Err(error),
-                told => told.is_err(),
-            };
-        }
-        let stage = |stage: &Stage| {
-            let spent = stage.die.map_or(Vec::new(), |spent| {
-                let named = die::names().zip(spent).map(|(name, span)| (name, span.0));
-                named.filter(|(_, span)| *span > 0).collect()
-            });
-            Stretch { what: stage.what, step: stage.step, from_ns: stage.from.0, to_ns: stage.to.0, die: spent }
+        let raised = |error| self.raised.raise(error);
+        let (explained, interrupted, completed, mut findings) = match prepared {
+            OnWhat::Device(prepared) => {
+                let Prepared { config, source, options, .. } = *prepared;
+                let explainer = Explainer::new(slowest, wanted, options.warmup);
+                let mut run = Run::watched(&config, source, options, log, explainer).map_err(raised)?;
+                let interrupted = self.play_through(py, &mut run, progress.as_ref())?;
+                let explained = run.device().probe().explanations().iter().map(Explained::of).collect();
+                let (_, completed) = run.counts();
+                (explained, interrupted, completed, run.finish().map_err(raise)?.measured.findings)
+            }
+            OnWhat::Array(array) => {
+                let mut run = array.explained(slowest, wanted).map_err(raised)?;
+                let interrupted = self.play_through(py, &mut run, progress.as_ref())?;
+                let names: Vec<&str> = run.device().names().collect();
+                let explained = run.device().explanations();
+                let explained = explained.iter().map(|of| Explained::of_array(of, &names)).collect();
+                let (_, completed) = run.counts();
+                (explained, interrupted, completed, run.finish().map_err(raise)?.measured.findings)
+            }
         };
-        let explained = run.device().probe().explanations();
-        let explained = explained
-            .iter()
-            .map(|of| {
-                let op = format!("{:?}", of.op).to_lowercase();
-                let stages = |of: &Vec<Stage>| of.iter().map(stage).collect();
-                let parts = of.parts.iter().map(stages).collect();
-                Explained {
-                    request: of.request,
-                    op,
-                    bytes: of.bytes,
-                    arrival_ns: of.arrival.0,
-                    finish_ns: of.finish.0,
-                    stages: stages(&of.stages),
-                    parts,
-                }
-            })
-            .collect();
-        let (_, completed) = run.counts();
-        let mut findings = run.finish().map_err(raise)?.measured.findings;
         let interruption = interrupted.then(|| findings::interrupted(completed));
         findings::add(&mut findings, self.findings.iter().cloned().chain(interruption));
         let findings = findings.iter().map(Finding::to_json).collect::<Value>().to_string();
@@ -471,7 +529,7 @@ impl Simulation {
             return Err(SimulationError::new_err("the run has been begun already"));
         };
         let Ready { prepared, log, .. } = *ready;
-        let Prepared { config, source, options, .. } = prepared.on_device()?;
+        let raised = |error| self.raised.raise(error);
         let unwritable = |error: io::Error| {
             SimulationError::new_err(format!(
                 "{}: cannot be written: {error}\n  help: make room, or choose a shorter --window",
@@ -479,15 +537,33 @@ impl Simulation {
             ))
         };
         let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
-        let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-        let mut run =
-            Run::watched(&config, source, options, log, timeline).map_err(|error| self.raised.raise(error))?;
-        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && !run.device().probe().done() {
-            py.check_signals()?;
+        match prepared {
+            OnWhat::Device(prepared) => {
+                let Prepared { config, source, options, .. } = *prepared;
+                let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
+                let mut run = Run::watched(&config, source, options, log, timeline).map_err(raised)?;
+                self.play_while(py, &mut run, |device| !device.probe().done())?;
+                let device = run.into_device();
+                let now = device.now();
+                device.into_probe().finish(now).map_err(unwritable)
+            }
+            OnWhat::Array(array) => {
+                let (file, mut number) = (Shared(Arc::new(Mutex::new(file))), 0);
+                let timeline = |name: &str, config: &Config| {
+                    number += 1;
+                    let out = Box::new(file.clone());
+                    Ok(Timeline::of_drive(name, number - 1, &config.plan()?, shown.clone(), out))
+                };
+                let mut run = array.watched(log, timeline).map_err(raised)?;
+                self.play_while(py, &mut run, |array| array.drives().any(|drive| !drive.probe().done()))?;
+                let drives = run.into_device().into_drives();
+                let ended = drives.map(|drive| {
+                    let now = drive.now();
+                    drive.into_probe().finish(now)
+                });
+                ended.sum::<io::Result<u64>>().map_err(unwritable)
+            }
         }
-        let device = run.into_device();
-        let now = device.now();
-        device.into_probe().finish(now).map_err(unwritable)
     }
 
     /// What is run, as JSON: everything that decides the result.
@@ -541,7 +617,7 @@ impl Simulation {
         let (Some(mut device), Some((path, at))) = (device, &self.save) else { return Ok(()) };
         py.detach(|| {
             let rests = if *at == SaveAt::Rest { device.flush() } else { Ok(()) };
-            rests.and_then(|()| checkpoint::write(&device, path)).map_err(|error| self.raised.raise(error))
+            rests.and_then(|()| checkpoint::write(&*device, path)).map_err(|error| self.raised.raise(error))
         })
     }
 
@@ -587,7 +663,7 @@ impl Simulation {
         }
         let finished = finished_run(py, &mut outcome, &result)?;
         if self.save.is_some() {
-            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = outcome.device;
+            *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
         }
         Ok(finished)
     }

@@ -1,6 +1,7 @@
 //! Plays random devices of every axis against every invariant: `make soak N=50000`.
 //!
 //! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
+//! `soak arrays N` and `soak array S` do the same with random arrays of random devices.
 //! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
 //! their lines are the same. No name of a key or a statistic goes into a digest.
 
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
+use testing::arrays;
 use testing::soak::{self, Case, Verdict};
 use units::Time;
 
@@ -24,6 +26,19 @@ fn main() -> ExitCode {
             println!("{report}");
             if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
+        ["arrays", wanted] if number(wanted).is_some() => {
+            std::panic::set_hook(Box::new(|_| {}));
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let (report, failures) = arrays::soak(number(wanted).unwrap_or(1), threads);
+            println!("{report}");
+            if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        ["array", seed] if number(seed).is_some() => {
+            let case = arrays::draw(number(seed).unwrap_or(1));
+            println!("{}", case.how());
+            tell(arrays::verdict(&case));
+            ExitCode::SUCCESS
+        }
         ["digest", wanted] if number(wanted).is_some() => {
             digests(number(wanted).unwrap_or(1));
             ExitCode::SUCCESS
@@ -31,17 +46,23 @@ fn main() -> ExitCode {
         ["seed", seed] if number(seed).is_some() => {
             let case = soak::nth(number(seed).unwrap_or(1));
             println!("{}", case.command());
-            match soak::verdict(&case) {
-                Verdict::Passed => println!("passed"),
-                Verdict::Refused(key) => println!("refused for {key}"),
-                Verdict::Failed(text) => println!("failed: {text}"),
-            }
+            tell(soak::verdict(&case));
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("usage: soak N (devices to accept), soak seed S, or soak digest N (seeds)");
+            eprintln!(
+                "usage: soak N (devices to accept), soak seed S, soak arrays N, soak array S, or soak digest N (seeds)"
+            );
             ExitCode::from(2)
         }
+    }
+}
+
+fn tell(verdict: Verdict) {
+    match verdict {
+        Verdict::Passed => println!("passed"),
+        Verdict::Refused(key) => println!("refused for {key}"),
+        Verdict::Failed(text) => println!("failed: {text}"),
     }
 }
 

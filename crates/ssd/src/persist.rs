@@ -4,6 +4,8 @@
 //! follows from configuration and seed has [`State`]: it is built as for a new device, and what is read takes the place of its
 //! state. Both are declared beside the type by naming its fields: a field that no list has does not compile.
 //!
+//! What is made of drives has a state too, and declares it in the same way ([`crate::Drive::write_state`]).
+//!
 //! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -21,7 +23,7 @@ use workload::{Op, Request, ZoneAction};
 const CHUNK: usize = 1 << 16;
 
 /// Where the state goes.
-pub(crate) struct Writer<'a> {
+pub struct Writer<'a> {
     bytes: Vec<u8>,
     to: &'a mut dyn Write,
     /// The first failure; after it nothing more is written.
@@ -29,6 +31,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// It goes there.
     pub fn new(to: &'a mut dyn Write) -> Writer<'a> {
         Writer { bytes: Vec::with_capacity(CHUNK), to, failed: None }
     }
@@ -63,13 +66,14 @@ impl<'a> Writer<'a> {
 }
 
 /// Where the state comes from.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     from: &'a mut dyn Read,
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl<'a> Reader<'a> {
+    /// It comes from there.
     pub fn new(from: &'a mut dyn Read) -> Reader<'a> {
         Reader { from, bytes: Vec::new(), at: 0 }
     }
@@ -113,13 +117,16 @@ fn damaged() -> io::Error {
 }
 
 /// A value that is all state.
-pub(crate) trait Stored: Sized {
+pub trait Stored: Sized {
+    /// Writes it.
     fn write(&self, to: &mut Writer);
+    /// Makes it again.
     fn read(from: &mut Reader) -> io::Result<Self>;
 }
 
 /// What a component holds beside what follows from configuration and seed.
-pub(crate) trait State {
+pub trait State {
+    /// Writes the state.
     fn save(&self, to: &mut Writer);
     /// Takes what was saved in place of the state of a component that was built for the same configuration.
     fn load(&mut self, from: &mut Reader) -> io::Result<()>;
@@ -153,6 +160,8 @@ impl<T: State> State for Box<T> {
 
 /// Declares the state of a component: the fields that are stored, then its components, then what follows from the configuration.
 /// Of a field that is in none of the lists the compiler says "pattern requires `..` due to inaccessible fields".
+#[doc(hidden)]
+#[macro_export]
 macro_rules! state {
     ($($([$($generics:tt)+])? $type:ident $(<$($argument:ident),+>)? {
         stored { $($stored:ident),* $(,)? }
@@ -174,9 +183,11 @@ macro_rules! state {
         }
     )+};
 }
-pub(crate) use state;
+pub use state;
 
 /// Declares that every field of a struct is stored.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! stored {
     ($($([$($generics:tt)+])? $type:ident $(<$($argument:ident),+>)? { $($field:ident),* $(,)? })+) => {$(
         impl $(<$($generics)+>)? $crate::persist::Stored for $type $(<$($argument),+>)? {
@@ -191,9 +202,11 @@ macro_rules! stored {
         }
     )+};
 }
-pub(crate) use stored;
+pub use stored;
 
 /// Declares the variants of an enum and the bytes that stand for them; what a variant holds has names here.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! stored_enum {
     ($($type:ident { $($byte:literal = $variant:ident $(($($held:ident),+))? $({$($named:ident),+})?,)+ })+) => {$(
         impl $crate::persist::Stored for $type {
@@ -219,7 +232,7 @@ macro_rules! stored_enum {
         }
     )+};
 }
-pub(crate) use stored_enum;
+pub use stored_enum;
 
 macro_rules! numbers {
     ($($type:ty),+) => {$(

@@ -2,6 +2,7 @@
 //!
 //! A crate of its own, so that the drive is compiled for these probes once and not by every program of tests (`crates/ssd/tests`).
 
+pub mod arrays;
 mod files;
 mod log;
 pub mod own;

@@ -20,23 +20,26 @@ use crate::own::{Chooses, page_mapped};
 use crate::watcher::{Watcher, probe};
 
 /// Draws one after another.
-struct Dice {
+pub(crate) struct Dice {
     stream: Stream,
     drawn: u64,
 }
 
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn new(seed: u64, name: &str) -> Dice {
+        Dice { stream: Stream::new(seed, name), drawn: 0 }
+    }
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.drawn += 1;
         self.stream.below(self.drawn, n)
     }
-    fn from(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn from(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
-    fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(crate) fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 }
@@ -895,7 +898,14 @@ impl Data {
 }
 
 #[derive(Clone, Default)]
-struct Watch(Rc<RefCell<Data>>);
+pub(crate) struct Watch(Rc<RefCell<Data>>);
+
+impl Watch {
+    /// What a read was given that was not the newest, if one was.
+    pub(crate) fn wrong(&self) -> Option<String> {
+        self.0.borrow().wrong.clone()
+    }
+}
 
 impl Watcher for Watch {
     fn read(&mut self, time: Time, request: u64, lpn: Lpn, from: DataFrom) {
@@ -995,7 +1005,7 @@ pub fn verdict(case: &Case) -> Verdict {
 }
 
 /// Simulated time after which no further request is played (assumed): a drive that is busy with itself serves few more.
-const LONG_ENOUGH: Time = Time(100 * 1_000_000_000);
+pub(crate) const LONG_ENOUGH: Time = Time(100 * 1_000_000_000);
 
 fn play(case: &Case, config: &Config) -> Result<(), RunError> {
     let broken = |text: String| RunError::Broken(text);
@@ -1034,8 +1044,8 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         device.check().map_err(broken)?;
         device.check_mapping().map_err(broken)?;
-        if let Some(wrong) = &watch.0.borrow().wrong {
-            return Err(broken(wrong.clone()));
+        if let Some(wrong) = watch.wrong() {
+            return Err(broken(wrong));
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
@@ -1080,14 +1090,14 @@ fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, V
 }
 
 /// Requests of a case, so many at once, each handed over when another completes.
-struct Player {
-    requests: Vec<Request>,
+pub(crate) struct Player {
+    pub(crate) requests: Vec<Request>,
     next: usize,
     depth: u64,
 }
 
 impl Player {
-    fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
+    pub(crate) fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
         let mut requests = Vec::new();
         let mut source = source(case, capacity)?;
         while requests.len() < case.requests as usize {
@@ -1262,6 +1272,21 @@ fn shrunk(case: &Case, text: &str) -> Case {
 
 /// Plays seeds from 1 on until `wanted` devices were accepted; returns a report and the failures.
 pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
+    campaign("devices", wanted, threads, |number| {
+        let case = nth(number);
+        let verdict = verdict(&case);
+        let how = if let Verdict::Failed(text) = &verdict { shrunk(&case, text).command() } else { String::new() };
+        (verdict, how)
+    })
+}
+
+/// Plays what stands under numbers from 1 on until `wanted` were accepted; of what fails `verdict` also says how it is played.
+pub(crate) fn campaign(
+    what: &str,
+    wanted: u64,
+    threads: usize,
+    verdict: impl Fn(u64) -> (Verdict, String) + Sync,
+) -> (String, Vec<String>) {
     let (next, accepted) = (AtomicU64::new(1), AtomicU64::new(0));
     let refused: Mutex<BTreeMap<String, u64>> = Mutex::default();
     let failures: Mutex<Vec<String>> = Mutex::default();
@@ -1269,19 +1294,18 @@ pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
         for _ in 0..threads {
             scope.spawn(|| {
                 while accepted.load(Ordering::Relaxed) < wanted {
-                    let case = nth(next.fetch_add(1, Ordering::Relaxed));
-                    match verdict(&case) {
-                        Verdict::Refused(key) => *refused.lock().unwrap().entry(key).or_default() += 1,
-                        Verdict::Passed => {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    match verdict(number) {
+                        (Verdict::Refused(key), _) => *refused.lock().unwrap().entry(key).or_default() += 1,
+                        (Verdict::Passed, _) => {
                             let so_far = accepted.fetch_add(1, Ordering::Relaxed) + 1;
                             if so_far.is_multiple_of(1000) {
-                                eprintln!("{so_far} devices accepted, {} failed", failures.lock().unwrap().len());
+                                eprintln!("{so_far} {what} accepted, {} failed", failures.lock().unwrap().len());
                             }
                         }
-                        Verdict::Failed(text) => {
+                        (Verdict::Failed(text), how) => {
                             accepted.fetch_add(1, Ordering::Relaxed);
-                            let short = shrunk(&case, &text).command();
-                            let failure = format!("seed {}: {text}\n  {short}", case.seed);
+                            let failure = format!("seed {number}: {text}\n  {how}");
                             eprintln!("{failure}");
                             failures.lock().unwrap().push(failure);
                         }
@@ -1296,7 +1320,7 @@ pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
     let share = accepted as f64 / drawn as f64;
     let failures = failures.into_inner().unwrap();
     let report = format!(
-        "{drawn} devices drawn, {accepted} accepted ({:.0} %), {} failed; refused:\n{}",
+        "{drawn} {what} drawn, {accepted} accepted ({:.0} %), {} failed; refused:\n{}",
         100.0 * share,
         failures.len(),
         reasons.join("\n")

@@ -20,7 +20,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("served", &["units", "workload", "ssd"]),
     ("nbd", &["units", "workload", "served"]),
     ("nvme", &["units", "workload", "ssd", "served"]),
-    ("testing", &["units", "workload", "nand", "ssd"]),
+    ("testing", &["units", "workload", "nand", "ssd", "array"]),
     ("tidy", &[]),
     ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd", "nvme"]),
     ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "served", "nbd", "nvme"]),

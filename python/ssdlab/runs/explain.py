@@ -22,7 +22,8 @@ class Stage(NamedTuple):
 
     what: str
     """``host queue``, ``firmware``, ``map``, ``die``, ``command``, ``sense``, ``bus``, ``transfer``, ``ecc``,
-    ``decode``, ``send``; of writes ``buffer``, ``receive``, ``store``, ``program`` (docs/inspect.md)."""
+    ``decode``, ``send``; of writes ``buffer``, ``receive``, ``store``, ``program``; of an array also ``stripe``,
+    ``to drive``, ``from drive`` (docs/inspect.md)."""
     step: int
     """Senses of the page before: 0 for its first, and for what is no sense."""
     from_ns: int
@@ -32,6 +33,10 @@ class Stage(NamedTuple):
     die: dict[str, int]
     """While a part waited for its die: what that did, or, where it was idle, waited for (``bus wait``, ``chip wait``,
     ``collection wait``, ``energy wait``) [ns]."""
+    drive: str | None = None
+    """In an array, the drive that it went to."""
+    purpose: str | None = None
+    """What that drive was asked for: ``read``, ``read to reconstruct``, ``hedge``, ``write of parity``, …"""
 
     @property
     def took_ns(self) -> int:
@@ -67,12 +72,18 @@ class Explanation(NamedTuple):
         """Retry steps of the part that arrived last."""
         return max((stage.step for stage in self.stages), default=0)
 
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """In an array, the drives that it waited for, one after another."""
+        return tuple(dict.fromkeys(stage.drive for stage in self.stages if stage.drive is not None))
+
     def table(self) -> polars.DataFrame:
-        """A row for each stage: what, step, from_ns, to_ns, took_ns."""
+        """A row for each stage: what, step, from_ns, to_ns, took_ns, drive, purpose."""
         import polars
 
-        rows = [(s.what, s.step, s.from_ns, s.to_ns, s.took_ns) for s in self.stages]
+        rows = [(s.what, s.step, s.from_ns, s.to_ns, s.took_ns, s.drive, s.purpose) for s in self.stages]
         schema = {"what": polars.String} | dict.fromkeys(("step", "from_ns", "to_ns", "took_ns"), polars.Int64)
+        schema |= dict.fromkeys(("drive", "purpose"), polars.String)
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -146,7 +157,8 @@ def explain_played(
     found = simulation.explain(slowest, list(requests), progress)
 
     def stage(of: Stretch) -> Stage:
-        return Stage(of["what"], of["step"], of["from_ns"], of["to_ns"], dict(of["die"]))
+        times = of["from_ns"], of["to_ns"]
+        return Stage(of["what"], of["step"], *times, dict(of["die"]), of["drive"], of["purpose"])
 
     def stages(stretches: Iterable[Stretch]) -> tuple[Stage, ...]:
         return tuple(map(stage, stretches))
@@ -178,17 +190,25 @@ def of_explanation(of: Explanation) -> Table:
     from ssdlab.common.numbers import time_text
     from ssdlab.common.tables import Table
 
-    sums: dict[tuple[str, bool], list[Stage]] = {}
+    sums: dict[tuple[str | None, str | None, str, bool], list[Stage]] = {}
     for stage in of.stages:
-        sums.setdefault((stage.what, stage.step > 0), []).append(stage)
+        sums.setdefault((stage.drive, stage.purpose, stage.what, stage.step > 0), []).append(stage)
     rows: list[tuple[str, ...]] = []
-    for (what, retry), stages in sums.items():
+    before = None
+    for (drive, purpose, what, retry), stages in sums.items():
+        if drive is not None and (drive, purpose) != before:
+            before = (drive, purpose)
+            whole = sum(stage.took_ns for stage in of.stages if (stage.drive, stage.purpose) == before)
+            share = f"{100 * whole / max(1, of.latency_ns):.1f}"
+            rows.append((f"{drive}: {purpose}", "", time_text(whole), share, ""))
         took = sum(stage.took_ns for stage in stages)
         die: dict[str, int] = {}
         for stage in stages:
             for cause, ns in stage.die.items():
                 die[cause] = die.get(cause, 0) + ns
-        name = f"{what}, {of.retries} retries" if retry else what
+        retries = max(stage.step for stage in of.stages if (stage.drive, stage.purpose) == (drive, purpose))
+        name = f"{what}, {retries} retries" if retry else what
+        name = name if drive is None else f"  {name}"
         count = str(len(stages)) if len(stages) > 1 else ""
         rows.append((name, count, time_text(took), f"{100 * took / max(1, of.latency_ns):.1f}", die_text(die)))
     title = (

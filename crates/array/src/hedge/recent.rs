@@ -1,5 +1,6 @@
 //! The latencies of recent reads.
 
+use ssd::persist::state;
 use units::Span;
 
 /// Reads that are remembered (assumed: enough for a 99th percentile).
@@ -14,6 +15,13 @@ pub struct RecentReads {
     latencies: Vec<Span>,
     next: usize,
     percentile: Option<Span>,
+}
+
+state! {
+    RecentReads {
+        stored { latencies, next, percentile }
+        rebuilt { share }
+    }
 }
 
 impl RecentReads {

@@ -11,7 +11,7 @@ use workload::{Op, Request};
 
 use crate::server::config;
 
-fn small() -> Config {
+pub fn small() -> Config {
     let mut config = ssd::presets::load("tlc-page").unwrap().config;
     for word in ["geometry.blocks=24", "ftl.over_provisioning=1.0", "age.precondition=none", "host.queue_depth=8"] {
         config.set(word).unwrap();

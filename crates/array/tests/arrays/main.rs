@@ -2,8 +2,9 @@
 
 mod devices;
 mod exact;
+mod explain;
 mod knobs;
 mod loss;
-mod oracle;
 mod random;
 mod server;
+mod soak;

@@ -186,10 +186,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.is_at_limit(op, attempt) { None } else { self.next_of_all(op, attempt) }
     }
 
-    /// Whether a read may not go on after an attempt, since its host has another way to the data.
+    /// Whether a read may not go on after an attempt, since its host has another way to the data. A look at sentinel cells, which says where
+    /// the data can be read, is none that it ends with.
     fn is_at_limit(&self, op: &PageOp, attempt: &Attempt) -> bool {
         let limit = self.core.plan.config.read.fail_fast;
-        op.read.limited && limit.is_some_and(|limit| u32::from(attempt.number) >= limit)
+        let may_end = op.read.limited && attempt.v_ref.decodes();
+        may_end && limit.is_some_and(|limit| u32::from(attempt.number) >= limit)
     }
 
     /// Whether a read ends with an attempt, its last, although it could go on.

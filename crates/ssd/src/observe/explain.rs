@@ -1,6 +1,7 @@
 //! Where the time of a request went: from its arrival to its completion without a gap, along the part that arrived last.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use units::{Span, Time};
 use workload::Op;
@@ -182,7 +183,24 @@ pub(crate) struct Completing<'a> {
     pub parts: &'a [u64],
 }
 
-/// A probe that explains the slowest requests, or those that are asked for.
+/// Explanations of all requests of a device, for those who ask it for requests that are parts of others: by the device's own numbers and times,
+/// each until it is taken.
+#[derive(Clone, Default)]
+pub struct Followed(Arc<Mutex<HashMap<u64, Explanation>>>);
+
+impl Followed {
+    /// Takes that of a request that has completed.
+    pub fn take(&self, request: u64) -> Option<Explanation> {
+        self.all().remove(&request)
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, Explanation>> {
+        // Nothing is left half done in it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A probe that explains the slowest requests, or those that are asked for, or all to one who follows them.
 pub struct Explainer {
     /// How many of the slowest are kept.
     slowest: usize,
@@ -197,9 +215,18 @@ pub struct Explainer {
     /// Those that were asked for, and the slowest others so far.
     asked: Vec<Explanation>,
     slow: Vec<Explanation>,
+    /// Who follows all, from the beginning of the workload on.
+    followed: Option<Followed>,
+    has_begun: bool,
 }
 
 impl Explainer {
+    /// Explains every request to one who follows, who takes each when it has completed.
+    pub fn followed() -> (Explainer, Followed) {
+        let followed = Followed::default();
+        (Explainer { followed: Some(followed.clone()), ..Explainer::new(0, Vec::new(), 0) }, followed)
+    }
+
     /// Keeps the `slowest` so many requests, and those numbered in `wanted`; the first `warmup` are not among the slowest.
     pub fn new(slowest: usize, wanted: Vec<u64>, warmup: u64) -> Explainer {
         Explainer {
@@ -211,6 +238,8 @@ impl Explainer {
             parts: HashMap::new(),
             asked: Vec::new(),
             slow: Vec::new(),
+            followed: None,
+            has_begun: false,
         }
     }
 
@@ -218,6 +247,10 @@ impl Explainer {
     fn begin(&mut self, now: Time, first: u64) {
         self.asked.clear();
         self.slow.clear();
+        self.has_begun = true;
+        if self.followed.is_some() {
+            return;
+        }
         self.origin = (first, now);
     }
 
@@ -252,6 +285,10 @@ impl Explainer {
 
     /// Keeps a completed request if it was asked for or is among the slowest.
     fn consider(&mut self, now: Time, request: u64, tracked: &Tracked) {
+        if let Some(followed) = self.followed.as_ref().filter(|_| self.has_begun) {
+            followed.all().insert(request, self.explanation(now, request, tracked));
+            return;
+        }
         let latency = now.since(tracked.arrival);
         let wanted = self.wanted.contains(&request);
         let least = (0..self.slow.len()).min_by_key(|place| self.slow[*place].latency());

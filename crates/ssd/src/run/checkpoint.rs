@@ -16,6 +16,7 @@ use units::section::Section;
 use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
+use super::drive::Drive;
 use super::manifest;
 use super::refusal::refused;
 use crate::RESULTS_VERSION;
@@ -23,7 +24,7 @@ use crate::config::{Config, PastLoad, Plan};
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
-use crate::persist::{Reader, State, Writer};
+use crate::persist::{Reader, Writer};
 use crate::policies::Policies;
 use crate::presets::{self, DeviceSpec};
 
@@ -33,8 +34,8 @@ const MAGIC: &[u8] = b"ssdlab checkpoint\n";
 const FORMAT: u64 = 2;
 /// Bytes of the digest.
 const DIGEST: usize = 32;
-/// The longest header that is read: a configuration has some 10 kB.
-const LONGEST_HEADER: u32 = 1 << 20;
+/// The longest header that is read: a configuration has some 10 kB, and an array has one of each drive.
+const LONGEST_HEADER: u32 = 1 << 24;
 /// How hard zstd tries: more takes several times as long and gains little (docs/decisions).
 const LEVEL: i32 = 1;
 
@@ -81,6 +82,11 @@ pub const POLICIES: &[&str] = &[
     "energy.decode_nj",
     "energy.prediction_nj",
 ];
+
+/// What another build has otherwise, and is refused for.
+fn build() -> [(&'static str, Value); 3] {
+    [("format", json!(FORMAT)), ("ssdlab", json!(RELEASE)), ("results_version", json!(RESULTS_VERSION))]
+}
 
 /// A key whose value "auto" is that of the device that was saved.
 const DECIDED: &str = "age.load";
@@ -132,9 +138,28 @@ impl Checkpoint {
         Ok(Checkpoint { path: path.to_owned(), header })
     }
 
+    /// What it says of its drive ([`Drive::header`]).
+    pub fn header(&self) -> &Value {
+        &self.header
+    }
+
+    /// Its file.
+    pub fn origin(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Gives a drive, which was built from what the header says, the state that the saved one had.
+    pub fn restore(&self, drive: &mut impl Drive) -> Result<(), ConfigError> {
+        let origin = self.origin();
+        let bytes = std::fs::read(&self.path).map_err(|error| unreadable(&origin, &error))?;
+        let (header, packed) = unsealed(&bytes, &origin)?;
+        restored(drive, &header, packed, &origin)
+    }
+
     /// The device that it is of, called as the file.
     pub fn spec(&self) -> Result<DeviceSpec, ConfigError> {
         let origin = self.path.display().to_string();
+        check_of_device(&self.header, &origin)?;
         let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
         let config = config_of(&self.header, &origin)?;
         let inherited = config.clone();
@@ -182,10 +207,10 @@ pub fn verify(path: &Path) -> Result<(), ConfigError> {
 }
 
 /// Writes a checkpoint to a file.
-pub fn write<P: Probe>(device: &Device<P>, path: &Path) -> Result<(), RunError> {
-    check_sound(device)?;
+pub fn write(drive: &(impl Drive + ?Sized), path: &Path) -> Result<(), RunError> {
+    check_sound(drive)?;
     let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
-        pack(device, &mut file)?;
+        pack(drive, &mut file)?;
         file.flush()
     });
     written.map_err(|error| RunError::Output { path: path.display().to_string(), problem: error.to_string() })
@@ -199,23 +224,27 @@ impl<P: Probe> Device<P> {
     }
 }
 
-/// Refuses a device that has failed.
-fn check_sound<P: Probe>(device: &Device<P>) -> Result<(), RunError> {
-    let Some(failure) = device.failure() else { return Ok(()) };
+/// Refuses a drive that has failed.
+fn check_sound(drive: &(impl Drive + ?Sized)) -> Result<(), RunError> {
+    let Some(failure) = drive.failure() else { return Ok(()) };
     let problem = format!("the device cannot be saved, because it has failed: {failure}");
     Err(refused("checkpoint", &problem, "save it before").into())
 }
 
-/// Writes a device as a checkpoint.
-fn pack<P: Probe>(device: &Device<P>, to: &mut dyn Write) -> io::Result<()> {
+/// Writes a drive as a checkpoint.
+fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
     let mut to = Hashed { to, hash: blake3::Hasher::new() };
-    let header = header_of(device).to_string();
+    let mut header = drive.header();
+    for (name, value) in build() {
+        header[name] = value;
+    }
+    let header = header.to_string();
     to.write_all(MAGIC)?;
     to.write_all(&(header.len() as u32).to_le_bytes())?;
     to.write_all(header.as_bytes())?;
     let mut packed = zstd::Encoder::new(&mut to, LEVEL)?;
     let mut state = Writer::new(&mut packed);
-    State::save(device, &mut state);
+    drive.write_state(&mut state);
     state.finish()?;
     packed.finish()?;
     to.to.write_all(to.hash.finalize().as_bytes())
@@ -269,12 +298,9 @@ fn damaged(origin: &str) -> ConfigError {
 }
 
 /// What a device is built from, and where it stands.
-fn header_of<P: Probe>(device: &Device<P>) -> Value {
+pub(super) fn header_of<P: Probe>(device: &Device<P>) -> Value {
     let plan = device.plan();
     json!({
-        "format": FORMAT,
-        "ssdlab": RELEASE,
-        "results_version": RESULTS_VERSION,
         "seed": device.seed(),
         "time_ns": device.now().0,
         "outstanding": device.outstanding().0,
@@ -314,9 +340,7 @@ fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> 
     let mut text = vec![0; length as usize];
     from.read_exact(&mut text).map_err(|_| damaged(origin))?;
     let header: Value = serde_json::from_slice(&text).map_err(|_| damaged(origin))?;
-    for (name, ours) in
-        [("format", json!(FORMAT)), ("ssdlab", json!(RELEASE)), ("results_version", json!(RESULTS_VERSION))]
-    {
+    for (name, ours) in build() {
         let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
         if *theirs != ours {
             let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
@@ -333,8 +357,21 @@ fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Checks that a drive of this configuration can go on from a checkpoint.
-fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
+/// Refuses the checkpoint of an array where that of a device is needed.
+fn check_of_device(header: &Value, origin: &str) -> Result<(), ConfigError> {
+    if header.get("drives").is_none() {
+        return Ok(());
+    }
+    Err(refused(
+        origin,
+        "is the checkpoint of an array",
+        "give the array's file with it (--array FILE --from CHECKPOINT)",
+    ))
+}
+
+/// Checks that a drive of this configuration can go on from what a checkpoint's header says of one.
+pub fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
+    check_of_device(header, origin)?;
     let theirs = config_of(header, origin)?;
     let (rests, files) = (header["rests"] == json!(true), files_of(plan));
     let mut differ = Vec::new();
@@ -433,13 +470,19 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
     }
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
     let mut device = Device::new(&config, seed)?;
+    restored(&mut device, &header, packed, origin)?;
+    Ok(device)
+}
+
+/// Gives a drive the state that a checkpoint has.
+fn restored(drive: &mut impl Drive, header: &Value, packed: &[u8], origin: &str) -> Result<(), ConfigError> {
     let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
     let mut state = Reader::new(&mut unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.
-    let fits = device.restore(&mut state).and_then(|()| state.finish()).is_ok() && device.check().is_ok();
-    if !fits || header["time_ns"] != json!(device.now().0) {
+    let fits = drive.read_state(&mut state).and_then(|()| state.finish()).is_ok();
+    if !fits || header["time_ns"] != json!(drive.now().0) {
         let remedy = "make it anew with this build, or go on with the one that wrote it";
         return Err(refused(origin, "was written by another build: its state has another form", remedy));
     }
-    Ok(device)
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`] is one; what is made of
 //! devices, or stands in for one, is another.
 
+use std::io;
 use std::path::Path;
 use std::vec::Drain;
 
+use serde_json::Value;
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
@@ -14,6 +16,7 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
 use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals};
+use crate::persist::{Reader, State, Writer};
 
 /// A drive.
 ///
@@ -78,11 +81,26 @@ pub trait Drive {
     /// # Errors
     /// See [`Drive::advance`].
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError>;
-    /// Writes its whole state to a file.
+    /// Why it cannot go on, if it has failed.
+    fn failure(&self) -> Option<&RunError> {
+        None
+    }
+    /// What a checkpoint says of it: what it is built from, and where it stands (`time_ns`).
+    fn header(&self) -> Value;
+    /// Writes its whole state.
+    fn write_state(&self, to: &mut Writer);
+    /// Takes a state that was written, where it was built from the same.
     ///
     /// # Errors
-    /// It has failed, or cannot be saved, or the file cannot be written.
-    fn save_as(&self, path: &Path) -> Result<(), RunError>;
+    /// It was written by another build, or of another drive.
+    fn read_state(&mut self, from: &mut Reader) -> io::Result<()>;
+    /// Writes a checkpoint to a file.
+    ///
+    /// # Errors
+    /// It has failed, or the file cannot be written.
+    fn save_as(&self, path: &Path) -> Result<(), RunError> {
+        checkpoint::write(self, path)
+    }
 
     /// Whether it is still to bring itself into its state before the workload.
     fn is_on_its_way(&self) -> bool {
@@ -200,8 +218,18 @@ impl<P: Probe> Drive for Device<P> {
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         Device::rest(self, span, at)
     }
-    fn save_as(&self, path: &Path) -> Result<(), RunError> {
-        checkpoint::write(self, path)
+    fn failure(&self) -> Option<&RunError> {
+        Device::failure(self)
+    }
+    fn header(&self) -> Value {
+        checkpoint::header_of(self)
+    }
+    fn write_state(&self, to: &mut Writer) {
+        State::save(self, to);
+    }
+    fn read_state(&mut self, from: &mut Reader) -> io::Result<()> {
+        self.restore(from)?;
+        self.check().map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
     /// No part breaks until the workload begins.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use units::Span;
 use workload::Source;
 
+use super::drive::Drive;
 use super::options::RunOptions;
 use super::outcome::Outcome;
 use super::replay::Run;
@@ -39,8 +40,8 @@ pub trait Playing: Send {
     fn sections(&self) -> Map<String, Value> {
         Map::new()
     }
-    /// See [`Run::finish`]; the device, where the drive is one.
-    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError>;
+    /// See [`Run::finish`].
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError>;
 }
 
 impl<P: Probe + Send> Playing for Run<Device<P>> {
@@ -68,8 +69,8 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         Run::step(self, requests)
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Option<Device>>, RunError> {
-        Ok(Run::finish(*self)?.unwatched().with(Some))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
+        Ok(Run::finish(*self)?.unwatched().with(|device| -> Box<dyn Drive + Send> { Box::new(device) }))
     }
 }
 

@@ -1,9 +1,9 @@
 //! A drive of one's own is played as a device is: here one that is made of devices, end to end.
 
-use std::path::Path;
 use std::vec::Drain;
 
 use proptest::prelude::*;
+use ssd::persist::{Reader, Writer};
 use ssd::run::{Live, Replay, Run, RunOptions};
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Totals};
@@ -104,8 +104,14 @@ impl Drive for EndToEnd {
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.devices.iter_mut().try_for_each(|device| device.rest(span, at))
     }
-    fn save_as(&self, _: &Path) -> Result<(), RunError> {
-        unimplemented!("no run here saves it")
+    fn header(&self) -> serde_json::Value {
+        unimplemented!("no test saves it")
+    }
+    fn write_state(&self, _: &mut Writer) {
+        unimplemented!("no test saves it")
+    }
+    fn read_state(&mut self, _: &mut Reader) -> std::io::Result<()> {
+        unimplemented!("no test saves it")
     }
     fn workload_begins(&mut self) {
         self.devices.iter_mut().for_each(Device::workload_begins);

@@ -51,9 +51,20 @@ impl Timeline {
     /// Writes to `out` what the windows show of a device, in time from the beginning of the workload on; an operation or
     /// request that a window shows a part of is shown whole.
     pub fn new(plan: &Plan, windows: Vec<(Time, Time)>, out: Box<dyn io::Write + Send>) -> Timeline {
-        let mut out = Writer::new(out, windows);
+        Timeline::of_drive("drive", 0, plan, windows, out)
+    }
+
+    /// The same of one of several drives that share a file, by its name and number.
+    pub fn of_drive(
+        name: &str,
+        number: u32,
+        plan: &Plan,
+        windows: Vec<(Time, Time)>,
+        out: Box<dyn io::Write + Send>,
+    ) -> Timeline {
+        let mut out = Writer::new(out, windows, number);
         let layout = plan.layout;
-        let drive = out.track(None, "drive");
+        let drive = out.track(None, name);
         let counter = |track| Counter { track, value: 0, shown: false };
         let requests = counter(out.counter(drive, "requests in the device", "requests"));
         let buffered = counter(out.counter(drive, "write buffer", "logical pages"));

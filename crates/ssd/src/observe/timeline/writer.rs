@@ -61,15 +61,29 @@ pub(super) struct Writer {
     /// The windows that are shown, from the workload's beginning on; when that was, once it has come.
     windows: Vec<(Time, Time)>,
     origin: Option<Time>,
+    /// The number of the drive, of those that share the file.
+    drive: u32,
     tracks: u64,
     written: u64,
     buffer: Vec<u8>,
     error: Option<io::Error>,
 }
 
+/// Tracks and arrows of drives that share a file are apart by so many.
+const APART: u64 = 1 << 44;
+
 impl Writer {
-    pub fn new(out: Box<dyn Write + Send>, windows: Vec<(Time, Time)>) -> Writer {
-        Writer { out, windows, origin: None, tracks: 0, written: 0, buffer: Vec::new(), error: None }
+    pub fn new(out: Box<dyn Write + Send>, windows: Vec<(Time, Time)>, drive: u32) -> Writer {
+        Writer {
+            out,
+            windows,
+            origin: None,
+            drive,
+            tracks: u64::from(drive) * APART,
+            written: 0,
+            buffer: Vec::new(),
+            error: None,
+        }
     }
 
     /// The workload begins: times count from here, and nothing before is shown.
@@ -105,7 +119,7 @@ impl Writer {
             parent_uuid: parent,
             counter,
             child_ordering: Some(EXPLICIT),
-            sibling_order_rank: Some(self.tracks as i32),
+            sibling_order_rank: Some(if parent.is_none() { self.drive as i32 } else { (self.tracks % APART) as i32 }),
         };
         self.put(TracePacket { track_descriptor: Some(descriptor), ..TracePacket::default() });
         self.tracks
@@ -138,7 +152,7 @@ impl Writer {
             r#type: Some(EventType::SliceBegin.into()),
             name: Some(slice.name.clone()),
             debug_annotations: slice.notes.iter().map(annotation).collect(),
-            flow_ids: slice.flows.clone(),
+            flow_ids: slice.flows.iter().map(|flow| flow + u64::from(self.drive) * APART).collect(),
             // 0 stands for none.
             correlation_id: slice.request.map(|number| number + 1),
             ..TrackEvent::default()
@@ -169,7 +183,7 @@ impl Writer {
         if self.error.is_some() {
             return;
         }
-        let packet = TracePacket { trusted_packet_sequence_id: Some(1), ..packet };
+        let packet = TracePacket { trusted_packet_sequence_id: Some(self.drive + 1), ..packet };
         self.buffer.clear();
         // A file is a `Trace`: its packets one after the other.
         let encoded = Trace { packet: vec![packet] }.encode(&mut self.buffer).map_err(io::Error::other);

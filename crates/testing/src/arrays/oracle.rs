@@ -3,7 +3,7 @@
 //! refuses what does not fit together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use array::{ArrayEvent, Code, Layout, Observer, OpId, Piece, WriteKind};
 use units::Time;
@@ -13,6 +13,9 @@ pub const BLOCK: u64 = 4096;
 
 /// A block of a unit of a stripe.
 type Place = (u64, usize, u64);
+
+/// What drives hold, block by block of their own addresses, and of which place it is.
+type Held = BTreeMap<u64, (Place, Content)>;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
@@ -28,10 +31,9 @@ struct Write {
 
 /// The oracle. Versions are the numbers of requests, from 1; 0 is what was there before.
 pub struct Oracle {
+    layout: Layout,
     code: Code,
-    /// Drives that began with the data of the array.
-    first: usize,
-    drives: Vec<BTreeMap<Place, Content>>,
+    drives: Vec<Held>,
     failed: BTreeSet<usize>,
     /// What operations have read, and plan to write.
     reads: BTreeMap<OpId, BTreeMap<Place, Content>>,
@@ -40,15 +42,22 @@ pub struct Oracle {
     writes: BTreeMap<OpId, Write>,
     /// Versions that were read, by request and block of the address space; none where it was lost.
     pub served: BTreeMap<(u64, u64), Option<u64>>,
-    /// Requests that were not stored.
-    pub not_stored: BTreeSet<u64>,
+    /// Requests, and the stripes of them that were not stored.
+    pub not_stored: BTreeSet<(u64, u64)>,
+    /// Requests, and the stripes that were written for them, or trimmed.
+    pub planned: BTreeSet<(u64, u64)>,
+    /// Where the host was told that data is lost: request and stripe.
+    pub lost: BTreeSet<(u64, u64)>,
+    /// What was told so though enough drives had it.
+    pub given_up: Option<String>,
 }
 
 impl Oracle {
+    /// For an array with this layout and so many drives, of which those in use come first.
     pub fn new(layout: &Layout, drives: usize) -> Oracle {
         Oracle {
+            layout: layout.clone(),
             code: layout.code,
-            first: layout.drives,
             drives: vec![BTreeMap::new(); drives],
             failed: BTreeSet::new(),
             reads: BTreeMap::new(),
@@ -56,12 +65,57 @@ impl Oracle {
             writes: BTreeMap::new(),
             served: BTreeMap::new(),
             not_stored: BTreeSet::new(),
+            planned: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            given_up: None,
         }
     }
 
     /// The number of the block that lies there in the address space.
-    fn block(&self, stripe: u64, unit: usize, start: u64, chunk: u64) -> u64 {
-        ((stripe * self.code.data as u64 + unit as u64) * chunk + start) / BLOCK
+    fn block(&self, stripe: u64, unit: usize, start: u64) -> u64 {
+        ((stripe * self.code.data as u64 + unit as u64) * self.layout.chunk + start) / BLOCK
+    }
+
+    /// Where a block of a unit lies on its drive.
+    fn address(&self, (stripe, unit, start): Place) -> u64 {
+        self.layout.spot(stripe, unit).row * self.layout.chunk + start
+    }
+
+    /// What a drive holds of a place; none where that was never put on it.
+    fn held(&self, drive: usize, place: Place) -> Option<Content> {
+        match self.drives[drive].get(&self.address(place)) {
+            Some((of, content)) => (*of == place).then(|| content.clone()),
+            // Drives in use began with the data of the array.
+            None if self.layout.spot(place.0, place.1).place == drive => Some(self.old(place)),
+            None => None,
+        }
+    }
+
+    fn old(&self, place: Place) -> Content {
+        if place.1 < self.code.data { Content::Data(0) } else { Content::Parity(vec![0; self.code.data]) }
+    }
+
+    fn put(&mut self, drive: usize, place: Place, content: Content) {
+        let address = self.address(place);
+        let before = self.drives[drive].insert(address, (place, content));
+        assert!(before.is_none_or(|(of, _)| of == place), "two places share address {address} of drive {drive}");
+    }
+
+    /// Whether drives that have not failed hold enough of all blocks of a stripe.
+    pub fn is_there(&self, stripe: u64) -> bool {
+        let holds = |drive: usize, place| !self.failed.contains(&drive) && self.held(drive, place).is_some();
+        (0..self.layout.chunk).step_by(BLOCK as usize).all(|start| {
+            let any = |unit: &usize| (0..self.drives.len()).any(|drive| holds(drive, (stripe, *unit, start)));
+            (0..self.code.width()).filter(any).count() >= self.code.data
+        })
+    }
+
+    /// The host is told that it cannot have data, or that it could not be stored.
+    fn is_told_of_loss(&mut self, request: u64, stripe: u64) {
+        self.lost.insert((request, stripe));
+        if self.given_up.is_none() && self.is_there(stripe) {
+            self.given_up = Some(format!("request {request}: stripe {stripe} is given up, and its data is there"));
+        }
     }
 
     fn blocks(piece: Piece) -> impl Iterator<Item = u64> {
@@ -69,11 +123,8 @@ impl Oracle {
     }
 
     fn content(&self, drive: usize, place: Place) -> Content {
-        let there = self.drives[drive].get(&place).cloned();
-        there.unwrap_or_else(|| {
-            assert!(drive < self.first, "{place:?} was never written to spare drive {drive}, and is read from it");
-            if place.1 < self.code.data { Content::Data(0) } else { Content::Parity(vec![0; self.code.data]) }
-        })
+        self.held(drive, place)
+            .unwrap_or_else(|| panic!("{place:?} was never written to drive {drive}, and is read from it"))
     }
 
     /// All data of a block of a stripe, worked out of what is known of it; none where that is too little.
@@ -149,7 +200,7 @@ impl Oracle {
         Content::Parity((0..self.code.data).map(after).collect())
     }
 
-    fn on_served(&mut self, op: OpId, request: u64, stripe: u64, wanted: &[Piece], is_whole: bool, chunk: u64) {
+    fn on_served(&mut self, op: OpId, request: u64, stripe: u64, wanted: &[Piece], is_whole: bool) {
         let known = self.reads.remove(&op).unwrap_or_default();
         let alone = self.alone.remove(&op).unwrap_or_default();
         for piece in wanted {
@@ -163,42 +214,49 @@ impl Oracle {
                     .filter(|_| self.code.data > 1)
                     .or_else(|| Oracle::decode(self.code, &known, stripe, start).map(|versions| versions[piece.unit]));
                 assert!(!is_whole || version.is_some(), "request {request} has not read what it was given");
-                let block = self.block(stripe, piece.unit, start, chunk);
+                let block = self.block(stripe, piece.unit, start);
                 self.served.insert((request, block), version.filter(|_| is_whole));
             }
         }
-    }
-
-    /// Whether the data of all stripes can be had from the drives that are left, each block in the version that `current` says; and what
-    /// drives hold that have all their data.
-    pub fn check(&self, layout: &Layout, seats: &[usize], current: &BTreeMap<u64, u64>) {
-        let stripes = layout.capacity().0 / layout.chunk / self.code.data as u64;
-        for stripe in 0..stripes {
-            for start in (0..layout.chunk).step_by(BLOCK as usize) {
-                let known: BTreeMap<Place, Content> = (0..self.code.width())
-                    .filter(|unit| !self.failed.contains(&seats[layout.spot(stripe, *unit).place]))
-                    .map(|unit| {
-                        let place = (stripe, unit, start);
-                        (place, self.content(seats[layout.spot(stripe, unit).place], place))
-                    })
-                    .collect();
-                let versions = Oracle::decode(self.code, &known, stripe, start).expect("enough drives are left");
-                for (unit, version) in versions.iter().enumerate() {
-                    let block = self.block(stripe, unit, start, layout.chunk);
-                    assert_eq!(*version, current.get(&block).copied().unwrap_or(0), "block {block}");
-                }
-                if self.code.data == 1 {
-                    let same = |content: &Content| match content {
-                        Content::Data(version) => *version == versions[0],
-                        Content::Parity(of) => of[0] == versions[0],
-                    };
-                    assert!(known.values().all(same), "copies of stripe {stripe} differ: {known:?}");
-                }
-            }
+        if !is_whole {
+            self.is_told_of_loss(request, stripe);
         }
     }
 
-    fn sees(&mut self, event: &ArrayEvent, chunk: u64) {
+    /// Checks of each stripe of which enough is there that it gives each block in the version that `current` says, from the drives that are
+    /// in the places, and that copies do not differ. Returns how many stripes there are such.
+    pub fn check(&self, seats: &[usize], current: &BTreeMap<u64, u64>) -> u64 {
+        let stripes = self.layout.stripes();
+        let there: Vec<u64> = (0..stripes).filter(|stripe| self.is_there(*stripe)).collect();
+        for stripe in there.iter().copied() {
+            for start in (0..self.layout.chunk).step_by(BLOCK as usize) {
+                self.check_block(seats, current, stripe, start);
+            }
+        }
+        there.len() as u64
+    }
+
+    fn check_block(&self, seats: &[usize], current: &BTreeMap<u64, u64>, stripe: u64, start: u64) {
+        let seat = |unit: usize| seats[self.layout.spot(stripe, unit).place];
+        let alive = (0..self.code.width()).filter(|unit| !self.failed.contains(&seat(*unit)));
+        let places = alive.map(|unit| (seat(unit), (stripe, unit, start)));
+        let known: BTreeMap<Place, Content> =
+            places.filter_map(|(drive, place)| Some((place, self.held(drive, place)?))).collect();
+        let versions = Oracle::decode(self.code, &known, stripe, start).expect("enough drives are left");
+        for (unit, version) in versions.iter().enumerate() {
+            let block = self.block(stripe, unit, start);
+            assert_eq!(*version, current.get(&block).copied().unwrap_or(0), "block {block}");
+        }
+        if self.code.data == 1 {
+            let same = |content: &Content| match content {
+                Content::Data(version) => *version == versions[0],
+                Content::Parity(of) => of[0] == versions[0],
+            };
+            assert!(known.values().all(same), "copies of stripe {stripe} differ: {known:?}");
+        }
+    }
+
+    fn event(&mut self, event: &ArrayEvent) {
         match *event {
             ArrayEvent::Read { op, drive, stripe, piece, is_locked } => {
                 for start in Oracle::blocks(piece) {
@@ -209,32 +267,34 @@ impl Oracle {
                     reads.entry(op).or_default().insert(place, content);
                 }
             }
-            ArrayEvent::Planned { op, request, kind, pieces, .. } => {
+            ArrayEvent::Planned { op, request, stripe, kind, pieces } => {
                 self.reads.remove(&op);
+                self.planned.insert((request, stripe));
                 self.writes.insert(op, Write { version: request + 1, kind, pieces: pieces.to_vec() });
             }
             ArrayEvent::Written { op, drive, stripe, piece } => {
                 for start in Oracle::blocks(piece) {
                     let place = (stripe, piece.unit, start);
                     let content = self.written(op, place);
-                    self.drives[drive].insert(place, content);
+                    self.put(drive, place, content);
                 }
             }
             ArrayEvent::Rebuilt { op, drive, stripe, unit } => {
                 // An operation that rebuilds several units has read them once.
                 let known = self.reads.get(&op).cloned().unwrap_or_default();
-                for start in (0..chunk).step_by(BLOCK as usize) {
+                for start in (0..self.layout.chunk).step_by(BLOCK as usize) {
                     let versions = Oracle::decode(self.code, &known, stripe, start).expect("enough was read");
                     let is_data = unit < self.code.data;
                     let content = if is_data { Content::Data(versions[unit]) } else { Content::Parity(versions) };
-                    self.drives[drive].insert((stripe, unit, start), content);
+                    self.put(drive, (stripe, unit, start), content);
                 }
             }
             ArrayEvent::Served { op, request, stripe, wanted, is_whole } => {
-                self.on_served(op, request, stripe, wanted, is_whole, chunk);
+                self.on_served(op, request, stripe, wanted, is_whole);
             }
-            ArrayEvent::NotStored { request, .. } => {
-                self.not_stored.insert(request);
+            ArrayEvent::NotStored { request, stripe } => {
+                self.not_stored.insert((request, stripe));
+                self.is_told_of_loss(request, stripe);
             }
             ArrayEvent::DriveFailed { drive } => {
                 // What was read before may still be on its way.
@@ -245,13 +305,23 @@ impl Oracle {
 }
 
 /// The oracle as one who sees what an array does.
-pub struct Watching {
-    pub oracle: Arc<Mutex<Oracle>>,
-    pub chunk: u64,
+#[derive(Clone)]
+pub struct Watching(pub Arc<Mutex<Oracle>>);
+
+impl Watching {
+    /// For an array with this layout and so many drives, of which those in use come first.
+    pub fn new(layout: &Layout, drives: usize) -> Watching {
+        Watching(Arc::new(Mutex::new(Oracle::new(layout, drives))))
+    }
+
+    /// What it has found out.
+    pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Observer for Watching {
     fn sees(&mut self, _: Time, event: &ArrayEvent) {
-        self.oracle.lock().unwrap().sees(event, self.chunk);
+        self.oracle().event(event);
     }
 }

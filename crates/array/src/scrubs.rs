@@ -9,14 +9,15 @@ use crate::array::Array;
 use crate::layout::Piece;
 use crate::locks::Access;
 use crate::observer::{ArrayEvent, OpId};
-use crate::ops::{Op, Phase, Purpose, Reply, ScrubOp, Sub, Timer};
-use crate::scrub::Scrub;
+use crate::ops::{Op, Phase, Purpose, Reply, Scrub, ScrubOp, Sub, Timer};
 use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and scrubs with it, if there are any.
     pub(crate) fn begin_scrubs(&mut self) {
-        if self.config.scrub_rate.is_some() {
+        if self.config.scrub_rate.is_none() {
+            self.scrub = None;
+        } else if self.scrub.is_none() {
             self.scrub = Some(Scrub { next: 0, allowed: self.now, sleeps: true });
         }
     }
@@ -86,21 +87,17 @@ impl<D: Drive> Array<D> {
         }
         if op.phase == Phase::Reading {
             let code = self.layout.code;
-            let bad = |unit: &usize| op.failed >> unit & 1 == 1;
-            let stored: Vec<usize> = (0..code.width()).filter(|unit| self.is_stored(op.stripe, *unit)).collect();
-            let (failed, good): (Vec<usize>, Vec<usize>) = stored.into_iter().partition(bad);
+            let good = |unit: &usize| op.failed >> unit & 1 == 0 && self.is_stored(op.stripe, *unit);
+            let left = (0..code.width()).filter(good).count();
             self.counters.stripes_scrubbed += 1;
-            if good.len() < code.data {
+            if left < code.data {
                 self.counters.scrub_lost += 1;
                 self.data_is_lost();
-            } else if self.config.repair && !failed.is_empty() {
-                (op.phase, op.outstanding) = (Phase::Writing, failed.len());
-                for unit in failed {
-                    self.counters.repairs += 1;
-                    let sub = Sub::new(key, self.whole(unit), Purpose::WriteRepair);
-                    self.send(workload::Op::Write, op.stripe, sub, None);
+            } else {
+                (op.phase, op.outstanding) = (Phase::Writing, self.repair_units(op.stripe, key, op.failed));
+                if op.outstanding > 0 {
+                    return Some(op);
                 }
-                return Some(op);
             }
         }
         self.unlock(op.stripe, key);
