@@ -36,7 +36,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs page pgo wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -85,6 +85,9 @@ check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: l
 docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
 
+page: ## build the lab as a page for browsers into target/page: static files, for any file server
+	@crates/web/build.sh
+
 # Two builds of the core with fat LTO and a minute of training between them; cargo and the profile know what is stale.
 pgo: $(PROFILE) ## build the extension module with profile-guided optimisation, and its wheel: 8 to 15 minutes
 	$(BIN)/python crates/python/pgo.py build
@@ -100,8 +103,8 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
 # Programs and the packages of Debian that have them.
-PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
-PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
+PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver node qemu-img nbdcopy fuse2fs
+PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver nodejs qemu-utils libnbd-bin fuse2fs fuse3
 # What a kernel in a virtual machine needs, which `make check-all` starts.
 MACHINE := qemu-system-x86_64 nvme mkfs.f2fs busybox
 MACHINE_PACKAGES := qemu-system-x86 linux-image-amd64 nvme-cli f2fs-tools busybox-static kmod

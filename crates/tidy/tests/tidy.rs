@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("served", &["units", "workload", "ssd"]),
     ("nbd", &["units", "workload", "served"]),
     ("nvme", &["units", "workload", "ssd", "served"]),
+    ("web", &["units", "workload", "nand", "schemes", "ssd"]),
     ("testing", &["units", "workload", "nand", "ssd"]),
     ("tidy", &[]),
     ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd", "nvme"]),

@@ -17,6 +17,7 @@ use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
 use super::manifest;
+use super::packing;
 use super::refusal::refused;
 use crate::RESULTS_VERSION;
 use crate::config::{Config, PastLoad, Plan};
@@ -35,8 +36,6 @@ const FORMAT: u64 = 2;
 const DIGEST: usize = 32;
 /// The longest header that is read: a configuration has some 10 kB.
 const LONGEST_HEADER: u32 = 1 << 20;
-/// How hard zstd tries: more takes several times as long and gains little (docs/decisions).
-const LEVEL: i32 = 1;
 
 /// The release that writes and reads.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -213,11 +212,11 @@ fn pack<P: Probe>(device: &Device<P>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(MAGIC)?;
     to.write_all(&(header.len() as u32).to_le_bytes())?;
     to.write_all(header.as_bytes())?;
-    let mut packed = zstd::Encoder::new(&mut to, LEVEL)?;
-    let mut state = Writer::new(&mut packed);
-    State::save(device, &mut state);
-    state.finish()?;
-    packed.finish()?;
+    packing::pack(&mut to, |packed| {
+        let mut state = Writer::new(packed);
+        State::save(device, &mut state);
+        state.finish()
+    })?;
     to.to.write_all(to.hash.finalize().as_bytes())
 }
 
@@ -233,7 +232,9 @@ impl Device {
 #[doc(hidden)]
 pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
     let (_, packed) = unsealed(whole, "checkpoint").ok()?;
-    zstd::decode_all(packed).ok()
+    let mut state = Vec::new();
+    packing::unpack(packed).and_then(|mut unpacked| unpacked.read_to_end(&mut state)).ok()?;
+    Some(state)
 }
 
 /// Whether bytes can be read as the state of a device. What a digest stands for is not checked.
@@ -433,8 +434,8 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
     }
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
     let mut device = Device::new(&config, seed)?;
-    let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
-    let mut state = Reader::new(&mut unpacked);
+    let mut unpacked = packing::unpack(packed).map_err(|_| damaged(origin))?;
+    let mut state = Reader::new(&mut *unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.
     let fits = device.restore(&mut state).and_then(|()| state.finish()).is_ok() && device.check().is_ok();
     if !fits || header["time_ns"] != json!(device.now().0) {
