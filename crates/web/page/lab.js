@@ -2,6 +2,9 @@
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 
+/** The module has stopped: another one must be started. */
+export class Trap extends Error {}
+
 /** Starts a module that has been compiled. */
 export async function start(module) {
   const { room, ask, answer, fault, used_up, memory } = (await WebAssembly.instantiate(module, {})).exports;
@@ -10,7 +13,7 @@ export async function start(module) {
     return decoder.decode(new Uint8Array(memory.buffer, at, bytes));
   };
 
-  /** The answer's text. A trap has used the module up: it throws, and another one must be started. */
+  /** The answer's text; throws a Trap. */
   return function text(question) {
     const bytes = encoder.encode(typeof question === "string" ? question : JSON.stringify(question));
     try {
@@ -22,7 +25,7 @@ export async function start(module) {
       const said = used_up()
         ? "the run needs more than 1 GiB of memory, which is what the page gives it\n  help: run it with `ssdlab run`, or choose a smaller drive or fewer requests"
         : `${read(fault()) || trap.message}\n  help: this is a fault of ssdlab; please report it with the link of the page`;
-      throw new Error(said);
+      throw new Trap(said);
     }
   };
 }

@@ -1,11 +1,12 @@
 //! What there is to choose from, and what a choice comes to before any run.
 
 use serde_json::{Value, json};
+use ssd::bounds::{Access, Bound, bounds};
 use ssd::config::Config;
 use ssd::presets;
 use ssd::run::Prepared;
 use ssd::run::findings::KINDS;
-use ssd::{RunError, explain};
+use ssd::explain;
 use units::ConfigError;
 
 use crate::lab::MOST_REQUESTS;
@@ -57,7 +58,21 @@ pub(crate) fn catalogue() -> Result<Value, ConfigError> {
     }))
 }
 
-/// A drive before any run: its manifest.
-pub(crate) fn device(prepared: &Prepared) -> Result<Value, RunError> {
-    Ok(json!({ "manifest": prepared.manifest }))
+/// A drive before any run: its manifest, and what it can do at most.
+pub(crate) fn device(prepared: &Prepared) -> Value {
+    let bound = |of: &Bound| json!({ "resource": of.resource, "per_s": of.per_s, "formula": of.formula });
+    let access = |of: Access| {
+        json!({
+            "what": of.what,
+            "bytes": of.bytes.0,
+            "bounds": of.bounds.iter().map(bound).collect::<Vec<_>>(),
+            "lone_ns": of.lone.map(|span| span.0),
+            "reached": of.reached,
+        })
+    };
+    json!({
+        "manifest": prepared.manifest,
+        "note": prepared.note,
+        "bounds": bounds(&prepared.config).into_iter().map(access).collect::<Vec<_>>(),
+    })
 }

@@ -66,7 +66,7 @@ impl Lab {
         let options = || Options::read(&question.within("options", &empty));
         match question.word("do").unwrap_or_default() {
             "catalogue" => Ok(catalogue::catalogue()?),
-            "device" => catalogue::device(&options()?.prepare()?),
+            "device" => Ok(catalogue::device(&options()?.prepare()?)),
             "open" => {
                 // What was under way is given up first: its memory is free for the next.
                 self.run = None;
