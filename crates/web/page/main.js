@@ -45,12 +45,13 @@ const TOLD = {
       if (!state.reads) knob.querySelector("[type=range]").value = String(100 * ratio);
     }
   },
-  refused({ which, message }) { refuse(which, message); say("Not run: see what is wrong beside the knob."); done(); },
+  refused({ which, message }) { found.refused = true; refuse(which, message); },
   run({ which, ...value }) {
     found.runs[which] = value;
     const { runs } = found;
     views.numbers(state, runs); views.cdf(state, runs); views.warnings(runs); views.bars(state, runs); views.bounds(found.device, runs.a);
-    if (value.preview && (which === "b" || !state.versus)) document.body.dataset.preview = String(Math.round(performance.now() - found.began));
+    // How long a reader waits for the first picture after a knob has moved [ms].
+    if (value.preview && which === "a") document.body.dataset.preview = String(Math.round(performance.now() - found.began));
     if (!value.preview && (which === "b" || !state.versus)) say(`${amount(Number(state.requests))} requests under ${state.versus ? "each scheme" : "the scheme"}; the slow read, retries by age and the curve follow.`);
     else if (value.preview) say("A first look at the first requests; the whole run follows.");
     tell();
@@ -65,7 +66,10 @@ const TOLD = {
   chip(value) { found.chip = value; views.chip(state, value); tell(); },
   life({ name, ...value }) { found.life[name] = value; views.life(state, found.life); tell(); },
   error(message) { say(""); fail(message); },
-  done() { say(state.tab === "drive" ? "All runs are through. Move a knob to begin anew." : ""); done(); },
+  done() {
+    say(found.refused ? "Not run: what is wrong stands beside its knob." : state.tab === "drive" ? "All runs are through. Move a knob to begin anew." : "");
+    done();
+  },
 };
 
 /** Asks anew for what the state says; what is under way is given up. */
@@ -179,7 +183,7 @@ function further() {
   const field = document.createElement("div");
   field.className = "knob";
   field.dataset.knob = "set";
-  field.innerHTML = '<label for="drive-set">Any other key (--set), one a line</label><textarea id="drive-set" rows="2" style="width:100%;font:inherit;font-size:.82rem;background:var(--paper);color:var(--ink);border:1px solid var(--line);border-radius:6px" placeholder="chip.t_prog=600us" spellcheck="false"></textarea>';
+  field.innerHTML = '<label for="drive-set">Any other key (--set), one a line</label><textarea id="drive-set" rows="2" placeholder="chip.t_prog=600us" spellcheck="false"></textarea>';
   const area = field.querySelector("textarea");
   area.value = state.set.join("\n");
   area.rows = Math.max(2, Math.min(8, state.set.length));
@@ -274,6 +278,7 @@ function guide() {
   box.hidden = !tour;
   if (!tour) return;
   const at = Math.min(tour.steps.length, Math.max(1, Number.parseInt(state.step) || 1)), step = tour.steps[at - 1];
+  Object.assign(box.dataset, { step: at, claim: step.claim.id, published: step.claim.published, same: step.lives ? "no" : "yes", within: step.within ?? 0 });
   box.innerHTML = `<h2>${escape(step.title)}</h2><p>${escape(step.text)}</p>
     <div class="claim"><div><b>${step.claim.published} ${escape(step.claim.unit)}</b><span>the paper: ${escape(step.claim.says)}</span></div>
     <div aria-live="polite"><b id="live">…</b><span>${escape(step.lives ?? "found here")} (${escape(tour.whose)})</span></div></div>
@@ -310,7 +315,9 @@ async function copy(button, text) {
     button.textContent = "Copied";
   } catch {
     // Without leave to write to the clipboard the text is shown, to be copied by hand.
-    prompt("Copy this:", text);
+    $("by-hand").querySelector("textarea").value = text;
+    $("by-hand").showModal();
+    $("by-hand").querySelector("textarea").select();
   }
   setTimeout(() => { button.textContent = label; }, 1500);
 }
@@ -331,7 +338,7 @@ function begin(value) {
   $("copy-link").onclick = () => copy($("copy-link"), location.href.split("#")[0] + write(state));
   $("copy-command").onclick = () => copy($("copy-command"), [command(state), ...(state.versus ? [command(state, state.versus)] : [])].join("\n"));
   $("copy-toml").onclick = () => copy($("copy-toml"), sweep(state));
-  document.querySelectorAll("form").forEach((form) => { form.onsubmit = (event) => event.preventDefault(); });
+  document.querySelectorAll(".knobs").forEach((form) => { form.onsubmit = (event) => event.preventDefault(); });
   addEventListener("hashchange", () => { state = read(location.hash); show(); ask(); });
   if (!location.hash) history.replaceState(null, "", write(state));
   show();

@@ -27,7 +27,7 @@ export function numbers(state, runs) {
   const body = rows.map(([name, of, text]) => {
     const values = there.map((which) => of(runs[which]));
     const ratio = both && values[0] > 0 && Number.isFinite(values[1]) ? `${values[1] <= values[0] ? "−" : "+"}${Math.abs(100 * (values[1] / values[0] - 1)).toFixed(0)} %` : "";
-    return `<tr><th scope="row">${name}</th>${values.map((value) => `<td>${text(value)}</td>`).join("")}${both ? `<td>${ratio}</td>` : ""}</tr>`;
+    return `<tr><th scope="row">${name}</th>${values.map((value) => `<td data-value="${value ?? ""}">${text(value)}</td>`).join("")}${both ? `<td>${ratio}</td>` : ""}</tr>`;
   }).join("");
   const short = there.map((which) => runs[which].stopped).find(Boolean);
   const until = short === "time" ? "A run was stopped after a minute, which is what the page gives it: its numbers are of the requests until then."
@@ -107,7 +107,7 @@ export function bars(state, runs) {
 
 export function curve(state, points) {
   const there = WHICH.filter((which) => points[which]?.length);
-  if (!there.length) { $("curve").innerHTML = '<p class="dim">Runs at 1, 2, 4 … 256 requests under way follow.</p>'; return; }
+  if (!there.length) { $("curve").innerHTML = '<p class="dim">Runs at 1, 2, 4 … 128 requests under way follow.</p>'; return; }
   const all = there.flatMap((which) => points[which]).filter((point) => point.latency_ns);
   if (!all.length) { $("curve").innerHTML = '<p class="dim">No reads.</p>'; return; }
   const high = Math.max(...all.map((point) => point.iops)), slow = all.map((point) => point.latency_ns);
@@ -157,20 +157,20 @@ const LOOK = [
 ];
 const look = (name) => LOOK.find(([pattern]) => pattern.test(name)) ?? [null, "var(--other)", ""];
 
-/** Lanes of the resources that a read used: the plane whose page arrived last, the bus and the engine of its channel; `from` is when that page was first sensed [ns]. */
-export function lanesOf({ read, tracks }) {
+/** Lanes of the resources that a read used: the plane whose page arrived last, or the one that is preferred, the bus and the engine of its channel; `from` is when that page was first sensed [ns]. */
+export function lanesOf({ read, tracks }, preferred = null) {
   const mine = (slice) => slice.request === read.request;
   const above = (track) => (track.parent === null ? null : tracks[track.parent]);
   const last = (track) => Math.max(...track.slices.filter(mine).map((slice) => slice.to_ns));
   const planes = tracks.filter((track) => /^plane/.test(track.name) && track.slices.some(mine)).sort((a, b) => last(b) - last(a));
-  const plane = planes[0];
+  const plane = planes.find((track) => track === tracks[preferred]) ?? planes[0];
   if (!plane) return null;
   const die = above(plane), channel = above(die), engine = tracks.find((track) => above(track) === channel && /^ECC engine/.test(track.name));
   const suspended = tracks.find((track) => above(track) === die && track.name === "suspended");
   const decoders = tracks.filter((track) => above(track) === engine && track.slices.length);
   const first = Math.min(...plane.slices.filter(mine).map((slice) => slice.from_ns));
-  // A little of what was before is shown too.
-  const from = Math.max(read.arrival_ns, first - 0.04 * (read.finish_ns - first));
+  // Of a page that was read again, its steps; of one that was not, what it waited for.
+  const from = read.retries ? Math.max(read.arrival_ns, first - 0.04 * (read.finish_ns - first)) : read.arrival_ns;
   const shape = (slices) => slices.filter((slice) => slice.depth === 0 && slice.to_ns > from && slice.from_ns < read.finish_ns).map((slice) => {
     const [, of, short] = look(slice.name), own = mine(slice), nobodys = slice.request === null;
     return { from: slice.from_ns - from, to: slice.to_ns - from, colour: own || nobodys ? of : "var(--other)", faint: !own,
@@ -179,24 +179,25 @@ export function lanesOf({ read, tracks }) {
   const rows = [{ name: `${die.name}, ${plane.name}`, slices: shape(plane.slices) }];
   if (suspended && shape(suspended.slices).length) rows.push({ name: "suspended", slices: shape(suspended.slices) });
   rows.push({ name: `bus of ${channel.name}`, slices: shape(channel.slices) }, { name: engine.name, slices: shape(decoders.flatMap((track) => track.slices)) });
-  return { rows, from, to: read.finish_ns - from };
+  return { rows, from, to: read.finish_ns - from, plane: tracks.indexOf(plane) };
 }
 
 export function slowRead(state, found) {
   const there = WHICH.filter((which) => found[which]);
   if (!there.length) { $("lanes").innerHTML = '<p class="dim">It follows when the runs are through.</p>'; return; }
   const took = (which) => found[which].read.finish_ns - found[which].read.arrival_ns;
-  const drawn = Object.fromEntries(there.map((which) => [which, lanesOf(found[which])]));
+  const drawn = {};
+  for (const which of there) drawn[which] = lanesOf(found[which], drawn.a?.plane);
   const to = Math.max(...there.map((which) => drawn[which]?.to ?? 1));
   $("lanes").innerHTML = there.map((which) => {
     const { read } = found[which], of_page = drawn[which];
     const of = read.stages.map((stage) => `<tr><th scope="row">${escape(stage.what)}${stage.step ? `, retry ${stage.step}` : ""}</th><td>${time(stage.from_ns - read.arrival_ns)}</td><td>${time(stage.to_ns - stage.from_ns)}</td></tr>`).join("");
     return `<h3 class="key-${which}">${escape(nameOf(state, which))}: request ${read.request}, ${read.retries} retries, ${time(took(which))}</h3>`
-      + (of_page ? `<p class="dim">Its last page was first sensed ${time(of_page.from - read.arrival_ns)} after it arrived; the picture begins there.</p>` : "")
-      + (of_page ? `<div class="scroll"><div class="long">${lanes({ about: `Request ${read.request} under ${nameOf(state, which)}: ${read.stages.length} stages in ${time(took(which))}; the table below lists them`, to, rows: of_page.rows, text: time, width: Math.max(640, width("lanes", 1400)) })}</div></div>` : '<p class="dim">No page of it came from flash.</p>')
+      + (of_page && of_page.from > read.arrival_ns ? `<p class="dim">Its page was first sensed ${time(of_page.from - read.arrival_ns)} after the request arrived; the picture begins there.</p>` : "")
+      + (of_page ? `<div class="scroll"><div class="lane">${lanes({ about: `Request ${read.request} under ${nameOf(state, which)}: ${read.stages.length} stages in ${time(took(which))}; the table below lists them`, to, rows: of_page.rows, text: time, width: Math.max(640, width("lanes", 1400)) })}</div></div>` : '<p class="dim">No page of it came from flash.</p>')
       + `<details><summary>its stages</summary><div class="scroll"><table><thead><tr><th scope="col">stage</th><th scope="col">from</th><th scope="col">took</th></tr></thead><tbody>${of}</tbody></table></div></details>`;
   }).join("") + legend([["sense", "var(--sense)"], ["retry", "var(--retry)"], ["sensed ahead", "var(--c)"], ["transfer", "var(--transfer)"], ["transfer in vain", "var(--bus)"], ["decoding", "var(--decode)"], ["program", "var(--d)"], ["erase", "var(--e)"], ["suspended", "var(--die)"], ["other requests", "var(--other)"]])
-    + '<p class="dim">The same read under both schemes, on one scale, until its completion. Lanes: the plane that held its page (of several, the one that arrived last), the bus and the ECC engine of its channel. Numbers are retry steps; thin bars are other work there.</p>';
+    + '<p class="dim">The same read under both schemes, on one scale, until its completion. Lanes: the plane that held its page (of several, the one that arrived last under the first scheme), the bus and the ECC engine of its channel. Numbers are retry steps; thin bars are other work there.</p>';
 }
 
 export function chip(state, found) {

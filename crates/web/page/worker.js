@@ -6,8 +6,10 @@ import { answered, start, Trap } from "./lab.js";
 const STEP_MS = 30;
 /** Wall time that a run may take [ms]; it ends there as if interrupted. */
 const MOST_MS = 60_000;
-/** Requests of the runs that are shown while a knob moves, and of a point of the curve. */
-const PREVIEW = 250, POINT = 1500;
+/** What is shown while a knob moves: the first requests, and no more than fit into this time [ms] a scheme. */
+const PREVIEW = 250, PREVIEW_MS = 100;
+/** Requests of a point of the curve. */
+const POINT = 1500;
 const DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128];
 /** Reads of a run that are explained. */
 const SAMPLE = 200, SLOWEST = 20;
@@ -39,7 +41,7 @@ async function play() {
     try {
       text ??= await start(await compiled);
       await JOBS[job.kind](job, tell);
-      tell("done", null);
+      tell("done");
     } catch (error) {
       if (error instanceof Trap) text = undefined;
       if (error !== GONE) tell("error", error.message);
@@ -57,7 +59,7 @@ async function stillWanted() {
 }
 
 /** Plays a run to its end, or to the page's bounds; `share` is told how far it is. */
-async function run(options, watch, share = () => {}) {
+async function run(options, { watch, share = () => {}, most = MOST_MS } = {}) {
   ask({ do: "open", options, watch });
   const began = performance.now();
   let requests = 32, at;
@@ -68,10 +70,26 @@ async function run(options, watch, share = () => {}) {
     const took = performance.now() - before;
     requests = Math.min(1 << 20, Math.max(1, Math.floor(requests * Math.min(4, Math.max(0.25, STEP_MS / Math.max(took, 0.01))))));
     share(at);
-  } while (!at.ended && performance.now() - began < MOST_MS);
+  } while (!at.ended && performance.now() - began < most);
+  if (!at.ended && !at.completed) {
+    ask({ do: "close" });
+    if (most < MOST_MS) return null;
+    throw new Error("what was written before the run takes more than a minute, which is what the page gives it\n  help: run it with `ssdlab run`, or choose a smaller drive");
+  }
   const found = ask({ do: "finish" });
   found.stopped = at.bounded ? "requests" : at.ended ? null : "time";
   return found;
+}
+
+/** Why the laboratory refuses, where it does. */
+function refusal(act) {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Trap) throw error;
+    return error.message;
+  }
+  return null;
 }
 
 /** The retry steps of an explained read. */
@@ -84,16 +102,14 @@ const JOBS = {
 
   async drive({ runs, wanted }, tell) {
     for (const [which, options] of runs) {
-      try {
-        tell("device", { which, ...ask({ do: "device", options }) });
-      } catch (error) {
-        if (error instanceof Trap) throw error;
-        return tell("refused", { which, message: error.message });
-      }
+      // All of it is checked as it was given, and then the first requests are played.
+      const refused = refusal(() => tell("device", { which, ...ask({ do: "device", options }) }));
+      if (refused) return tell("refused", { which, message: refused });
     }
     for (const [which, options] of runs) {
-      const few = Math.min(PREVIEW, Number(options.requests) || PREVIEW);
-      tell("run", { which, preview: true, ...await run({ ...options, requests: few, warmup: 0 }) });
+      const few = Math.min(PREVIEW, Number(options.requests));
+      const found = await run({ ...options, requests: few, warmup: 0 }, { most: PREVIEW_MS });
+      if (found) tell("run", { which, preview: true, ...found });
     }
     let slow = null;
     const explained = [];
@@ -101,7 +117,7 @@ const JOBS = {
       const count = Number(options.requests);
       const sample = Array.from({ length: SAMPLE }, (_, at) => Math.floor((at + 0.5) * count / SAMPLE));
       const numbers = [...new Set(slow ? [...sample, slow.request] : sample)];
-      const found = await run(options, { slowest: SLOWEST, requests: numbers }, (at) => tell("share", { which, ...at }));
+      const found = await run(options, { watch: { slowest: SLOWEST, requests: numbers }, share: (at) => tell("share", { which, ...at }) });
       const reads = found.explained.filter((of) => of.op === "read");
       if (!slow) {
         const fromFlash = reads.filter((of) => of.parts.length).sort((a, b) => (b.finish_ns - b.arrival_ns) - (a.finish_ns - a.arrival_ns));
@@ -113,7 +129,7 @@ const JOBS = {
     for (const [which, options, read] of explained) {
       if (!read) continue;
       const window = `${Math.max(0, read.arrival_ns)}ns:${read.finish_ns + 1}ns`;
-      const tracks = await run(options, { windows: [window] });
+      const tracks = await run(options, { watch: { windows: [window] } });
       tell("lanes", { which, read: { ...read, retries: retriesOf(read) }, tracks });
     }
     await ages(runs[0][1], tell);

@@ -159,7 +159,11 @@ impl Running {
             Watched::Shown(..) => None,
         };
         if !ended && life.is_none() {
-            findings.push(findings::interrupted(of_any!(&watched, run => run.counts()).1));
+            let (_, completed) = of_any!(&watched, run => run.counts());
+            if completed == 0 {
+                return Err(refused("finish", "comes before any request has completed", "go on with \"step\", or \"close\"").into());
+            }
+            findings.push(findings::interrupted(completed));
         }
         let told = Told { manifest, findings, life };
         match watched {
