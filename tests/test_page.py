@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import shutil
 import subprocess
@@ -315,26 +314,30 @@ def test_a_bounded_run_says_so(chrome: Chrome, show: Show) -> None:
     assert "interrupted" in do(chrome, "return document.getElementById('warnings').textContent")
 
 
-TOURS = ("asplos21", "hpca24", "fast12", "electronics25")
+NEAR = {
+    "asplos21": (0.5, 0.8, 9, 8, 8, 12),
+    "hpca24": (300, 500, 8, 45, 60, 3),
+    "fast12": (20, 10, 10, 22, 6, 5),
+    "electronics25": (250, 4, 4, 300, 300, 3),
+}
+"""By how much the number of each step may differ from the paper's, which is a mean over more workloads."""
 
 
-@pytest.mark.parametrize("tour", TOURS)
+@pytest.mark.parametrize("tour", NEAR)
 def test_a_tour_reaches_its_numbers(chrome: Chrome, show: Show, tour: str) -> None:
-    """The paper's number stands beside one found here: of the same sign and size, where both are of the same thing."""
+    """The paper's number is that of the study's claim, and the one beside it is near."""
     claims = tomllib.loads((ROOT / "studies" / tour / "claims.toml").read_text())["claims"]
     published = {claim["id"]: claim["published"] for claim in claims}
     show("#tab=life")
     choose = "const menu = document.getElementById('tour'); menu.value = arguments[0]; menu.dispatchEvent(new Event('change'))"
     do(chrome, choose, tour)
-    for step in range(1, 7):
+    for step, near in enumerate(NEAR[tour], 1):
         until(lambda: do(chrome, "return document.getElementById('live').dataset.value"))
         box = do(chrome, "return {...document.getElementById('guide').dataset}")
         live = float(do(chrome, "return document.getElementById('live').dataset.value"))
         assert box["step"] == str(step)
         assert float(box["published"]) == published[box["claim"]], box["claim"]
-        assert math.isfinite(live)
-        if box["same"] == "yes":
-            assert abs(live - published[box["claim"]]) <= float(box["within"]), (box, live)
+        assert abs(live - published[box["claim"]]) <= near, (box["claim"], live)
         if step < 6:
             do(chrome, "document.getElementById('next').click()")
     assert do(chrome, "return document.getElementById('next').disabled")

@@ -14,5 +14,9 @@ function play() {
   }
 }
 
+process.on("uncaughtException", ({ message }) => {
+  console.error(message);
+  process.exit(1);
+});
 for (const question of readFileSync(0, "utf8").split("\n").filter(Boolean))
   console.log(JSON.parse(question).do === "play" ? play() : text(question));

@@ -278,10 +278,10 @@ function guide() {
   box.hidden = !tour;
   if (!tour) return;
   const at = Math.min(tour.steps.length, Math.max(1, Number.parseInt(state.step) || 1)), step = tour.steps[at - 1];
-  Object.assign(box.dataset, { step: at, claim: step.claim.id, published: step.claim.published, same: step.lives ? "no" : "yes", within: step.within ?? 0 });
+  Object.assign(box.dataset, { step: at, claim: step.claim.id, published: step.claim.published });
   box.innerHTML = `<h2>${escape(step.title)}</h2><p>${escape(step.text)}</p>
     <div class="claim"><div><b>${step.claim.published} ${escape(step.claim.unit)}</b><span>the paper: ${escape(step.claim.says)}</span></div>
-    <div aria-live="polite"><b id="live">…</b><span>${escape(step.lives ?? "found here")} (${escape(tour.whose)})</span></div></div>
+    <div aria-live="polite"><b id="live">…</b><span>found here (${escape(step.whose ?? tour.whose)})</span></div></div>
     <div class="steps"><button type="button" id="back"${at === 1 ? " disabled" : ""}>Back</button><span>step ${at} of ${tour.steps.length}</span><button type="button" id="next"${at === tour.steps.length ? " disabled" : ""}>Next</button><button type="button" id="leave">Leave the tour</button></div>`;
   $("back").onclick = () => go(tour, at - 1);
   $("next").onclick = () => go(tour, at + 1);

@@ -158,7 +158,7 @@ const LOOK = [
 const look = (name) => LOOK.find(([pattern]) => pattern.test(name)) ?? [null, "var(--other)", ""];
 
 /** Lanes of the resources that a read used: the plane whose page arrived last, or the one that is preferred, the bus and the engine of its channel; `from` is when that page was first sensed [ns]. */
-export function lanesOf({ read, tracks }, preferred = null) {
+export function lanesOf({ read, tracks }, { preferred = null, steps = false } = {}) {
   const mine = (slice) => slice.request === read.request;
   const above = (track) => (track.parent === null ? null : tracks[track.parent]);
   const last = (track) => Math.max(...track.slices.filter(mine).map((slice) => slice.to_ns));
@@ -169,8 +169,8 @@ export function lanesOf({ read, tracks }, preferred = null) {
   const suspended = tracks.find((track) => above(track) === die && track.name === "suspended");
   const decoders = tracks.filter((track) => above(track) === engine && track.slices.length);
   const first = Math.min(...plane.slices.filter(mine).map((slice) => slice.from_ns));
-  // Of a page that was read again, its steps; of one that was not, what it waited for.
-  const from = read.retries ? Math.max(read.arrival_ns, first - 0.04 * (read.finish_ns - first)) : read.arrival_ns;
+  // Where a page was read again its steps are shown, otherwise what it waited for.
+  const from = steps ? Math.max(read.arrival_ns, first - 0.04 * (read.finish_ns - first)) : read.arrival_ns;
   const shape = (slices) => slices.filter((slice) => slice.depth === 0 && slice.to_ns > from && slice.from_ns < read.finish_ns).map((slice) => {
     const [, of, short] = look(slice.name), own = mine(slice), nobodys = slice.request === null;
     return { from: slice.from_ns - from, to: slice.to_ns - from, colour: own || nobodys ? of : "var(--other)", faint: !own,
@@ -187,7 +187,7 @@ export function slowRead(state, found) {
   if (!there.length) { $("lanes").innerHTML = '<p class="dim">It follows when the runs are through.</p>'; return; }
   const took = (which) => found[which].read.finish_ns - found[which].read.arrival_ns;
   const drawn = {};
-  for (const which of there) drawn[which] = lanesOf(found[which], drawn.a?.plane);
+  for (const which of there) drawn[which] = lanesOf(found[which], { preferred: drawn.a?.plane, steps: there.some((one) => found[one].read.retries) });
   const to = Math.max(...there.map((which) => drawn[which]?.to ?? 1));
   $("lanes").innerHTML = there.map((which) => {
     const { read } = found[which], of_page = drawn[which];

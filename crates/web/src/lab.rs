@@ -14,7 +14,7 @@ use crate::{catalogue, chips};
 pub(crate) const MOST_REQUESTS: u64 = 200_000;
 
 /// What is kept in memory of FTLs that loads have been played through (assumed: one or two states of a paper's drive).
-const KEPT_WARMED: units::Bytes = units::Bytes(64 << 20);
+const KEPT_WARMED: units::Bytes = units::Bytes(128 << 20);
 
 /// The laboratory: it answers questions, and keeps the run that is under way.
 #[derive(Default)]
