@@ -82,7 +82,7 @@ check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: l
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
 
-docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
+docs: page $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
 
 page: ## build the lab as a page for browsers into target/page: static files, for any file server

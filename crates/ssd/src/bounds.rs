@@ -164,7 +164,8 @@ impl<'a> Drive<'a> {
         let planes = (self.working * self.planes_of_die) as f64;
         let read = cells.read;
         let formula = if held > 0 { format!("planes / ({read} + tDMA)") } else { format!("planes / {read}") };
-        let array = Bound { resource: "flash array", per_s: planes / (cells.t_read + held as f64) / parts * 1e9, formula };
+        let array =
+            Bound { resource: "flash array", per_s: planes / (cells.t_read + held as f64) / parts * 1e9, formula };
         let busy = bus.t_command.0 + self.t_dma(self.moved(part));
         let per_s = self.channels as f64 / busy as f64 / parts * 1e9;
         let mut found = vec![array, bound("bus", per_s, "channels / (bus.t_command + tDMA)")];

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use ssd::bounds::{Access, Bound, bounds};
 use ssd::config::Config;
+use ssd::explain;
 use ssd::presets;
 use ssd::run::Prepared;
 use ssd::run::findings::KINDS;
-use ssd::explain;
 use units::ConfigError;
 
 use crate::lab::MOST_REQUESTS;

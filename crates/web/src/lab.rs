@@ -161,7 +161,12 @@ impl Running {
         if !ended && life.is_none() {
             let (_, completed) = of_any!(&watched, run => run.counts());
             if completed == 0 {
-                return Err(refused("finish", "comes before any request has completed", "go on with \"step\", or \"close\"").into());
+                return Err(refused(
+                    "finish",
+                    "comes before any request has completed",
+                    "go on with \"step\", or \"close\"",
+                )
+                .into());
             }
             findings.push(findings::interrupted(completed));
         }

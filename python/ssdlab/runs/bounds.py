@@ -11,6 +11,7 @@ from ssdlab.common.numbers import size_of
 from ssdlab.common.shown import html, text
 from ssdlab.runs.options import Given, Options, options_of
 
+
 class Bound(NamedTuple):
     """What a resource allows."""
 
