@@ -151,7 +151,7 @@ export function ages(state, found) {
 }
 
 const LOOK = [
-  [/speculative/, "var(--c)", "ahead"], [/in flash/, "var(--retry)", "again"], [/retry/, "var(--retry)", "retry"], [/^sense/, "var(--sense)", "sense"], [/program/, "var(--d)", "program"],
+  [/speculative/, "var(--ahead)", "ahead"], [/in flash/, "var(--retry)", "again"], [/retry/, "var(--retry)", "retry"], [/^sense/, "var(--sense)", "sense"], [/program/, "var(--d)", "program"],
   [/erase/, "var(--e)", "erase"], [/suspended/, "var(--die)", "suspended"], [/decode/, "var(--decode)", "decode"], [/RESET|SET FEATURE/, "var(--die)", ""],
   [/command/, "var(--host)", ""], [/failed_reads/, "var(--bus)", ""], [/ecc_wait/, "var(--die)", ""], [/read_data|write_data|transfer/, "var(--transfer)", ""],
 ];
@@ -196,7 +196,7 @@ export function slowRead(state, found) {
       + (of_page && of_page.from > read.arrival_ns ? `<p class="dim">Its page was first sensed ${time(of_page.from - read.arrival_ns)} after the request arrived; the picture begins there.</p>` : "")
       + (of_page ? `<div class="scroll"><div class="lane">${lanes({ about: `Request ${read.request} under ${nameOf(state, which)}: ${read.stages.length} stages in ${time(took(which))}; the table below lists them`, to, rows: of_page.rows, text: time, width: Math.max(640, width("lanes", 1400)) })}</div></div>` : '<p class="dim">No page of it came from flash.</p>')
       + `<details><summary>its stages</summary><div class="scroll"><table><thead><tr><th scope="col">stage</th><th scope="col">from</th><th scope="col">took</th></tr></thead><tbody>${of}</tbody></table></div></details>`;
-  }).join("") + legend([["sense", "var(--sense)"], ["retry", "var(--retry)"], ["sensed ahead", "var(--c)"], ["transfer", "var(--transfer)"], ["transfer in vain", "var(--bus)"], ["decoding", "var(--decode)"], ["program", "var(--d)"], ["erase", "var(--e)"], ["suspended", "var(--die)"], ["other requests", "var(--other)"]])
+  }).join("") + legend([["sense", "var(--sense)"], ["retry", "var(--retry)"], ["sensed ahead", "var(--ahead)"], ["transfer", "var(--transfer)"], ["transfer in vain", "var(--bus)"], ["decoding", "var(--decode)"], ["program", "var(--d)"], ["erase", "var(--e)"], ["suspended", "var(--die)"], ["other requests", "var(--other)"]])
     + '<p class="dim">The same read under both schemes, on one scale, until its completion. Lanes: the plane that held its page (of several, the one that arrived last under the first scheme), the bus and the ECC engine of its channel. Numbers are retry steps; thin bars are other work there.</p>';
 }
 
@@ -223,7 +223,7 @@ export function chip(state, found) {
     lines: errors.map((of, number) => ({ points: of.map((value, each) => [each, Math.max(value, 0.5)]), at: number, thick: number === page ? 3 : 1.4 })),
     marks: [{ y: found.capability, text: `the code corrects ${found.capability}` }, { x: step, colour: "var(--b)", dash: "", text: "" }],
   }) + legend(errors.map((_, number) => [`page ${number} of the wordline: ${passes[number] < 0 ? "not read by any step" : passes[number] ? `read at step ${passes[number]}` : "read at once"}`, colour(number)]))
-    + `<p class="dim">${escape(found.about)} A typical page's mean; the worst codeword of sixteen decides in the drive, so that retries are a little more.</p>`;
+    + `<p class="dim">${escape(found.about)}. A typical page's mean; the worst codeword of sixteen decides in the drive, so that retries are a little more.</p>`;
 }
 
 /** P/E cycles at which the mean passes the requirement, on a line between the cycles looked at; null where it does not. */
@@ -249,7 +249,8 @@ export function life(state, found) {
     + `<p class="dim">${names.every((name) => found[name].exact) ? "640 blocks, cycled in steps of 50" : "A first look at 160 blocks"}. Until the mean M_RBER passes ${requirement} errors per KiB. Years: cycles × flash over capacity (1.07, the default spare) ÷ (WAF × drive writes a day × 365.25), wear spread evenly.</p>${sound ? "" : '<p class="refused">WAF is at least 1, and drive writes a day are positive: write such numbers</p>'}`;
   const draw = (id, key, label, marks = []) => {
     const all = names.flatMap((name) => found[name].rows);
-    const most = Math.max(...all.map((row) => row[key] ?? 0), requirement && key === "m_rber" ? requirement * 1.2 : 0);
+    // What is far beyond the requirement is no longer of interest.
+    const most = key === "m_rber" ? requirement * 2.5 : Math.max(...all.map((row) => row[key] ?? 0));
     $(id).innerHTML = plot({
       width: width(id),
       about: `${label} by P/E cycles: ${names.map((name) => `${name} ${(found[name].rows.at(-1)[key] ?? 0).toFixed(1)} at ${found[name].rows.at(-1).pec}`).join(", ")}`,
