@@ -107,8 +107,8 @@ impl<'a> Drive<'a> {
 
     /// The modes that blocks may be in, and how the patterns of this case are marked.
     fn cases(&self) -> Vec<(Vec<Mode>, &'static str)> {
-        let Config { ftl, slc, chip, .. } = self.config;
-        if ftl.slc_cache == SlcCache::None {
+        let Config { ftl: placing, slc, chip, .. } = self.config;
+        if placing.slc_cache == SlcCache::None {
             return vec![(vec![self.own], "")];
         }
         let whole = chip.program_unit == ProgramUnit::Wordline;
@@ -211,7 +211,7 @@ impl<'a> Drive<'a> {
 
     /// Sustained writes: every byte is programmed once, in a block of any of these modes.
     fn writes(&self, what: String, size: u64, modes: &[Mode]) -> Access {
-        let Config { buffer, ftl, geometry, .. } = self.config;
+        let Config { buffer, ftl: placing, geometry, .. } = self.config;
         // The first of those that allow the most.
         let most = |of: &dyn Fn(Mode) -> Bound| {
             let larger = |a: Bound, b: Bound| if b.per_s > a.per_s { b } else { a };
@@ -225,7 +225,7 @@ impl<'a> Drive<'a> {
         let own = self.own;
         let erases = (self.t_erase() * own.pages) as f64 / f64::from(geometry.pages);
         // Zones are written one after another, each by the dies of its group.
-        let everywhere = ftl.slc_cache == SlcCache::None && ftl.mapping != MappedBy::Zoned;
+        let everywhere = placing.slc_cache == SlcCache::None && placing.mapping != MappedBy::Zoned;
         self.access(what, size, found, None, erases < 0.01 * own.t_program && everywhere)
     }
 
@@ -257,8 +257,8 @@ impl<'a> Drive<'a> {
     /// tBERS of blocks that are erased just before their first program \[ns]; 0 where a fresh drive needs none, and with schemes that
     /// shorten it.
     fn t_erase(&self) -> u64 {
-        let Config { chip, ftl, erase, .. } = self.config;
-        if ftl.erase_when != EraseWhen::Opened || erase.pulse.is_some() {
+        let Config { chip, ftl: placing, erase, .. } = self.config;
+        if placing.erase_when != EraseWhen::Opened || erase.pulse.is_some() {
             return 0;
         }
         let loops = || u64::from(chip.erase_loops.unwrap_or(0)) * (chip.t_erase_pulse.0 + chip.t_erase_verify.0);

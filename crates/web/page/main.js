@@ -38,6 +38,7 @@ const TOLD = {
     if (value.which !== "a") return;
     found.device = value;
     views.bounds(value, null);
+    press(value.manifest.device.config);
     // What the workload itself says stands in the field until somebody says otherwise.
     const ratio = value.manifest.workload.generator?.read_ratio, knob = document.querySelector('#knobs-drive [data-knob="reads"]');
     if (typeof ratio === "number" && knob) {
@@ -158,25 +159,33 @@ function axes() {
   box.innerHTML = "<summary>Choices on each axis of the first scheme</summary>";
   box.open = knobs.axesOpen ?? false;
   box.ontoggle = () => { knobs.axesOpen = box.open; };
-  const now = choicesOf(state.scheme);
-  for (const { axis, expects, default: own, about } of catalogue.axes) {
+  for (const { axis, key, expects, about } of catalogue.axes) {
     const group = document.createElement("fieldset");
     group.innerHTML = `<legend title="${escape(about)}">${escape(axis)}</legend><div class="chips"></div>`;
     group.className = "knob";
+    group.dataset.key = key;
     for (const [, choice] of expects.matchAll(/"([^"]+)"/g)) {
       const chip = document.createElement("button");
       chip.type = "button";
       chip.textContent = choice;
-      chip.setAttribute("aria-pressed", String((now[axis] ?? own.replaceAll('"', "")) === choice));
+      chip.setAttribute("aria-pressed", "false");
       chip.onclick = () => {
         const next = { ...choicesOf(state.scheme), [axis]: choice };
-        change({ scheme: Object.entries(next).filter(([of, word]) => word !== "none" || of === axis).map((pair) => pair.join("=")).join(",") });
+        change({ scheme: Object.entries(next).map((pair) => pair.join("=")).join(",") });
       };
       group.querySelector("div").append(chip);
     }
     box.append(group);
   }
   return box;
+}
+
+/** Shows what the drive does on each axis, whoever has said so: the drive, its scheme or a key. */
+function press(config) {
+  for (const group of document.querySelectorAll("#knobs-drive [data-key]")) {
+    const [section, key] = group.dataset.key.split(".");
+    for (const chip of group.querySelectorAll("button")) chip.setAttribute("aria-pressed", String(String(config[section][key]) === chip.textContent));
+  }
 }
 
 function further() {
@@ -247,6 +256,7 @@ function show() {
       knob({ name: "dwpd", label: "Drive writes a day", from: 0.1, to: 5, step: 0.1 }), knob({ name: "waf", label: "Write amplification (WAF)", from: 1, to: 8, step: 0.1, about: "That of a run is among its numbers." }) ],
   };
   box.replaceChildren(...parts[state.tab]());
+  if (state.tab === "drive" && found?.device) press(found.device.manifest.device.config);
   guide();
 }
 

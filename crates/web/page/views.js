@@ -255,7 +255,7 @@ export function life(state, found) {
       width: width(id),
       about: `${label} by P/E cycles: ${names.map((name) => `${name} ${(found[name].rows.at(-1)[key] ?? 0).toFixed(1)} at ${found[name].rows.at(-1).pec}`).join(", ")}`,
       x: { from: 0, to: Math.max(...all.map((row) => row.pec)), text: amount, label: "P/E cycles" }, y: { from: 0, to: most, label },
-      lines: names.map((name, at) => ({ points: found[name].rows.map((row) => [row.pec, row[key]]), at })), marks,
+      lines: names.map((name, at) => ({ points: found[name].rows.filter((row) => row[key] <= most * 1.01).map((row) => [row.pec, row[key]]), at })), marks,
     }) + legend(names.map((name, at) => [name, colour(at)]));
   };
   draw("mrber", "m_rber", "errors per KiB", [{ y: requirement, text: `requirement ${requirement}` }]);
