@@ -318,6 +318,29 @@ def test_what_is_wrong_stands_beside_its_knob(
     assert do(chrome, "return document.querySelector('[data-knob] .refused').parentElement.dataset.knob") == knob
 
 
+@pytest.mark.parametrize(
+    ("hash_", "knob", "says"),
+    [
+        ("#tab=chip&pec=many", "pec", "write a number"),
+        ("#tab=chip&months=-1", "months", "write 0 to"),
+        ("#tab=chip&chip=tlc47", "chip", "tlc48"),
+        ("#tab=life&wear=tlc47", "wear", "tlc48"),
+        ("#tab=life&requirement=-5", "requirement", "a positive requirement"),
+    ],
+)
+def test_what_is_wrong_with_a_chip_stands_beside_its_knob(
+    chrome: Chrome, show: Show, hash_: str, knob: str, says: str
+) -> None:
+    show(hash_)
+    (found,) = do(
+        chrome,
+        "return [...document.querySelectorAll('[data-knob] .refused')]"
+        ".map((of) => [of.parentElement.dataset.knob, of.textContent])",
+    )
+    assert found[0] == knob
+    assert says in found[1]
+
+
 def test_a_bounded_run_says_so(chrome: Chrome, show: Show) -> None:
     show("#workload=random-read-8k&requests=900000")
     assert "stopped at 200,000 requests" in do(chrome, "return document.getElementById('numbers').textContent")

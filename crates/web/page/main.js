@@ -262,17 +262,20 @@ function show() {
 
 /** Where a refusal belongs: by what its first line names. */
 const PLACES = [
-  [/--age pec/, "pec"], [/--age retention/, "months"], [/--age temperature/, "celsius"], [/^device\b|--device/, "device"], [/scheme/, "scheme"], [/--requests/, "requests"], [/--warmup/, "warmup"],
+  [/--age pec|^pec/, "pec"], [/--age retention|^months/, "months"], [/^lifetime/, "requirement"], [/--age temperature/, "celsius"], [/^device\b|--device/, "device"], [/scheme/, "scheme"], [/--requests/, "requests"], [/--warmup/, "warmup"],
   [/--seed/, "seed"], [/--replay|rate_iops/, "pace"], [/workload\.read_ratio/, "reads"], [/workload\.bs/, "bs"], [/^workload/, "workload"],
 ];
 
 function refuse(which, message) {
-  const first = message.split("\n")[0];
-  let [, name] = PLACES.find(([pattern]) => pattern.test(first)) ?? [];
+  const first = message.split("\n")[0], axis = catalogue.axes.find(({ key }) => first.includes(key));
+  let name = state.set.some((setting) => first.includes(setting.split("=")[0])) ? "set" : PLACES.find(([pattern]) => pattern.test(first))?.[1];
   if (name === "scheme" && which === "b") name = "versus";
-  if (!name) name = state.set.some((setting) => first.includes(setting.split("=")[0])) ? "set" : null;
-  const place = name && document.querySelector(`#knobs-${state.tab} [data-knob="${name}"]`);
+  const box = $(`knobs-${state.tab}`);
+  // On the other tabs what is left is the chip's name.
+  name ??= { chip: "chip", life: "wear" }[state.tab];
+  const place = (name !== "set" && axis && which === "a" && box.querySelector(`[data-key="${axis.key}"]`)) || (name && box.querySelector(`[data-knob="${name}"]`));
   if (!place) return fail(message);
+  place.closest("details")?.setAttribute("open", "");
   const note = document.createElement("pre");
   note.className = "refused";
   note.setAttribute("role", "alert");

@@ -144,14 +144,16 @@ const JOBS = {
   },
 
   async chip({ question }, tell) {
-    tell("chip", ask({ do: "chip", ...question }));
+    const refused = refusal(() => tell("chip", ask({ do: "chip", ...question })));
+    if (refused) tell("refused", { which: "a", message: refused });
   },
 
   async life({ schemes, question }, tell) {
     // A first look, then what the study of electronics25 cycles.
     for (const [exact, how] of [[false, { chips: 40, blocks: 4, step: 200 }], [true, { chips: 160, blocks: 4, step: 50 }]]) {
       for (const [name, choices] of schemes) {
-        tell("life", { name, exact, ...ask({ do: "lifetime", last: 9000, ...question, ...choices, ...how }) });
+        const refused = refusal(() => tell("life", { name, exact, ...ask({ do: "lifetime", last: 9000, ...question, ...choices, ...how }) }));
+        if (refused) return tell("refused", { which: "a", message: refused });
         await stillWanted();
       }
     }
