@@ -19,7 +19,7 @@ SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_
 
 # What the extension module is built from: it is rebuilt when one of these changes, and only then.
 CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.txt' \) -not -path '*/target/*') \
-	Cargo.toml Cargo.lock rust-toolchain.toml crates/python/profile.xz crates/python/pgo.py
+	Cargo.toml Cargo.lock rust-toolchain.toml
 BUILT := $(VENV)/.built
 PROFILE := target/pgo/ssdlab.profdata
 # With the target said, flags are those of what runs on it alone, not of build scripts.
@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs pgo profile wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -85,8 +85,11 @@ check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: l
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
 
-docs: $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
+docs: page $(BUILT) $(DOCS) ## build the documentation into target/docs; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q docs target/docs
+
+page: ## build the lab as a page for browsers into target/page: static files, for any file server
+	@crates/web/build.sh
 
 # Two builds of the core and a minute of training between them; cargo and the profile know what is stale.
 pgo: $(PROFILE) ## build the extension module with a profile of its own source, and its wheel: 8 to 15 minutes
@@ -107,8 +110,8 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
 # Programs and the packages of Debian that have them.
-PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver qemu-img nbdcopy fuse2fs
-PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver qemu-utils libnbd-bin fuse2fs fuse3
+PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver node qemu-img nbdcopy fuse2fs
+PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver nodejs qemu-utils libnbd-bin fuse2fs fuse3
 # What a kernel in a virtual machine needs, which `make check-all` starts.
 MACHINE := qemu-system-x86_64 nvme mkfs.f2fs busybox
 MACHINE_PACKAGES := qemu-system-x86 linux-image-amd64 nvme-cli f2fs-tools busybox-static kmod
@@ -178,7 +181,7 @@ $(BIN)/maturin: | $(BIN)/python
 	@$(PIP) 'maturin>=1.9.4,<2'
 
 # For users: the release profile, and what training runs have counted (crates/python/profile.xz). A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
-$(BUILT): $(CORE) pyproject.toml | $(BIN)/maturin
+$(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml | $(BIN)/maturin
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
 	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
 	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \

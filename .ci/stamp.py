@@ -27,6 +27,8 @@ CONTENTS = (
     "THIRD-PARTY-NOTICES.txt",
     "deny.toml",
     "crates/python/pgo.py",
+    "crates/web/**/*",
+    "tests/test_page.py",
     "Makefile",
     ".ci/stamp.py",
     ".ci/supply.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from itertools import groupby
@@ -122,6 +123,13 @@ def outdated(*_: object) -> Iterable[str]:
     return GENERATED
 
 
+def add_page(app: Sphinx, failure: Exception | None) -> None:
+    """The lab in a browser (docs/page.md), where `make page` has built it: a folder of the site, as it is."""
+    built = Path(__file__).parent.parent / "target" / "page"
+    if failure is None and app.builder.format == "html" and built.is_dir():
+        shutil.copytree(built, Path(app.outdir) / "lab", dirs_exist_ok=True)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     # `run` answers with Result or Runs: its overloads would say the same arguments twice.
@@ -132,3 +140,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", link_keys)
     app.connect("autodoc-process-docstring", fields, priority=400)
     app.connect("env-get-outdated", outdated)
+    app.connect("build-finished", add_page)

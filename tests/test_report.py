@@ -14,6 +14,7 @@ import polars
 import pytest
 
 import ssdlab
+from browser import chromium, complaints
 from conftest import Cli
 from ssdlab import study
 from ssdlab.common.frames import read_csv, write_table
@@ -212,20 +213,7 @@ def test_a_command_that_cannot_be_checked_says_so(tmp_path: Path, monkeypatch: p
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Chrome]:
     """Chromium without a network."""
-    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from selenium.webdriver.chrome.service import Service
-
-    browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-    driver = shutil.which("chromedriver")
-    if browser is None or driver is None:
-        pytest.skip("no chromium and chromedriver here: `make programs` installs them where apt and root are")
-    options = selenium.ChromeOptions()
-    options.binary_location = browser
-    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1440,900"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with selenium.Chrome(options=options, service=Service(driver)) as found:
-        found.set_script_timeout(60)
+    with chromium() as found:
         found.execute_cdp_cmd("Network.enable", {})
         found.execute_cdp_cmd(
             "Network.emulateNetworkConditions",
@@ -248,11 +236,6 @@ def show(chrome: Chrome, page: Path) -> None:
     assert chrome.execute_script("return document.body.dataset.ready") == "yes"
     asked = chrome.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert [name for name in asked if not name.startswith(("blob:", "data:"))] == []
-
-
-def complaints(chrome: Chrome) -> list[dict[str, Any]]:
-    """What the console has told since it was asked last."""
-    return list(chrome.get_log("browser"))  # type: ignore[no-untyped-call]
 
 
 def settled(chrome: Chrome) -> None:

@@ -80,6 +80,22 @@ class InputError(ValueError):
 class SimulationError(RuntimeError):
     """A run that cannot go on."""
 
+class BoundRow(TypedDict):
+    """What a resource allows."""
+
+    resource: str
+    per_s: float
+    formula: str
+
+class AccessRow(TypedDict):
+    """A pattern of access and its bounds, the tightest first."""
+
+    what: str
+    bytes: int
+    bounds: list[BoundRow]
+    lone_ns: int | None
+    reached: bool
+
 class Simulation:
     """A replay of a workload on a device, played in steps."""
 
@@ -88,6 +104,10 @@ class Simulation:
 
     @property
     def manifest(self) -> str: ...
+    @property
+    def bounds(self) -> list[AccessRow]:
+        """What the device can do at most, before the run has begun."""
+
     @property
     def ended(self) -> str | None:
         """Why the run ended before its workload, where there is a result all the same; known once it is finished."""

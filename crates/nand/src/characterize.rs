@@ -73,7 +73,7 @@ impl Steps {
     }
 }
 
-/// Reads every page of a population under every condition, on `threads` threads. `progress` receives the share that is done.
+/// Reads every page of a population under every condition, on `threads` threads, the caller's among them. `progress` receives the share that is done.
 pub fn retry_steps(
     chip: &VirtualChip,
     population: Population,
@@ -114,9 +114,12 @@ pub fn retry_steps(
             progress(chips as f64 / population.chips as f64);
         }
     };
+    // One thread is the caller's own: a module for browsers has no other.
     let parts: Vec<Vec<Vec<u64>>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("Invariant: reading pages does not panic")).collect()
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let others = workers.into_iter().map(|worker| worker.join().expect("Invariant: reading pages does not panic"));
+        std::iter::once(own).chain(others).collect()
     });
     (0..conditions.len())
         .map(|condition| Steps {

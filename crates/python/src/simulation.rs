@@ -13,6 +13,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
+use ssd::bounds;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::findings;
 use ssd::run::{
@@ -269,6 +270,25 @@ struct ExplainedRun {
     findings: String,
     /// A signal ended it before its workload.
     interrupted: bool,
+}
+
+/// A pattern of access and its bounds, the tightest first.
+#[derive(IntoPyObject)]
+struct AccessRow {
+    what: String,
+    bytes: u64,
+    bounds: Vec<BoundRow>,
+    lone_ns: Option<u64>,
+    reached: bool,
+}
+
+/// What a resource allows.
+#[derive(IntoPyObject)]
+struct BoundRow {
+    resource: &'static str,
+    /// Requests a second.
+    per_s: f64,
+    formula: String,
 }
 
 /// How far a run has come.
@@ -576,6 +596,28 @@ impl Simulation {
     #[getter]
     fn ended(&self) -> Option<&str> {
         self.ended.get().map(String::as_str)
+    }
+
+    /// What the device can do at most, before the run has begun: an array has none, and gives those of its first drive.
+    #[getter]
+    fn bounds(&self) -> PyResult<Vec<AccessRow>> {
+        let state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let RunState::Ready(ready) = &*state else {
+            return Err(SimulationError::new_err("the run has been begun already"));
+        };
+        let config = match &ready.prepared {
+            OnWhat::Device(prepared) => &prepared.config,
+            OnWhat::Array(array) => array.config(),
+        };
+        let bound = |of: bounds::Bound| BoundRow { resource: of.resource, per_s: of.per_s, formula: of.formula };
+        let access = |of: bounds::Access| AccessRow {
+            what: of.what,
+            bytes: of.bytes.0,
+            bounds: of.bounds.into_iter().map(bound).collect(),
+            lone_ns: of.lone.map(|span| span.0),
+            reached: of.reached,
+        };
+        Ok(bounds::bounds(config).into_iter().map(access).collect())
     }
 
     /// How the workload was read.

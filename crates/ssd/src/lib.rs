@@ -12,6 +12,7 @@ mod arbitration;
 mod arena;
 #[cfg(test)]
 mod bench;
+pub mod bounds;
 mod buffer;
 pub mod config;
 mod core;

@@ -33,6 +33,7 @@ pub(crate) struct Input {
 enum Data {
     Plain(BufReader<Counted>),
     Gzip(Box<MultiGzDecoder<BufReader<Counted>>>),
+    #[cfg(not(target_family = "wasm"))]
     Zstd(Box<zstd::Decoder<'static, BufReader<Counted>>>),
 }
 
@@ -57,7 +58,12 @@ impl Input {
         let data = if head.starts_with(&[0x1f, 0x8b]) {
             Data::Gzip(Box::new(MultiGzDecoder::new(reader)))
         } else if head.starts_with(b"\x28\xb5\x2f\xfd") {
-            Data::Zstd(Box::new(zstd::Decoder::with_buffer(reader).map_err(fail)?))
+            #[cfg(not(target_family = "wasm"))]
+            {
+                Data::Zstd(Box::new(zstd::Decoder::with_buffer(reader).map_err(fail)?))
+            }
+            #[cfg(target_family = "wasm")]
+            return Err(TraceError::new(&name, "is compressed with zstd", "decompress it: this build has no zstd"));
         } else {
             Data::Plain(reader)
         };
@@ -185,6 +191,7 @@ impl Input {
         let consumed = match &self.data {
             Data::Plain(reader) => reader.get_ref().count - reader.buffer().len() as u64 - unread,
             Data::Gzip(decoder) => decoder.get_ref().get_ref().count - decoder.get_ref().buffer().len() as u64,
+            #[cfg(not(target_family = "wasm"))]
             Data::Zstd(decoder) => decoder.get_ref().get_ref().count - decoder.get_ref().buffer().len() as u64,
         };
         (self.size > 0).then(|| (consumed as f64 / self.size as f64).min(1.0))
@@ -219,6 +226,7 @@ impl Input {
         let read = match &mut self.data {
             Data::Plain(reader) => reader.read(space),
             Data::Gzip(decoder) => decoder.read(space),
+            #[cfg(not(target_family = "wasm"))]
             Data::Zstd(decoder) => decoder.read(space),
         };
         match read {
@@ -247,9 +255,11 @@ impl Input {
             (Data::Gzip(_), _) => {
                 (format!("the gzip data are damaged: {error}"), "test the file with `gzip -t` and fetch it again")
             }
+            #[cfg(not(target_family = "wasm"))]
             (Data::Zstd(_), io::ErrorKind::UnexpectedEof) => {
                 ("the zstd data end in the middle: the file is cut short".into(), "fetch or copy the file again")
             }
+            #[cfg(not(target_family = "wasm"))]
             (Data::Zstd(_), _) => {
                 (format!("the zstd data are damaged: {error}"), "test the file with `zstd -t` and fetch it again")
             }

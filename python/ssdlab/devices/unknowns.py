@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._core import InputError, Simulation
-from ssdlab.runs.bounds import BITS
+
+BITS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}
+"""Bits of a cell."""
 
 UNITS = {
     "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9,

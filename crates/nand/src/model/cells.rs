@@ -160,7 +160,7 @@ impl Cells {
     }
 
     /// Where the mean of a state lies.
-    fn mean(&self, shape: Shape, state: u32) -> f64 {
+    pub fn mean(&self, shape: Shape, state: u32) -> f64 {
         2.0 * f64::from(state) - self.share(f64::from(state) - 0.5) * shape.shift + self.lift(shape, state)
     }
 
@@ -182,7 +182,7 @@ impl Cells {
 
     /// The reference voltage of a boundary that is lowered along the retry table by `offset`, which equals the shift where
     /// it is best.
-    fn reference(&self, boundary: u32, offset: f64) -> f64 {
+    pub fn reference(&self, boundary: u32, offset: f64) -> f64 {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 

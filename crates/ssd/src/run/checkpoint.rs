@@ -18,6 +18,7 @@ use units::{ConfigError, Document, Span, Time};
 
 use super::drive::Drive;
 use super::manifest;
+use super::packing;
 use super::refusal::refused;
 use crate::RESULTS_VERSION;
 use crate::config::{Config, PastLoad, Plan};
@@ -36,8 +37,6 @@ const FORMAT: u64 = 2;
 const DIGEST: usize = 32;
 /// The longest header that is read: a configuration has some 10 kB, and an array has one of each drive.
 const LONGEST_HEADER: u32 = 1 << 24;
-/// How hard zstd tries: more takes several times as long and gains little (docs/decisions).
-const LEVEL: i32 = 1;
 
 /// The release that writes and reads.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -242,11 +241,11 @@ fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
     to.write_all(MAGIC)?;
     to.write_all(&(header.len() as u32).to_le_bytes())?;
     to.write_all(header.as_bytes())?;
-    let mut packed = zstd::Encoder::new(&mut to, LEVEL)?;
-    let mut state = Writer::new(&mut packed);
-    drive.write_state(&mut state);
-    state.finish()?;
-    packed.finish()?;
+    packing::pack(&mut to, |packed| {
+        let mut state = Writer::new(packed);
+        drive.write_state(&mut state);
+        state.finish()
+    })?;
     to.to.write_all(to.hash.finalize().as_bytes())
 }
 
@@ -262,7 +261,9 @@ impl Device {
 #[doc(hidden)]
 pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
     let (_, packed) = unsealed(whole, "checkpoint").ok()?;
-    zstd::decode_all(packed).ok()
+    let mut state = Vec::new();
+    packing::unpack(packed).and_then(|mut unpacked| unpacked.read_to_end(&mut state)).ok()?;
+    Some(state)
 }
 
 /// Whether bytes can be read as the state of a device. What a digest stands for is not checked.
@@ -476,8 +477,8 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
 
 /// Gives a drive the state that a checkpoint has.
 fn restored(drive: &mut impl Drive, header: &Value, packed: &[u8], origin: &str) -> Result<(), ConfigError> {
-    let mut unpacked = zstd::Decoder::new(packed).map_err(|_| damaged(origin))?;
-    let mut state = Reader::new(&mut unpacked);
+    let mut unpacked = packing::unpack(packed).map_err(|_| damaged(origin))?;
+    let mut state = Reader::new(&mut *unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.
     let fits = drive.read_state(&mut state).and_then(|()| state.finish()).is_ok();
     if !fits || header["time_ns"] != json!(drive.now().0) {

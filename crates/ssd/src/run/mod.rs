@@ -14,6 +14,7 @@ pub mod manifest;
 mod measured;
 mod options;
 mod outcome;
+mod packing;
 mod part;
 mod past_load;
 mod playing;
