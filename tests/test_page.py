@@ -318,6 +318,12 @@ def test_what_is_wrong_stands_beside_its_knob(
     assert do(chrome, "return document.querySelector('[data-knob] .refused').parentElement.dataset.knob") == knob
 
 
+def test_a_tab_and_a_tour_that_there_are_not_are_the_first_and_none(chrome: Chrome, show: Show) -> None:
+    show("#tab=cells&tour=fast13&requests=400")
+    assert do(chrome, "return document.getElementById('tab-drive').getAttribute('aria-selected')") == "true"
+    assert do(chrome, "return document.getElementById('guide').hidden")
+
+
 @pytest.mark.parametrize(
     ("hash_", "knob", "says"),
     [

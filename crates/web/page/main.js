@@ -1,12 +1,11 @@
 // The page: knobs and address on one side, what the laboratory finds on the other.
 
 import { amount, escape } from "./charts.js";
-import { command, DEFAULTS, options, read, sweep, write } from "./state.js";
+import { command, DEFAULTS, options, read, sweep, TABS, write } from "./state.js";
 import { TOURS } from "./tours.js";
 import * as views from "./views.js";
 
 const $ = (id) => document.getElementById(id);
-const TABS = ["drive", "chip", "life"];
 const LIVES = ["ispe", "i-ispe", "dpes", "reo-minus", "reo"];
 
 let state = read(location.hash), catalogue = null, job = 0, timer = 0;

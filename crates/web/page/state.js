@@ -10,11 +10,15 @@ export const DEFAULTS = {
 /** Where a reader without an address begins. */
 export const FIRST = { device: "asplos21", workload: "asplos21/usr_1", pec: "2000", months: "6", scheme: "baseline", versus: "pnar2" };
 
-/** The state that an address gives: `set` is a list, all else is text. */
+/** The tabs. */
+export const TABS = ["drive", "chip", "life"];
+
+/** The state that an address gives: `set` is a list, all else is text. A tab that there is not is the first. */
 export function read(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const state = { ...DEFAULTS, ...([...given.keys()].length ? {} : FIRST), set: given.getAll("set") };
   for (const name of Object.keys(DEFAULTS)) if (given.has(name)) state[name] = given.get(name);
+  if (!TABS.includes(state.tab)) state.tab = DEFAULTS.tab;
   return state;
 }
 
