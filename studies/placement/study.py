@@ -1,4 +1,4 @@
-"""Placement: write amplification, wear and aged reads of a cache and a key-value store, without hints, with handles and with zones."""
+"""Placement: what a cache and a key-value store write, wear and wait for: without hints, with handles, with zones."""
 
 from __future__ import annotations
 
