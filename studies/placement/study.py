@@ -146,7 +146,9 @@ def figures(tables: Tables) -> dict[str, Figure]:
     grid = figure.subplots(len(LOADS), 1 + len(SCHEMES), width_ratios=[1.0, 1.3, 1.3, 1.3], squeeze=False)
     for row, (load, words) in zip(grid, LOADS.items(), strict=True):
         _bars(row[0], writes(tables, load))
-        row[0].set_title(f"{words}: write amplification", fontsize=10)
+        row[0].set_title(words, fontsize=10)
+        row[0].set_ylabel("write amplification")
+        row[0].set_ylim(0, 4.5)
         for axes, scheme in zip(row[1:], SCHEMES, strict=True):
             for place, drive in enumerate(DRIVES):
                 found = [
@@ -158,14 +160,15 @@ def figures(tables: Tables) -> dict[str, Figure]:
                     written, means, yerr=halves, marker="os^"[place], color=plot.COLOURS[place], capsize=3, label=drive
                 )
             axes.set_yscale("log")
-            axes.set_ylim(0.8, 40)
+            axes.set_ylim(0.9, 20)
             axes.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
             axes.minorticks_off()
-            axes.set_title(f"{words}: p99 of reads, {scheme}", fontsize=10)
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            axes.set_title(f"{words}, {scheme}", fontsize=10)
             axes.grid(alpha=0.3)
         row[1].set_ylabel("p99 of reads (ms)")
     for axes in grid[-1][1:]:
-        axes.set_xlabel("host writes, in times the flash")
+        axes.set_xlabel("host writes (times the flash)")
     handles, labels = grid[0][1].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -173,7 +176,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
         ncols=len(labels),
         loc="outside upper center",
         frameon=False,
-        title="points: fresh, and 1K and 3K P/E cycles with 3 months of retention",
+        title="Points: fresh, and 1K and 3K P/E cycles with 3 months of retention",
     )
     return {"placement": figure}
 
@@ -183,4 +186,3 @@ def _bars(axes: Any, table: pl.DataFrame) -> None:
         mean, half = mean_and_half_width(of(table, WAF, drive=drive))
         axes.bar(drive, mean or 0.0, yerr=half or 0.0, color=plot.COLOURS[place], capsize=3)
         axes.text(place, (mean or 0.0) + (half or 0.0) + 0.05, f"{mean:.2f}", ha="center", va="bottom", fontsize=9)
-    axes.margins(y=0.12)
