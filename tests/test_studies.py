@@ -142,6 +142,28 @@ def test_recovery_reads_what_its_closed_forms_say() -> None:
             assert row["power.reads.blocks"] <= cuts * forms.pages(blocks), row
 
 
+@pytest.mark.parametrize(
+    ("device", "workload", "settings"),
+    [
+        ("zns", "cache-zoned", {"zones.conventional": 2, "age.fill": 0.1}),
+        ("zns", "lsm-zoned", {"age.fill": 0.1}),
+        ("tlc", "cache", {"ftl.hints": 2}),
+        ("tlc", "lsm", {"ftl.hints": 4}),
+    ],
+)
+def test_the_loads_of_placement_are_played_as_their_drives_allow(
+    device: str, workload: str, settings: dict[str, object]
+) -> None:
+    found: Any = ssdlab.run(device, workload, requests=10_000, settings=settings).to_dict()
+    if device == "zns":
+        assert found["zones"]["refused"] == 0, "writes stand at the pointer of their zone"
+        assert found["host"]["append"]["requests"] > 0
+        assert found["zones"]["resets"] > 0
+    else:
+        assert found["host"]["write"]["requests"] > 0
+        assert ("trim" in found["host"]) == (workload == "lsm")
+
+
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("id", sorted(found.id for found in study.studies() if (found.folder / "results").exists()))

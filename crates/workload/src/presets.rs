@@ -60,6 +60,10 @@ const ALL: &[Preset] = &[
         "usr_1"
     ),
     preset!("llm", "weights", "kv-cache"),
+    preset!("cache"),
+    preset!("cache-zoned"),
+    preset!("lsm"),
+    preset!("lsm-zoned"),
 ];
 
 /// The presets' names.

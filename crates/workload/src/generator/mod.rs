@@ -23,7 +23,7 @@ mod zipf;
 pub use arrivals::Arrivals;
 pub use distribution::Distribution;
 pub use jobs::Workload;
-pub use options::{Generator, Rw};
+pub use options::{Generator, Rw, ZoneReset};
 pub use past::{Generated, PastOfGenerator};
 pub use phases::Phases;
 pub use sizes::{Alignment, Sizes};

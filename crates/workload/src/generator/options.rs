@@ -6,7 +6,7 @@ use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::sizes::{Alignment, Sizes};
 use super::zoned::Zoned;
-use crate::request::LARGEST_REQUEST;
+use crate::request::{LARGEST_REQUEST, Op, ZoneAction};
 
 units::section! {
     /// The requests of a generator. What stands in [workload] holds for every job; [job.NAME] sections hold what differs.
@@ -48,6 +48,9 @@ units::section! {
         zone_size: Option<Bytes> = None,
         /// With a zone size: bytes of a zone that are written; "none" is all of it.
         zone_capacity: Option<Bytes> = None,
+        /// With a zone size: what comes before a zone is written anew, "reset" (zoned drives) or "trim" (files, regions or segments that a host removes
+        /// from a drive without zones).
+        zone_reset: ZoneReset = ZoneReset::Reset,
         /// With a zone size: zones that are written at the same time, by random writes.
         open_zones: u32 = 1,
         /// With a zone size: writes are appends.
@@ -76,6 +79,16 @@ units::choices! {
         RandRw = "randrw",
         /// Trims of random addresses.
         RandTrim = "randtrim",
+    }
+}
+
+units::choices! {
+    /// What comes before a zone is written anew.
+    pub enum ZoneReset {
+        /// The reset of the zone (NVMe Zone Management Send).
+        Reset = "reset",
+        /// A trim of its addresses, as a file system sends when a file is removed.
+        Trim = "trim",
     }
 }
 
@@ -182,8 +195,13 @@ impl Generator {
         refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
     ) -> Result<(), ConfigError> {
         let Some(size) = self.zone_size else {
-            let given = self.append || self.zone_capacity.is_some();
-            let key = if self.append { "append" } else { "zone_capacity" };
+            let trims = self.zone_reset == ZoneReset::Trim;
+            let given = self.append || trims || self.zone_capacity.is_some();
+            let key = match (self.append, trims) {
+                (true, _) => "append",
+                (false, true) => "zone_reset",
+                (false, false) => "zone_capacity",
+            };
             return refuse(given, key, "is set, and there are no zones".into(), "set zone_size too");
         };
         refuse(
@@ -198,6 +216,12 @@ impl Generator {
             "zone_capacity",
             format!("is {capacity}, and a zone has {size}"),
             "choose no more, or \"none\" for all of it",
+        )?;
+        refuse(
+            self.append && self.zone_reset == ZoneReset::Trim,
+            "zone_reset",
+            "is \"trim\", which resets no zone, and writes are appends to zones".into(),
+            "set it to \"reset\", or append = false",
         )?;
         refuse(self.open_zones == 0, "open_zones", "leaves no zone to write".into(), "choose at least 1")?;
         refuse(
@@ -267,7 +291,12 @@ impl Generator {
     pub(super) fn zoned(&self, start: u64, range: Bytes) -> Zoned {
         let size = self.zone_size.unwrap_or(range);
         let sizes = (size.0, self.zone_capacity.unwrap_or(size).0);
+        let reset = match self.zone_reset {
+            ZoneReset::Reset => Op::Zone(ZoneAction::Reset),
+            ZoneReset::Trim => Op::Trim,
+        };
         Zoned::new(start, range.0, sizes, self.open_zones.into(), self.append, self.rw.is_sequential())
+            .renewed_by(reset)
     }
 
     /// What is written of a range, under a cold-read ratio.

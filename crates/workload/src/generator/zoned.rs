@@ -34,6 +34,8 @@ pub(super) struct Zoned {
     next: u64,
     appends: bool,
     in_order: bool,
+    /// What comes before a zone is written anew.
+    reset: Op,
 }
 
 impl Zoned {
@@ -48,7 +50,22 @@ impl Zoned {
         let zones = range / size;
         let open = if in_order { 1 } else { open.min(zones) };
         let first = (0..open).map(|zone| Open { zone, written: None }).collect();
-        Zoned { start, zones, size, capacity, open: first, next: open % zones, appends, in_order }
+        Zoned {
+            start,
+            zones,
+            size,
+            capacity,
+            open: first,
+            next: open % zones,
+            appends,
+            in_order,
+            reset: Op::Zone(ZoneAction::Reset),
+        }
+    }
+
+    /// Zones that are written anew behind an `op` of another kind.
+    pub fn renewed_by(self, op: Op) -> Zoned {
+        Zoned { reset: op, ..self }
     }
 
     /// The next write, or the reset that has to come before it.
@@ -58,7 +75,7 @@ impl Zoned {
         let begins = self.start + zone * self.size;
         let Some(written) = written else {
             self.open[place].written = Some(0);
-            return Asked { op: Op::Zone(ZoneAction::Reset), offset: begins, bytes: self.size };
+            return Asked { op: self.reset, offset: begins, bytes: self.size };
         };
         let bytes = bytes.min(self.capacity - written);
         if written + bytes == self.capacity {
@@ -90,7 +107,7 @@ impl Zoned {
         for open in self.open.iter_mut().filter(|open| open.zone == zone) {
             open.written = None;
         }
-        Asked { op: Op::Zone(ZoneAction::Reset), offset: self.start + zone * self.size, bytes: self.size }
+        Asked { op: self.reset, offset: self.start + zone * self.size, bytes: self.size }
     }
 }
 
@@ -108,6 +125,18 @@ mod tests {
         let zone = |at| [reset(at), write(at, 40), write(at + 40, 40), write(at + 80, 10)];
         assert_eq!(asked[..8], [zone(1000), zone(1100)].concat());
         assert_eq!(asked[8], reset(1200));
+    }
+
+    #[test]
+    fn a_drive_without_zones_is_told_of_a_removed_file_by_a_trim() {
+        let mut files = Zoned::new(0, 200, (100, 100), 1, false, true).renewed_by(Op::Trim);
+        let stream = Stream::new(1, "files");
+        let asked: Vec<Asked> = (0..9).map(|number| files.write(stream, number, 50)).collect();
+        let trim = |offset| Asked { op: Op::Trim, offset, bytes: 100 };
+        let write = |offset| Asked { op: Op::Write, offset, bytes: 50 };
+        let file = |at| [trim(at), write(at), write(at + 50)];
+        assert_eq!(asked, [file(0), file(100), file(0)].concat());
+        assert_eq!(files.reset(stream, 9), trim(0), "trims of such a job too");
     }
 
     #[test]

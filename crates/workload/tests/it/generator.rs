@@ -192,6 +192,33 @@ fn the_same_seed_gives_the_same_requests_in_any_batches() {
     }
 }
 
+/// What each file of the preset `lsm` is: a trim, and 64 MiB that are written behind it in order, by level.
+#[test]
+fn the_files_of_an_lsm_are_trimmed_before_their_place_is_written_again() {
+    let words = ["workload.requests=40000", "job.log.requests=100"];
+    let mut source = presets::get("lsm", &words).unwrap().source(LARGE, 1).unwrap();
+    let mut writes_to: std::collections::BTreeMap<u64, u64> = std::collections::BTreeMap::new();
+    let mut trims = 0;
+    for request in drain(&mut *source, 4096).unwrap() {
+        let file = request.offset.0 >> 26;
+        match request.op {
+            Op::Trim => {
+                assert_eq!((request.offset.0, request.bytes.0), (file << 26, 1 << 26));
+                writes_to.insert(file, file << 26);
+                trims += 1;
+            }
+            Op::Write => {
+                let next = writes_to.get_mut(&file).expect("a trim comes first");
+                assert_eq!(request.offset.0, *next);
+                *next += request.bytes.0;
+                assert!((1..=4).contains(&request.hint));
+            }
+            op => assert_eq!(op, Op::Read),
+        }
+    }
+    assert!(trims > 400, "{trims}");
+}
+
 #[test]
 fn one_choice_does_not_disturb_the_other_draws() {
     let base = requests(&plain(), 1);
@@ -558,6 +585,9 @@ fn what_cannot_be_met_is_refused_with_key_and_remedy() {
         ("cold_read_ratio = 0.5\nwritten = 0", "written"),
         ("cold_read_ratio = 0.5\nwritten = 1", "written"),
         ("footprint = \"8KiB\"", "bs"),
+        ("zone_reset = \"trim\"", "zone_reset"),
+        ("zone_size = \"1MiB\"\nzone_reset = \"trim\"\nappend = true", "zone_reset"),
+        ("append = true", "append"),
     ] {
         assert_eq!(refused(line).0, format!("workload.{key}"), "{line}");
     }
