@@ -41,14 +41,18 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {"ecc.t_retried": "1s"}),
     ("tlc", {"read.t_pred": "1s"}),
     ("electronics25", {"age.pec": 200_000}),
+    ("zns", {"policies.ftl": "examples/own_ftl.py:PageMapped"}),
+    ("tlc", {"policies.ftl": "examples/own_ftl.py:PageMapped", "policies.victim": "examples/strided.py:stride"}),
 ]
 """A device, and the settings that it refuses together with its own."""
 
 
 def refusal(device: str, settings: dict[str, object]) -> tuple[str, str, str]:
     """Key, problem and remedy of a refused device."""
+    policies = {key.removeprefix("policies."): f"{ROOT}/{of}" for key, of in settings.items() if "policies." in key}
+    settings = {key: value for key, value in settings.items() if "policies." not in key}
     with pytest.raises(ssdlab.InputError) as error:
-        ssdlab.Device(device, settings=settings)
+        ssdlab.Device(device, settings=settings, policies=policies)
     problem, remedy = str(error.value).split("\n  help: ")
     _, key, why = problem.split(": ", 2)
     return key, why, remedy
