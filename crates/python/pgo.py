@@ -7,8 +7,8 @@ that the profile made hot there is no wheel.
 
 A profile is kept beside this file, for the toolchain that is pinned: ``flags`` unpacks it and prints with which flag a
 build uses it, so that `make build` needs no training. Functions that have changed since are compiled as without one.
-``compare`` says how far the kept profile still fits the one just trained, and fails where it hardly does; ``keep`` takes
-that one in its place (`make profile`).
+``compare`` says how far the kept profile still fits the one just trained, and fails where it hardly does; ``keep``
+takes that one in its place (`make profile`).
 
 The training runs are other workloads than those that `make bench` and `make bench-mqsim` measure.
 """
