@@ -465,7 +465,7 @@ def test_the_core_takes_the_options_that_are_declared() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'requets'"):
         _core.Simulation("tlc", "default", requets=5)
     given = Options("tlc", "default").for_core()
-    assert {*given, "precondition", "qd", "series_out"} == {*OPTIONS, "merge"}
+    assert {*given, "precondition", "qd", "ftl", "series_out"} == {*OPTIONS, "merge"}
     given = {**given, "policies": []}
     assert _core.Simulation(given.pop("device"), given.pop("workload"), **given).manifest
 

@@ -63,6 +63,7 @@ def test_the_halves_are_what_they_were() -> None:
         "theory": 0,
         "products": 12,
         "recovery": 0,
+        "placement": 0,
     }
     assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["tuning", "test"]
 
