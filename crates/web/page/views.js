@@ -240,21 +240,27 @@ export function life(state, found) {
   if (!names.length) return;
   const requirement = found[names[0]].requirement, waf = Number(state.waf), dwpd = Number(state.dwpd), raw = 1.07;
   const sound = waf >= 1 && dwpd > 0;
+  const after = (cycles) => (cycles * raw) / (waf * dwpd * 365.25);
+  // A life is told in cycles, and in the years that these take.
+  const years = (cycles) => `${Number(after(cycles).toPrecision(2))} y`;
+  const when = (cycles) => amount(cycles) + (sound && cycles ? ` (${years(cycles)})` : "");
   const rows = names.map((name, at) => {
     const cycles = lasts(found[name].rows, requirement), base = lasts(found[names[0]].rows, requirement);
-    const years = cycles && sound ? (cycles * raw) / (waf * dwpd * 365.25) : null;
-    return `<tr><th scope="row" style="color:${colour(at)}">${escape(name)}</th><td>${cycles ? Math.round(cycles).toLocaleString("en") : "beyond"}</td><td>${cycles && base ? `${cycles >= base ? "+" : "−"}${Math.abs(100 * (cycles / base - 1)).toFixed(0)} %` : ""}</td><td>${years ? years.toFixed(1) : "–"}</td></tr>`;
+    const lasting = cycles && sound ? after(cycles) : null;
+    return `<tr><th scope="row" style="color:${colour(at)}">${escape(name)}</th><td>${cycles ? Math.round(cycles).toLocaleString("en") : "beyond"}</td><td>${cycles && base ? `${cycles >= base ? "+" : "−"}${Math.abs(100 * (cycles / base - 1)).toFixed(0)} %` : ""}</td><td>${lasting ? lasting.toFixed(1) : "–"}</td></tr>`;
   });
   $("lives").innerHTML = `<div class="scroll"><table><thead><tr><th scope="col">erase scheme</th><th scope="col">P/E cycles</th><th scope="col">over ${escape(names[0])}</th><th scope="col">years</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`
     + `<p class="dim">${names.every((name) => found[name].exact) ? "640 blocks, cycled in steps of 50" : "A first look at 160 blocks"}. Until the mean M_RBER passes ${requirement} errors per KiB. Years: cycles × flash over capacity (1.07, the default spare) ÷ (WAF × drive writes a day × 365.25), wear spread evenly.</p>${sound ? "" : '<p class="refused">WAF is at least 1, and drive writes a day are positive: write such numbers</p>'}`;
   const draw = (id, key, label, marks = []) => {
     const all = names.flatMap((name) => found[name].rows);
+    // A narrow picture has room for one of the two.
+    const narrow = sound && width(id) < 460;
     // What is far beyond the requirement is no longer of interest.
     const most = key === "m_rber" ? requirement * 2.5 : Math.max(...all.map((row) => row[key] ?? 0));
     $(id).innerHTML = plot({
       width: width(id),
       about: `${label} by P/E cycles: ${names.map((name) => `${name} ${(found[name].rows.at(-1)[key] ?? 0).toFixed(1)} at ${found[name].rows.at(-1).pec}`).join(", ")}`,
-      x: { from: 0, to: Math.max(...all.map((row) => row.pec)), text: amount, label: "P/E cycles" }, y: { from: 0, to: most, label },
+      x: { from: 0, to: Math.max(...all.map((row) => row.pec)), text: narrow ? years : when, label: narrow ? "years of such writes" : sound ? "P/E cycles (years of such writes)" : "P/E cycles" }, y: { from: 0, to: most, label },
       lines: names.map((name, at) => ({ points: found[name].rows.filter((row) => row[key] <= most * 1.01).map((row) => [row.pec, row[key]]), at })), marks,
     }) + legend(names.map((name, at) => [name, colour(at)]));
   };
