@@ -19,20 +19,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0);
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [wanted] if number(wanted).is_some() => {
-            std::panic::set_hook(Box::new(|_| {}));
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            let (report, failures) = soak::soak(number(wanted).unwrap_or(1), threads);
-            println!("{report}");
-            if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        ["arrays", wanted] if number(wanted).is_some() => {
-            std::panic::set_hook(Box::new(|_| {}));
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            let (report, failures) = arrays::soak(number(wanted).unwrap_or(1), threads);
-            println!("{report}");
-            if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
+        [wanted] if number(wanted).is_some() => campaign(soak::soak, number(wanted).unwrap_or(1)),
+        ["arrays", wanted] if number(wanted).is_some() => campaign(arrays::soak, number(wanted).unwrap_or(1)),
         ["array", seed] if number(seed).is_some() => {
             let case = arrays::draw(number(seed).unwrap_or(1));
             println!("{}", case.how());
@@ -64,6 +52,15 @@ fn tell(verdict: Verdict) {
         Verdict::Refused(key) => println!("refused for {key}"),
         Verdict::Failed(text) => println!("failed: {text}"),
     }
+}
+
+/// Plays until so many cases were accepted, on all cores.
+fn campaign(soak: fn(u64, usize) -> (String, Vec<String>), wanted: u64) -> ExitCode {
+    std::panic::set_hook(Box::new(|_| {}));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (report, failures) = soak(wanted, threads);
+    println!("{report}");
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints the digests of the seeds 1 to `wanted`, in their order.

@@ -110,7 +110,7 @@ const MOST_SENSES: u16 = 1000;
 const DEAREST: u64 = 1_000_000_000;
 
 /// Why an answer makes no sense, and what would.
-type Nonsense = (String, String);
+pub(crate) type Nonsense = (String, String);
 
 impl Policies {
     /// The first mistake of a stand-in.
@@ -160,7 +160,8 @@ impl Policies {
         let asked = self.victim.as_ref().and_then(|stand_in| {
             let ask = |policy: &VictimPolicy| lend(built_in, blocks, draws, drawn, policy);
             let check = |picked: &Option<u32>| {
-                picked.map_or(Ok(()), |block| reclaims_something(built_in, blocks, block, is_one(block)))
+                picked
+                    .map_or(Ok(()), |block| reclaims_something(built_in.asks_for_valid(), blocks, block, is_one(block)))
             };
             self.asked("victim", stand_in, ask, check)
         });
@@ -217,14 +218,19 @@ impl Policies {
     }
 }
 
-/// Refuses a victim that cannot be reclaimed, or whose reclaiming gains nothing, except in the order of filling.
-fn reclaims_something(built_in: Victim, blocks: &impl Candidates, block: u32, is_one: bool) -> Result<(), Nonsense> {
+/// Refuses a victim that cannot be reclaimed, or, where it must gain something, whose reclaiming gains nothing.
+pub(crate) fn reclaims_something(
+    must_gain: bool,
+    blocks: &impl Candidates,
+    block: u32,
+    is_one: bool,
+) -> Result<(), Nonsense> {
     if !is_one {
         let problem = format!("answered block {block}, which cannot be reclaimed");
         return Err((problem, "answer a block that it was given, or none".into()));
     }
     let (valid, limit) = (blocks.block(block).0, blocks.victim_valid_limit());
-    if built_in.asks_for_valid() && valid >= limit {
+    if must_gain && valid >= limit {
         let problem = format!("answered block {block} with {valid} valid pages: reclaiming it gains nothing");
         return Err((problem, format!("answer a block with fewer than {limit} valid pages, or none")));
     }

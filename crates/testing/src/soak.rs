@@ -992,7 +992,12 @@ pub fn verdict(case: &Case) -> Verdict {
         Ok(config) => config,
         Err(key) => return Verdict::Refused(key),
     };
-    match catch_unwind(AssertUnwindSafe(|| play(case, &config))) {
+    judged(|| play(case, &config))
+}
+
+/// What comes of playing something and checking it.
+pub(crate) fn judged(play: impl FnOnce() -> Result<(), RunError>) -> Verdict {
+    match catch_unwind(AssertUnwindSafe(play)) {
         // The life of a drive may end while it is overwritten before the run.
         Ok(Ok(()) | Err(RunError::EndOfLife { .. })) => Verdict::Passed,
         // What only shows when the device is built: good blocks are drawn.

@@ -4,7 +4,7 @@
 use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
 
-use crate::arena::OpId;
+use crate::arena::{OpId, SlotId};
 use crate::core::Core;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Flash, FlashAt, FlashView, QueueId, QueueSet, planes};
@@ -40,6 +40,14 @@ impl<P: Probe> Dispatch<'_, P> {
         self.flash().one_more_waits();
         self.wait(op);
         self.divert_waiting(op);
+    }
+
+    /// The program of a slot's page goes to another plane and stream than those that it was given before.
+    pub fn find_place(&mut self, op: OpId, slot: SlotId) {
+        let (plane, stream) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        let op = &mut self.flash.ops[op];
+        (op.die, op.queue) = (die, QueueId::of_programs(stream, place.into()));
     }
 
     /// A page that is counted among those that wait for their program waits for its die, or for any.

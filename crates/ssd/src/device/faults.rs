@@ -118,11 +118,9 @@ impl<P: Probe> Device<P> {
         }
         match owner {
             Owner::Slot(slot) => {
-                if self.core.plan.deals {
-                    let (plane, stream) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
-                    let (die, place) = self.core.plan.layout.die_of(plane);
-                    let op = &mut self.flash.ops[id];
-                    (op.die, op.queue) = (die, QueueId::of_programs(stream, place.into()));
+                // An FTL of one's own says where it goes; otherwise it waits as before.
+                if self.core.plan.config.policies.ftl.is_some() {
+                    self.dispatch().find_place(id, slot);
                 }
                 self.dispatch().wait(id);
             }

@@ -290,10 +290,7 @@ impl<P: Probe> Zoning<'_, P> {
             self.0.flash.ops.release(id);
             return self.0.flash().one_less_waits();
         };
-        let plan = &self.0.core.plan;
-        let (plane, stream) = self.0.ftl.place_of_slot(slot, &self.0.writes.buffer, plan);
-        let (die, place) = plan.layout.die_of(plane);
-        (self.0.flash.ops[id].die, self.0.flash.ops[id].queue) = (die, QueueId::of_programs(stream, place.into()));
+        self.0.dispatch().find_place(id, slot);
         self.0.dispatch().wait(id);
         self.0.core.marks.set |= Marks::POOLS;
     }

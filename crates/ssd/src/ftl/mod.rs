@@ -50,7 +50,7 @@ use crate::buffer::Buffer;
 use crate::config::{Fold, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
-use crate::policies::lend;
+use crate::policies::{lend, reclaims_something};
 use crate::streams::StreamId;
 use aged::Aged;
 use blocks::Blocks;
@@ -462,8 +462,8 @@ impl Ftl {
         let is_one = |block| candidates.contains(block);
         let block = match &mut self.own.0 {
             Some(own) => {
-                let valid = |block| is_one(block).then(|| candidates.block(block).0);
-                let reclaim = |blocks| own.reclaim(plane, blocks, takes_data, valid);
+                let check = |block| reclaims_something(true, &*candidates, block, is_one(block));
+                let reclaim = |blocks| own.reclaim(plane, blocks, takes_data, check);
                 lend(victim, &*candidates, self.draws, &mut self.drawn, reclaim)?
             }
             None => policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?,

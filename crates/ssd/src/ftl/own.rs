@@ -10,7 +10,7 @@ use units::{ConfigError, Lpn, Ppn};
 use crate::config::{Config, Plan};
 use crate::persist::{Reader, State, Stored as _, Writer};
 use crate::policies::own_ftl::{DriveLayout, NewFtl, OwnFtl, Place};
-use crate::policies::{Answer, Blocks, PolicySource, StandIn};
+use crate::policies::{Answer, Blocks, Nonsense, PolicySource, StandIn};
 
 /// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 4.
 fn host_streams(config: &Config) -> u16 {
@@ -174,32 +174,31 @@ impl Own {
         self.refuse(problem, "answer the place that placed() told last; None before it has told one".into());
     }
 
-    /// The block of a plane that is reclaimed next; `is_one` says which may be, and how many valid pages they have. With so many free ones the plane
-    /// takes host data; without, one must be reclaimed if any gains something.
+    /// The block of a plane that is reclaimed next, as `check` lets pass. A plane that `takes_data` of the host's may wait; in another one a block must
+    /// be reclaimed if any gains something.
     pub fn reclaim(
         &mut self,
         plane: PlaneId,
         blocks: Blocks,
         takes_data: bool,
-        is_one: impl Fn(u32) -> Option<u32>,
+        check: impl Fn(u32) -> Result<(), Nonsense>,
     ) -> Option<u32> {
         let limit = blocks.candidates.victim_valid_limit();
         let least = if blocks.by_valid { blocks.candidates.least_valid() } else { None };
-        let Some(block) = self.ask(|ftl| ftl.reclaim(plane, blocks))? else {
-            if !takes_data && least.is_some_and(|least| least < limit) {
-                let problem = format!("reclaim({}) answered None, and the plane takes no more data", plane.0);
-                self.refuse(problem, format!("answer a full block with fewer than {limit} valid pages"));
-            }
+        let block = self.ask(|ftl| ftl.reclaim(plane, blocks))?;
+        let mistake = match block {
+            Some(block) => check(block).err(),
+            None if !takes_data && least.is_some_and(|least| least < limit) => Some((
+                "answered None, and the plane takes no more data".into(),
+                format!("answer a full block with fewer than {limit} valid pages"),
+            )),
+            None => None,
+        };
+        if let Some((problem, remedy)) = mistake {
+            self.refuse(format!("reclaim({}) {problem}", plane.0), remedy);
             return None;
-        };
-        let problem = match is_one(block) {
-            Some(valid) if valid < limit => return Some(block),
-            Some(valid) => format!("with {valid} valid pages: reclaiming it gains nothing"),
-            None => "which cannot be reclaimed".into(),
-        };
-        let problem = format!("reclaim({}) answered block {block}, {problem}", plane.0);
-        self.refuse(problem, format!("answer a full block with fewer than {limit} valid pages, or None"));
-        None
+        }
+        block
     }
 
     /// A new one takes its place, as after a power cut: it is told where the pages are that are not where they were before the run.

@@ -1,7 +1,5 @@
 //! Random arrays of random devices under random loads: `soak arrays N` (crates/ssd/examples/soak.rs).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use array::{Array, ArrayConfig, MemberDrive};
 use ssd::persist::{Reader, Writer};
 use ssd::{Completion, Config, Device, Drive, Probe, RunError, Unwatched};
@@ -10,7 +8,7 @@ use workload::{Op, Request};
 
 use super::books::{Books, Expected};
 use super::oracle::{BLOCK, Watching};
-use crate::soak::{self, Case, Dice, LONG_ENOUGH, Player, Verdict, Watch, campaign};
+use crate::soak::{self, Case, Dice, LONG_ENOUGH, Player, Verdict, Watch, campaign, judged};
 use crate::watcher::{Watched, probe};
 
 /// Most bytes of a drive: every byte of an array is read.
@@ -326,23 +324,14 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
 
 /// Plays a case and checks everything that holds for every array; one case in eight is played twice, and one in four is saved and loaded.
 pub fn verdict(case: &ArrayCase) -> Verdict {
-    let played = catch_unwind(AssertUnwindSafe(|| {
+    judged(|| {
         let ended = play(case)?;
         let again = if case.load.seed.is_multiple_of(8) { play(case)? } else { ended.clone() };
         if case.load.seed % 4 == 1 {
             resumed(case)?;
         }
         if again == ended { Ok(()) } else { Err(RunError::Broken("two runs of the same differ".into())) }
-    }));
-    match played {
-        Ok(Ok(()) | Err(RunError::EndOfLife { .. })) => Verdict::Passed,
-        Ok(Err(RunError::Config(error))) => Verdict::Refused(error.key.unwrap_or_default()),
-        Ok(Err(error)) => Verdict::Failed(error.to_string()),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            Verdict::Failed(format!("panic: {}", text.unwrap_or("?")))
-        }
-    }
+    })
 }
 
 /// Plays seeds from 1 on until `wanted` arrays were accepted; returns a report and the failures.

@@ -259,13 +259,15 @@ fn an_amplification_that_moves_is_not_steady() {
 
 #[test]
 fn a_steady_state_that_was_looked_for_is_judged_by_its_rule() {
-    let found = |reached| {
+    let found = |reached, rounds| {
         Case::with(|case| {
             let trend = Some(Trend { iops: 1.0, waf: 3.0, spread: 0.3, slope: 0.2 });
-            case.measured.steady = Some(SteadyState { reached, rounds: 30, round: Span(1), trend });
+            case.measured.steady = Some(SteadyState { reached, rounds, round: Span(1), trend });
         })
     };
-    assert_eq!((found(true), found(false)), (vec![], vec!["not-steady"]));
+    assert_eq!((found(true, 30), found(false, 30)), (vec![], vec!["not-steady"]));
+    // The run has ended before a round had.
+    assert_eq!(found(false, 0), vec!["not-steady"]);
 }
 
 #[test]
