@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -53,6 +54,35 @@ def test_lines_are_named_by_what_differs_and_rates_show_overload(tmp_path: Path)
     baseline, pnar2 = ([point.latency_ns["mean"][0] or 0.0 for point in line.points] for line in found.lines)
     assert all(faster < slower for faster, slower in zip(pnar2, baseline, strict=True))
     assert [("overload" in point.warnings) for point in found.lines[0].points] == [False, True]
+
+
+def test_ages_that_make_no_difference_are_told_and_why(tmp_path: Path) -> None:
+    ages = ["pec=0", "pec=1000,retention=3mo"]
+    told = {}
+    for scheme in ("start=patrolled", "baseline"):
+        found = ssdlab.curve("tlc", settings=READS, qd="1,8", requests=400, ages=ages, schemes=[scheme], cache=tmp_path)
+        told[scheme] = found.verdict()
+    assert "are alike at every load" in told["start=patrolled"]
+    assert "--scheme baseline walks the vendor's retry table" in told["start=patrolled"]
+    assert "alike" not in told["baseline"]
+    assert "Most throughput over mean latency has tlc, pec=0." in told["baseline"]
+
+
+def test_a_run_of_aged_data_counts_its_retries_and_says_why_they_are_few() -> None:
+    options: dict[str, Any] = {"settings": READS, "requests": 400, "age": "pec=1000,retention=3mo"}
+    patrolled, walked = str(ssdlab.run("tlc", **options)), str(ssdlab.run("tlc", scheme="baseline", **options))
+    assert "data of before the run is 90d old, after 1000 P/E cycles" in " ".join(walked.split())
+    assert "reads begin where its patrols have found (read.start)" in " ".join(patrolled.split())
+    assert "(read.start)" not in walked
+    assert "retries:" not in str(ssdlab.run("tlc", settings=READS, requests=400))
+
+
+def test_cases_that_fail_stand_above_the_table_of_a_sweep(tmp_path: Path) -> None:
+    run = {"device": "tlc", "requests": 100}
+    found = ssdlab.sweep({"run": run, "axes": {"scheme": ["baseline", "tlcx"], "seed": [1, 2]}}, cache=tmp_path)
+    shown = " ".join(str(found).split())
+    assert shown.startswith("failed: 2 of 4 cases (the first: scheme tlcx, seed 1): ")
+    assert "there is no scheme `tlcx`" in shown
 
 
 def test_queue_depth_is_a_pace(tmp_path: Path) -> None:

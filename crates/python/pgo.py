@@ -33,7 +33,8 @@ PROFILE = HERE / "ssdlab.profdata"
 KEPT = ROOT / "crates" / "python" / "profile.xz"
 UNPACKED = ROOT / "target" / "profile"
 LEAST_OVERLAP = 60.0
-"""Of the edges that the training counts, weighed by how often they are taken, those that the kept profile knows [%]."""
+"""Of the edges that the training counts, weighed by how often they are taken, those that the kept profile knows [%]
+(assumed)."""
 COUNTS = HERE / "counts"
 MAP = HERE / "link.map"
 FEWEST_HOT = 20

@@ -25,9 +25,10 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.policy import Blocks, Candidate
 
 LEVELS = 32
-"""Levels of valid pages that an agent tells apart."""
+"""Levels of valid pages that an agent tells apart (assumed)."""
 OLD = 1_000_000
-"""An age that counts as 1 [pages programmed on the plane since a block lost a valid page], on a logarithmic scale."""
+"""An age that counts as 1, on a logarithmic scale [pages programmed on the plane since a block lost a valid page]
+(assumed)."""
 
 
 class _StoppedError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.common.numbers import time_text
@@ -89,6 +90,7 @@ def draw(found: Curve) -> Figure:
             _line(ax, line, name, scale, style)
         if not any(_drawn(line, name) for line in found.lines):
             ax.text(0.5, 0.5, "too few requests", transform=ax.transAxes, ha="center", color=INK)
+            ax.set_xticks([])
         for colour, bound in bounds:
             ax.axvline(bound, color=colour, lw=0.8, ls=":", label="_")
         ax.set_yscale("log")
@@ -102,8 +104,9 @@ def draw(found: Curve) -> Figure:
     figure.suptitle(f"{found.workload}: latency against throughput, {_range(found)}", fontsize="medium")
     handles, labels = panels[0].get_legend_handles_labels()
     if len(found.lines) > 1:
-        # As many columns as have room.
+        # As many columns as have room, and rows of one length.
         columns = max(1, min(3, len(labels), LEGEND // (max(map(len, labels)) + 8)))
+        columns = math.ceil(len(labels) / math.ceil(len(labels) / columns))
         figure.legend(handles, labels, ncols=columns, loc="outside lower center", frameon=False)
     legend = [
         *(["large mark: knee"] if any(line.knee for line in found.lines) else []),
@@ -146,6 +149,9 @@ def _microseconds(ax: Axes) -> None:
                 return f"{value / part:g} {unit}"
         raise AssertionError("Invariant: the last limit is infinite")
 
-    ax.yaxis.set_major_locator(LogLocator(10.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    low, high = ax.get_ylim()
+    # What spans more than a decade has room for fewer.
+    parts = (1.0, 2.0, 5.0) if high > 20.0 * low else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    ax.yaxis.set_major_locator(LogLocator(10.0, parts))
     ax.yaxis.set_major_formatter(FuncFormatter(text))
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -84,8 +84,8 @@ def _retries(result: Result) -> list[str]:
     mean = result.flash.retry.steps.mean if "retry" in result.flash else None
     if mean is None or not (config.age.pec or config.age.retention not in ("0s", "0ns")):
         return []
-    age = f"{config.age.retention} old after {config.age.pec} P/E cycles"
-    text = f"retries: {mean:.3g} a page read on average, of data {age}"
+    age = f"data of before the run is {config.age.retention} old, after {config.age.pec} P/E cycles"
+    text = f"retries: {mean:.3g} a page read on average; {age}"
     kept = KEPT_UP_TO_DATE.get(config.read.start)
     if kept is not None and mean < FEW_RETRIES:
         text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
@@ -93,7 +93,7 @@ def _retries(result: Result) -> list[str]:
 
 
 FEW_RETRIES = 0.5
-"""So few a page say little of how old data is."""
+"""So few a page say little of how old data is (assumed)."""
 
 
 def _array(result: Result) -> list[Table]:
