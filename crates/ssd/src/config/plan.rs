@@ -105,6 +105,11 @@ pub(crate) struct AssumesPhases {
 }
 
 impl Plan {
+    /// Whether an FTL of one's own stands in for the drive's.
+    pub(crate) fn has_own_ftl(&self) -> bool {
+        self.config.policies.ftl.is_some()
+    }
+
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()

@@ -119,7 +119,7 @@ impl<P: Probe> Device<P> {
         match owner {
             Owner::Slot(slot) => {
                 // An FTL of one's own says where it goes; otherwise it waits as before.
-                if self.core.plan.config.policies.ftl.is_some() {
+                if self.core.plan.has_own_ftl() {
                     self.dispatch().find_place(id, slot);
                 }
                 self.dispatch().wait(id);
