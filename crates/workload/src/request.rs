@@ -254,8 +254,24 @@ pub trait ClosedLoop {
     /// When the next request is made, if nothing else completes before; none if that needs a completion, or at the end.
     fn next_time(&self) -> Option<Time>;
 
-    /// A request of `queue` has completed.
-    fn completed(&mut self, queue: u16, time: Time);
+    /// Request number `number` of the source, of `queue`, has completed.
+    fn completed(&mut self, number: u64, queue: u16, time: Time);
+
+    /// Tasks that have ended since this was asked last.
+    fn take_ended(&mut self) -> Vec<TaskEnd> {
+        Vec::new()
+    }
+}
+
+/// A task has ended: a chain of batches of requests, of which each waits for all of the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// The number of its first request.
+    pub first: u64,
+    /// When it arrived.
+    pub began: Time,
+    /// When its last request had completed.
+    pub ended: Time,
 }
 
 /// What reading a trace has left out or put in order.

@@ -20,7 +20,14 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
 
     from ssdlab.runs import api
 
-    open_loop = {"workload.iodepth": "none", "workload.thinktime": "0s", "age.fill": 0, "host.queues": 64}
+    open_loop = {
+        "workload.iodepth": "none",
+        "workload.thinktime": "0s",
+        "workload.batch": 1,
+        "workload.steps": 1,
+        "age.fill": 0,
+        "host.queues": 64,
+    }
     settings = {**open_loop, "geometry.blocks": 4000}
     played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
     return played.requests.sort("request").select(

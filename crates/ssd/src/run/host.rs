@@ -2,7 +2,7 @@
 //! follows from its completion.
 
 use units::{Bytes, Span, Time};
-use workload::{Beyond, ClosedLoop, Request, Source};
+use workload::{Beyond, ClosedLoop, Request, Source, TaskEnd};
 
 use super::options::Replay;
 use crate::device::Completion;
@@ -45,6 +45,11 @@ pub(super) trait Host: Send {
 
     /// A request has completed.
     fn completed(&mut self, _: &Completion) {}
+
+    /// Tasks that have ended since this was asked last.
+    fn take_ended(&mut self) -> Vec<TaskEnd> {
+        Vec::new()
+    }
 
     /// Where its requests come from.
     fn supply(&self) -> &Supply;
@@ -200,8 +205,11 @@ impl Host for ByCompletions {
     }
     fn completed(&mut self, completion: &Completion) {
         if let Some(source) = self.source() {
-            source.completed(completion.request.queue, completion.finish);
+            source.completed(completion.id, completion.request.queue, completion.finish);
         }
+    }
+    fn take_ended(&mut self) -> Vec<TaskEnd> {
+        self.source().map(ClosedLoop::take_ended).unwrap_or_default()
     }
     fn supply(&self) -> &Supply {
         &self.0

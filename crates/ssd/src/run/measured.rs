@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use units::{Span, Temperature, Time};
-use workload::{Op, Past, Request};
+use workload::{Op, Past, Request, TaskEnd};
 
 use super::before::{Before, OfItsOwn};
 use super::checkpoint::Checkpoint;
@@ -271,6 +271,19 @@ impl<D: Drive> MeasuredDrive<D> {
     fn measure_from_here(&mut self) {
         self.warmup = self.submitted;
         self.latencies = ByQueue::new(usize::from(self.queues));
+    }
+
+    /// Books tasks that have ended, and began with what is measured.
+    pub fn book(&mut self, tasks: impl IntoIterator<Item = TaskEnd>) {
+        for TaskEnd { first, began, ended } in tasks {
+            if first >= self.warmup {
+                let took = ended.since(began);
+                self.latencies.record_task(took);
+                if let Some(steady) = &mut self.steady {
+                    steady.latencies().record_task(took);
+                }
+            }
+        }
     }
 
     /// Plays up to `time`, closing the time series' intervals that end before it.

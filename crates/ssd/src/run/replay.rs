@@ -233,7 +233,9 @@ impl<D: Drive> Run<D> {
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.
     fn advance_to_completion(&mut self, time: Time) -> Result<bool, RunError> {
-        match self.advance_by(time, |drive, limit| drive.advance_to_completion(limit))? {
+        let played = self.advance_by(time, |drive, limit| drive.advance_to_completion(limit))?;
+        self.measured.book(self.host.take_ended());
+        match played {
             Played::Came => Ok(true),
             Played::Over => self.measured.look().map(|()| true),
             Played::Paused => Ok(false),

@@ -127,7 +127,7 @@ impl Warming {
             self.past.fill(&mut self.batch, 1)?;
             let Some(request) = self.batch.get(count).copied() else { break };
             if let Some(source) = self.past.closed_loop() {
-                source.completed(request.queue, request.time + SERVED);
+                source.completed(self.requests + count as u64, request.queue, request.time + SERVED);
             }
         }
         Ok(())

@@ -67,6 +67,10 @@ pub(super) struct Job {
     queue: u16,
     hint: u16,
     clock: Clock,
+    /// Requests of a task, of which the first has an arrival; each one has where it is 1.
+    of_task: u64,
+    /// Tasks that have begun, where there are any.
+    tasks: u64,
     arrivals: Stream,
     addresses: Stream,
     kinds: Stream,
@@ -104,6 +108,7 @@ impl Job {
                 )
             }
         };
+        let of_task = generator.requests_of_task();
         let (op, reads) = match generator.rw {
             Rw::Trim | Rw::RandTrim => (Op::Trim, -1.0),
             _ => (Op::Write, generator.reads()),
@@ -121,7 +126,9 @@ impl Job {
             queues: generator.queues,
             queue: 0,
             hint: generator.hint,
-            clock: Clock::new(generator.rate_iops, generator.arrivals),
+            clock: Clock::new(generator.rate_iops.map(|rate| rate / of_task as f64), generator.arrivals),
+            of_task,
+            tasks: 0,
             chain: phases.map(|phases| Box::new(Chain::new(phases, generator, &stream))),
             arrivals: stream("arrivals"),
             addresses: stream("addresses"),
@@ -153,8 +160,18 @@ impl Job {
         let time = Time(self.clock.now);
         // The first request is at time 0; the gap before request i is draw i.
         self.next = i + 1;
-        self.clock.advance(self.arrivals, i + 1);
+        if self.of_task == 1 {
+            self.clock.advance(self.arrivals, i + 1);
+        }
         Request::new(time, op, Bytes(offset), Bytes(bytes)).on(self.first_queue.wrapping_add(queue)).hinted(self.hint)
+    }
+
+    /// A task begins: when it has arrived.
+    pub(super) fn begin_task(&mut self) -> Time {
+        let time = Time(self.clock.now);
+        self.tasks += 1;
+        self.clock.advance(self.arrivals, self.tasks);
+        time
     }
 
     /// Request number `i` of a chain of phases. Invariant: there is one.

@@ -1,7 +1,7 @@
 //! A workload: one job or several at once.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use units::document::apply_word;
 use units::section::Section;
@@ -12,8 +12,9 @@ use super::aliases::WithAliases;
 use super::job::Job;
 use super::options::{Generator, Rw};
 use super::phases::{PARTS, Phases, SHARED};
+use super::tasks::Tasks;
 use crate::error::TraceError;
-use crate::request::{ClosedLoop, Request, Source};
+use crate::request::{ClosedLoop, Request, Source, TaskEnd};
 
 /// What a workload file or preset describes.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +146,8 @@ impl Workload {
             job.rw = Rw::RandWrite;
         }
         for (_, job) in &mut endless.jobs {
+            // Where data goes, and in which order, does not depend on who waits for it.
+            (job.batch, job.steps) = (1, 1);
             // As fast as they are taken, unless they have times.
             job.requests = job.rate_iops.map_or(1 << 48, |rate| (rate * LONGEST_PAST_S) as u64).max(1);
         }
@@ -178,7 +181,9 @@ impl Workload {
                 };
                 let job = Job::new(generator, self.phases.as_ref(), capacity, copy, queues as u16, stream);
                 let slots = generator.iodepth.map(|depth| (0..depth).map(|_| Reverse(Time::ZERO)).collect());
-                jobs.push(Running { job, slots, think: generator.thinktime });
+                let think = generator.thinktime;
+                let tasks = generator.has_tasks().then(|| Tasks::new(generator.batch, generator.steps, think));
+                jobs.push(Running { job, slots, think, tasks });
                 queues += u32::from(generator.queues);
                 if queues > 1 << 16 {
                     let problem = format!("of all jobs make {queues} queues");
@@ -189,8 +194,8 @@ impl Workload {
             }
         }
         let total = jobs.iter().map(|running| running.job.requests as f64).sum();
-        let closed = jobs.iter().any(|running| running.slots.is_some());
-        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed }))
+        let closed = jobs.iter().any(|running| running.slots.is_some() || running.tasks.is_some());
+        Ok(Box::new(Jobs { jobs, delivered: 0, total, closed, of_tasks: HashMap::new(), ended: Vec::new() }))
     }
 }
 
@@ -211,15 +216,43 @@ struct Running {
     /// When each request that may be made next may be, with an iodepth.
     slots: Option<BinaryHeap<Reverse<Time>>>,
     think: units::Span,
+    /// Its tasks, where its requests come in tasks.
+    tasks: Option<Tasks>,
 }
 
 impl Running {
     fn next_time(&self) -> Option<Time> {
+        let arrives = self.arrives()?;
+        let goes_on = self.tasks.as_ref().and_then(Tasks::next_time);
+        match (goes_on, arrives) {
+            (Some(goes_on), Some(arrives)) => Some(goes_on.min(arrives)),
+            (goes_on, arrives) => goes_on.or(arrives),
+        }
+    }
+
+    /// When the next request, or task, arrives, if that waits for no completion; none of either where there are no more requests.
+    fn arrives(&self) -> Option<Option<Time>> {
         let arrival = self.job.next_time()?;
-        match &self.slots {
+        Some(match &self.slots {
             None => Some(arrival),
             Some(slots) => slots.peek().map(|Reverse(free)| arrival.max(*free)),
+        })
+    }
+
+    /// Makes the next request, at its time, as number `number` of all; of which of its tasks it is.
+    fn request(&mut self, number: u64, time: Time) -> (Request, Option<u32>) {
+        let goes_on = self.tasks.as_ref().and_then(Tasks::next_time).is_some_and(|at| at <= time);
+        if let Some(slots) = self.slots.as_mut().filter(|_| !goes_on) {
+            slots.pop();
         }
+        let task = self.tasks.as_mut().map(|tasks| {
+            if !goes_on {
+                self.job.begin_task();
+                tasks.begin(time, number);
+            }
+            tasks.makes()
+        });
+        (Request { time, ..self.job.request() }, task)
     }
 }
 
@@ -229,6 +262,10 @@ struct Jobs {
     delivered: u64,
     total: f64,
     closed: bool,
+    /// Requests of tasks that have not completed, by number: the job, and the task.
+    of_tasks: HashMap<u64, (usize, u32)>,
+    /// Tasks that have ended.
+    ended: Vec<TaskEnd>,
 }
 
 impl Jobs {
@@ -241,7 +278,7 @@ impl Jobs {
 
 impl Source for Jobs {
     fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
-        if let [Running { job, slots: None, .. }] = self.jobs.as_mut_slice() {
+        if let [Running { job, slots: None, tasks: None, .. }] = self.jobs.as_mut_slice() {
             let count = (job.requests - job.next).min(max as u64);
             batch.extend((0..count).map(|_| job.request()));
             self.delivered += count;
@@ -249,11 +286,11 @@ impl Source for Jobs {
         }
         for _ in 0..max {
             let Some((index, time)) = self.next() else { break };
-            let running = &mut self.jobs[index];
-            if let Some(slots) = &mut running.slots {
-                slots.pop();
+            let (request, task) = self.jobs[index].request(self.delivered, time);
+            batch.push(request);
+            if let Some(task) = task {
+                self.of_tasks.insert(self.delivered, (index, task));
             }
-            batch.push(Request { time, ..running.job.request() });
             self.delivered += 1;
         }
         Ok(())
@@ -273,10 +310,23 @@ impl ClosedLoop for Jobs {
         self.next().map(|(_, time)| time)
     }
 
-    fn completed(&mut self, queue: u16, time: Time) {
+    fn completed(&mut self, number: u64, queue: u16, time: Time) {
+        if let Some((index, task)) = self.of_tasks.remove(&number) {
+            let Running { tasks: Some(tasks), slots, think, .. } = &mut self.jobs[index] else { return };
+            let Some(end) = tasks.completed(task, time) else { return };
+            self.ended.push(end);
+            if let Some(slots) = slots {
+                slots.push(Reverse(time + *think));
+            }
+            return;
+        }
         let at = self.jobs.partition_point(|running| running.job.first_queue <= queue);
         if let Some(Running { slots: Some(slots), think, .. }) = at.checked_sub(1).map(|index| &mut self.jobs[index]) {
             slots.push(Reverse(time + *think));
         }
+    }
+
+    fn take_ended(&mut self) -> Vec<TaskEnd> {
+        std::mem::take(&mut self.ended)
     }
 }

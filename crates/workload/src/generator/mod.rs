@@ -16,6 +16,7 @@ pub mod phases;
 mod scatter;
 pub mod shares;
 mod sizes;
+mod tasks;
 mod zoned;
 
 mod zipf;

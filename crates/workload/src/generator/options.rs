@@ -35,10 +35,16 @@ units::section! {
         rate_iops: Option<f64> = Some(40_000.0),
         /// How arrivals are spaced at that rate.
         arrivals: Arrivals = Arrivals::Poisson,
-        /// At most so many requests are under way: a further one waits until another completes; "none" has no bound.
+        /// At most so many requests are under way, or tasks where there are tasks (steps, batch): a further one waits until another completes; "none"
+        /// has no bound.
         iodepth: Option<u32> = None,
-        /// With an iodepth: the time between a completion and the request that takes its place.
+        /// With an iodepth: the time between a completion and the request that takes its place; within a task that between its batches.
         thinktime: Span = Span(0),
+        /// Requests that a task makes at once: it waits for all of them. Above 1 requests come in tasks, whose time from the first request to the
+        /// last completion is reported (host.task).
+        batch: u32 = 1,
+        /// Batches of a task, each made when the last one has completed and the thinktime has passed: reads that depend on those before.
+        steps: u32 = 1,
         /// Submission queues, to which requests are dealt in turn.
         queues: u16 = 1,
         /// Placement hint of the requests, for devices that take hints (ftl.hints); 0 is none.
@@ -181,11 +187,12 @@ impl Generator {
             "choose from 1 to 1048576, or \"none\"",
         )?;
         refuse(
-            self.iodepth.is_none() && self.thinktime.0 > 0,
+            self.iodepth.is_none() && !self.has_tasks() && self.thinktime.0 > 0,
             "thinktime",
             "is the time behind a completion, and nothing waits for completions".into(),
-            "set iodepth too",
+            "set iodepth too, or steps",
         )?;
+        self.check_tasks(refuse)?;
         refuse(self.queues == 0, "queues", "has no queue for the requests".into(), "choose at least 1")
     }
 
@@ -229,6 +236,32 @@ impl Generator {
             "cold_read_ratio",
             "is set, and zones are written one after another".into(),
             "set it to \"none\"",
+        )
+    }
+
+    /// Whether its requests come in tasks.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.requests_of_task() > 1
+    }
+
+    /// Requests of a task.
+    pub(super) fn requests_of_task(&self) -> u64 {
+        u64::from(self.batch) * u64::from(self.steps)
+    }
+
+    fn check_tasks(
+        &self,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        for (key, number) in [("batch", self.batch), ("steps", self.steps)] {
+            refuse(number == 0 || number > MOST_OF_TASK, key, "makes no task".into(), "choose from 1 to 1048576")?;
+        }
+        let all = self.requests_of_task();
+        refuse(
+            all > self.requests,
+            if self.batch > self.steps { "batch" } else { "steps" },
+            format!("makes tasks of {all} requests, and there are {}", self.requests),
+            "raise requests, or choose smaller tasks",
         )
     }
 
@@ -307,6 +340,9 @@ impl Generator {
 
 /// Ten years: even with the longest gaps that can be drawn, times stay far below 64 bits of ns.
 const LONGEST_RUN_S: f64 = 10.0 * 365.0 * 86_400.0;
+
+/// The largest batch, and the most batches of a task.
+const MOST_OF_TASK: u32 = 1 << 20;
 
 /// The error that `key` cannot be met, where something is wrong with it.
 pub(super) fn refuse(wrong: bool, key: String, problem: String, remedy: &str) -> Result<(), ConfigError> {

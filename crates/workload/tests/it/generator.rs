@@ -479,8 +479,8 @@ fn an_iodepth_bounds_what_is_under_way_and_thinktime_spaces_it() {
     assert_eq!(of(&batch, 1), [0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000]);
     let source = source.as_mut();
     assert_eq!(source.closed_loop().unwrap().next_time(), None);
-    source.closed_loop().unwrap().completed(0, Time(100_000));
-    source.closed_loop().unwrap().completed(1, Time(50_000));
+    source.closed_loop().unwrap().completed(0, 0, Time(100_000));
+    source.closed_loop().unwrap().completed(1, 1, Time(50_000));
     assert_eq!(source.closed_loop().unwrap().next_time(), Some(Time(105_000)));
     batch.clear();
     source.fill(&mut batch, 1000).unwrap();
@@ -489,8 +489,52 @@ fn an_iodepth_bounds_what_is_under_way_and_thinktime_spaces_it() {
     let text = "[workload]\nrequests = 3\nrate_iops = 1000\narrivals = \"fixed\"\niodepth = 1\n";
     let mut source = read(text).unwrap().source(CAPACITY, 1).unwrap();
     source.fill(&mut batch, 1).unwrap();
-    source.closed_loop().unwrap().completed(0, Time(10));
+    source.closed_loop().unwrap().completed(0, 0, Time(10));
     assert_eq!(source.closed_loop().unwrap().next_time(), Some(Time(1_000_000)));
+}
+
+#[test]
+fn a_batch_waits_for_all_of_the_last_one_and_a_task_ends_with_its_last_batch() {
+    // Two searches at once, of three batches of two reads each, 5 ns of computing between them.
+    let text = "[workload]\nrequests = 18\nrate_iops = \"none\"\niodepth = 2\nbatch = 2\nsteps = 3\nthinktime = \"5ns\"\nrw = \"randread\"\n";
+    let mut source = read(text).unwrap().source(CAPACITY, 1).unwrap();
+    let take = |source: &mut dyn workload::Source| {
+        let mut batch = Vec::new();
+        source.fill(&mut batch, 100).unwrap();
+        batch.iter().map(|request| request.time.0).collect::<Vec<_>>()
+    };
+    assert_eq!(take(source.as_mut()), [0, 0, 0, 0], "requests 0 and 1 are of one task, 2 and 3 of the other");
+    let completed = |source: &mut dyn workload::Source, number, time| {
+        let source = source.closed_loop().unwrap();
+        source.completed(number, 0, Time(time));
+        (source.next_time().map(|time| time.0), source.take_ended())
+    };
+    let source = source.as_mut();
+    assert_eq!(completed(source, 1, 100).0, None, "its batch waits for request 0");
+    assert_eq!(completed(source, 2, 150).0, None);
+    assert_eq!(completed(source, 0, 200).0, Some(205));
+    assert_eq!(take(source), [205, 205]);
+    assert_eq!(completed(source, 5, 300).0, None);
+    assert_eq!(completed(source, 4, 310).0, Some(315));
+    assert_eq!(take(source), [315, 315]);
+    assert_eq!(completed(source, 6, 400).0, None);
+    let (next, ended) = completed(source, 7, 420);
+    assert_eq!(next, Some(425), "another search takes its place");
+    assert_eq!(ended, [workload::TaskEnd { first: 0, began: Time(0), ended: Time(420) }]);
+    assert_eq!(take(source), [425, 425]);
+    // Without a depth tasks come at the rate of requests over those of a task.
+    let text = "[workload]\nrequests = 9\nrate_iops = 300000\narrivals = \"fixed\"\nbatch = 3\nrw = \"randread\"\n";
+    let mut source = read(text).unwrap().source(CAPACITY, 1).unwrap();
+    assert_eq!(take(source.as_mut()), [0, 0, 0, 10_000, 10_000, 10_000, 20_000, 20_000, 20_000]);
+    for (line, key) in [
+        ("batch = 0", "workload.batch"),
+        ("steps = 2000000", "workload.steps"),
+        ("batch = 8\nsteps = 50000", "workload.steps"),
+    ] {
+        let work = read(&format!("[workload]\n{line}\n")).unwrap();
+        let error = work.source(CAPACITY, 1).map(drop).unwrap_err();
+        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+    }
 }
 
 /// A twin and what its paper's table says: read ratio, cold-read ratio, mean size [KiB], mean gap [ms].

@@ -84,16 +84,27 @@ impl Default for Latencies {
     }
 }
 
-/// Latencies by queue, reads and writes apart.
+/// Latencies by queue, reads and writes apart; and the times of tasks, from the arrival to the last completion.
 #[derive(Clone, Default)]
 pub struct ByQueue {
     queues: Vec<[Option<Box<Latencies>>; Op::COUNT]>,
+    tasks: Option<Box<Latencies>>,
 }
 
 impl ByQueue {
     /// For so many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect() }
+        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: None }
+    }
+
+    /// Adds one task.
+    pub fn record_task(&mut self, took: Span) {
+        self.tasks.get_or_insert_default().record(took, 0);
+    }
+
+    /// The times of tasks, where the workload has any.
+    pub fn tasks(&self) -> Option<&Latencies> {
+        self.tasks.as_deref()
     }
 
     /// Adds one request.
@@ -104,6 +115,9 @@ impl ByQueue {
 
     /// Adds another one's requests. Both have the same number of queues.
     pub fn add(&mut self, other: &ByQueue) {
+        if let Some(tasks) = &other.tasks {
+            self.tasks.get_or_insert_default().add(tasks);
+        }
         for (queue, more) in self.queues.iter_mut().zip(&other.queues) {
             for (sum, part) in queue.iter_mut().zip(more) {
                 if let Some(part) = part {

@@ -29,7 +29,23 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
             seconds,
         );
     }
+    if let Some(of) = measured.latencies.tasks() {
+        tasks(report, of, seconds);
+    }
     run(report, measured, seconds);
+}
+
+/// What came of tasks, where the workload has any.
+fn tasks(report: &mut Report, tasks: &Latencies, seconds: f64) {
+    let rate = if seconds > 0.0 { tasks.count() as f64 / seconds } else { 0.0 };
+    report.add(
+        "host.task.tasks",
+        "tasks",
+        "tasks that ended: chains of batches of requests that wait for one another",
+        tasks.count(),
+    );
+    report.add("host.task.rate", "1/s", "tasks that ended a second", rate);
+    times(report, "host.task", "tasks", tasks);
 }
 
 /// How requests of a kind are called in names, and in words.
@@ -116,6 +132,11 @@ fn requests(report: &mut Report, name: &str, of: &str, latencies: &Latencies, se
         format!("bytes of {of} a second"),
         rate(latencies.bytes as f64 / 1e6),
     );
+    times(report, name, of, latencies);
+}
+
+/// The distribution of latencies.
+fn times(report: &mut Report, name: &str, of: &str, latencies: &Latencies) {
     let latency = format!("{name}.latency_ns");
     report.add(format!("{latency}.mean"), "ns", format!("mean latency of {of}"), latencies.mean());
     for (label, share) in PERCENTILES {
