@@ -110,10 +110,11 @@ pub fn formats() -> Vec<FormatRow> {
 #[pyfunction]
 pub fn schema() -> Vec<KeyRow> {
     let config = Config::default();
-    let generator = workload::Generator::default();
+    let (generator, kv) = (workload::Generator::default(), workload::kv::Kv::default());
     let (array, drive) = (array::ArrayConfig::default(), array::DriveSection::default());
     let mut sections: Vec<&dyn Section> = config.sections().to_vec();
     sections.push(&generator);
+    sections.push(&kv);
     sections.push(&array);
     sections.push(&drive);
     let mut rows = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use units::ConfigError;
+
 /// A trace that cannot be read: names file, line, column, what stood there, what was expected, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
@@ -70,6 +72,22 @@ impl fmt::Display for TraceError {
 }
 
 impl std::error::Error for TraceError {}
+
+/// Of a file that a configuration names.
+impl From<TraceError> for ConfigError {
+    fn from(error: TraceError) -> ConfigError {
+        let TraceError { file, line, field, found, problem, remedy } = error;
+        let of = field.map_or(String::new(), |field| format!("{field}: "));
+        let found = found.map_or(String::new(), |found| format!("found \"{found}\", "));
+        ConfigError {
+            origin: file,
+            line: line.map(|line| line as usize),
+            key: None,
+            problem: of + &found + &problem,
+            remedy,
+        }
+    }
+}
 
 /// The longest excerpt shown, before the dots: an error must fit a terminal line whatever the file holds.
 const LONGEST_EXCERPT: usize = 57;

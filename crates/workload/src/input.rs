@@ -28,6 +28,8 @@ pub(crate) struct Input {
     /// Why reading stopped early; reported once the lines before it are delivered.
     broken: Option<io::Error>,
     number: u64,
+    /// The longest line that is accepted \[B].
+    longest: usize,
 }
 
 enum Data {
@@ -78,7 +80,13 @@ impl Input {
             ended: false,
             broken: None,
             number: 0,
+            longest: LONGEST_LINE,
         })
+    }
+
+    /// The same, for lines as long as a quarter of the buffer. Its first lines are not to be asked for.
+    pub(crate) fn with_long_lines(self) -> Input {
+        Input { longest: BUFFER / 4, ..self }
     }
 
     /// Copies of the first lines, [`FIRST_LINES`] at most, which are delivered again afterwards. To be called once,
@@ -153,7 +161,7 @@ impl Input {
         if length > 0 && self.buffer[stop - 1] == b'\r' {
             stop -= 1;
         }
-        if stop - self.start > LONGEST_LINE {
+        if stop - self.start > self.longest {
             return Err(self.too_long());
         }
         self.line = (self.start, stop);
@@ -208,7 +216,7 @@ impl Input {
                 return Ok((self.start < self.end).then_some(self.end - self.start));
             }
             let held = self.end - self.start;
-            if held > LONGEST_LINE + 1 {
+            if held > self.longest + 1 {
                 self.number += 1;
                 return Err(self.too_long());
             }
@@ -240,7 +248,7 @@ impl Input {
     fn too_long(&self) -> TraceError {
         TraceError::new(
             &self.file,
-            format!("the line is longer than {LONGEST_LINE} bytes"),
+            format!("the line is longer than {} bytes", self.longest),
             "this is no text trace, or its line ends are lost: check the file",
         )
         .at(self.number)

@@ -59,7 +59,9 @@ const ALL: &[Preset] = &[
         "proj_2",
         "usr_1"
     ),
-    preset!("llm", "weights", "kv-cache"),
+    preset!("llm", "weights", "kv-cache", "checkpoint", "data-loading"),
+    preset!("kv-cache"),
+    preset!("vector-search"),
     preset!("cache"),
     preset!("cache-zoned"),
     preset!("lsm"),

@@ -220,6 +220,11 @@ pub trait Source: Send {
         None
     }
 
+    /// What it reports of itself so far.
+    fn statistics(&self) -> Vec<SourceStatistic> {
+        Vec::new()
+    }
+
     /// What reading it has left out or put in order so far.
     fn counts(&self) -> ReadCounts {
         ReadCounts::default()
@@ -249,9 +254,9 @@ pub trait Past {
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a
-/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on.
+/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on. It may make none then: it is asked anew for a time.
 pub trait ClosedLoop {
-    /// When the next request is made, if nothing else completes before; none if that needs a completion, or at the end.
+    /// When it is to be asked for the next request, if nothing else completes before; none if that needs a completion, or at the end.
     fn next_time(&self) -> Option<Time>;
 
     /// Request number `number` of the source, of `queue`, has completed.
@@ -263,9 +268,33 @@ pub trait ClosedLoop {
     }
 }
 
-/// A task has ended: a chain of batches of requests, of which each waits for all of the last one.
+/// What has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// A task: what a program waits for as a whole.
+    Whole,
+    /// The reads that a task begins with.
+    Load,
+}
+
+/// A number that a source reports of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SourceStatistic {
+    /// Its name, below `host`.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// The number.
+    pub value: f64,
+}
+
+/// A task has ended: requests of which a program waits for all, or a chain of batches of them, each of which waits for all of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
+    /// Whether it is the whole.
+    pub kind: TaskKind,
     /// The number of its first request.
     pub first: u64,
     /// When it arrived.

@@ -208,8 +208,8 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
 
 
 def is_of_workload(name: str) -> bool:
-    """Whether a name is a key of a generator."""
-    return name.startswith(("job.", "workload."))
+    """Whether a name is a key of a workload."""
+    return name.startswith(("job.", "workload.", "kv."))
 
 
 def of_a_kind(name: str) -> str | None:

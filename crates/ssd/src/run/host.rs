@@ -114,7 +114,8 @@ impl Supply {
             self.batch.reverse();
         }
         let Some(mut request) = self.batch.pop() else {
-            (self.ended, self.exhausted) = (true, true);
+            // A source that waits for completions may make more after one.
+            (self.ended, self.exhausted) = (!self.one_at_a_time, !self.one_at_a_time);
             return Ok(None);
         };
         let capacity = self.capacity;
@@ -194,14 +195,24 @@ impl Host for ByCompletions {
         if drive.now > drive.latest {
             return Ok(Next::Over);
         }
-        let next = self.source().and_then(|source| source.next_time());
-        Ok(match next.map(|time| drive.origin + time.since(Time::ZERO)) {
-            Some(time) if time <= drive.now => {
-                self.0.take(drive.enough)?.map_or(Next::Over, |request| Next::Submit(request, drive.now))
+        loop {
+            let next = self.source().and_then(|source| source.next_time());
+            match next.map(|time| drive.origin + time.since(Time::ZERO)) {
+                Some(time) if time <= drive.now => {
+                    if let Some(request) = self.0.take(drive.enough)? {
+                        return Ok(Next::Submit(request, drive.now));
+                    }
+                    if self.0.ended {
+                        return Ok(Next::Over);
+                    }
+                }
+                None if drive.outstanding == 0 => {
+                    self.0.exhausted |= !drive.enough;
+                    return Ok(Next::Over);
+                }
+                time => return Ok(Next::Completion(time.unwrap_or(Time::NEVER))),
             }
-            None if drive.outstanding == 0 => Next::Over,
-            time => Next::Completion(time.unwrap_or(Time::NEVER)),
-        })
+        }
     }
     fn completed(&mut self, completion: &Completion) {
         if let Some(source) = self.source() {

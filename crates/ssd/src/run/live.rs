@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use units::{Bytes, ConfigError, Span, Temperature, Time};
-use workload::{ReadCounts, Request};
+use workload::Request;
 
 use super::checkpoint;
 use super::drive::Drive;
 use super::measured::MeasuredDrive;
 use super::options::RunOptions;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Reading};
 use super::past_load;
 use super::refusal::refused;
 use super::request_log::RequestLog;
@@ -192,13 +192,13 @@ impl<P: Probe> Live<Device<P>> {
 impl<D: Drive> Live<D> {
     /// What was measured up to now.
     pub fn measured(&self) -> Measured {
-        self.measured.so_far(ReadCounts::default(), 0, None)
+        self.measured.so_far(Reading::default())
     }
 
     /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
     /// left out.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
-        self.measured.finish(ReadCounts::default(), 0, None)
+        self.measured.finish(Reading::default())
     }
 }
 

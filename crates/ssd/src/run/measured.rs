@@ -275,12 +275,12 @@ impl<D: Drive> MeasuredDrive<D> {
 
     /// Books tasks that have ended, and began with what is measured.
     pub fn book(&mut self, tasks: impl IntoIterator<Item = TaskEnd>) {
-        for TaskEnd { first, began, ended } in tasks {
+        for TaskEnd { kind, first, began, ended } in tasks {
             if first >= self.warmup {
                 let took = ended.since(began);
-                self.latencies.record_task(took);
+                self.latencies.record_task(kind, took);
                 if let Some(steady) = &mut self.steady {
-                    steady.latencies().record_task(took);
+                    steady.latencies().record_task(kind, took);
                 }
             }
         }

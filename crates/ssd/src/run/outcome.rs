@@ -1,6 +1,6 @@
 //! What a run has found out.
 
-use workload::ReadCounts;
+use workload::{ReadCounts, SourceStatistic};
 
 use super::course::Point;
 use super::drive::Drive;
@@ -15,6 +15,19 @@ use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{DriveState, Finding, Measured};
+
+/// What came of reading a workload.
+#[derive(Default)]
+pub(super) struct Reading {
+    /// What was left out or put in order.
+    pub counts: ReadCounts,
+    /// Requests that were wrapped.
+    pub wrapped: u64,
+    /// Requests that were asked for and it no longer had.
+    pub missing: Option<u64>,
+    /// What it reports of itself.
+    pub statistics: Vec<SourceStatistic>,
+}
 
 /// What a run has found out.
 pub struct Outcome<D = Device> {
@@ -54,16 +67,15 @@ impl<D: Drive> Run<D> {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
-        let ((wrapped, missing), counts) = (self.read(), self.read_counts());
-        self.measured.finish(counts, wrapped, missing)
+        let reading = self.reading();
+        self.measured.finish(reading)
     }
 }
 
 impl<D: Drive> MeasuredDrive<D> {
-    /// What was measured up to now and what puts it in doubt, with what came of reading the workload: what was left out, the requests that were wrapped,
-    /// and those that it no longer had.
-    pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
-        let mut measured = self.counted_so_far(read, wrapped, missing);
+    /// What was measured up to now and what puts it in doubt, with what came of reading the workload.
+    pub(super) fn so_far(&self, reading: Reading) -> Measured {
+        let mut measured = self.counted_so_far(reading);
         measured.findings = self.findings(&measured);
         measured
     }
@@ -82,15 +94,16 @@ impl<D: Drive> MeasuredDrive<D> {
         found
     }
 
-    fn counted_so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
+    fn counted_so_far(&self, reading: Reading) -> Measured {
         let before = self.baseline.clone().unwrap_or_default();
         Measured {
             latencies: self.latencies.clone(),
             totals: self.drive.totals().since(&before),
-            wrapped: wrapped + read.wrapped,
+            wrapped: reading.wrapped + reading.counts.wrapped,
             settled: self.settled,
-            missing,
-            read,
+            missing: reading.missing,
+            read: reading.counts,
+            of_source: reading.statistics,
             steady: None,
             drive: DriveState { start: self.start(), warmed: self.warmed, ..self.drive.state() },
             findings: Vec::new(),
@@ -98,15 +111,10 @@ impl<D: Drive> MeasuredDrive<D> {
     }
 
     /// Ends the run, and checks the conservation laws.
-    pub(super) fn finish(
-        mut self,
-        read: ReadCounts,
-        wrapped: u64,
-        missing: Option<u64>,
-    ) -> Result<Outcome<D>, RunError> {
+    pub(super) fn finish(mut self, reading: Reading) -> Result<Outcome<D>, RunError> {
         self.close_interval();
         self.drive.check_all()?;
-        let mut measured = self.counted_so_far(read, wrapped, missing);
+        let mut measured = self.counted_so_far(reading);
         if let Some(steady) = self.steady.take() {
             let (state, window) = steady.finish();
             if let Some(SteadyWindow { start, end, latencies }) = window {

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use units::{Span, Time};
-use workload::{ReadCounts, Source};
+use workload::Source;
 
 use super::drive::Drive;
 use super::host::{Host, Next, Standing, Supply, replaying};
 use super::measured::{MeasuredDrive, Played, Saving};
 use super::options::{Replay, RunOptions};
+use super::outcome::Reading;
 use super::past_load;
 use super::refusal::refused;
 use super::request_log::RequestLog;
@@ -218,17 +219,13 @@ impl<D: Drive> Run<D> {
         }
     }
 
-    /// Requests of the workload that were wrapped, and those that were asked for and it no longer had.
-    pub(super) fn read(&self) -> (u64, Option<u64>) {
+    /// What came of reading the workload.
+    pub(super) fn reading(&self) -> Reading {
         let supply = self.host.supply();
         let submitted = self.measured.submitted - self.measured.settled;
         let missing = self.options.requests.filter(|_| supply.exhausted).map(|limit| limit.saturating_sub(submitted));
-        (supply.wrapped, missing)
-    }
-
-    /// What reading the workload has left out or put in order.
-    pub(super) fn read_counts(&self) -> ReadCounts {
-        self.host.supply().source.counts()
+        let source = &supply.source;
+        Reading { counts: source.counts(), wrapped: supply.wrapped, missing, statistics: source.statistics() }
     }
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.

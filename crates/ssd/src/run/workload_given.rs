@@ -62,13 +62,13 @@ pub(super) struct Opened {
 
 /// Whether a setting is one of the workload rather than the device.
 pub fn is_workload_key(word: &str) -> bool {
-    ["workload.", "job."].iter().any(|section| word.trim_start().starts_with(section))
+    ["workload.", "job.", "kv."].iter().any(|section| word.trim_start().starts_with(section))
 }
 
 /// Opens a workload.
 pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     let word = given.word;
-    let settings: Vec<&str> = given.settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect();
+    let settings = of_workload(given.settings);
     let preset = workload::presets::names().any(|name| name == word);
     let folder = given.traces.traces.as_deref();
     let real = folder.map(|folder| workload::presets::real(word, folder)).transpose()?.flatten();
@@ -79,6 +79,11 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     if let Some(path) = real {
         return twins_trace(given, &path.display().to_string(), &settings);
     }
+    if !preset && word.ends_with(PROMPTS) {
+        let words =
+            [&[format!("kv.prompts={}", units::value::Value::write(&word.to_owned()))], given.settings].concat();
+        return kv(given, &Workload::read(&Document::parse("", word)?, &of_workload(&words), None)?, note);
+    }
     if !preset && !word.ends_with(".toml") && Path::new(word).is_file() {
         return match settings.first() {
             Some(word) => Err(not_of_a_trace(word)),
@@ -86,6 +91,9 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
         };
     }
     let mut workload = generator(given, preset, &settings)?;
+    if workload.kv.is_some() {
+        return kv(given, &workload, note);
+    }
     let (requests, manifest) = (Some(workload.requests()), described(&workload));
     let past = PastOfGenerator::new(&workload, given.capacity, given.seed);
     // Of several jobs each would have to know how many of its requests are played before those that count.
@@ -100,6 +108,27 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     let source = workload.source(given.capacity, given.seed)?;
     let source = Box::new(Generated { source, leads, past: Some(Box::new(past)) });
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
+}
+
+/// The settings that are the workload's.
+fn of_workload(settings: &[String]) -> Vec<&str> {
+    settings.iter().map(String::as_str).filter(|word| is_workload_key(word)).collect()
+}
+
+/// How the names of files of prompts end.
+const PROMPTS: &str = ".jsonl";
+
+/// An engine's KV cache.
+fn kv(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> Result<Opened, RunError> {
+    let Some(kv) = &workload.kv else { unreachable!("Invariant: the caller has seen it") };
+    let source = workload.source(given.capacity, given.seed)?;
+    let mut manifest = json!({ "kv": values(kv) });
+    if let Some(path) = kv.file() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        manifest["kv"]["prompts"] = json!(name);
+        manifest["hash"] = json!(fingerprint_of(path, given.fingerprint)?);
+    }
+    Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests: None })
 }
 
 /// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its place.
@@ -190,6 +219,7 @@ fn generator(given: &WorkloadGiven, preset: bool, settings: &[&str]) -> Result<W
         Wanted::Own => {}
         Wanted::AtLeast(requests) => workload.extend(requests),
         Wanted::Endless => {
+            workload.extend(1 << 32);
             for (_, job) in &mut workload.jobs {
                 // Nine years of them, if they have times.
                 job.requests = job.rate_iops.map_or(1 << 48, |rate| ((rate * 2.8e8) as u64).max(1));

@@ -14,6 +14,7 @@ use super::options::{Generator, Rw};
 use super::phases::{PARTS, Phases, SHARED};
 use super::tasks::Tasks;
 use crate::error::TraceError;
+use crate::kv::Kv;
 use crate::request::{ClosedLoop, Request, Source, TaskEnd};
 
 /// What a workload file or preset describes.
@@ -25,11 +26,19 @@ pub struct Workload {
     pub jobs: Vec<(String, Generator)>,
     /// Of its one job the phases, where there are `[phase.NAME]` sections.
     pub phases: Option<Phases>,
+    /// The engine whose KV cache it is, in place of jobs, where there is a `[kv]` section.
+    pub kv: Option<Kv>,
 }
 
 impl From<Generator> for Workload {
     fn from(generator: Generator) -> Workload {
-        Workload { about: String::new(), jobs: vec![(String::new(), generator)], phases: None }
+        Workload { about: String::new(), jobs: vec![(String::new(), generator)], phases: None, kv: None }
+    }
+}
+
+impl From<Kv> for Workload {
+    fn from(kv: Kv) -> Workload {
+        Workload { about: String::new(), jobs: Vec::new(), phases: None, kv: Some(kv) }
     }
 }
 
@@ -38,6 +47,9 @@ impl Workload {
     /// one; they hold over the document's sections of the same kind. Of a document with `[twin.NAME]` sections, one of
     /// which is a workload, as presets have, `twin` is the one that is meant.
     pub fn read(document: &Document, words: &[&str], twin: Option<&str>) -> Result<Workload, ConfigError> {
+        if !document.keys("kv").is_empty() || words.iter().any(|word| is_of_kv(word)) {
+            return Workload::read_kv(document, words);
+        }
         let mut common = Generator::default();
         let twins = twin.map(|_| "twin");
         let beside: Vec<&str> = ["about", "job"].into_iter().chain(PARTS).chain(twins).collect();
@@ -82,7 +94,21 @@ impl Workload {
             let remedy = "write the job's requests as kinds and phases, or leave the phases out".into();
             return Err(document.error_at("job", "job", "is there beside phases, which make one job", remedy));
         }
-        Ok(Workload { about, jobs, phases })
+        Ok(Workload { about, jobs, phases, kv: None })
+    }
+
+    /// Reads a document with a `[kv]` section.
+    fn read_kv(document: &Document, words: &[&str]) -> Result<Workload, ConfigError> {
+        let mut kv = Kv::default();
+        document.apply(&mut [&mut kv], &["about"])?;
+        for word in words {
+            if !is_of_kv(word) {
+                let remedy = "its keys are kv.KEY (`ssdlab keys kv`)".into();
+                return Err(fail(word, "is a generator's key, and the workload is a KV cache".into(), remedy));
+            }
+            apply_word(word, &mut [&mut kv])?;
+        }
+        Ok(Workload { about: document.text("about")?.unwrap_or_default(), ..Workload::from(kv) })
     }
 
     /// How many requests all jobs make together.
@@ -90,8 +116,11 @@ impl Workload {
         self.jobs.iter().fold(0, |sum, (_, job)| sum.saturating_add(job.requests.saturating_mul(job.numjobs.into())))
     }
 
-    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before.
+    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before. Of prompts there are then as many.
     pub fn extend(&mut self, requests: u64) {
+        if let Some(kv) = &mut self.kv {
+            kv.number = kv.number.max(requests.min(1 << 32));
+        }
         if self.requests() < requests {
             for (_, job) in &mut self.jobs {
                 job.requests = job.requests.max(requests);
@@ -113,6 +142,9 @@ impl Workload {
             let parts = phases.sections().into_iter().map(|(name, part)| format!("[{name}]\n{}", keys(part)));
             return common.chain(parts).collect::<Vec<_>>().join("\n");
         }
+        if let Some(kv) = &self.kv {
+            return format!("[kv]\n{}", keys(kv));
+        }
         let section = |(name, generator): &(String, Generator)| match name.as_str() {
             "" => format!("[workload]\n{}", keys(generator)),
             name => format!("[job.{name}]\n{}", keys(generator)),
@@ -122,6 +154,9 @@ impl Workload {
 
     /// The requests for a device of `capacity`, or which parameter cannot be met.
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
+        if let Some(kv) = &self.kv {
+            return kv.source(capacity, seed);
+        }
         self.drawn_from(capacity, &|what| Stream::new(seed, what))
     }
 
@@ -205,6 +240,11 @@ const MOST_JOBS: u64 = 1024;
 
 /// How long a load has gone on before a run, at most: nine years, as requests can have times.
 const LONGEST_PAST_S: f64 = 2.8e8;
+
+/// Whether a setting is of a KV cache.
+fn is_of_kv(word: &str) -> bool {
+    word.trim_start().starts_with("kv.")
+}
 
 fn fail(origin: &str, problem: String, remedy: String) -> ConfigError {
     ConfigError { origin: origin.into(), line: None, key: None, problem, remedy }

@@ -7,7 +7,7 @@ use units::{Bytes, ConfigError};
 use super::jobs::Workload;
 use super::options::{Generator, Rw};
 use crate::error::TraceError;
-use crate::request::{ClosedLoop, Past, ReadCounts, Request, Source};
+use crate::request::{ClosedLoop, Past, ReadCounts, Request, Source, SourceStatistic};
 
 /// The past of a generator's load.
 #[derive(Clone, Debug)]
@@ -128,6 +128,9 @@ impl Source for Generated {
     }
     fn counts(&self) -> ReadCounts {
         self.source.counts()
+    }
+    fn statistics(&self) -> Vec<SourceStatistic> {
+        self.source.statistics()
     }
 }
 

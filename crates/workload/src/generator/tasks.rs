@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use units::{Span, Time};
 
-use crate::request::TaskEnd;
+use crate::request::{TaskEnd, TaskKind};
 
 /// A task under way.
 struct Task {
@@ -88,7 +88,7 @@ impl Tasks {
         }
         if task.left == 0 {
             self.free.push(place);
-            return Some(TaskEnd { first: task.first, began: task.began, ended: time });
+            return Some(TaskEnd { kind: TaskKind::Whole, first: task.first, began: task.began, ended: time });
         }
         (task.left, task.to_make) = (task.left - 1, self.batch);
         self.is_ready(time + self.think, place);

@@ -520,7 +520,10 @@ fn a_batch_waits_for_all_of_the_last_one_and_a_task_ends_with_its_last_batch() {
     assert_eq!(completed(source, 6, 400).0, None);
     let (next, ended) = completed(source, 7, 420);
     assert_eq!(next, Some(425), "another search takes its place");
-    assert_eq!(ended, [workload::TaskEnd { first: 0, began: Time(0), ended: Time(420) }]);
+    assert_eq!(
+        ended,
+        [workload::TaskEnd { kind: workload::TaskKind::Whole, first: 0, began: Time(0), ended: Time(420) }]
+    );
     assert_eq!(take(source), [425, 425]);
     // Without a depth tasks come at the rate of requests over those of a task.
     let text = "[workload]\nrequests = 9\nrate_iops = 300000\narrivals = \"fixed\"\nbatch = 3\nrw = \"randread\"\n";

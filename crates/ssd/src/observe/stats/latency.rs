@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use units::Span;
-use workload::Op;
+use workload::{Op, TaskKind};
 
 /// The percentiles that are reported: name and quantile.
 pub const PERCENTILES: [(&str, f64); 5] =
@@ -88,23 +88,24 @@ impl Default for Latencies {
 #[derive(Clone, Default)]
 pub struct ByQueue {
     queues: Vec<[Option<Box<Latencies>>; Op::COUNT]>,
-    tasks: Option<Box<Latencies>>,
+    /// Of whole tasks, and of the reads that they begin with.
+    tasks: [Option<Box<Latencies>>; 2],
 }
 
 impl ByQueue {
     /// For so many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: None }
+        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: [None, None] }
     }
 
     /// Adds one task.
-    pub fn record_task(&mut self, took: Span) {
-        self.tasks.get_or_insert_default().record(took, 0);
+    pub fn record_task(&mut self, kind: TaskKind, took: Span) {
+        self.tasks[kind as usize].get_or_insert_default().record(took, 0);
     }
 
     /// The times of tasks, where the workload has any.
-    pub fn tasks(&self) -> Option<&Latencies> {
-        self.tasks.as_deref()
+    pub fn tasks(&self, kind: TaskKind) -> Option<&Latencies> {
+        self.tasks[kind as usize].as_deref()
     }
 
     /// Adds one request.
@@ -115,8 +116,10 @@ impl ByQueue {
 
     /// Adds another one's requests. Both have the same number of queues.
     pub fn add(&mut self, other: &ByQueue) {
-        if let Some(tasks) = &other.tasks {
-            self.tasks.get_or_insert_default().add(tasks);
+        for (sum, part) in self.tasks.iter_mut().zip(&other.tasks) {
+            if let Some(part) = part {
+                sum.get_or_insert_default().add(part);
+            }
         }
         for (queue, more) in self.queues.iter_mut().zip(&other.queues) {
             for (sum, part) in queue.iter_mut().zip(more) {

@@ -2,7 +2,7 @@
 
 use units::Span;
 use units::Time;
-use workload::ReadCounts;
+use workload::{ReadCounts, SourceStatistic};
 
 use super::finding::Finding;
 use super::latency::ByQueue;
@@ -169,6 +169,8 @@ pub struct Measured {
     pub missing: Option<u64>,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
+    /// What the workload reports of itself.
+    pub of_source: Vec<SourceStatistic>,
     /// Whether and when a steady state was reached, if one was asked for.
     pub steady: Option<SteadyState>,
     /// How the drive stands at the end.

@@ -1,7 +1,7 @@
 //! What the host sees.
 
 use units::Bytes;
-use workload::{Op, ZoneAction};
+use workload::{Op, SourceStatistic, TaskKind, ZoneAction};
 
 use super::super::Measured;
 use super::super::counters::{BUFFERED, DATA_ERRORS, FAILED_REQUESTS, READ_CACHE};
@@ -29,23 +29,27 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
             seconds,
         );
     }
-    if let Some(of) = measured.latencies.tasks() {
-        tasks(report, of, seconds);
+    for (kind, name, of) in TASKS {
+        if let Some(found) = measured.latencies.tasks(kind) {
+            tasks(report, (name, of), found, seconds);
+        }
+    }
+    for SourceStatistic { name, unit, about, value } in &measured.of_source {
+        report.add(format!("host.{name}"), unit, about.to_string(), *value);
     }
     run(report, measured, seconds);
 }
 
+/// What a workload waits for as a whole (docs/tier.md).
+const TASKS: [(TaskKind, &str, &str); 2] =
+    [(TaskKind::Whole, "host.task", "tasks"), (TaskKind::Load, "host.load", "loads")];
+
 /// What came of tasks, where the workload has any.
-fn tasks(report: &mut Report, tasks: &Latencies, seconds: f64) {
+fn tasks(report: &mut Report, (name, of): (&str, &'static str), tasks: &Latencies, seconds: f64) {
     let rate = if seconds > 0.0 { tasks.count() as f64 / seconds } else { 0.0 };
-    report.add(
-        "host.task.tasks",
-        "tasks",
-        "tasks that ended: chains of batches of requests that wait for one another",
-        tasks.count(),
-    );
-    report.add("host.task.rate", "1/s", "tasks that ended a second", rate);
-    times(report, "host.task", "tasks", tasks);
+    report.add(format!("{name}.{of}"), of, format!("{of} that ended"), tasks.count());
+    report.add(format!("{name}.rate"), "1/s", format!("{of} that ended a second"), rate);
+    times(report, name, of, tasks);
 }
 
 /// How requests of a kind are called in names, and in words.

@@ -1,0 +1,104 @@
+//! Which blocks are on the drive, and where; and which are in memory too. Of both the least recently used block makes way.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+use units::Stream;
+
+/// Where a block is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In memory, or not written yet.
+    Memory,
+    /// In a place of the drive.
+    Drive(u32),
+}
+
+/// A block on the drive.
+#[derive(Clone, Copy)]
+struct Place {
+    slot: u32,
+    written: bool,
+}
+
+/// The blocks that are known.
+pub(super) struct Cache {
+    drive: LruCache<u64, Place>,
+    memory: Option<LruCache<u64, ()>>,
+    /// Places that have not been used, from this one on, of so many.
+    unused: u32,
+    slots: u32,
+    /// Share of blocks that were on the drive before the run, which of them these are, and blocks that have been seen.
+    stored: f64,
+    draws: Stream,
+    seen: HashSet<u64>,
+}
+
+impl Cache {
+    /// So many places on the drive, so many blocks in memory, and the share of blocks that were on the drive before.
+    pub fn new(slots: u32, memory: u64, stored: f64, seed: u64) -> Cache {
+        Cache {
+            drive: LruCache::unbounded(),
+            memory: NonZeroUsize::new(memory as usize).map(LruCache::new),
+            unused: 0,
+            slots,
+            stored,
+            draws: Stream::new(seed, "kv.stored"),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Where a block is, which has been used now.
+    pub fn find(&mut self, block: u64) -> Option<Found> {
+        let was_stored = self.stored > 0.0
+            && self.seen.insert(block)
+            && self.unused < self.slots
+            && self.draws.uniform(block) < self.stored;
+        if was_stored {
+            self.drive.put(block, Place { slot: self.unused, written: true });
+            self.unused += 1;
+        }
+        let place = *self.drive.get(&block)?;
+        let in_memory = self.memory.as_mut().is_some_and(|memory| {
+            let known = memory.get(&block).is_some();
+            memory.put(block, ());
+            known
+        });
+        Some(if in_memory || !place.written { Found::Memory } else { Found::Drive(place.slot) })
+    }
+
+    /// Whether a block is known, which counts as no use.
+    pub fn knows(&self, block: u64) -> bool {
+        self.drive.contains(&block)
+    }
+
+    /// A block that was not known is going to be computed, and written: where to.
+    pub fn insert(&mut self, block: u64) -> u32 {
+        let slot = if self.unused < self.slots {
+            self.unused += 1;
+            self.unused - 1
+        } else {
+            let oldest = self.drive.pop_lru().expect("Invariant: all places are in use, and there are some");
+            if let Some(memory) = &mut self.memory {
+                memory.pop(&oldest.0);
+            }
+            oldest.1.slot
+        };
+        self.drive.put(block, Place { slot, written: false });
+        if self.stored > 0.0 {
+            self.seen.insert(block);
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.put(block, ());
+        }
+        slot
+    }
+
+    /// A block has been written, unless it has made way before.
+    pub fn written(&mut self, block: u64, slot: u32) {
+        if let Some(place) = self.drive.peek_mut(&block).filter(|place| place.slot == slot) {
+            place.written = true;
+        }
+    }
+}

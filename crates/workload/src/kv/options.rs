@@ -1,0 +1,126 @@
+//! What a serving engine is taken to be, and what of that cannot be met.
+
+use units::{Bytes, ConfigError, Fraction};
+
+use crate::request::LARGEST_REQUEST;
+
+units::section! {
+    /// The KV cache of an engine that serves a language model. Prompts come; the keys and values of their known beginnings are read from the drive, those
+    /// of the rest are computed and then written. A task (host.task) is a prompt, from its arrival to its first token.
+    pub struct Kv in "kv" {
+        /// Where prompts come from: "generated", or a file of them in Mooncake's format (a JSON object a line with timestamp in ms, input_length and
+        /// output_length in tokens, and hash_ids, the blocks of the prompt), plain, gzip or zstd.
+        prompts: String = GENERATED.to_owned(),
+        /// Arrivals of the file so many times faster.
+        speed: f64 = 1.0,
+        /// Generated prompts: how many.
+        number: u64 = 1_000,
+        /// Generated prompts: how many a second, independent of one another (Poisson).
+        rate: f64 = 0.5,
+        /// Generated prompts: mean length [tokens], exponentially distributed; none is longer than 131,072.
+        input: u32 = 7_590,
+        /// Generated prompts: share of a prompt that an earlier one began with, as far as that was so long.
+        reuse: Fraction = Fraction(0.5),
+        /// Generated prompts: that earlier one is among so many last ones, the nearer the more likely (log-uniform).
+        recent: u32 = 1_000,
+        /// Tokens of a block, the unit of what is known and stored.
+        block_tokens: u32 = 512,
+        /// Keys and values of a token [B].
+        token_bytes: Bytes = Bytes::from_kib(128),
+        /// Tokens a second that an engine computes before the first new one (prefill).
+        prefill_rate: f64 = 8_000.0,
+        /// Prompts that are computed at the same time, each at that rate; others wait in the order in which their loads have ended.
+        engines: u32 = 1,
+        /// Blocks that are kept in memory too, by recent use: these are not read [B].
+        memory: Bytes = Bytes(0),
+        /// Share of blocks that were on the drive before the run, with data of the age that the drive has.
+        stored: Fraction = Fraction(0.0),
+        /// Whether a block that is on the drive is computed all the same.
+        recompute: Recompute = Recompute::Never,
+        /// Size of requests.
+        bs: Bytes = Bytes::from_mib(1),
+        /// Where on the drive the cache begins.
+        offset: Bytes = Bytes(0),
+        /// Bytes of the cache on the drive, where the least recently used block makes way; "none" is the rest of the drive.
+        footprint: Option<Bytes> = None,
+        /// Placement hint of what is written, for devices that take hints (ftl.hints); 0 is none.
+        hint: u16 = 0,
+        /// Submission queues, to which requests are dealt in turn.
+        queues: u16 = 1,
+    }
+}
+
+units::choices! {
+    /// When a block that is on the drive is computed all the same.
+    pub enum Recompute {
+        /// Never: it is read.
+        Never = "never",
+        /// When computing what is missing with it takes less time than reading it would, at the bandwidth of the loads before.
+        Faster = "faster",
+    }
+}
+
+/// The word for prompts that are made by rule.
+pub(super) const GENERATED: &str = "generated";
+
+impl Kv {
+    /// Bytes of a block, in whole 4-KiB pages.
+    pub(super) fn block_bytes(&self) -> u64 {
+        (u64::from(self.block_tokens) * self.token_bytes.0).next_multiple_of(4096)
+    }
+
+    /// Blocks that the cache has room for on a drive of `capacity`.
+    pub(super) fn slots(&self, capacity: Bytes) -> u64 {
+        let rest = capacity.0.saturating_sub(self.offset.0);
+        self.footprint.map_or(rest, |footprint| footprint.0.min(rest)) / self.block_bytes().max(1)
+    }
+
+    /// Which parameter cannot be met on a drive of `capacity`.
+    pub(super) fn check(&self, capacity: Bytes) -> Result<(), ConfigError> {
+        let refuse = |wrong: bool, key: &str, problem: String, remedy: &str| {
+            if !wrong {
+                return Ok(());
+            }
+            let (origin, remedy) = ("configuration".into(), remedy.to_owned());
+            Err(ConfigError { origin, line: None, key: Some(format!("kv.{key}")), problem, remedy })
+        };
+        let positive = [("speed", self.speed), ("rate", self.rate), ("prefill_rate", self.prefill_rate)];
+        for (key, value) in positive {
+            refuse(!(value > 0.0 && value <= 1e12), key, format!("is {value}"), "choose a number above 0")?;
+        }
+        for (key, share) in [("reuse", self.reuse), ("stored", self.stored)] {
+            let is_share = (0.0..=1.0).contains(&share.0);
+            refuse(!is_share, key, format!("{} is not a share", share.0), "choose from 0 to 1")?;
+        }
+        let counts = [
+            ("number", self.number),
+            ("input", self.input.into()),
+            ("recent", self.recent.into()),
+            ("block_tokens", self.block_tokens.into()),
+            ("token_bytes", self.token_bytes.0),
+            ("engines", self.engines.into()),
+            ("queues", self.queues.into()),
+        ];
+        for (key, count) in counts {
+            refuse(count == 0 || count > 1 << 32, key, format!("is {count}"), "choose at least 1")?;
+        }
+        refuse(self.bs.0 == 0 || self.bs > LARGEST_REQUEST, "bs", format!("is {}", self.bs), "choose from 1B to 1GiB")?;
+        let wanted = self.footprint.map_or(0, |footprint| footprint.0).saturating_add(self.offset.0);
+        refuse(
+            wanted > capacity.0,
+            if self.footprint.is_some() { "footprint" } else { "offset" },
+            format!("reaches to {} of the device's {capacity}", Bytes(wanted)),
+            "choose less, or \"none\" for the rest of the device",
+        )?;
+        let slots = self.slots(capacity);
+        refuse(
+            slots < LEAST_BLOCKS || slots > u32::MAX.into(),
+            if self.footprint.is_some() { "footprint" } else { "token_bytes" },
+            format!("makes room for {slots} blocks of {}", Bytes(self.block_bytes())),
+            "a cache holds 16 to 4 billion blocks: choose a larger device or footprint, smaller block_tokens or token_bytes",
+        )
+    }
+}
+
+/// Fewer blocks are no cache (assumed).
+const LEAST_BLOCKS: u64 = 16;

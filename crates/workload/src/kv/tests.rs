@@ -1,0 +1,225 @@
+use std::fs;
+use std::path::PathBuf;
+
+use units::section::Section;
+use units::value::Scalar;
+use units::{Bytes, Fraction, Time};
+
+use super::{Kv, Recompute};
+use crate::request::{Op, Source, TaskEnd, TaskKind};
+
+const CAPACITY: Bytes = Bytes::from_mib(1024);
+const MIB: u64 = 1 << 20;
+const MS: u64 = 1_000_000;
+
+/// A file of prompts, which is removed with it.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> File {
+        let path = std::env::temp_dir().join(format!("ssdlab-kv-{name}-{}.jsonl", std::process::id()));
+        fs::write(&path, text).unwrap();
+        File(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Blocks of 512 tokens and 2 MiB, of which an engine computes two in a second.
+fn kv(prompts: &str) -> Kv {
+    Kv { prompts: prompts.into(), token_bytes: Bytes::from_kib(4), prefill_rate: 1024.0, ..Kv::default() }
+}
+
+/// Prompts that arrive at such times [ms], each with so many tokens and blocks.
+fn of(name: &str, prompts: &[(u64, u64, &[u64])]) -> (File, Kv) {
+    let line = |(time, tokens, blocks): &(u64, u64, &[u64])| {
+        format!(
+            "{{\"timestamp\": {time}, \"input_length\": {tokens}, \"output_length\": 1, \"hash_ids\": {blocks:?}}}\n"
+        )
+    };
+    let file = File::new(name, &prompts.iter().map(line).collect::<String>());
+    let kv = kv(file.0.to_str().unwrap());
+    (file, kv)
+}
+
+/// Plays an engine with a drive that serves each request in `took` ns: its requests, as (time [ms], op, offset [MiB]), and what ended.
+fn play(kv: &Kv, took: u64) -> (Vec<(u64, Op, u64)>, Vec<TaskEnd>, Box<dyn Source>) {
+    let mut source = kv.source(CAPACITY, 1).unwrap();
+    let (mut requests, mut under_way, mut now) = (Vec::new(), std::collections::VecDeque::new(), 0);
+    loop {
+        let next = source.closed_loop().unwrap().next_time().map(|time| time.0);
+        let done: Option<(u64, u64)> = under_way.front().copied();
+        match (next, done) {
+            (Some(next), done) if done.is_none_or(|(_, done)| next < done) => {
+                now = now.max(next);
+                let mut batch = Vec::new();
+                source.fill(&mut batch, 1).unwrap();
+                for request in batch {
+                    assert!(request.time.0 <= now && request.bytes <= kv.bs, "{request:?} at {now}");
+                    under_way.push_back((requests.len() as u64, now + took));
+                    requests.push((now / MS, request.op, request.offset.0 / MIB));
+                }
+            }
+            (_, Some((number, done))) => {
+                now = done;
+                under_way.pop_front();
+                source.closed_loop().unwrap().completed(number, 0, Time(done));
+            }
+            _ => break,
+        }
+    }
+    let ended = source.closed_loop().unwrap().take_ended();
+    (requests, ended, source)
+}
+
+fn statistic(source: &dyn Source, name: &str) -> f64 {
+    source.statistics().into_iter().find(|found| found.name == name).unwrap().value
+}
+
+#[test]
+fn what_is_known_is_read_and_the_rest_computed_and_written() {
+    let (_file, kv) = of("exact", &[(0, 1024, &[0, 1]), (1_500, 1536, &[0, 1, 2]), (1_600, 512, &[9])]);
+    let (requests, ended, source) = play(&kv, 100 * MS);
+    let writes = |time, at: &[u64]| at.iter().map(|at| (time, Op::Write, *at)).collect::<Vec<_>>();
+    let mut expected = writes(1_000, &[0, 1, 2, 3]);
+    expected.extend([0, 1, 2, 3].map(|at| (1_500, Op::Read, at)));
+    // The second prompt has been read at 1.6 s. The third one arrived then, and is computed after it: to 2.1 and 2.6 s.
+    expected.extend(writes(2_100, &[4, 5]));
+    expected.extend(writes(2_600, &[6, 7]));
+    assert_eq!(requests, expected);
+    let end = |kind, first, began, ended| TaskEnd { kind, first, began: Time(began * MS), ended: Time(ended * MS) };
+    assert_eq!(
+        ended,
+        [
+            end(TaskKind::Whole, 0, 0, 1_000),
+            end(TaskKind::Load, 4, 1_500, 1_600),
+            end(TaskKind::Whole, 4, 1_500, 2_100),
+            end(TaskKind::Whole, 8, 1_600, 2_600),
+        ]
+    );
+    let numbers = ["kv.prompts", "kv.tokens", "kv.tokens_from_drive", "kv.tokens_computed", "kv.written_bytes"];
+    let found = numbers.map(|name| statistic(source.as_ref(), name));
+    assert_eq!(found, [3.0, 3072.0, 1024.0, 2048.0, (8 * MIB) as f64]);
+    assert_eq!(statistic(source.as_ref(), "kv.wait_ns"), 500e6 / 3.0, "the third one waits");
+}
+
+#[test]
+fn memory_and_what_is_not_written_yet_need_no_reads() {
+    // The second prompt comes while the first one is computed, the third one after it.
+    let prompts: &[(u64, u64, &[u64])] = &[(0, 1024, &[0, 1]), (500, 1024, &[0, 1]), (5_000, 1024, &[0, 1])];
+    let (_file, kv) = of("memory", prompts);
+    let reads = |kv: &Kv| play(kv, MS).0.iter().filter(|(_, op, _)| *op == Op::Read).count();
+    assert_eq!(reads(&kv), 4);
+    assert_eq!(reads(&Kv { memory: Bytes(2 * kv.block_bytes()), ..kv.clone() }), 0);
+    assert_eq!(reads(&Kv { memory: Bytes(kv.block_bytes()), ..kv }), 4, "each block pushes the other one out");
+}
+
+#[test]
+fn the_block_that_was_used_least_recently_makes_way() {
+    let blocks: Vec<u64> = (0..16).collect();
+    let prompts: &[(u64, u64, &[u64])] =
+        &[(0, 8192, &blocks), (20_000, 512, &[0]), (30_000, 512, &[100]), (40_000, 512, &[1]), (50_000, 512, &[0])];
+    let (_file, kv) = of("oldest", prompts);
+    let kv = Kv { footprint: Some(Bytes(16 * kv.block_bytes())), ..kv };
+    let (requests, ..) = play(&kv, MS);
+    let since = |time| requests.iter().filter(move |request| request.0 >= time).copied().collect::<Vec<_>>();
+    // Block 0 is read, 100 takes the place of 1, which is computed anew and takes that of 2; 0 is still there.
+    let expected = [(20_000, Op::Read, 0), (20_000, Op::Read, 1), (30_500, Op::Write, 2), (30_500, Op::Write, 3)];
+    assert_eq!(since(20_000)[..4], expected);
+    assert_eq!(since(40_000)[..2], [(40_500, Op::Write, 4), (40_500, Op::Write, 5)]);
+    assert_eq!(since(50_000), [(50_000, Op::Read, 0), (50_000, Op::Read, 1)]);
+    let small = Kv { footprint: Some(Bytes(15 * kv.block_bytes())), ..kv };
+    assert_eq!(small.source(CAPACITY, 1).err().unwrap().key.as_deref(), Some("kv.footprint"));
+}
+
+#[test]
+fn blocks_are_computed_where_reading_them_takes_longer() {
+    let prompts: &[(u64, u64, &[u64])] = &[(0, 1024, &[0, 1]), (5_000, 1024, &[0, 1]), (20_000, 1024, &[0, 1])];
+    let (_file, kv) = of("recompute", prompts);
+    let kv = Kv { recompute: Recompute::Faster, ..kv };
+    let reads = |took| {
+        let (requests, _, source) = play(&kv, took);
+        let times = requests.iter().filter(|(_, op, _)| *op == Op::Read).map(|request| request.0).collect::<Vec<_>>();
+        (times, statistic(source.as_ref(), "kv.tokens_recomputed"))
+    };
+    assert_eq!(reads(900 * MS), (vec![5_000, 5_000, 5_000, 5_000, 20_000, 20_000, 20_000, 20_000], 0.0));
+    // Two blocks are computed in a second. The first load shows that reading takes longer.
+    assert_eq!(reads(1_100 * MS), (vec![5_000; 4], 1024.0));
+}
+
+#[test]
+fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
+    let (_file, kv) = of("stored", &[(0, 1024, &[7, 8])]);
+    let (requests, ended, _) = play(&Kv { stored: Fraction(1.0), ..kv }, MS);
+    assert_eq!(requests.iter().map(|request| request.1).collect::<Vec<_>>(), [Op::Read; 4]);
+    // The last token is computed: it leads to the first new one.
+    assert_eq!(ended[1].ended.0, MS + 1_000_000_000 / 1024);
+}
+
+#[test]
+fn generated_prompts_are_like_what_was_asked_for() {
+    // Blocks of 4 KiB, for all of which the drive has room.
+    let kv = Kv { number: 4_000, prefill_rate: 1e9, token_bytes: Bytes(8), bs: Bytes(4096), ..kv("generated") };
+    let (_, ended, source) = play(&kv, MS);
+    let number = |name| statistic(source.as_ref(), name);
+    let tokens = number("kv.tokens") / 4_000.0;
+    assert!((tokens / 7_590.0 - 1.0).abs() < 0.05, "{tokens}");
+    let span = ended.iter().map(|end| end.began.0).max().unwrap() as f64 / 1e9;
+    assert!((span * 0.5 / 4_000.0 - 1.0).abs() < 0.05, "{span}");
+    let known = (number("kv.tokens_from_drive") + number("kv.tokens_from_memory")) / number("kv.tokens");
+    assert!((0.35..0.5).contains(&known), "{known} is known: half, as far as earlier prompts reach");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_line() {
+    let good = "{\"timestamp\": 5, \"input_length\": 512, \"output_length\": 1, \"hash_ids\": [0]}\n";
+    let cases = [
+        ("{\"timestamp\": 5", "is no JSON object", "remove its last line"),
+        ("hello\n", "is no JSON object", "a prompt a line"),
+        ("{\"timestamp\": -1, \"input_length\": 1, \"hash_ids\": []}\n", "timestamp is -1", "docs/tier.md"),
+        ("{\"timestamp\": 9, \"input_length\": 0, \"hash_ids\": []}\n", "input_length is 0", "docs/tier.md"),
+        ("{\"timestamp\": 9, \"input_length\": 9, \"hash_ids\": [\"a\"]}\n", "hash_ids is [\"a\"]", "docs/tier.md"),
+        ("{\"timestamp\": 9, \"input_length\": 9}\n", "hash_ids is nothing", "docs/tier.md"),
+        ("{\"timestamp\": 4, \"input_length\": 9, \"hash_ids\": [1]}\n", "before that of an earlier line, 5", "sort"),
+        (
+            "{\"timestamp\": 9, \"input_length\": 600, \"hash_ids\": [1, 2, 3]}\n",
+            "600 tokens are 2 blocks of 512",
+            "kv.block_tokens",
+        ),
+    ];
+    for (number, (bad, problem, remedy)) in cases.into_iter().enumerate() {
+        let file = File::new(&format!("bad{number}"), &format!("{good}\n{bad}"));
+        let mut source = kv(file.0.to_str().unwrap()).source(CAPACITY, 1).unwrap();
+        let error = source.fill(&mut Vec::new(), 100).unwrap_err();
+        assert!(error.line == Some(3) && error.problem.contains(problem) && error.remedy.contains(remedy), "{error}");
+    }
+    let missing = kv("/nowhere.jsonl").source(CAPACITY, 1).err().unwrap();
+    assert!(missing.to_string().contains("/nowhere.jsonl"), "{missing}");
+}
+
+#[test]
+fn each_key_is_checked() {
+    let cases = [
+        ("speed", Scalar::Int(0)),
+        ("rate", Scalar::Float(-1.0)),
+        ("reuse", Scalar::Float(1.5)),
+        ("prefill_rate", Scalar::Int(0)),
+        ("engines", Scalar::Int(0)),
+        ("block_tokens", Scalar::Int(0)),
+        ("bs", Scalar::Text("2GiB".into())),
+        ("footprint", Scalar::Text("2GiB".into())),
+        ("offset", Scalar::Text("2GiB".into())),
+        ("token_bytes", Scalar::Text("1MiB".into())),
+    ];
+    for (key, value) in cases {
+        let mut broken = kv("generated");
+        if broken.set(key, &value).is_ok() {
+            let error = broken.source(CAPACITY, 1).err().unwrap();
+            assert_eq!(error.key.as_deref(), Some(format!("kv.{key}").as_str()), "{error}");
+        }
+    }
+}
