@@ -71,6 +71,10 @@ def results() -> Iterator[Result]:
             result = ssdlab.run(**own, settings=settings)
             assert isinstance(result, Result)
             yield result
+        kv = {"kv.token_bytes": "1KiB", "kv.bs": "64KiB", "kv.stored": 0.5}
+        result = ssdlab.run(workload="kv-cache", requests=100, settings=kv)
+        assert isinstance(result, Result)
+        yield result
         (zones := Path(folder, "zones.csv")).write_text("\n".join(OF_ZONES) + "\n")
         result = ssdlab.run(
             workload=zones,

@@ -26,7 +26,8 @@ from ssdlab.runs.sections import Section
 '''
 NAMES = (
     (r"host\.(read|write|all|trim|flush|queue\.\d+)", "Requests"),
-    (r"host\.(read|write|all|trim|flush|queue\.\d+)\.latency_ns", "Latency"),
+    (r"host\.(read|write|all|trim|flush|task|load|queue\.\d+)\.latency_ns", "Latency"),
+    (r"host\.(task|load)", "Tasks"),
     (r"host\.queue", "Queues"),
     (r"ftl\.relocated_by\.\w+", "Relocated"),
 )
@@ -34,6 +35,7 @@ NAMES = (
 ABOUT = {
     "Host": "What the host saw.",
     "Requests": "The requests of one kind or one queue.",
+    "Tasks": "What a workload waits for as a whole; of workloads whose requests come in tasks, and of KV caches.",
     "Latency": "Latencies [ns]. Percentiles have three significant digits.",
     "Queues": 'The queues that were used, by number: ``queue["0"]``.',
     "Flash": "What the flash did.",

@@ -192,6 +192,7 @@ impl<D: Drive> Member<D> {
             settled: 0,
             missing: None,
             read: ReadCounts::default(),
+            of_source: Vec::new(),
             steady: None,
             drive: self.drive.state(),
             findings: Vec::new(),

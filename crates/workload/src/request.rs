@@ -277,7 +277,16 @@ pub enum TaskKind {
     Load,
 }
 
-/// A number that a source reports of itself.
+/// A number that a source reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// How many.
+    Count(u64),
+    /// How much.
+    Amount(f64),
+}
+
+/// What a source reports of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceStatistic {
     /// Its name, below `host`.
@@ -287,7 +296,7 @@ pub struct SourceStatistic {
     /// What it is.
     pub about: &'static str,
     /// The number.
-    pub value: f64,
+    pub value: Number,
 }
 
 /// A task has ended: requests of which a program waits for all, or a chain of batches of them, each of which waits for all of the last one.

@@ -19,16 +19,18 @@ def key_of(manifest: dict[str, Any]) -> str:
     contents are in it. The release does not count either, but the version of the results does. Nor does what is at its
     default, so that a new key leaves the hashes of what was kept before it; the version of the results says what
     defaults are."""
-    device, workload = manifest["device"], _given("", manifest["workload"])
+    device, workload = manifest["device"], given("", manifest["workload"])
     if "generator" in workload:
-        workload["generator"] = _given("workload", workload["generator"])
+        workload["generator"] = given("workload", workload["generator"])
+    if "kv" in workload:
+        workload["kv"] = given("kv", workload["kv"])
     # Their order decides what each of them draws, whose request goes first, and which phase comes first.
     if "jobs" in workload:
-        workload["jobs"] = [(name, _given("workload", keys)) for name, keys in workload["jobs"].items()]
+        workload["jobs"] = [(name, given("workload", keys)) for name, keys in workload["jobs"].items()]
     if "phases" in workload:
         workload["phases"] = list(workload["phases"].items())
     parts = workload.get("traces", [workload])
-    files = [{name: value for name, value in part.items() if name != "trace"} for part in parts]
+    files = [{name: value for name, value in part.items() if name not in ("trace", "prompts")} for part in parts]
     rest = {name: value for name, value in workload.items() if name not in {"traces", *parts[0]}}
     input = {name: value for name, value in manifest.items() if name not in ("ssdlab", "scheme", "device", "workload")}
     if "policies" in manifest:
@@ -36,8 +38,8 @@ def key_of(manifest: dict[str, Any]) -> str:
     input |= _content_of(device) | {"workload": [files, rest]}
     if "array" in manifest:
         drives = [drive | _content_of(drive["device"]) for drive in manifest["array"]["drives"]]
-        input["array"] = {"config": _given("array", manifest["array"]["config"]), "drives": drives}
-    text = json.dumps(_given("", input), sort_keys=True, separators=(",", ":"))
+        input["array"] = {"config": given("array", manifest["array"]["config"]), "drives": drives}
+    text = json.dumps(given("", input), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -60,7 +62,7 @@ def _defaults() -> dict[str, dict[str, Any]]:
     return found
 
 
-def _given(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def given(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What is there and not at its default."""
     defaults = _defaults().get(section, {})
 
@@ -88,7 +90,7 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
         value = config.get(section, {}).get(key, "none")
         if value != "none" and value.endswith(endings):
             config[section][key] = device[key] if section == "ecc" else "file"
-    given = {section: _given(section, keys) for section, keys in config.items()}
+    given = {section: given(section, keys) for section, keys in config.items()}
     return {section: keys for section, keys in given.items() if keys}
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab.policy.source import Pairs
 from ssdlab.runs.catalogue import presets
-from ssdlab.runs.manifest import key_of
+from ssdlab.runs.manifest import given, key_of
 from ssdlab.runs.options import OPTIONS, Options, value_text
 from ssdlab.runs.simulation import open_simulation
 
@@ -123,6 +123,12 @@ class Reproducer:
         if "driver" in workload:
             why = f"the requests came from {workload['driver']}: give a trace of them as --workload"
             return options, [], {}, why
+        if "prompts" in workload:
+            name = str(workload["prompts"])
+            path = self._path_of(name)
+            why = "" if path else f"give the path of {name} ({workload['hash']}): prompts that are not in this folder"
+            keys = [f"kv.{key}={value_text(value)}" for key, value in given("kv", workload["kv"]).items()]
+            return options.replace(workload=path or name), keys, {}, why
         wanted = flat(workload)
         best: tuple[int, str, list[str]] | None = None
         for name in self._presets["workload"]:
@@ -222,7 +228,10 @@ def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def _workload_file(workload: dict[str, Any]) -> str:
     """A workload file that says every key."""
     jobs = {f"job.{name}": keys for name, keys in workload.get("jobs", {}).items()}
-    sections = jobs or {"workload": workload["generator"]} | workload.get("phases", {})
+    if "kv" in workload:
+        sections = {"kv": workload["kv"]}
+    else:
+        sections = jobs or {"workload": workload["generator"]} | workload.get("phases", {})
     # JSON's texts, numbers, truths and lists are TOML's.
     lines = [
         f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())

@@ -131,6 +131,44 @@ class HostZoneReset(Section):
     latency_ns: HostZoneResetLatencyNs
 
 
+class Tasks(Section):
+    """What a workload waits for as a whole; of workloads whose requests come in tasks, and of KV caches."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": Latency}
+    count: int
+    """Tasks that ended."""
+    rate: float
+    """Tasks that ended a second [1/s]."""
+    latency_ns: Latency
+
+
+class HostKv(Section):
+    """What stands under ``host.kv``."""
+
+    __slots__ = ()
+    prompts: int
+    """Prompts that arrived, those of the warm-up included, as in all that follows."""
+    tokens: int
+    """Tokens of the prompts."""
+    tokens_from_memory: int
+    """Of these tokens those whose keys and values were in memory."""
+    tokens_from_drive: int
+    """Of these tokens those whose keys and values were read from the drive."""
+    tokens_computed: int
+    """Of these tokens those that were computed."""
+    tokens_recomputed: int
+    """Computed tokens that were on the drive, and would have been read later."""
+    written_bytes: int
+    """Keys and values that were written [B]."""
+    load_ns: float
+    """Mean time from a prompt's arrival until what is known of it has been read [ns]."""
+    wait_ns: float
+    """Mean time that a prompt then waits for an engine [ns]."""
+    compute_ns: float
+    """Mean time of computing up to the first new token [ns]."""
+
+
 class HostAppendLatencyNs(Section):
     """What stands under ``host.append.latency_ns``."""
 
@@ -398,6 +436,9 @@ class Host(Section):
         "zone_reset": HostZoneReset,
         "trim": Requests,
         "flush": Requests,
+        "task": Tasks,
+        "load": Tasks,
+        "kv": HostKv,
         "append": HostAppend,
         "zone_close": HostZoneClose,
         "zone_finish": HostZoneFinish,
@@ -447,6 +488,9 @@ class Host(Section):
     zone_reset: HostZoneReset
     trim: Requests
     flush: Requests
+    task: Tasks
+    load: Tasks
+    kv: HostKv
     append: HostAppend
     zone_close: HostZoneClose
     zone_finish: HostZoneFinish

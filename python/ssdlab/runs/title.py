@@ -27,6 +27,8 @@ def title(result: Result) -> str:
         what = " + ".join(of.trace for of in work.traces)
     elif "generator" in work:
         what = _access(work.generator, capacity)
+    elif "kv" in work:
+        what = f"KV cache, {work.get('prompts', f'{work.kv.number:,} generated prompts')}"
     elif "driver" in work:
         what = f"requests from {work.driver}"
     else:

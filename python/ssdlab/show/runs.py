@@ -13,7 +13,7 @@ from ssdlab.runs.title import title
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.sections import Section
-    from ssdlab.runs.statistics import Requests
+    from ssdlab.runs.statistics import Requests, Tasks
 
 
 PERCENTILES = (
@@ -36,8 +36,9 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     queues = [(f"queue {number}", part) for number, part in host.queue.items()]
     shown = kinds + (queues if len(queues) > 1 else [])
 
+    tasks = [(name, host[key]) for key, name in tasks_of(result).items() if key in host]
     columns = ("latency", "mean", *(name.replace("_", ".") for name, _ in PERCENTILES), "max")
-    latency = Table(title(result), columns, [(name, *_latencies(part)) for name, part in shown])
+    latency = Table(title(result), columns, [(name, *_latencies(part)) for name, part in [*shown, *tasks]])
     rates = Table(
         "Throughput",
         ("", "requests", "IOPS", "MB/s"),
@@ -68,6 +69,11 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     footnotes += _retries(result)
     footnotes.append(_speed(host.all.requests, cost.wall_s, result.run.events, cost.peak_rss_bytes))
     return [latency, rates, *_array(result), *_usage(result), pages, *_serve(result)], footnotes
+
+
+def tasks_of(result: Result) -> dict[str, str]:
+    """What a workload waits for as a whole: the parts of ``host`` that have its times, and what it is called."""
+    return {"task": "prompts", "load": "loads"} if "kv" in result.manifest.workload else {"task": "tasks"}
 
 
 KEPT_UP_TO_DATE = {
@@ -199,11 +205,18 @@ def says_little(requests: float, share: float) -> bool:
     return requests * (1.0 - share) < FEW - 1e-6
 
 
-def _latencies(part: Requests) -> list[str]:
+def count_of(part: Requests | Tasks) -> int:
+    """How many requests, or tasks, a part of the host's statistics is of."""
+    count: int = part["requests" if "requests" in part else "count"]
+    return count
+
+
+def _latencies(part: Requests | Tasks) -> list[str]:
     latency = part.latency_ns
+    count = count_of(part)
     cells = [time_text(latency.mean)]
     for name, share in PERCENTILES:
-        few = part.requests and says_little(part.requests, share)
+        few = count and says_little(count, share)
         cells.append(("~" if few else "") + time_text(latency[name]))
     return [*cells, time_text(latency.max)]
 

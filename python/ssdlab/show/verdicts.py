@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdlab.faults.campaign import Found
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.result import Result, Runs
-    from ssdlab.runs.statistics import Requests
+    from ssdlab.runs.statistics import Requests, Tasks
     from ssdlab.runs.tail import Tail
     from ssdlab.searches.campaign import SearchResult
     from ssdlab.study.claims import Verdict
@@ -38,15 +38,30 @@ def of_run(result: Result) -> str:
         )
     ]
     sentence = f"{name} served {_rate(host.all.iops, host.all.bandwidth_mb_s)}"
-    return f"{sentence}: {'; '.join(parts)}." if parts else f"{sentence}."
+    return (f"{sentence}: {'; '.join(parts)}." if parts else f"{sentence}.") + _tasks(result)
 
 
-def _served(of: Requests, kind: str, *, first: bool) -> str:
-    from ssdlab.show.runs import says_little
+def _tasks(result: Result) -> str:
+    """How long what the workload waits for as a whole took."""
+    host = result.host
+    if "task" not in host:
+        return ""
+    if "kv" not in result.manifest.workload:
+        return f" {_served(host.task, 'task', first=True).capitalize()}."
+    kv = host.kv
+    parts = {"loading": kv.load_ns, "waiting for the engine": kv.wait_ns, "computing": kv.compute_ns}
+    where = ", ".join(f"{what} {time_text(mean)}" for what, mean in parts.items())
+    known = 100 * (kv.tokens_from_memory + kv.tokens_from_drive) / max(kv.tokens, 1)
+    first = _served(host.task, "first token", first=True).removeprefix("a ")
+    return f" A prompt's {first}: {where}; {known:.0f} % of the tokens were known."
+
+
+def _served(of: Requests | Tasks, kind: str, *, first: bool) -> str:
+    from ssdlab.show.runs import count_of, says_little
 
     latency = of.latency_ns
     text = f"a {kind} took {time_text(latency.mean)}" + (" on average" if first else "")
-    if says_little(of.requests, 0.99):
+    if says_little(count_of(of), 0.99):
         return f"{text}, the longest {time_text(latency.max)}"
     return f"{text}, one in 100 longer than {time_text(latency.p99)}"
 

@@ -125,7 +125,8 @@ fn kv(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> Resul
     let mut manifest = json!({ "kv": values(kv) });
     if let Some(path) = kv.file() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        manifest["kv"]["prompts"] = json!(name);
+        manifest["kv"].as_object_mut().and_then(|keys| keys.shift_remove("prompts"));
+        manifest["prompts"] = json!(name);
         manifest["hash"] = json!(fingerprint_of(path, given.fingerprint)?);
     }
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests: None })

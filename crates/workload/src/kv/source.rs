@@ -10,7 +10,7 @@ use super::cache::{Cache, Found};
 use super::options::{GENERATED, Kv, Recompute};
 use super::prompts::{File, Generated, Prompt, Prompts};
 use crate::error::TraceError;
-use crate::request::{ClosedLoop, Op, Request, Source, SourceStatistic, TaskEnd, TaskKind};
+use crate::request::{ClosedLoop, Number, Op, Request, Source, SourceStatistic, TaskEnd, TaskKind};
 
 /// A part of the drive that is read or written, request by request.
 struct Transfer {
@@ -289,8 +289,8 @@ impl Source for Engine {
     fn statistics(&self) -> Vec<SourceStatistic> {
         let Counts { prompts, asked, from_memory, loaded, computed, recomputed, written, .. } = self.counts;
         let Counts { loading, waiting, computing, .. } = self.counts;
-        let mean = |sum: u64| sum as f64 / prompts.max(1) as f64;
-        let count = |name, unit, about, value: u64| SourceStatistic { name, unit, about, value: value as f64 };
+        let mean = |sum: u64| Number::Amount(sum as f64 / prompts.max(1) as f64);
+        let count = |name, unit, about, value: u64| SourceStatistic { name, unit, about, value: Number::Count(value) };
         vec![
             count(
                 "kv.prompts",

@@ -6,7 +6,7 @@ use units::value::Scalar;
 use units::{Bytes, Fraction, Time};
 
 use super::{Kv, Recompute};
-use crate::request::{Op, Source, TaskEnd, TaskKind};
+use crate::request::{Number, Op, Source, TaskEnd, TaskKind};
 
 const CAPACITY: Bytes = Bytes::from_mib(1024);
 const MIB: u64 = 1 << 20;
@@ -77,7 +77,10 @@ fn play(kv: &Kv, took: u64) -> (Vec<(u64, Op, u64)>, Vec<TaskEnd>, Box<dyn Sourc
 }
 
 fn statistic(source: &dyn Source, name: &str) -> f64 {
-    source.statistics().into_iter().find(|found| found.name == name).unwrap().value
+    match source.statistics().into_iter().find(|found| found.name == name).unwrap().value {
+        Number::Count(count) => count as f64,
+        Number::Amount(amount) => amount,
+    }
 }
 
 #[test]

@@ -214,6 +214,8 @@ def _workload(work: Json) -> str:
         return f"{sum(name.startswith('phase.') for name in work['phases'])} phases"
     if "driver" in work:
         return f"requests from {work['driver']}"
+    if "kv" in work:
+        return f"KV cache, {work.get('prompts', 'generated prompts')}"
     parts = {"": work["generator"]} if "generator" in work else work.get("jobs", {})
     jobs = [f"{f'{name}: ' if name else ''}{job['rw']} {job['bs']}" for name, job in parts.items()]
     traces = [str(part["trace"]) for part in work.get("traces", [work]) if "trace" in part]

@@ -1,7 +1,7 @@
 //! What the host sees.
 
 use units::Bytes;
-use workload::{Op, SourceStatistic, TaskKind, ZoneAction};
+use workload::{Number, Op, SourceStatistic, TaskKind, ZoneAction};
 
 use super::super::Measured;
 use super::super::counters::{BUFFERED, DATA_ERRORS, FAILED_REQUESTS, READ_CACHE};
@@ -35,7 +35,10 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
         }
     }
     for SourceStatistic { name, unit, about, value } in &measured.of_source {
-        report.add(format!("host.{name}"), unit, about.to_string(), *value);
+        match *value {
+            Number::Count(count) => report.add(format!("host.{name}"), unit, *about, count),
+            Number::Amount(amount) => report.add(format!("host.{name}"), unit, *about, amount),
+        }
     }
     run(report, measured, seconds);
 }
@@ -47,7 +50,7 @@ const TASKS: [(TaskKind, &str, &str); 2] =
 /// What came of tasks, where the workload has any.
 fn tasks(report: &mut Report, (name, of): (&str, &'static str), tasks: &Latencies, seconds: f64) {
     let rate = if seconds > 0.0 { tasks.count() as f64 / seconds } else { 0.0 };
-    report.add(format!("{name}.{of}"), of, format!("{of} that ended"), tasks.count());
+    report.add(format!("{name}.count"), of, format!("{of} that ended"), tasks.count());
     report.add(format!("{name}.rate"), "1/s", format!("{of} that ended a second"), rate);
     times(report, name, of, tasks);
 }
