@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
-use units::Stream;
 
 /// Where a block is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,33 +28,26 @@ pub(super) struct Cache {
     /// Places that have not been used, from this one on, of so many.
     unused: u32,
     slots: u32,
-    /// Share of blocks that were on the drive before the run, which of them these are, and blocks that have been seen.
-    stored: f64,
-    draws: Stream,
-    seen: HashSet<u64>,
+    /// Blocks that the run has met, where some were on the drive before it.
+    seen: Option<HashSet<u64>>,
 }
 
 impl Cache {
-    /// So many places on the drive, so many blocks in memory, and the share of blocks that were on the drive before.
-    pub fn new(slots: u32, memory: u64, stored: f64, seed: u64) -> Cache {
+    /// So many places on the drive, and so many blocks in memory; whether there were blocks on the drive before the run.
+    pub fn new(slots: u32, memory: u64, has_stored: bool) -> Cache {
         Cache {
             drive: LruCache::unbounded(),
             memory: NonZeroUsize::new(memory as usize).map(LruCache::new),
             unused: 0,
             slots,
-            stored,
-            draws: Stream::new(seed, "kv.stored"),
-            seen: HashSet::new(),
+            seen: has_stored.then(HashSet::new),
         }
     }
 
-    /// Where a block is, which has been used now.
-    pub fn find(&mut self, block: u64) -> Option<Found> {
-        let was_stored = self.stored > 0.0
-            && self.seen.insert(block)
-            && self.unused < self.slots
-            && self.draws.uniform(block) < self.stored;
-        if was_stored {
+    /// Where a block is, which has been used now. Whether it is one of those that were there before the run, if that has not met it yet.
+    pub fn find(&mut self, block: u64, was_stored: bool) -> Option<Found> {
+        let is_new = self.seen.as_mut().is_some_and(|seen| seen.insert(block));
+        if is_new && was_stored && self.unused < self.slots {
             self.drive.put(block, Place { slot: self.unused, written: true });
             self.unused += 1;
         }
@@ -86,8 +78,8 @@ impl Cache {
             oldest.1.slot
         };
         self.drive.put(block, Place { slot, written: false });
-        if self.stored > 0.0 {
-            self.seen.insert(block);
+        if let Some(seen) = &mut self.seen {
+            seen.insert(block);
         }
         if let Some(memory) = &mut self.memory {
             memory.put(block, ());

@@ -33,7 +33,8 @@ units::section! {
         engines: u32 = 1,
         /// Blocks that are kept in memory too, by recent use: these are not read [B].
         memory: Bytes = Bytes(0),
-        /// Share of blocks that were on the drive before the run, with data of the age that the drive has.
+        /// Share of a prompt, from its first block on, that was on the drive before the run, unless the run has met it before: with data as old as
+        /// the drive's.
         stored: Fraction = Fraction(0.0),
         /// Whether a block that is on the drive is computed all the same.
         recompute: Recompute = Recompute::Never,

@@ -103,7 +103,7 @@ impl Engine {
             block_bytes: kv.block_bytes(),
             prompts,
             next: None,
-            cache: Cache::new(slots, in_memory, kv.stored.0, seed),
+            cache: Cache::new(slots, in_memory, kv.stored.0 > 0.0),
             due: BinaryHeap::new(),
             transfers: HashMap::new(),
             order: 0,
@@ -146,9 +146,10 @@ impl Engine {
     /// A prompt arrives: what it begins with and is known is read.
     fn arrives(&mut self, prompt: &Prompt) {
         let mut found = Vec::new();
-        for block in prompt.blocks.iter() {
+        let stored = (self.kv.stored.0 * prompt.blocks.len() as f64).round() as usize;
+        for (i, block) in prompt.blocks.iter().enumerate() {
             // A block can be used only after all those before it.
-            let Some(place) = self.cache.find(*block) else { break };
+            let Some(place) = self.cache.find(*block, i < stored) else { break };
             found.push(place);
         }
         let reads = |place: &&Found| matches!(place, Found::Drive(_));

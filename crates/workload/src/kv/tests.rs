@@ -156,10 +156,17 @@ fn blocks_are_computed_where_reading_them_takes_longer() {
 
 #[test]
 fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
-    let (_file, kv) = of("stored", &[(0, 1024, &[7, 8])]);
-    let (requests, ended, _) = play(&Kv { stored: Fraction(1.0), ..kv }, MS);
-    assert_eq!(requests.iter().map(|request| request.1).collect::<Vec<_>>(), [Op::Read; 4]);
-    // The last token is computed: it leads to the first new one.
+    let (_file, kv) = of("stored", &[(0, 2048, &[5, 6, 7, 8]), (9_000, 1024, &[7, 8]), (19_000, 1536, &[5, 6, 9])]);
+    let (requests, ended, _) = play(&Kv { stored: Fraction(0.5), ..kv.clone() }, MS);
+    let of = |op, time| requests.iter().filter(move |r| r.1 == op && r.0 == time).map(|r| r.2).collect::<Vec<_>>();
+    // The first half of the first prompt; of the second one nothing more, which it has met; of the third one what the first one has read.
+    assert_eq!(of(Op::Read, 0), [0, 1, 2, 3]);
+    assert_eq!(ended[1].ended, Time(1_001 * MS));
+    assert_eq!(of(Op::Write, 1_001), [4, 5, 6, 7]);
+    assert_eq!(of(Op::Read, 9_000), [4, 5, 6, 7]);
+    assert_eq!(of(Op::Read, 19_000), [0, 1, 2, 3]);
+    let (_, ended, _) = play(&Kv { stored: Fraction(1.0), ..kv }, MS);
+    // All of it is there: the last token is computed, since it leads to the first new one.
     assert_eq!(ended[1].ended.0, MS + 1_000_000_000 / 1024);
 }
 
