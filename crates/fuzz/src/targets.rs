@@ -38,6 +38,7 @@ const FORMATS: &[&str] = &[
     "blanks:time=s,skip,op=R/W,offset=512B,size=512B",
     "semicolons:time=us,op=R/W,offset=B,size=B",
     "tabs:time=s,op=R/W,offset=sector,size=KiB,device",
+    "mlperf-kv",
 ];
 
 /// A file in memory that is written anew for each input, one a thread.

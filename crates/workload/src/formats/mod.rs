@@ -10,6 +10,7 @@ mod entry;
 mod fio;
 mod layout;
 mod line;
+mod mlperf;
 mod msr;
 mod named;
 mod unit;
@@ -42,6 +43,7 @@ const ALL: &[&Entry] = &[
     &blkparse::BLKPARSE,
     &fio::FIO2,
     &fio::FIO3,
+    &mlperf::MLPERF_KV,
     &binary::VSCSI,
     &binary::ORACLE,
 ];

@@ -185,6 +185,19 @@ fn the_public_formats_mean_what_their_papers_say() {
     );
     let blkparse = "259,2 0 1 0.000000000 4020 Q R 8 + 8 [java]\n259,2 0 2 0.1 4020 G R 8 + 8 [java]\n259,2 0 3 0.000000500 4020 Q WS 16 + 1 [java]\nCPU0 (259,2):\n Reads Queued: 1, 4KiB\t Writes Queued: 1, 512B\n";
     assert_eq!(one(blkparse, "blkparse"), request(500, 8192, 512, Op::Write, 2));
+    // The objects lie one behind the other, at multiples of 4 KiB: a grown one anew. Other tiers have no addresses.
+    let mlperf = |rows: &str| format!("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n{rows}");
+    let (a, b) = ("0.000001,Write,5000,Tier-2,a,Evict\n", "0.000002,Write,4096,Tier-2,b,Prefill\n");
+    let other = "0.000003,Read,9000,Tier-0,c,Decode\n";
+    let read = |time, offset, bytes| request(time, offset, bytes, Op::Read, 0);
+    for (last, expected) in [
+        ("1.5,Read,5000,Tier-2,a,Decode\n", read(1_499_999_000, 0, 5000)),
+        ("1.5,Read,4096,Tier-2,b,Decode\n", read(1_499_999_000, 8192, 4096)),
+        ("1.5,Read,9000,Tier-2,a,Decode\n", read(1_499_999_000, 12_288, 9000)),
+        ("1.5,Read,1,Tier-2,c,Decode\n", read(1_499_999_000, 12_288, 1)),
+    ] {
+        assert_eq!(one(&mlperf(&format!("{a}{b}{other}{last}")), "mlperf-kv"), expected);
+    }
     let fio2 = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n/dev/b wait 25\n/dev/b write 8192 512\n/dev/b close\n";
     assert_eq!(one(fio2, "fio2"), request(25_000, 8192, 512, Op::Write, 1));
     let fio3 = "fio version 3 iolog\n0 /dev/a add\n3 /dev/a read 0 4096\n5 /dev/a trim 8192 512\n";
