@@ -80,9 +80,8 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
         return twins_trace(given, &path.display().to_string(), &settings);
     }
     if !preset && word.ends_with(PROMPTS) {
-        let words =
-            [&[format!("kv.prompts={}", units::value::Value::write(&word.to_owned()))], given.settings].concat();
-        return kv(given, &Workload::read(&Document::parse("", word)?, &of_workload(&words), None)?, note);
+        let text = format!("[kv]\nprompts = {}\n", word.to_owned().write());
+        return kv(given, &Workload::read(&Document::parse(&text, word)?, &settings, None)?, note);
     }
     if !preset && !word.ends_with(".toml") && Path::new(word).is_file() {
         return match settings.first() {

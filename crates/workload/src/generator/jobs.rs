@@ -47,8 +47,12 @@ impl Workload {
     /// one; they hold over the document's sections of the same kind. Of a document with `[twin.NAME]` sections, one of
     /// which is a workload, as presets have, `twin` is the one that is meant.
     pub fn read(document: &Document, words: &[&str], twin: Option<&str>) -> Result<Workload, ConfigError> {
-        if !document.keys("kv").is_empty() || words.iter().any(|word| is_of_kv(word)) {
+        if !document.keys("kv").is_empty() {
             return Workload::read_kv(document, words);
+        }
+        if let Some(word) = words.iter().find(|word| is_of_kv(word)) {
+            let remedy = "leave it out, or give --workload kv-cache or a file of prompts".into();
+            return Err(fail(word, "is of a KV cache, and the workload is a generator".into(), remedy));
         }
         let mut common = Generator::default();
         let twins = twin.map(|_| "twin");
