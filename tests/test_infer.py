@@ -64,6 +64,8 @@ def test_the_halves_are_what_they_were() -> None:
         "products": 12,
         "recovery": 0,
         "placement": 0,
+        "kv-cache": 0,
+        "hbf": 0,
     }
     assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["tuning", "test"]
 

@@ -12,7 +12,7 @@ from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 
 AGES = ("1 month", "3 months", "4 months", "6 months")
-SCHEMES = ("no retries", "baseline", "pr2", "swr", "rpssd", "rif, 2.5 us", "rif, 0.5 us", "near-zero")
+SCHEMES = ("no retries", "baseline", "pr2", "ar2", "swr", "rpssd", "rif, 2.5 us", "rif, 0.5 us", "near-zero")
 LAYER = "host.task.latency_ns.mean"
 LAYERS = 80
 """Of a model of 70 billion parameters."""
@@ -20,7 +20,7 @@ LAYERS = 80
 
 def of(table: pl.DataFrame, name: str, **labels: str) -> list[float]:
     """A statistic of each seed."""
-    return [float(value) for value in table.filter(**labels).sort("seed")[name]]
+    return [float(value or 0) for value in table.filter(**labels).sort("seed")[name]]
 
 
 def findings(tables: Tables) -> dict[str, str]:
