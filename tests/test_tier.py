@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,12 @@ PROMPTS = [
 ]
 
 
+def mean(of: Any) -> float:
+    """The mean of latencies [ns]."""
+    found: float = of.latency_ns.mean
+    return found
+
+
 @pytest.fixture
 def prompts(tmp_path: Path) -> Path:
     path = tmp_path / "prompts.jsonl"
@@ -32,14 +39,14 @@ def test_a_task_takes_as_long_as_its_chain_of_reads() -> None:
     # One search at a time on an ideal drive: each step waits for the slowest of its reads, then computes for 10 us.
     settings = {"chip.model": "none", "workload.rw": "randread", "workload.bs": "4KiB", "workload.rate_iops": "none"}
     chain = {"workload.iodepth": 1, "workload.steps": 5, "workload.thinktime": "10us"}
-    alone = ssdlab.run(settings=settings | {"workload.iodepth": 1}, requests=100).host.read.latency_ns.mean
+    alone = ssdlab.run(settings=settings | {"workload.iodepth": 1}, requests=100).host.read
     host = ssdlab.run(settings=settings | chain, requests=100).host
     assert host.task.count == 20
-    assert host.task.latency_ns.mean == pytest.approx(5 * host.read.latency_ns.mean + 4 * 10_000)
-    assert host.read.latency_ns.mean == pytest.approx(alone, rel=0.02)
+    assert mean(host.task) == pytest.approx(5 * mean(host.read) + 4 * 10_000)
+    assert mean(host.read) == pytest.approx(mean(alone), rel=0.02)
     wide = ssdlab.run(settings=settings | chain | {"workload.batch": 8}, requests=400).host.task
     assert wide.count == 10
-    assert wide.latency_ns.mean > host.task.latency_ns.mean, "a step waits for the slowest of eight"
+    assert mean(wide) > mean(host.task), "a step waits for the slowest of eight"
 
 
 def test_tasks_of_the_warmup_do_not_count() -> None:
@@ -56,7 +63,7 @@ def test_a_prompt_is_loaded_and_computed(prompts: Path) -> None:
     assert host.write.bytes == (1024 + 476) * 4096
     # The first prompt waits for nothing; the second one is read and computed.
     assert host.task.latency_ns.max == 1_000_000_000
-    assert host.task.latency_ns.mean * 2 == pytest.approx(1e9 + host.load.latency_ns.mean + 476 / 1024 * 1e9)
+    assert mean(host.task) * 2 == pytest.approx(1e9 + mean(host.load) + 476 / 1024 * 1e9)
     text = " ".join(str(result).split())
     assert "A prompt's first token took" in text
     assert "41 % of the tokens were known" in text
@@ -92,7 +99,7 @@ def test_prompts_are_played_by_arrays_and_in_sweeps(tmp_path: Path, prompts: Pat
     assert isinstance(one, ssdlab.Result)
     assert isinstance(two, ssdlab.Result)
     assert two.host.task.count == 2
-    assert two.host.load.latency_ns.mean < one.host.load.latency_ns.mean
+    assert mean(two.host.load) < mean(one.host.load)
     spec = {
         "statistics": ["host.task.latency_ns.mean"],
         "run": {"workload": "kv-cache", "device": "tlc", **SMALL},

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.runs.options import PathLike
+from ssdlab._core import InputError
+from ssdlab.runs.documents import word_of
+from ssdlab.runs.options import Options, PathLike
+from ssdlab.runs.simulation import open_simulation
 from ssdlab.trace.description import info
 from ssdlab.trace.reading import Converted, convert
 
@@ -29,6 +33,12 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
         "host.queues": 64,
     }
     settings = {**open_loop, "geometry.blocks": 4000}
+    plain = Options("tlc", word_of("workload", workload), requests=1)
+    if "kv" in json.loads(open_simulation(plain).manifest)["workload"]:
+        raise InputError(
+            f"{workload}: when a KV cache reads and writes depends on the drive\n"
+            "  help: run it on one, and keep its requests: ssdlab run --requests-out FILE"
+        )
     played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
     return played.requests.sort("request").select(
         time_ns=pl.col("arrival_ns"),

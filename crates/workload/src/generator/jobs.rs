@@ -107,7 +107,7 @@ impl Workload {
         document.apply(&mut [&mut kv], &["about"])?;
         for word in words {
             if !is_of_kv(word) {
-                let remedy = "its keys are kv.KEY (`ssdlab keys kv`)".into();
+                let remedy = "its keys are kv.KEY (`ssdlab schema kv`)".into();
                 return Err(fail(word, "is a generator's key, and the workload is a KV cache".into(), remedy));
             }
             apply_word(word, &mut [&mut kv])?;
