@@ -249,3 +249,14 @@ fn a_drive_that_is_too_large_to_be_warmed_is_marked() {
         measured.drive.warmed.is_none() && measured.findings.iter().any(|finding| finding.id == "start-not-stationary")
     );
 }
+
+#[test]
+fn a_run_that_is_stopped_while_its_drive_is_warmed_has_measured_nothing() {
+    let (config, load) = (config(&[]), load(&[ZIPF]));
+    let mut run = Run::new(&config, source(&config, &load, 1, true), options(1, 1000), None).unwrap();
+    run.step(1).unwrap();
+    assert!(run.warms().is_some(), "it is warmed");
+    let outcome = run.finish().unwrap();
+    assert_eq!(outcome.measured.latencies.total().iter().map(|kind| kind.count()).sum::<u64>(), 0);
+    assert!(outcome.measured.findings.iter().any(|finding| finding.id == "nothing-measured"));
+}
