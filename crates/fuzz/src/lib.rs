@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     target("device", "device files", targets::device),
     target("setting", "settings of a device and of a workload, a line each", targets::setting),
     target("workload", "workload files, and their first requests", targets::workload),
+    target("prompts", "files of prompts, and what a KV cache does with them", targets::prompts),
     target("chip", "chip files", targets::chip),
     target("table", "tables: RPT, measured steps, codes", targets::table),
     target("options", "options of a run", targets::options),

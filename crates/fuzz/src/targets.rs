@@ -83,6 +83,39 @@ pub fn trace(data: &[u8]) {
 }
 
 /// See [`crate::TARGETS`].
+pub fn prompts(data: &[u8]) {
+    let path = file("prompts.jsonl", data);
+    let kv = workload::kv::Kv {
+        prompts: path.display().to_string(),
+        token_bytes: Bytes(64),
+        bs: Bytes(4096),
+        memory: Bytes(1 << 20),
+        stored: units::Fraction(0.5),
+        ..Default::default()
+    };
+    if let Ok(mut source) = Workload::from(kv).source(Bytes(64 << 20), 1) {
+        let (mut requests, mut last, mut number) = (Vec::new(), Time::ZERO, 0);
+        while let Some(time) = source.closed_loop().and_then(|source| source.next_time())
+            && number < 100_000
+        {
+            requests.clear();
+            if source.fill(&mut requests, 1).is_err() {
+                break;
+            }
+            last = last.max(time);
+            for Request { bytes, offset, .. } in &requests {
+                assert!(bytes.0 > 0 && offset.0 + bytes.0 <= 64 << 20, "a request lies within the drive");
+                if let Some(source) = source.closed_loop() {
+                    source.completed(number, 0, last);
+                }
+                number += 1;
+            }
+        }
+    }
+    drop(fs::remove_file(path));
+}
+
+/// See [`crate::TARGETS`].
 pub fn format(data: &[u8]) {
     if let Ok(word) = std::str::from_utf8(data) {
         drop(Format::parse(word).map(|format| format.describe()));

@@ -400,9 +400,11 @@ fn undetectable(input: &Input, first: &[Vec<u8>]) -> TraceError {
     let has = |byte: u8| first[at].contains(&byte);
     // Commas may stand before decimals.
     let remedy = match (has(b';'), has(b'\t'), has(b',')) {
-        _ if first[at].starts_with(b"{") => "prompts of a language model are no requests yet: give a file that is called NAME.jsonl as --workload \
+        _ if first[at].starts_with(b"{") => {
+            "prompts of a language model are no requests yet: give a file that is called NAME.jsonl as --workload \
                                             of `ssdlab run` (docs/tier.md)"
-            .into(),
+                .into()
+        }
         (true, _, _) => format!("{}; or {choose}", columns("semicolons:")),
         (_, true, _) => format!("{}; or {choose}", columns("tabs:")),
         (_, _, true) => format!("{}; or {choose}", columns("csv:")),

@@ -24,6 +24,7 @@ mod zipf;
 pub use arrivals::Arrivals;
 pub use distribution::Distribution;
 pub use jobs::Workload;
+pub(crate) use options::LONGEST_RUN_S;
 pub use options::{Generator, Rw, ZoneReset};
 pub use past::{Generated, PastOfGenerator};
 pub use phases::Phases;

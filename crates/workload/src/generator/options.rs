@@ -339,7 +339,7 @@ impl Generator {
 }
 
 /// Ten years: even with the longest gaps that can be drawn, times stay far below 64 bits of ns.
-const LONGEST_RUN_S: f64 = 10.0 * 365.0 * 86_400.0;
+pub(crate) const LONGEST_RUN_S: f64 = 10.0 * 365.0 * 86_400.0;
 
 /// The largest batch, and the most batches of a task.
 const MOST_OF_TASK: u32 = 1 << 20;

@@ -1,7 +1,6 @@
 //! Which blocks are on the drive, and where; and which are in memory too. Of both the least recently used block makes way.
 
 use std::collections::HashSet;
-use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
@@ -24,7 +23,9 @@ struct Place {
 /// The blocks that are known.
 pub(super) struct Cache {
     drive: LruCache<u64, Place>,
-    memory: Option<LruCache<u64, ()>>,
+    /// Those in memory too, and how many there may be.
+    memory: LruCache<u64, ()>,
+    in_memory: u64,
     /// Places that have not been used, from this one on, of so many.
     unused: u32,
     slots: u32,
@@ -37,7 +38,8 @@ impl Cache {
     pub fn new(slots: u32, memory: u64, has_stored: bool) -> Cache {
         Cache {
             drive: LruCache::unbounded(),
-            memory: NonZeroUsize::new(memory as usize).map(LruCache::new),
+            memory: LruCache::unbounded(),
+            in_memory: memory,
             unused: 0,
             slots,
             seen: has_stored.then(HashSet::new),
@@ -52,11 +54,8 @@ impl Cache {
             self.unused += 1;
         }
         let place = *self.drive.get(&block)?;
-        let in_memory = self.memory.as_mut().is_some_and(|memory| {
-            let known = memory.get(&block).is_some();
-            memory.put(block, ());
-            known
-        });
+        let in_memory = self.memory.contains(&block);
+        self.keep(block);
         Some(if in_memory || !place.written { Found::Memory } else { Found::Drive(place.slot) })
     }
 
@@ -72,19 +71,26 @@ impl Cache {
             self.unused - 1
         } else {
             let oldest = self.drive.pop_lru().expect("Invariant: all places are in use, and there are some");
-            if let Some(memory) = &mut self.memory {
-                memory.pop(&oldest.0);
-            }
+            self.memory.pop(&oldest.0);
             oldest.1.slot
         };
         self.drive.put(block, Place { slot, written: false });
         if let Some(seen) = &mut self.seen {
             seen.insert(block);
         }
-        if let Some(memory) = &mut self.memory {
-            memory.put(block, ());
-        }
+        self.keep(block);
         slot
+    }
+
+    /// A block is in memory now, if any are.
+    fn keep(&mut self, block: u64) {
+        if self.in_memory == 0 {
+            return;
+        }
+        self.memory.put(block, ());
+        if self.memory.len() as u64 > self.in_memory {
+            self.memory.pop_lru();
+        }
     }
 
     /// A block has been written, unless it has made way before.

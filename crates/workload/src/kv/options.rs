@@ -2,6 +2,7 @@
 
 use units::{Bytes, ConfigError, Fraction};
 
+use crate::generator::LONGEST_RUN_S;
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
@@ -85,25 +86,37 @@ impl Kv {
             let (origin, remedy) = ("configuration".into(), remedy.to_owned());
             Err(ConfigError { origin, line: None, key: Some(format!("kv.{key}")), problem, remedy })
         };
-        let positive = [("speed", self.speed), ("rate", self.rate), ("prefill_rate", self.prefill_rate)];
-        for (key, value) in positive {
-            refuse(!(value > 0.0 && value <= 1e12), key, format!("is {value}"), "choose a number above 0")?;
+        let rates = [
+            ("speed", self.speed, 1e-3, 1e6),
+            ("rate", self.rate, 1e-6, 1e6),
+            ("prefill_rate", self.prefill_rate, 1.0, 1e12),
+        ];
+        for (key, value, least, most) in rates {
+            let remedy = format!("choose a number from {least} to {most:e}");
+            refuse(!(least..=most).contains(&value), key, format!("is {value}"), &remedy)?;
         }
+        refuse(
+            self.number as f64 / self.rate > LONGEST_RUN_S,
+            "rate",
+            format!("{} prompts at {}/s take more than ten years", self.number, self.rate),
+            "raise rate or lower number",
+        )?;
         for (key, share) in [("reuse", self.reuse), ("stored", self.stored)] {
             let is_share = (0.0..=1.0).contains(&share.0);
             refuse(!is_share, key, format!("{} is not a share", share.0), "choose from 0 to 1")?;
         }
         let counts = [
-            ("number", self.number),
-            ("input", self.input.into()),
-            ("recent", self.recent.into()),
-            ("block_tokens", self.block_tokens.into()),
-            ("token_bytes", self.token_bytes.0),
-            ("engines", self.engines.into()),
-            ("queues", self.queues.into()),
+            ("number", self.number, 1 << 32),
+            ("input", self.input.into(), 1 << 20),
+            ("recent", self.recent.into(), 1 << 20),
+            ("block_tokens", self.block_tokens.into(), 1 << 20),
+            ("token_bytes", self.token_bytes.0, 1 << 30),
+            ("engines", self.engines.into(), 1 << 16),
+            ("queues", self.queues.into(), 1 << 16),
         ];
-        for (key, count) in counts {
-            refuse(count == 0 || count > 1 << 32, key, format!("is {count}"), "choose at least 1")?;
+        for (key, count, most) in counts {
+            let remedy = format!("choose from 1 to {most}");
+            refuse(!(1..=most).contains(&count), key, format!("is {count}"), &remedy)?;
         }
         refuse(self.bs.0 == 0 || self.bs > LARGEST_REQUEST, "bs", format!("is {}", self.bs), "choose from 1B to 1GiB")?;
         let wanted = self.footprint.map_or(0, |footprint| footprint.0).saturating_add(self.offset.0);

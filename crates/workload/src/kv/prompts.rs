@@ -91,14 +91,14 @@ impl File {
             let shown: String = found.chars().take(40).collect();
             fail(format!("{key} is {shown}, and must be {expects}"), "see docs/tier.md for the format")
         };
-        let at = object.get("timestamp").and_then(Value::as_f64).filter(|at| (0.0..=1e12).contains(at));
-        let at = at.ok_or_else(|| of("timestamp", "a number of ms from 0 to 1e12"))?;
+        let at = object.get("timestamp").and_then(Value::as_f64).filter(|at| (0.0..=1e10).contains(at));
+        let at = at.ok_or_else(|| of("timestamp", "a number of ms from 0 to 1e10"))?;
         if at < self.last {
             let problem = format!("timestamp {at} is before that of an earlier line, {}", self.last);
             return Err(fail(problem, "sort the lines by timestamp"));
         }
-        let tokens = object.get("input_length").and_then(Value::as_u64).filter(|tokens| (1..=1 << 32).contains(tokens));
-        let tokens = tokens.ok_or_else(|| of("input_length", "a whole number of tokens, 1 or more"))?;
+        let tokens = object.get("input_length").and_then(Value::as_u64).filter(|tokens| (1..=1 << 24).contains(tokens));
+        let tokens = tokens.ok_or_else(|| of("input_length", "a whole number of tokens from 1 to 16,777,216"))?;
         let ids = object.get("hash_ids").and_then(Value::as_array);
         let blocks: Option<Arc<[u64]>> = ids.and_then(|ids| ids.iter().map(Value::as_u64).collect());
         let blocks = blocks.ok_or_else(|| of("hash_ids", "a list of whole numbers"))?;

@@ -87,6 +87,9 @@ pub(super) struct Engine {
     ended: Vec<TaskEnd>,
 }
 
+/// What an engine would have computed only after a century, it never has \[ns].
+const NEVER: u64 = 1 << 62;
+
 /// The weight of the last load in the bandwidth that is expected (assumed).
 const LAST: f64 = 0.25;
 
@@ -209,7 +212,7 @@ impl Engine {
         let took = self.computes(prompt.tokens);
         let engine = self.engines.iter_mut().min().expect("Invariant: there is an engine");
         let begins = now.max(*engine);
-        let ends = Time(begins.0 + took);
+        let ends = Time(begins.0.saturating_add(took));
         *engine = ends;
         self.counts.loading += now.since(prompt.arrived).0;
         self.counts.waiting += begins.since(now).0;
@@ -346,7 +349,7 @@ impl ClosedLoop for Engine {
     fn next_time(&self) -> Option<Time> {
         let due = self.due.peek().map(|Reverse((due, _))| *due);
         let arrives = self.next.as_ref().map(|prompt| prompt.arrives);
-        due.into_iter().chain(arrives).min()
+        due.into_iter().chain(arrives).min().filter(|time| time.0 < NEVER)
     }
 
     fn completed(&mut self, number: u64, _: u16, time: Time) {

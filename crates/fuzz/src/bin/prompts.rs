@@ -1,0 +1,4 @@
+//! libFuzzer on the target `prompts`: `make fuzz`.
+#![no_main]
+
+fuzz::engine!(prompts);
