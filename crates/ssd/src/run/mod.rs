@@ -20,6 +20,7 @@ mod past_load;
 mod playing;
 mod precondition;
 mod prepare;
+mod reading;
 mod refusal;
 mod replay;
 mod request_log;

@@ -1,11 +1,10 @@
 //! What a run has found out.
 
-use workload::{ReadCounts, SourceStatistic};
-
 use super::course::Point;
 use super::drive::Drive;
 use super::findings::{self, Evidence};
 use super::measured::MeasuredDrive;
+use super::reading::Reading;
 use super::replay::Run;
 use super::request_log::RequestLog;
 use super::steady::SteadyWindow;
@@ -15,19 +14,6 @@ use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{DriveState, Finding, Measured};
-
-/// What came of reading a workload.
-#[derive(Default)]
-pub(super) struct Reading {
-    /// What was left out or put in order.
-    pub counts: ReadCounts,
-    /// Requests that were wrapped.
-    pub wrapped: u64,
-    /// Requests that were asked for and it no longer had.
-    pub missing: Option<u64>,
-    /// What it reports of itself.
-    pub statistics: Vec<SourceStatistic>,
-}
 
 /// What a run has found out.
 pub struct Outcome<D = Device> {

@@ -22,6 +22,14 @@ struct Task {
     left: u32,
 }
 
+/// A batch that has requests to make: from when, in which order, and whose place it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ready {
+    time: Time,
+    order: u64,
+    place: u32,
+}
+
 /// The tasks of a job.
 pub(super) struct Tasks {
     batch: u32,
@@ -30,8 +38,8 @@ pub(super) struct Tasks {
     tasks: Vec<Task>,
     /// Places among the tasks that are free.
     free: Vec<u32>,
-    /// Batches that have requests to make: from when, in which order, and whose.
-    ready: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// Batches that have requests to make.
+    ready: BinaryHeap<Reverse<Ready>>,
     batches: u64,
 }
 
@@ -42,7 +50,7 @@ impl Tasks {
 
     /// When a task that has begun makes its next request, if one waits for nothing but time.
     pub fn next_time(&self) -> Option<Time> {
-        self.ready.peek().map(|Reverse((time, ..))| *time)
+        self.ready.peek().map(|Reverse(ready)| ready.time)
     }
 
     /// A task begins, at a time that has come.
@@ -62,13 +70,13 @@ impl Tasks {
     }
 
     fn is_ready(&mut self, time: Time, place: u32) {
-        self.ready.push(Reverse((time, self.batches, place)));
+        self.ready.push(Reverse(Ready { time, order: self.batches, place }));
         self.batches += 1;
     }
 
     /// The next request is made: the task that it is of. Invariant: there is one.
     pub fn makes(&mut self) -> u32 {
-        let Some(Reverse((_, _, place))) = self.ready.peek().copied() else {
+        let Some(Reverse(Ready { place, .. })) = self.ready.peek().copied() else {
             unreachable!("Invariant: a request is made when its time has come")
         };
         let task = &mut self.tasks[place as usize];

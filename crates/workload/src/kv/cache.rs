@@ -4,33 +4,41 @@ use std::collections::HashSet;
 
 use lru::LruCache;
 
+/// A block, named by all tokens of its prompt up to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BlockId(pub u64);
+
+/// A place for a block on the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(pub u32);
+
 /// Where a block is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// In memory, or not written yet.
     Memory,
     /// In a place of the drive.
-    Drive(u32),
+    Drive(Slot),
 }
 
 /// A block on the drive.
 #[derive(Clone, Copy)]
 struct Place {
-    slot: u32,
+    slot: Slot,
     written: bool,
 }
 
 /// The blocks that are known.
 pub(super) struct Cache {
-    drive: LruCache<u64, Place>,
+    drive: LruCache<BlockId, Place>,
     /// Those in memory too, and how many there may be.
-    memory: LruCache<u64, ()>,
+    memory: LruCache<BlockId, ()>,
     in_memory: u64,
     /// Places that have not been used, from this one on, of so many.
     unused: u32,
     slots: u32,
     /// Blocks that the run has met, where some were on the drive before it.
-    seen: Option<HashSet<u64>>,
+    seen: Option<HashSet<BlockId>>,
 }
 
 impl Cache {
@@ -47,10 +55,10 @@ impl Cache {
     }
 
     /// Where a block is, which has been used now. Whether it is one of those that were there before the run, if that has not met it yet.
-    pub fn find(&mut self, block: u64, was_stored: bool) -> Option<Found> {
+    pub fn find(&mut self, block: BlockId, was_stored: bool) -> Option<Found> {
         let is_new = self.seen.as_mut().is_some_and(|seen| seen.insert(block));
         if is_new && was_stored && self.unused < self.slots {
-            self.drive.put(block, Place { slot: self.unused, written: true });
+            self.drive.put(block, Place { slot: Slot(self.unused), written: true });
             self.unused += 1;
         }
         let place = *self.drive.get(&block)?;
@@ -60,15 +68,15 @@ impl Cache {
     }
 
     /// Whether a block is known, which counts as no use.
-    pub fn knows(&self, block: u64) -> bool {
+    pub fn knows(&self, block: BlockId) -> bool {
         self.drive.contains(&block)
     }
 
     /// A block that was not known is going to be computed, and written: where to.
-    pub fn insert(&mut self, block: u64) -> u32 {
+    pub fn insert(&mut self, block: BlockId) -> Slot {
         let slot = if self.unused < self.slots {
             self.unused += 1;
-            self.unused - 1
+            Slot(self.unused - 1)
         } else {
             let oldest = self.drive.pop_lru().expect("Invariant: all places are in use, and there are some");
             self.memory.pop(&oldest.0);
@@ -83,7 +91,7 @@ impl Cache {
     }
 
     /// A block is in memory now, if any are.
-    fn keep(&mut self, block: u64) {
+    fn keep(&mut self, block: BlockId) {
         if self.in_memory == 0 {
             return;
         }
@@ -94,7 +102,7 @@ impl Cache {
     }
 
     /// A block has been written, unless it has made way before.
-    pub fn written(&mut self, block: u64, slot: u32) {
+    pub fn written(&mut self, block: BlockId, slot: Slot) {
         if let Some(place) = self.drive.peek_mut(&block).filter(|place| place.slot == slot) {
             place.written = true;
         }

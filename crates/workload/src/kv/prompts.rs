@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use units::{Stream, Time};
 
+use super::cache::BlockId;
 use super::options::Kv;
 use crate::error::TraceError;
 use crate::input::Input;
@@ -19,7 +20,7 @@ pub(super) struct Prompt {
     /// Its length.
     pub tokens: u64,
     /// Its blocks, each named by all that the prompt has up to its end: prompts that begin alike have the same first ones.
-    pub blocks: Arc<[u64]>,
+    pub blocks: Arc<[BlockId]>,
 }
 
 /// Where prompts come from.
@@ -100,7 +101,8 @@ impl File {
         let tokens = object.get("input_length").and_then(Value::as_u64).filter(|tokens| (1..=1 << 24).contains(tokens));
         let tokens = tokens.ok_or_else(|| of("input_length", "a whole number of tokens from 1 to 16,777,216"))?;
         let ids = object.get("hash_ids").and_then(Value::as_array);
-        let blocks: Option<Arc<[u64]>> = ids.and_then(|ids| ids.iter().map(Value::as_u64).collect());
+        let block = |id: &Value| id.as_u64().map(BlockId);
+        let blocks: Option<Arc<[BlockId]>> = ids.and_then(|ids| ids.iter().map(block).collect());
         let blocks = blocks.ok_or_else(|| of("hash_ids", "a list of whole numbers"))?;
         let most = tokens.div_ceil(self.block_tokens);
         if blocks.len() as u64 > most {
@@ -133,7 +135,7 @@ pub(super) struct Generated {
     /// The block that is new next.
     fresh: u64,
     /// The blocks of the last prompts.
-    past: VecDeque<Arc<[u64]>>,
+    past: VecDeque<Arc<[BlockId]>>,
     arrivals: Stream,
     lengths: Stream,
     earlier: Stream,
@@ -179,10 +181,10 @@ impl Generated {
             blocks.extend(&earlier[..shared.min(earlier.len())]);
         }
         while blocks.len() < all {
-            blocks.push(self.fresh);
+            blocks.push(BlockId(self.fresh));
             self.fresh += 1;
         }
-        let blocks: Arc<[u64]> = blocks.into();
+        let blocks: Arc<[BlockId]> = blocks.into();
         self.past.push_back(Arc::clone(&blocks));
         if self.past.len() > self.recent {
             self.past.pop_front();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use units::{Bytes, Time};
 
-use super::cache::{Cache, Found};
+use super::cache::{BlockId, Cache, Found, Slot};
 use super::options::{GENERATED, Kv, Recompute};
 use super::prompts::{File, Generated, Prompt, Prompts};
 use crate::error::TraceError;
@@ -24,7 +24,7 @@ struct Transfer {
 #[derive(Clone, Copy)]
 enum Of {
     Load(u32),
-    Block(u64, u32),
+    Block(BlockId, Slot),
 }
 
 /// A prompt whose known blocks are being read.
@@ -43,7 +43,14 @@ struct Begun {
     /// Tokens to compute before the first new one.
     tokens: u64,
     /// What is written then.
-    new: Vec<(u64, u32, u64)>,
+    new: Vec<NewBlock>,
+}
+
+/// A block that is computed and written.
+struct NewBlock {
+    block: BlockId,
+    slot: Slot,
+    bytes: u64,
 }
 
 /// What has come of the prompts so far, in tokens where nothing else is said.
@@ -164,8 +171,9 @@ impl Engine {
         }
         let known: u64 = (0..found.len()).map(|i| self.tokens_of(prompt, i)).sum();
         let new = (found.len()..prompt.blocks.len()).filter(|i| !self.cache.knows(prompt.blocks[*i]));
-        let new: Vec<(u64, u64)> = new.map(|i| (prompt.blocks[i], self.bytes(self.tokens_of(prompt, i)))).collect();
-        let new = new.into_iter().map(|(block, bytes)| (block, self.cache.insert(block), bytes)).collect();
+        let new: Vec<(BlockId, u64)> = new.map(|i| (prompt.blocks[i], self.bytes(self.tokens_of(prompt, i)))).collect();
+        let new =
+            new.into_iter().map(|(block, bytes)| NewBlock { block, slot: self.cache.insert(block), bytes }).collect();
         // The last token is computed in any case: it leads to the first new one.
         let tokens = (prompt.tokens - known).max(1);
         self.counts.prompts += 1;
@@ -185,7 +193,7 @@ impl Engine {
                 continue;
             };
             self.counts.loaded += tokens;
-            let (at, length) = (self.kv.offset.0 + u64::from(slot) * self.block_bytes, self.bytes(tokens));
+            let (at, length) = (self.kv.offset.0 + u64::from(slot.0) * self.block_bytes, self.bytes(tokens));
             bytes += length;
             left += length.div_ceil(self.kv.bs.0);
             self.is_due(prompt.arrives, Transfer { op: Op::Read, at, left: length, of: Of::Load(number) });
@@ -219,9 +227,9 @@ impl Engine {
         self.counts.computing += took;
         let (first, began) = (prompt.first, prompt.arrived);
         self.ended.push(TaskEnd { kind: TaskKind::Whole, first, began, ended: ends });
-        for (block, slot, bytes) in prompt.new {
+        for NewBlock { block, slot, bytes } in prompt.new {
             self.counts.written += bytes;
-            let at = self.kv.offset.0 + u64::from(slot) * self.block_bytes;
+            let at = self.kv.offset.0 + u64::from(slot.0) * self.block_bytes;
             self.is_due(ends, Transfer { op: Op::Write, at, left: bytes, of: Of::Block(block, slot) });
         }
     }

@@ -29,9 +29,9 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
             seconds,
         );
     }
-    for (kind, name, of) in TASKS {
+    for (kind, of) in [(TaskKind::Whole, "tasks"), (TaskKind::Load, "loads")] {
         if let Some(found) = measured.latencies.tasks(kind) {
-            tasks(report, (name, of), found, seconds);
+            tasks(report, of, found, seconds);
         }
     }
     for SourceStatistic { name, unit, about, value } in &measured.of_source {
@@ -44,15 +44,12 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
 }
 
 /// What a workload waits for as a whole (docs/tier.md).
-const TASKS: [(TaskKind, &str, &str); 2] =
-    [(TaskKind::Whole, "host.task", "tasks"), (TaskKind::Load, "host.load", "loads")];
-
-/// What came of tasks, where the workload has any.
-fn tasks(report: &mut Report, (name, of): (&str, &'static str), tasks: &Latencies, seconds: f64) {
+fn tasks(report: &mut Report, of: &'static str, tasks: &Latencies, seconds: f64) {
+    let name = format!("host.{}", of.trim_end_matches('s'));
     let rate = if seconds > 0.0 { tasks.count() as f64 / seconds } else { 0.0 };
     report.add(format!("{name}.count"), of, format!("{of} that ended"), tasks.count());
     report.add(format!("{name}.rate"), "1/s", format!("{of} that ended a second"), rate);
-    times(report, name, of, tasks);
+    times(report, &name, of, tasks);
 }
 
 /// How requests of a kind are called in names, and in words.
