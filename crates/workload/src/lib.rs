@@ -21,6 +21,8 @@ pub use formats::{Format, ListedFormat};
 pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PastOfGenerator, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};
-pub use request::{ClosedLoop, Number, Op, Past, ReadCounts, Request, Source, SourceStatistic, TaskEnd, TaskKind, ZoneAction};
+pub use request::{
+    ClosedLoop, Number, Op, Past, ReadCounts, Request, Source, SourceStatistic, TaskEnd, TaskKind, ZoneAction,
+};
 pub use trace::{ReadOptions, TraceFile};
 pub use volumes::{Apart, Beyond, Merged, Volumes};
