@@ -90,8 +90,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
         value = config.get(section, {}).get(key, "none")
         if value != "none" and value.endswith(endings):
             config[section][key] = device[key] if section == "ecc" else "file"
-    given = {section: given(section, keys) for section, keys in config.items()}
-    return {section: keys for section, keys in given.items() if keys}
+    found = {section: given(section, keys) for section, keys in config.items()}
+    return {section: keys for section, keys in found.items() if keys}
 
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
