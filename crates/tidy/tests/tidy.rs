@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ("array", &["units", "workload", "ssd"]),
     ("logs", &["workload", "ssd"]),
     ("tier", &["units"]),
+    ("ssdlab", &["units", "workload", "ssd", "tier"]),
     ("capi", &["units", "workload", "ssd", "logs"]),
     ("served", &["units", "workload", "ssd"]),
     ("nbd", &["units", "workload", "served"]),

@@ -1,8 +1,8 @@
 //! Leave-one-out cross-validation: how well the points of a grid are predicted by their neighbours.
 
-use crate::Tier;
 use crate::axes::{Axis, Place};
 use crate::interpolate::{mixed, part};
+use crate::surface::Tier;
 use crate::values::Quantity;
 
 /// How well a quantity is predicted.
@@ -25,16 +25,28 @@ pub struct Check {
 /// A prediction's point and its relative error.
 type Error = (Place, f64);
 
-pub(crate) fn checks(tier: &Tier) -> Vec<Check> {
-    let mut checks = Vec::new();
-    for quantity in Quantity::ALL {
-        let by_axis = Axis::ALL.map(|axis| errors(tier, quantity, axis));
-        checks.extend(check(quantity, None, by_axis.iter().flatten().copied().collect()));
-        for (axis, errors) in Axis::ALL.into_iter().zip(by_axis) {
-            checks.extend(check(quantity, Some(axis), errors));
+impl Tier {
+    /// The error of the interpolation: for each quantity over all axes, and over each axis that has inner points.
+    ///
+    /// ```
+    /// # let text = tier::doc::SURFACE;
+    /// let tier = tier::Tier::parse(text, "tier.json")?;
+    /// let checks = tier.cross_validation();
+    /// let of_reads = checks.iter().find(|check| check.quantity == tier::Quantity::ReadMean).expect("it was measured");
+    /// assert!(of_reads.median <= of_reads.worst);
+    /// # Ok::<(), tier::TierError>(())
+    /// ```
+    pub fn cross_validation(&self) -> Vec<Check> {
+        let mut checks = Vec::new();
+        for quantity in Quantity::ALL {
+            let by_axis = Axis::ALL.map(|axis| errors(self, quantity, axis));
+            checks.extend(check(quantity, None, by_axis.iter().flatten().copied().collect()));
+            for (axis, errors) in Axis::ALL.into_iter().zip(by_axis) {
+                checks.extend(check(quantity, Some(axis), errors));
+            }
         }
+        checks
     }
-    checks
 }
 
 /// The errors of predictions of a quantity along an axis.

@@ -1,11 +1,13 @@
 //! The file of a surface.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
-use crate::Tier;
 use crate::axes::Axes;
 use crate::check::Check;
 use crate::error::TierError;
+use crate::surface::Tier;
 use crate::values::{Estimate, Quantity};
 
 /// What its `format` says.
@@ -15,11 +17,66 @@ const VERSION: u64 = 1;
 /// Points of a grid: more are no surface (assumed).
 const MOST_POINTS: usize = 10_000_000;
 
-pub(crate) fn parse(text: &str, origin: &str) -> Result<Tier, TierError> {
-    let malformed = |(key, problem): Wrong| TierError::Malformed { origin: origin.to_owned(), key, problem };
-    let whole: Value = serde_json::from_str(text)
-        .map_err(|error| malformed((format!("line {}", error.line()), format!("it is no JSON: {error}"))))?;
-    read(&whole).map_err(malformed)
+impl Tier {
+    /// Reads a surface's file.
+    ///
+    /// ```no_run
+    /// let tier = tier::Tier::load("tier.json".as_ref())?;
+    /// # Ok::<(), tier::TierError>(())
+    /// ```
+    pub fn load(path: &Path) -> Result<Tier, TierError> {
+        let origin = path.display().to_string();
+        let read = std::fs::read_to_string(path);
+        let text =
+            read.map_err(|error| TierError::Unreadable { origin: origin.clone(), problem: error.to_string() })?;
+        Tier::parse(&text, &origin)
+    }
+
+    /// Reads the text of a surface's file; `origin` is how errors call it.
+    ///
+    /// ```
+    /// let error = tier::Tier::parse("{}", "tier.json").unwrap_err();
+    /// assert!(error.to_string().starts_with("tier.json: format: "));
+    /// ```
+    pub fn parse(text: &str, origin: &str) -> Result<Tier, TierError> {
+        let malformed = |(key, problem): Wrong| TierError::Malformed { origin: origin.to_owned(), key, problem };
+        let whole: Value = serde_json::from_str(text)
+            .map_err(|error| malformed((format!("line {}", error.line()), format!("it is no JSON: {error}"))))?;
+        read(&whole).map_err(malformed)
+    }
+
+    /// The text of its file, which [`Tier::parse`] reads back as an equal surface.
+    ///
+    /// ```
+    /// # let text = tier::doc::SURFACE;
+    /// let tier = tier::Tier::parse(text, "tier.json")?;
+    /// assert_eq!(tier::Tier::parse(&tier.json(), "again")?, tier);
+    /// # Ok::<(), tier::TierError>(())
+    /// ```
+    pub fn json(&self) -> String {
+        let Axes { age, scheme, reads, bytes, qd } = &self.axes;
+        let values: Map<String, Value> = Quantity::ALL
+            .into_iter()
+            .map(|quantity| {
+                let cells = &self.cells[quantity as usize];
+                let means: Vec<Option<f64>> = cells.iter().map(|cell| cell.map(|cell| cell.value)).collect();
+                let widths: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(|cell| cell.half_width)).collect();
+                (quantity.name().to_owned(), json!({"mean": means, "half_width": widths}))
+            })
+            .collect();
+        let checks: Vec<Value> = self.cross_validation().iter().map(|check| check_json(self, check)).collect();
+        let whole = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "assumed": self.assumed,
+            "axes": {"age": age, "scheme": scheme, "reads": reads, "bytes": bytes, "qd": qd},
+            "order": "age, scheme, reads, bytes, qd: the last varies fastest",
+            "values": values,
+            "findings": self.findings,
+            "cross_validation": checks,
+        });
+        format!("{whole}\n")
+    }
 }
 
 /// A key, and what is wrong there.
@@ -102,31 +159,6 @@ fn unexpected(value: &Value) -> String {
 
 fn names(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
-}
-
-pub(crate) fn json(tier: &Tier) -> String {
-    let Axes { age, scheme, reads, bytes, qd } = &tier.axes;
-    let values: Map<String, Value> = Quantity::ALL
-        .into_iter()
-        .map(|quantity| {
-            let cells = &tier.cells[quantity as usize];
-            let means: Vec<Option<f64>> = cells.iter().map(|cell| cell.map(|cell| cell.value)).collect();
-            let widths: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(|cell| cell.half_width)).collect();
-            (quantity.name().to_owned(), json!({"mean": means, "half_width": widths}))
-        })
-        .collect();
-    let checks: Vec<Value> = tier.cross_validation().iter().map(|check| check_json(tier, check)).collect();
-    let whole = json!({
-        "format": FORMAT,
-        "version": VERSION,
-        "assumed": tier.assumed,
-        "axes": {"age": age, "scheme": scheme, "reads": reads, "bytes": bytes, "qd": qd},
-        "order": "age, scheme, reads, bytes, qd: the last varies fastest",
-        "values": values,
-        "findings": tier.findings,
-        "cross_validation": checks,
-    });
-    format!("{whole}\n")
 }
 
 fn check_json(tier: &Tier, check: &Check) -> Value {

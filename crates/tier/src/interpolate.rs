@@ -1,9 +1,38 @@
 //! Values between the points of a grid.
 
+use units::Bytes;
+
 use crate::axes::{Axes, Axis, Place};
 use crate::error::TierError;
+use crate::surface::Tier;
 use crate::values::{Answer, Estimate, Latencies, Quantity};
-use crate::{Point, Tier};
+
+/// What a surface is asked: requests of one size at a queue depth, of which a share reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point<'a> {
+    /// The size of a request.
+    pub bytes: Bytes,
+    /// Requests that are outstanding; it may lie between whole numbers, as a mean does.
+    pub qd: f64,
+    /// The share of requests that read, from 0 to 1; the others write.
+    pub reads: f64,
+    /// The age, as the surface's axis names it; None where it has one.
+    pub age: Option<&'a str>,
+    /// The scheme, likewise.
+    pub scheme: Option<&'a str>,
+}
+
+impl<'a> Point<'a> {
+    /// A point of a surface of one age and scheme.
+    ///
+    /// ```
+    /// let point = tier::Point::new(units::Bytes(4096), 16.0, 0.5);
+    /// assert_eq!(tier::Point { age: Some("pec=0"), ..point }.age, Some("pec=0"));
+    /// ```
+    pub fn new(bytes: Bytes, qd: f64, reads: f64) -> Point<'a> {
+        Point { bytes, qd, reads, age: None, scheme: None }
+    }
+}
 
 /// A point of the grid, and its share in an answer.
 type Corner = (Place, f64);
@@ -14,26 +43,49 @@ struct Between {
     share: f64,
 }
 
-pub(crate) fn ask(tier: &Tier, point: &Point) -> Result<Answer, TierError> {
-    let corners = corners(tier, point)?;
-    let of = |quantity| mixed(tier, quantity, &corners);
-    let latencies = |[mean, p50, p99, p99_9]: [Quantity; 4]| {
-        Some(Latencies { mean: of(mean).ok()?, p50: of(p50).ok()?, p99: of(p99).ok()?, p99_9: of(p99_9).ok()? })
-    };
-    let mut findings: Vec<String> = corners.iter().flat_map(|(place, _)| tier.findings(*place)).cloned().collect();
-    findings.sort_unstable();
-    findings.dedup();
-    Ok(Answer {
-        bytes_per_s: of(Quantity::BytesPerS)?,
-        requests_per_s: of(Quantity::RequestsPerS)?,
-        read: latencies([Quantity::ReadMean, Quantity::ReadP50, Quantity::ReadP99, Quantity::ReadP999]),
-        write: latencies([Quantity::WriteMean, Quantity::WriteP50, Quantity::WriteP99, Quantity::WriteP999]),
-        findings,
-    })
-}
+impl Tier {
+    /// All values at a point within the grid, interpolated where it is none of its points.
+    ///
+    /// ```
+    /// # let text = tier::doc::SURFACE;
+    /// let tier = tier::Tier::parse(text, "tier.json")?;
+    /// let answer = tier.ask(&tier::Point::new(units::Bytes(4096), 1.0, 1.0))?;
+    /// assert_eq!(answer.read.map(|read| read.p99.value), Some(120_000.0));
+    /// assert_eq!(answer.write, None);
+    /// # Ok::<(), tier::TierError>(())
+    /// ```
+    pub fn ask(&self, point: &Point) -> Result<Answer, TierError> {
+        let corners = corners(self, point)?;
+        let of = |quantity| mixed(self, quantity, &corners);
+        let latencies = |[mean, p50, p99, p99_9]: [Quantity; 4]| {
+            Some(Latencies { mean: of(mean).ok()?, p50: of(p50).ok()?, p99: of(p99).ok()?, p99_9: of(p99_9).ok()? })
+        };
+        let mut findings: Vec<String> = corners.iter().flat_map(|(place, _)| self.findings(*place)).cloned().collect();
+        findings.sort_unstable();
+        findings.dedup();
+        Ok(Answer {
+            bytes_per_s: of(Quantity::BytesPerS)?,
+            requests_per_s: of(Quantity::RequestsPerS)?,
+            read: latencies([Quantity::ReadMean, Quantity::ReadP50, Quantity::ReadP99, Quantity::ReadP999]),
+            write: latencies([Quantity::WriteMean, Quantity::WriteP50, Quantity::WriteP99, Quantity::WriteP999]),
+            findings,
+        })
+    }
 
-pub(crate) fn value(tier: &Tier, quantity: Quantity, point: &Point) -> Result<Estimate, TierError> {
-    mixed(tier, quantity, &corners(tier, point)?)
+    /// One value at a point within the grid.
+    ///
+    /// ```
+    /// # let text = tier::doc::SURFACE;
+    /// let tier = tier::Tier::parse(text, "tier.json")?;
+    /// let point = tier::Point::new(units::Bytes(4096), 1.0, 1.0);
+    /// assert_eq!(tier.value(tier::Quantity::ReadP99, &point)?.value, 120_000.0);
+    /// let error = tier.value(tier::Quantity::WriteMean, &point).unwrap_err();
+    /// assert!(error.to_string().contains("write.latency_ns.mean was not measured"));
+    /// # Ok::<(), tier::TierError>(())
+    /// ```
+    pub fn value(&self, quantity: Quantity, point: &Point) -> Result<Estimate, TierError> {
+        mixed(self, quantity, &corners(self, point)?)
+    }
 }
 
 /// The value that lies between some points: the mean of logarithms, by their shares.
