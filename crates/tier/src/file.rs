@@ -118,6 +118,11 @@ fn axes(value: &Value) -> Result<Axes, Wrong> {
     if !points.is_some_and(|points| (1..=MOST_POINTS).contains(&points)) {
         return Err(wrong("axes", format!("a grid of {lengths:?} values: expected 1 to {MOST_POINTS} points")));
     }
+    for (key, names) in [("axes.age", &axes.age), ("axes.scheme", &axes.scheme)] {
+        if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return Err(wrong(key, format!("{twice:?} stands there twice")));
+        }
+    }
     let grows = |of: &[f64]| of.windows(2).all(|pair| pair[0] < pair[1]);
     let shares = grows(&axes.reads) && axes.reads.iter().all(|share| (0.0..=1.0).contains(share));
     let sizes = axes.bytes[0] > 0 && axes.bytes.windows(2).all(|pair| pair[0] < pair[1]);

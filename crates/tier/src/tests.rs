@@ -165,6 +165,7 @@ fn files_that_are_no_surface_are_refused_where_they_are_wrong() {
         (put("/format", json!("trace")), "x.json: format: expected \"ssdlab tier\", found \"trace\"\n  help: "),
         (put("/version", json!(2)), "x.json: version: expected 1, found 2"),
         (put("/axes/qd", json!([])), "x.json: axes: a grid of [2, 1, 3, 4, 0] values"),
+        (put("/axes/age/1", json!(AGES[0])), "x.json: axes.age: \"pec=0\" stands there twice"),
         (put("/axes/qd/1", json!(1)), "x.json: axes.qd: expected growing numbers"),
         (put("/axes/reads/2", json!(1.5)), "x.json: axes.reads: expected growing numbers"),
         (put("/axes/bytes/0", json!(-4096)), "x.json: axes.bytes[0]: -4096 is not accepted here"),
@@ -181,4 +182,31 @@ fn files_that_are_no_surface_are_refused_where_they_are_wrong() {
     assert!(Tier::parse("{", "x.json").unwrap_err().to_string().starts_with("x.json: line 1: it is no JSON"));
     let none = Tier::load("/does/not/exist.json".as_ref()).unwrap_err().to_string();
     assert!(none.starts_with("/does/not/exist.json: cannot be read: "));
+}
+
+#[test]
+fn a_damaged_file_is_refused_or_makes_a_surface_that_answers() {
+    let text = crate::doc::SURFACE.as_bytes();
+    let (mut refused, mut accepted) = (0, 0);
+    for at in 0..text.len() {
+        let cut = String::from_utf8_lossy(&text[..at]).into_owned();
+        let mut changed = text.to_vec();
+        changed[at] = b"0-e9\"[]{},.n"[at % 12];
+        for damaged in [cut, String::from_utf8_lossy(&changed).into_owned()] {
+            let Ok(tier) = Tier::parse(&damaged, "x.json") else {
+                refused += 1;
+                continue;
+            };
+            accepted += 1;
+            assert_eq!(Tier::parse(&tier.json(), "again").as_ref(), Ok(&tier));
+            assert!(tier.cross_validation().iter().all(|check| check.median <= check.worst));
+            for place in tier.axes().places() {
+                let [reads, bytes, qd] = [0, 1, 2].map(|axis| tier.axes().number(Axis::ALL[axis], place.on[axis]));
+                let names = (Some(&*tier.axes().age[place.age]), Some(&*tier.axes().scheme[place.scheme]));
+                let point = Point { bytes: Bytes(bytes as u64), qd, reads, age: names.0, scheme: names.1 };
+                assert_eq!(tier.value(Quantity::ReadMean, &point).ok(), tier.at(Quantity::ReadMean, place));
+            }
+        }
+    }
+    assert!(refused > 1_000 && accepted > 100, "{refused} refused, {accepted} accepted");
 }

@@ -6,20 +6,8 @@ from typing import Any
 
 from ssdlab.common.numbers import binary_size, percent_text, time_text
 from ssdlab.common.tables import Table
-from ssdlab.sweeps.surface import Check, Tier
+from ssdlab.sweeps.surface import NAMES, Check, Tier
 
-NAMES = {
-    "bytes_per_s": "throughput",
-    "read.latency_ns.mean": "reads: mean",
-    "read.latency_ns.p50": "reads: p50",
-    "read.latency_ns.p99": "reads: p99",
-    "read.latency_ns.p99_9": "reads: p99.9",
-    "write.latency_ns.mean": "writes: mean",
-    "write.latency_ns.p50": "writes: p50",
-    "write.latency_ns.p99": "writes: p99",
-    "write.latency_ns.p99_9": "writes: p99.9",
-}
-"""Quantities, for people: requests a second are throughput over size."""
 BY_AXIS = {"bytes": "by size", "qd": "by depth", "reads": "by read share"}
 
 
@@ -30,20 +18,17 @@ def of_tier(found: Tier) -> tuple[list[Table], list[str]]:
     for age in axes.age:
         for scheme in axes.scheme:
             named = [f"age {age}" * (len(axes.age) > 1), f"scheme {scheme}" * (len(axes.scheme) > 1)]
-            title = ", ".join(filter(None, [_drive(found), *named]))
+            title = ", ".join(filter(None, [found.name, *named]))
             of = [row for row in rows if row["age"] == age and row["scheme"] == scheme]
             tables.append(_points(f"{title}: {found.assumed.get('pattern', 'random')} requests", of, axes.qd))
-    tables.append(_errors(found))
-    footnotes = [
-        "interpolation: error where a point is left out and predicted by its neighbours on an axis, at twice the step"
-    ]
-    if any("!" in row[1] for table in tables[:-1] for row in table.rows):
+    footnotes = []
+    if any("!" in row[1] for table in tables for row in table.rows):
         footnotes.append("! a point of the row carries a warning; the file says which")
+    errors = _errors(found)
+    if errors.rows:
+        tables.append(errors)
+        footnotes.append("a point is left out and predicted by its neighbours on an axis, at twice the grid's step")
     return tables, footnotes
-
-
-def _drive(found: Tier) -> str:
-    return str(found.assumed.get("device") or found.assumed.get("array"))
 
 
 def _points(title: str, rows: list[dict[str, Any]], depths: tuple[int, ...]) -> Table:
@@ -83,29 +68,3 @@ def _errors(found: Tier) -> Table:
         if any(checks.get((quantity, axis)) for axis in (None, *BY_AXIS))
     ]
     return Table("Error of the interpolation", ("value", "median", "worst", *BY_AXIS.values()), rows)
-
-
-def sentence(found: Tier) -> str:
-    """What came out, in sentences."""
-    rows = found.table.to_dicts()
-    best = max(rows, key=lambda row: row["bytes_per_s"] or 0.0)
-    at = f"{percent_text(best['reads'])} reads of {binary_size(best['bytes'])} at queue depth {best['qd']}"
-    at = at if best["reads"] else at.replace("0 % reads", "writes")
-    least = min(rows, key=lambda row: (-row["reads"], row["bytes"], row["qd"]))
-    op = "read" if least["reads"] else "write"
-    most = (best["bytes_per_s"] or 0.0) / 1e6
-    first = (
-        f"{_drive(found)}: a {op} of {binary_size(least['bytes'])} at queue depth {least['qd']} takes "
-        f"{time_text(least[f'{op}.latency_ns.mean'])} on average; at most {most:,.0f} MB/s ({at})."
-    )
-    checks = [check for check in found.cross_validation() if check.axis is None]
-    if not checks:
-        return f"{first} No axis of numbers has three values, so the error of the interpolation is not known."
-    of = next((check for check in checks if check.value == f"{op}.latency_ns.mean"), checks[0])
-    worst = max((check for check in checks if check.value in NAMES), key=lambda check: check.worst)
-    median, largest = percent_text(of.median), percent_text(of.worst)
-    return (
-        f"{first} Between its {len(rows):,} points values are interpolated. A point left out is predicted with an "
-        f"error of {median} in the median and {largest} at worst ({NAMES[of.value]}); the largest error of all is "
-        f"{percent_text(worst.worst)} ({NAMES[worst.value]})."
-    )

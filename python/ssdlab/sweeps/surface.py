@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.common.frames import write_table
+from ssdlab.common.numbers import binary_size, percent_text, time_text
 from ssdlab.common.output import write
 from ssdlab.common.shown import html, text
 
@@ -29,6 +30,18 @@ QUANTITIES = (
     *(f"{op}.latency_ns.{name}" for op in ("read", "write") for name in LATENCIES),
 )
 """What a surface has of each point."""
+NAMES = {
+    "bytes_per_s": "throughput",
+    "read.latency_ns.mean": "reads: mean",
+    "read.latency_ns.p50": "reads: p50",
+    "read.latency_ns.p99": "reads: p99",
+    "read.latency_ns.p99_9": "reads: p99.9",
+    "write.latency_ns.mean": "writes: mean",
+    "write.latency_ns.p50": "writes: p50",
+    "write.latency_ns.p99": "writes: p99",
+    "write.latency_ns.p99_9": "writes: p99.9",
+}
+"""Quantities, for people: requests a second are throughput over size."""
 
 
 class Estimate(NamedTuple):
@@ -151,6 +164,11 @@ class Tier:
         return found
 
     @property
+    def name(self) -> str:
+        """What a person calls the drive, or the array."""
+        return str(self.assumed.get("device") or self.assumed.get("array"))
+
+    @property
     def axes(self) -> Axes:
         """The grid."""
         return Axes(*(tuple(values) for values in self._core.axes.values()))  # type: ignore[arg-type]
@@ -240,9 +258,28 @@ class Tier:
 
     def verdict(self) -> str:
         """What came out, in sentences."""
-        from ssdlab.show.tiers import sentence
-
-        return sentence(self)
+        rows = self.table.to_dicts()
+        best = max(rows, key=lambda row: row["bytes_per_s"] or 0.0)
+        at = f"{percent_text(best['reads'])} reads of {binary_size(best['bytes'])} at queue depth {best['qd']}"
+        at = at if best["reads"] else at.replace("0 % reads", "writes")
+        least = min(rows, key=lambda row: (-row["reads"], row["bytes"], row["qd"]))
+        op = "read" if least["reads"] else "write"
+        most = (best["bytes_per_s"] or 0.0) / 1e6
+        first = (
+            f"{self.name}: a {op} of {binary_size(least['bytes'])} at queue depth {least['qd']} takes "
+            f"{time_text(least[f'{op}.latency_ns.mean'])} on average; at most {most:,.0f} MB/s ({at})."
+        )
+        checks = [check for check in self.cross_validation() if check.axis is None]
+        if not checks:
+            return f"{first} No axis of numbers has three values, so the error of the interpolation is not known."
+        of = next((check for check in checks if check.value == f"{op}.latency_ns.mean"), checks[0])
+        worst = max((check for check in checks if check.value in NAMES), key=lambda check: check.worst)
+        median, largest = percent_text(of.median), percent_text(of.worst)
+        return (
+            f"{first} Between its {len(rows):,} points values are interpolated. A point left out is predicted with an "
+            f"error of {median} in the median and {largest} at worst ({NAMES[of.value]}); the largest error of all is "
+            f"{percent_text(worst.worst)} ({NAMES[worst.value]})."
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tier) and self.json == other.json
@@ -251,7 +288,7 @@ class Tier:
 
     def __repr__(self) -> str:
         lengths = " x ".join(f"{len(values)} {name}" for name, values in self.axes._asdict().items())
-        return f"<ssdlab.Tier of {self.assumed.get('device')}: {lengths}>"
+        return f"<ssdlab.Tier of {self.name}: {lengths}>"
 
     def __str__(self) -> str:
         return text(self)
