@@ -177,6 +177,26 @@ def test_what_a_surface_cannot_be_measured_with_is_refused(tmp_path: Path) -> No
             ssdlab.tier("tlc", **{"cache": tmp_path, "requests": 10, "seeds": 1, "qd": "1", "bs": "4KiB", **given})
 
 
+def test_points_that_write_start_as_after_long_overwriting_and_reads_alone_without_collections(tmp_path: Path) -> None:
+    drive = {
+        "base": "tlc",
+        "geometry.channels": 1,
+        "geometry.blocks": 96,
+        "ftl.over_provisioning": 0.2,
+        "buffer.size": "1MiB",
+    }
+    cases: dict[str, Any] = {"qd": "4", "bs": "16KiB", "reads": "1,0", "requests": 300, "seeds": 1, "cache": tmp_path}
+    own, written, once = (
+        ssdlab.tier(drive, **cases, precondition=start).table for start in (None, "closed-form", "none")
+    )
+    latencies = ["read.latency_ns.mean", "write.latency_ns.mean"]
+    writes, reads = (own.filter(reads=share).select(latencies).row(0) for share in (0.0, 1.0))
+    assert writes == written.filter(reads=0.0).select(latencies).row(0)
+    assert writes != once.filter(reads=0.0).select(latencies).row(0)
+    assert reads == once.filter(reads=1.0).select(latencies).row(0)
+    assert reads != written.filter(reads=1.0).select(latencies).row(0)
+
+
 def test_a_serving_simulators_tier_asks_the_surface(measured: ssdlab.Tier, tmp_path: Path) -> None:
     measured.save(tmp_path / "tier.json")
     tier = runpy.run_path(str(ROOT / "examples/tier/vidur_like.py"))["FlashTier"]
@@ -220,7 +240,7 @@ def test_the_command_measures_writes_and_shows(tmp_path: Path) -> None:
     assert "Error of the interpolation" in done.stdout
     assert "wrote tier.json\nwrote tier.parquet\n" in done.stdout
     surface = ssdlab.Tier.load(tmp_path / "tier.json")
-    assert surface.assumed["start"] == "closed-form"
+    assert surface.assumed["start"] == "closed-form; none where all requests read"
     assert surface.axes.qd == (1, 2, 4)
     assert surface.axes.bytes == (4096, 8192, 16384)
     assert "<table>" in surface._repr_html_()

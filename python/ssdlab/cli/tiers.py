@@ -17,7 +17,7 @@ from ssdlab.cli.base import (
     suggest,
     takes_strict,
 )
-from ssdlab.sweeps.tier import DEPTHS, PATTERNS, REQUESTS, SHARES, SIZES, START
+from ssdlab.sweeps.tier import DEPTHS, PATTERNS, REQUESTS, SHARES, SIZES
 
 
 @commands.command()
@@ -31,10 +31,9 @@ from ssdlab.sweeps.tier import DEPTHS, PATTERNS, REQUESTS, SHARES, SIZES, START
 @click.option("--pattern", type=click.Choice(list(PATTERNS)), default="random", show_default=True, help="Addresses.")
 @click.option(
     "--precondition",
-    default=START,
-    show_default=True,
     metavar="closed-form|none|write:N",
-    help="The start: as after long overwriting, or after one filling, or really overwritten N times.",
+    help="Start of all points: as after long overwriting, after one filling, or really overwritten N times  [default: "
+    "closed-form of those that write, none of those that read alone]",
 )
 @run_option("settings")
 @click.option(

@@ -24,8 +24,10 @@ SIZES = "4KiB..1MiB"
 SHARES = "1,0.5,0"
 REQUESTS = 20_000
 """Of a point: half of them reads leaves ten beyond their 99.9th percentile."""
-START = "closed-form"
-"""A drive that has been written for long: otherwise writes find free blocks, and none is collected."""
+WRITTEN, READ = "closed-form", "none"
+"""The starts of points that write and of points that read alone. A drive that is written to has been written for long:
+otherwise writes find free blocks, and none is collected. Under reads alone the collections of such a start come to
+their end, so that nothing but a long run is free of them: they are left out."""
 OWN = "default"
 """How the axes call the drive's own age and scheme."""
 PATTERNS = {"random": ("randread", "randwrite", "randrw"), "sequential": ("read", "write", "rw")}
@@ -49,7 +51,7 @@ def tier(
     schemes: Sequence[str] = (),
     pattern: str = "random",
     settings: Mapping[str, Any] | Sequence[str] = (),
-    precondition: str = START,
+    precondition: str | None = None,
     requests: int = REQUESTS,
     warmup: int | None = None,
     seeds: int = 3,
@@ -69,7 +71,8 @@ def tier(
         schemes: likewise.
         pattern: ``"random"`` or ``"sequential"`` addresses.
         settings: keys of the drive and of the generator, but for what the axes set.
-        precondition: as of :func:`ssdlab.run`; ``"none"`` is a drive that was written once.
+        precondition: as of :func:`ssdlab.run`, of all points  [default: ``"closed-form"`` of those that write,
+            ``"none"`` of those that read alone, under which nothing is collected in the long run].
         requests: requests of a point that are measured.
         warmup: those before them  [default: a tenth, and the queue depth].
         seeds: seeds of each point: the intervals are over them.
@@ -83,19 +86,13 @@ def tier(
     from ssdlab.runs.options import setting_texts
     from ssdlab.sweeps.campaign import sweep
 
-    if device is not None and array is not None:
-        raise InputError("a device and an array are both given\n  help: give one of them")
-    if pattern not in PATTERNS:
-        raise InputError(f"--pattern {pattern}: expected {' or '.join(PATTERNS)}\n  help: write --pattern random")
-    if seeds < 1:
-        raise InputError("there is nothing to run\n  help: give one seed or more")
     texts = (text.partition("=") for text in setting_texts(settings))
     shared: dict[str, Any] = {key.strip(): value.strip() for key, _, value in texts}
-    for key in ("workload.rw", "workload.bs", "workload.read_ratio"):
-        if key in shared:
-            raise InputError(f"{key} is set, and is an axis of a surface\n  help: use --bs, --reads or --pattern")
+    if device is not None and array is not None:
+        raise InputError("a device and an array are both given\n  help: give one of them")
+    _check(pattern, seeds, shared)
     drive = {"array": os.fspath(array)} if array is not None else {"device": word_of("device", device or "tlc")}
-    shared |= drive | {"workload": "default", "workload.rate_iops": "none", "precondition": precondition}
+    shared |= drive | {"workload": "default", "workload.rate_iops": "none"}
     axes = Axes(
         tuple(dict.fromkeys(ages)) or (OWN,),
         tuple(dict.fromkeys(schemes)) or (OWN,),
@@ -103,24 +100,40 @@ def tier(
         tuple(_sizes(bs)),
         tuple(depths(qd)),
     )
-    spec = {"statistics": STATISTICS, "run": shared, "axes": _sweep_axes(axes, pattern, requests, warmup, seeds)}
-    found = sweep(spec, cache=cache, threads=threads, progress=progress)
-    measured = {"pattern": pattern, "requests": requests, "warmup": warmup, "seeds": seeds}
-    return _surface(found, axes, _assumed(drive, shared, measured))
-
-
-def _sweep_axes(axes: Axes, pattern: str, requests: int, warmup: int | None, seeds: int) -> dict[str, Any]:
-    """What each value of an axis sets."""
-    reading, writing, mixed = PATTERNS[pattern]
-
-    def mix(share: float) -> dict[str, Any]:
-        if share in (0.0, 1.0):
-            return {"workload.rw": reading if share else writing}
-        return {"workload.rw": mixed, "workload.read_ratio": share}
 
     def pace(depth: int) -> dict[str, Any]:
         skipped = max(requests // 10, depth) if warmup is None else warmup
         return {"qd": depth, "warmup": skipped, "requests": requests + skipped}
+
+    spec = {"statistics": STATISTICS, "run": shared, "axes": _sweep_axes(axes, pattern, precondition, pace, seeds)}
+    found = sweep(spec, cache=cache, threads=threads, progress=progress)
+    start = precondition or f"{WRITTEN}; {READ} where all requests read"
+    measured = {"start": start, "pattern": pattern, "requests": requests, "warmup": warmup, "seeds": seeds}
+    return _surface(found, axes, _assumed(drive, shared, measured))
+
+
+def _check(pattern: str, seeds: int, settings: Mapping[str, Any]) -> None:
+    """Refuses what no surface can be measured with."""
+    if pattern not in PATTERNS:
+        raise InputError(f"--pattern {pattern}: expected {' or '.join(PATTERNS)}\n  help: write --pattern random")
+    if seeds < 1:
+        raise InputError("there is nothing to run\n  help: give one seed or more")
+    for key in ("workload.rw", "workload.bs", "workload.read_ratio"):
+        if key in settings:
+            raise InputError(f"{key} is set, and is an axis of a surface\n  help: use --bs, --reads or --pattern")
+
+
+def _sweep_axes(
+    axes: Axes, pattern: str, precondition: str | None, pace: Callable[[int], dict[str, Any]], seeds: int
+) -> dict[str, Any]:
+    """What each value of an axis sets."""
+    reading, writing, mixed = PATTERNS[pattern]
+
+    def mix(share: float) -> dict[str, Any]:
+        start = {"precondition": precondition or (READ if share == 1.0 else WRITTEN)}
+        if share in (0.0, 1.0):
+            return {"workload.rw": reading if share else writing, **start}
+        return {"workload.rw": mixed, "workload.read_ratio": share, **start}
 
     return {
         "age": {age: {} if age == OWN else {"age": age} for age in axes.age},
@@ -177,11 +190,10 @@ def _cells(rows: Sequence[Mapping[str, Any]], size: int) -> dict[str, tuple[floa
 
 def _assumed(drive: Mapping[str, str], shared: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, Any]:
     """What a surface says of how it was measured."""
-    kept = ("workload", "workload.rate_iops", "device", "array", "precondition")
+    kept = ("workload", "workload.rate_iops", "device", "array")
     settings = {key: value for key, value in shared.items() if key not in kept}
     return {
         **{what: title_of(word) for what, word in drive.items()},
-        "start": shared["precondition"],
         "settings": settings,
         "replay": "closed loop: qd requests are outstanding all the time",
         **measured,
