@@ -19,14 +19,14 @@ def key_of(manifest: dict[str, Any]) -> str:
     contents are in it. The release does not count either, but the version of the results does. Nor does what is at its
     default, so that a new key leaves the hashes of what was kept before it; the version of the results says what
     defaults are."""
-    device, workload = manifest["device"], given("", manifest["workload"])
+    device, workload = manifest["device"], not_default("", manifest["workload"])
     if "generator" in workload:
-        workload["generator"] = given("workload", workload["generator"])
+        workload["generator"] = not_default("workload", workload["generator"])
     if "kv" in workload:
-        workload["kv"] = given("kv", workload["kv"])
+        workload["kv"] = not_default("kv", workload["kv"])
     # Their order decides what each of them draws, whose request goes first, and which phase comes first.
     if "jobs" in workload:
-        workload["jobs"] = [(name, given("workload", keys)) for name, keys in workload["jobs"].items()]
+        workload["jobs"] = [(name, not_default("workload", keys)) for name, keys in workload["jobs"].items()]
     if "phases" in workload:
         workload["phases"] = list(workload["phases"].items())
     parts = workload.get("traces", [workload])
@@ -38,8 +38,8 @@ def key_of(manifest: dict[str, Any]) -> str:
     input |= _content_of(device) | {"workload": [files, rest]}
     if "array" in manifest:
         drives = [drive | _content_of(drive["device"]) for drive in manifest["array"]["drives"]]
-        input["array"] = {"config": given("array", manifest["array"]["config"]), "drives": drives}
-    text = json.dumps(given("", input), sort_keys=True, separators=(",", ":"))
+        input["array"] = {"config": not_default("array", manifest["array"]["config"]), "drives": drives}
+    text = json.dumps(not_default("", input), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -62,7 +62,7 @@ def _defaults() -> dict[str, dict[str, Any]]:
     return found
 
 
-def given(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def not_default(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """What is there and not at its default."""
     defaults = _defaults().get(section, {})
 
@@ -90,8 +90,8 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
         value = config.get(section, {}).get(key, "none")
         if value != "none" and value.endswith(endings):
             config[section][key] = device[key] if section == "ecc" else "file"
-    found = {section: given(section, keys) for section, keys in config.items()}
-    return {section: keys for section, keys in found.items() if keys}
+    sections = {section: not_default(section, keys) for section, keys in config.items()}
+    return {section: keys for section, keys in sections.items() if keys}
 
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:

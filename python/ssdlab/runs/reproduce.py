@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab.policy.source import Pairs
 from ssdlab.runs.catalogue import presets
-from ssdlab.runs.manifest import given, key_of
+from ssdlab.runs.manifest import key_of, not_default
 from ssdlab.runs.options import OPTIONS, Options, value_text
 from ssdlab.runs.simulation import open_simulation
 
@@ -127,7 +127,7 @@ class Reproducer:
             name = str(workload["prompts"])
             path = self._path_of(name)
             why = "" if path else f"give the path of {name} ({workload['hash']}): prompts that are not in this folder"
-            keys = [f"kv.{key}={value_text(value)}" for key, value in given("kv", workload["kv"]).items()]
+            keys = [f"kv.{key}={value_text(value)}" for key, value in not_default("kv", workload["kv"]).items()]
             return options.replace(workload=path or name), keys, {}, why
         wanted = flat(workload)
         best: tuple[int, str, list[str]] | None = None
