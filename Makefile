@@ -63,6 +63,7 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 
 test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
+	$(CARGO) test --quiet --doc --package ssdlab --package tier
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
 lint: $(TOOLS) ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors

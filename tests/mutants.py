@@ -134,6 +134,11 @@ def copy(files: dict[str, str]) -> Path:
     for path in to.rglob("*"):
         if path.is_file() and path.relative_to(to) not in wanted:
             path.unlink()
+    for link in (path for name in COPIED for path in (ROOT / name).rglob("*") if path.is_symlink()):
+        of = to / link.relative_to(ROOT)
+        of.parent.mkdir(parents=True, exist_ok=True)
+        if not of.is_symlink():
+            of.symlink_to(os.readlink(link))
     for path, content in wanted.items():
         if not (to / path).is_file() or (to / path).read_bytes() != content:
             (to / path).parent.mkdir(parents=True, exist_ok=True)

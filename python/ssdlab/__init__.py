@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
     from ssdlab.sweeps.curve import Curve, curve
+    from ssdlab.sweeps.surface import Tier
+    from ssdlab.sweeps.tier import tier
 
 __all__ = [
     "Comparison",
@@ -45,6 +47,7 @@ __all__ = [
     "Runs",
     "SearchResult",
     "SimulationError",
+    "Tier",
     "__version__",
     "bounds",
     "compare",
@@ -56,6 +59,7 @@ __all__ = [
     "schema",
     "search",
     "sweep",
+    "tier",
     "to_pandas",
 ]
 
@@ -73,6 +77,7 @@ _HOMES = {
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",
     "SimulationError": "_core",
+    "Tier": "sweeps.surface",
     "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
     "curve": "sweeps.curve",
@@ -83,6 +88,7 @@ _HOMES = {
     "schema": "runs.catalogue",
     "search": "searches.campaign",
     "sweep": "sweeps.campaign",
+    "tier": "sweeps.tier",
     "to_pandas": "common.frames",
 }
 

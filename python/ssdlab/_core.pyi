@@ -468,6 +468,17 @@ class Device:
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
 
+    def submit_many(
+        self,
+        time: list[int],
+        op: list[str],
+        offset: list[int],
+        bytes: list[int],
+        queue: list[int],
+        hint: list[int],
+    ) -> int:
+        """Hands requests to the device, as columns of one length; the number of the first."""
+
     def fdp(self) -> HandlesRow | None:
         """The reclaim units of placement handles; None where the drive takes no hints."""
 
@@ -507,6 +518,77 @@ class Device:
     @property
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
+
+class TierAnswer(TypedDict):
+    """What a surface says of a point: values and half widths; of latencies [ns] the mean, p50, p99 and p99.9."""
+
+    bytes_per_s: tuple[float, float | None]
+    requests_per_s: tuple[float, float | None]
+    read: list[tuple[float, float | None]] | None
+    write: list[tuple[float, float | None]] | None
+    findings: list[str]
+
+class TierAxes(TypedDict):
+    """The values of a surface's axes."""
+
+    age: list[str]
+    scheme: list[str]
+    reads: list[float]
+    bytes: list[int]
+    qd: list[int]
+
+class TierPoint(TypedDict):
+    """A point of a surface's grid."""
+
+    age: str
+    scheme: str
+    reads: float
+    bytes: int
+    qd: int
+
+class TierCheck(TypedDict):
+    """How well a quantity of a surface is predicted where a point is left out; ``axis`` is None for all of them."""
+
+    value: str
+    axis: str | None
+    predictions: int
+    median: float
+    worst: float
+    worst_at: TierPoint
+
+class Tier:
+    """The surfaces of a drive."""
+
+    @staticmethod
+    def load(path: str) -> Tier:
+        """Reads a surface's file."""
+
+    @staticmethod
+    def parse(text: str, origin: str) -> Tier:
+        """Reads the text of one."""
+
+    @property
+    def json(self) -> str:
+        """The text of its file."""
+
+    @property
+    def assumed(self) -> str:
+        """What was assumed, as JSON."""
+
+    @property
+    def axes(self) -> TierAxes:
+        """The values of the axes."""
+
+    def ask(self, bytes: int, qd: float, reads: float, age: str | None, scheme: str | None) -> TierAnswer:
+        """All values at a point."""
+
+    def value(
+        self, quantity: str, bytes: int, qd: float, reads: float, age: str | None, scheme: str | None
+    ) -> tuple[float, float | None]:
+        """One value at a point, with its half width."""
+
+    def cross_validation(self) -> list[TierCheck]:
+        """The errors of the interpolation."""
 
 class DeviceRow(TypedDict):
     """A device preset: ``source`` is where its values come from, ``capacity`` in bytes, ``text`` TOML."""

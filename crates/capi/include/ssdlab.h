@@ -290,6 +290,21 @@ ssdlab_status ssdlab_submit(ssdlab_drive *drive,
                             uint64_t *id);
 
 /**
+ * Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their numbers follow
+ * one another; the first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where
+ * a request is refused, those before it have been submitted, it and those after it have not: `*submitted` is its index, and
+ * `ssdlab_last_error` names it.
+ *
+ * # Safety
+ * Pointers are null or valid; `requests` points to `count` of them.
+ */
+ssdlab_status ssdlab_submit_many(ssdlab_drive *drive,
+                                 const ssdlab_request *requests,
+                                 size_t count,
+                                 uint64_t *first,
+                                 size_t *submitted);
+
+/**
  * Plays everything that happens up to and including a time [ns]. Where that lies in the past, nothing happens.
  *
  * # Safety

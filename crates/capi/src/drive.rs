@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use logs::{Table, series_parquet};
 use serde_json::Value;
 use ssd::run::findings;
-use ssd::run::{DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
+use ssd::run::{BatchError, DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
 use ssd::stats::Finding;
 use ssd::{RequestLog, RunError, Unwatched};
 
@@ -64,6 +64,13 @@ impl From<RunError> for Failure {
             _ => Status::Failed,
         };
         Failure { status, text: error.to_string() }
+    }
+}
+
+impl From<BatchError> for Failure {
+    fn from(refused: BatchError) -> Failure {
+        let text = refused.to_string();
+        Failure { text, ..Failure::from(refused.error) }
     }
 }
 

@@ -241,6 +241,55 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Drive, request: *const Reques
     status_of(submitted.map(|submitted| unsafe { id.as_mut() }.map_or((), |id| *id = submitted)))
 }
 
+/// Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their numbers follow
+/// one another; the first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where
+/// a request is refused, those before it have been submitted, it and those after it have not: `*submitted` is its index, and
+/// `ssdlab_last_error` names it.
+///
+/// # Safety
+/// Pointers are null or valid; `requests` points to `count` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_submit_many(
+    drive: *mut Drive,
+    requests: *const Request,
+    count: usize,
+    first: *mut u64,
+    submitted: *mut usize,
+) -> Status {
+    // SAFETY: null or valid, by the caller's promise.
+    let Some(drive) = (unsafe { drive.as_ref() }) else { return Status::NullPointer };
+    if requests.is_null() && count > 0 {
+        return Status::NullPointer;
+    }
+    // SAFETY: there are `count` of them, and a slice of none needs no pointer.
+    let requests = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(requests, count) } };
+    let mut done = 0;
+    let begun = drive.with(|playing| {
+        let from = playing.live.submitted();
+        // SAFETY: null or valid, by the caller's promise.
+        if let Some(first) = unsafe { first.as_mut() } {
+            *first = from;
+        }
+        let result = submit_many(playing, requests);
+        done = (playing.live.submitted() - from) as usize;
+        result
+    });
+    // SAFETY: as above.
+    if let Some(submitted) = unsafe { submitted.as_mut() } {
+        *submitted = done;
+    }
+    status_of(begun)
+}
+
+/// Submits requests up to the first that cannot be one, or that is refused.
+fn submit_many(playing: &mut Playing, requests: &[Request]) -> Result<(), Failure> {
+    let mut core = Vec::with_capacity(requests.len());
+    let refused = requests.iter().find_map(|request| in_core(request).map(|request| core.push(request)).err());
+    playing.live.submit_all(&core)?;
+    let of = |Failure { status, text }| Failure { status, text: format!("requests[{}]: {text}", core.len()) };
+    refused.map_or(Ok(()), |failure| Err(of(failure)))
+}
+
 fn in_core(request: &Request) -> Result<workload::Request, Failure> {
     let Some(op) = Op::ALL.get(usize::from(request.op)).copied() else {
         let help = "write SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM, SSDLAB_FLUSH or one of those of zones";

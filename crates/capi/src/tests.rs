@@ -188,3 +188,35 @@ fn threads_have_their_own_drives_or_share_one() {
     // SAFETY: both threads have ended.
     unsafe { ssdlab_free(drive.0) };
 }
+
+#[test]
+fn a_batch_is_what_its_requests_are_one_by_one_up_to_the_first_that_is_refused() {
+    let requests: Vec<Request> = (0..500).map(|number| read(number * 3000, number * 7919 % 100_000)).collect();
+    let (single, batched) = (opened(&ssdlab_defaults()).unwrap(), opened(&ssdlab_defaults()).unwrap());
+    let (mut first, mut submitted) = (9, 9);
+    // SAFETY: pointers are valid.
+    unsafe {
+        let many = |from: &[Request], first: &mut u64, submitted: &mut usize| {
+            ssdlab_submit_many(batched, from.as_ptr(), from.len(), first, submitted)
+        };
+        assert_eq!(ssdlab_submit_many(null_mut(), null(), 0, null_mut(), null_mut()), Status::NullPointer);
+        assert_eq!(ssdlab_submit_many(batched, null(), 1, null_mut(), null_mut()), Status::NullPointer);
+        assert_eq!(ssdlab_submit_many(batched, null(), 0, &mut first, &mut submitted), Status::Ok);
+        assert_eq!((first, submitted), (0, 0));
+        // The third goes back in time, and in the next batch the second is of no kind.
+        let late = [requests[0], requests[1], Request { time: 1, ..requests[2] }, requests[3]];
+        assert_eq!(many(&late, &mut first, &mut submitted), Status::InvalidInput);
+        assert_eq!((first, submitted), (0, 2));
+        assert!(string(ssdlab_last_error(batched)).starts_with("requests[2]: a request at 1 ns came after 3000 ns"));
+        let odd = [requests[2], Request { op: 99, ..requests[3] }, requests[4]];
+        assert_eq!(many(&odd, &mut first, &mut submitted), Status::InvalidInput);
+        assert_eq!((first, submitted), (2, 1));
+        assert!(string(ssdlab_last_error(batched)).starts_with("requests[1]: op is 99\n  help: write SSDLAB_READ"));
+        assert_eq!(many(&requests[3..], &mut first, &mut submitted), Status::Ok);
+        assert_eq!((first, submitted), (3, 497));
+        for request in &requests {
+            assert_eq!(ssdlab_submit(single, request, null_mut()), Status::Ok);
+        }
+    }
+    assert_eq!(played(batched, 0), played(single, 0));
+}

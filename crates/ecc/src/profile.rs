@@ -85,9 +85,9 @@ impl Profile {
     /// a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
     pub fn preset(bits: u8) -> Profile {
         let text = match bits {
-            2 => include_str!("../../../presets/ecc/qc-ldpc-2bit.csv"),
-            3 => include_str!("../../../presets/ecc/qc-ldpc-3bit.csv"),
-            _ => include_str!("../../../presets/ecc/qc-ldpc.csv"),
+            2 => include_str!("../presets/qc-ldpc-2bit.csv"),
+            3 => include_str!("../presets/qc-ldpc-3bit.csv"),
+            _ => include_str!("../presets/qc-ldpc.csv"),
         };
         Profile::parse(text, "preset qc-ldpc").expect("Invariant: the preset is a profile")
     }

@@ -21,9 +21,9 @@ const COLUMNS: [&str; 3] = ["pec", "months", "cut"];
 
 /// Profiles of the presets whose senses can be shortened, as `ssdlab characterize NAME --only rpt` writes them.
 const TABLES: [(&str, &str); 3] = [
-    ("tlc48", include_str!("../../../presets/chips/tlc48.rpt.csv")),
-    ("tlc48-rif", include_str!("../../../presets/chips/tlc48-rif.rpt.csv")),
-    ("tlc48-reo", include_str!("../../../presets/chips/tlc48-reo.rpt.csv")),
+    ("tlc48", include_str!("../presets/tlc48.rpt.csv")),
+    ("tlc48-rif", include_str!("../presets/tlc48-rif.rpt.csv")),
+    ("tlc48-reo", include_str!("../presets/tlc48-reo.rpt.csv")),
 ];
 
 /// The table.

@@ -19,7 +19,7 @@ const WORDLINES: u64 = 256;
 const CELSIUS: f64 = 85.0;
 
 /// Profiles of the presets: a line each, its name and the steps.
-const TABLES: &str = include_str!("../../../presets/chips/tailored.txt");
+const TABLES: &str = include_str!("../presets/tailored.txt");
 
 /// The table: steps of the vendor's table in the order in which they are tried when the default references have failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt as _;
-use ssd::run::{Checkpoint, DeviceWord, checkpoint, device_given, parse};
+use ssd::run::{Checkpoint, DeviceWord, Drive as _, checkpoint, device_given, parse};
 use ssd::{Completion, RunError};
 use units::{Bytes, Lpn, Span, Temperature, Time};
 use workload::{Op, Request};
 
-use crate::error::{InputError, raise, refuse};
+use crate::error::{InputError, raise, raise_in_batch, refuse};
 use crate::policies::{GivenPolicy, Raised, asking, policies_of};
 
 /// A request that has completed.
@@ -106,6 +107,12 @@ impl Device {
     }
 }
 
+/// What is said of an operation that there is not.
+fn unknown(op: &str) -> String {
+    let names: Vec<&str> = Op::ALL.into_iter().map(Op::name).collect();
+    format!("op is {op:?}\n  help: write one of {}", names.join(", "))
+}
+
 /// Refuses what a policy asks of a device: its own thread would wait for it for ever.
 fn refuse_policies() -> PyResult<()> {
     if asking() {
@@ -193,13 +200,36 @@ impl Device {
         queue: u16,
         hint: u16,
     ) -> PyResult<u64> {
-        let op = Op::named(op).ok_or_else(|| {
-            let names: Vec<&str> = Op::ALL.into_iter().map(Op::name).collect();
-            let help = format!("write one of {}", names.join(", "));
-            InputError::new_err(format!("op is {op:?}\n  help: {help}"))
-        })?;
+        let op = Op::named(op).ok_or_else(|| InputError::new_err(unknown(op)))?;
         let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);
         self.lock(py)?.submit(request).map_err(raise)
+    }
+
+    /// Hands requests to the device, given as columns of one length; returns the number of the first. Up to the first that is
+    /// refused, which the error names by its index, they are submitted.
+    fn submit_many(
+        &self,
+        py: Python<'_>,
+        time: Vec<u64>,
+        op: Vec<PyBackedStr>,
+        offset: Vec<u64>,
+        bytes: Vec<u64>,
+        queue: Vec<u16>,
+        hint: Vec<u16>,
+    ) -> PyResult<u64> {
+        let known: Vec<Op> = op.iter().map_while(|name| Op::named(name)).collect();
+        let of = |(index, op): (usize, &Op)| {
+            let request = Request::new(Time(time[index]), *op, Bytes(offset[index]), Bytes(bytes[index]));
+            request.on(queue[index]).hinted(hint[index])
+        };
+        let requests: Vec<Request> = known.iter().enumerate().map(of).collect();
+        refuse_policies()?;
+        let submitted = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).submit_all(&requests));
+        let numbers = submitted.map_err(raise_in_batch)?;
+        match op.get(known.len()) {
+            Some(odd) => Err(InputError::new_err(format!("requests[{}]: {}", known.len(), unknown(odd)))),
+            None => Ok(numbers.start),
+        }
     }
 
     /// Plays up to `time` [ns]; returns all that completed, in order.

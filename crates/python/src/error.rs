@@ -4,6 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use ssd::RunError;
+use ssd::run::BatchError;
 use units::ConfigError;
 
 create_exception!(
@@ -16,7 +17,15 @@ create_exception!(ssdlab._core, SimulationError, PyRuntimeError, "A run that can
 
 /// Bad input is the user's to mend; anything else is a run that cannot go on.
 pub(crate) fn raise(error: RunError) -> PyErr {
-    let text = error.to_string();
+    raise_as(error.to_string(), &error)
+}
+
+/// The same for requests that were submitted at once: the index of the one that was refused stands before it.
+pub(crate) fn raise_in_batch(refused: BatchError) -> PyErr {
+    raise_as(refused.to_string(), &refused.error)
+}
+
+fn raise_as(text: String, error: &RunError) -> PyErr {
     match error {
         RunError::Config(_) | RunError::Trace(_) | RunError::OutOfRange { .. } | RunError::BackInTime { .. } => {
             InputError::new_err(text)

@@ -11,6 +11,7 @@ mod policies;
 mod serve;
 mod simulation;
 mod tables;
+mod tier;
 mod trace;
 
 use error::{InputError, SimulationError};
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;
     module.add_class::<device::Device>()?;
+    module.add_class::<tier::Tier>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<serve::Session>()?;
     module.add_function(wrap_pyfunction!(device::checkpoint_check, module)?)?;

@@ -11,7 +11,7 @@ use crate::config::Config;
 
 macro_rules! preset {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../presets/devices/", $name, ".toml")))
+        ($name, include_str!(concat!("../presets/", $name, ".toml")))
     };
 }
 

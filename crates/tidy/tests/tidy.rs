@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidy::Modules;
 
 /// Each crate and the crates of the workspace that it may depend on.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("nand", &["units"]),
@@ -16,6 +16,8 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("ssd", &["units", "workload", "nand", "ecc", "schemes"]),
     ("array", &["units", "workload", "ssd"]),
     ("logs", &["workload", "ssd"]),
+    ("tier", &["units"]),
+    ("ssdlab", &["units", "workload", "ssd", "tier"]),
     ("capi", &["units", "workload", "ssd", "logs"]),
     ("served", &["units", "workload", "ssd"]),
     ("nbd", &["units", "workload", "served"]),
@@ -24,7 +26,10 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("testing", &["units", "workload", "nand", "ssd", "array"]),
     ("tidy", &[]),
     ("fuzz", &["units", "workload", "nand", "ecc", "ssd", "served", "nbd", "nvme"]),
-    ("python", &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "served", "nbd", "nvme"]),
+    (
+        "python",
+        &["units", "workload", "nand", "ecc", "schemes", "ssd", "array", "logs", "tier", "served", "nbd", "nvme"],
+    ),
 ];
 
 #[test]

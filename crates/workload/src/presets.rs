@@ -15,7 +15,7 @@ macro_rules! preset {
     ($name:literal $(, $twin:literal)*) => {
         Preset {
             name: $name,
-            text: include_str!(concat!("../../../presets/workloads/", $name, ".toml")),
+            text: include_str!(concat!("../presets/", $name, ".toml")),
             twins: &[$(concat!($name, "/", $twin)),*],
         }
     };

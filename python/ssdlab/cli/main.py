@@ -20,6 +20,7 @@ from ssdlab.cli import (
     studies,
     sweeps,
     tell,
+    tiers,
     traces,
 )
 from ssdlab.cli.base import BAD_INPUT, INTERNAL, abandon_stdout, commands, echo_error
@@ -41,6 +42,7 @@ __all__ = [
     "studies",
     "sweeps",
     "tell",
+    "tiers",
     "traces",
 ]
 

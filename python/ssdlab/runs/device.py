@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
@@ -12,6 +12,10 @@ from ssdlab.runs.documents import word_of
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars
+
     from ssdlab.policy import Given
     from ssdlab.policy.source import GivenPolicy
 
@@ -210,6 +214,32 @@ class Device:
         with _Refusing():
             return self._core.submit(time_ns, op, offset, bytes, queue, hint)
 
+    def submit_many(self, requests: polars.DataFrame | Mapping[str, Any]) -> range:
+        """Hands requests to the device, as :meth:`submit` does one by one; returns their numbers. A million in a call
+        are fine.
+
+        Args:
+            requests: the columns ``time_ns``, ``op``, ``offset`` and ``bytes``, and where they are wanted ``queue`` and
+                ``hint``: a polars frame, or a mapping of sequences. A single value in place of a sequence holds for
+                all of them.
+
+        Raises:
+            InputError: a request is refused: the message begins with its index, ``requests[7]: …``. Those before it
+                have been submitted, it and those after it have not. Where a column cannot be read nothing has been
+                submitted.
+
+        >>> device = Device("tlc")
+        >>> device.submit_many({"time_ns": [0, 0, 50], "op": "read", "offset": [0, 65536, 0], "bytes": 4096})
+        range(0, 3)
+        """
+        columns = _columns(requests)
+        count = len(columns[0])
+        try:
+            first = self._core.submit_many(*columns)
+        except (OverflowError, TypeError):
+            raise _unread(columns) from None
+        return range(first, first + count)
+
     def zones(self, first: int = 0, count: int | None = None) -> list[Zone]:
         """The zones from number ``first`` on, of a drive that has any: ``count`` of them, or all that follow.
 
@@ -281,6 +311,50 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding
+
+
+COLUMNS: dict[str, Any] = {"time_ns": None, "op": None, "offset": None, "bytes": None, "queue": 0, "hint": 0}
+"""What :meth:`Device.submit_many` takes, and what a column is that is not given; None where it must be."""
+LARGEST = {"queue": (1 << 16) - 1, "hint": (1 << 16) - 1}
+"""The largest number of a column, where that is less than 64 bits hold."""
+
+
+def _columns(requests: polars.DataFrame | Mapping[str, Any]) -> tuple[list[Any], ...]:
+    """The columns of requests, all of one length."""
+    names = list(requests.columns) if hasattr(requests, "columns") else list(requests)
+    missing = [name for name, default in COLUMNS.items() if default is None and name not in names]
+    unknown = [name for name in names if name not in COLUMNS]
+    if missing or unknown:
+        problem = f"has no column {missing[0]}" if missing else f"{unknown[0]} is no column"
+        raise InputError(f"requests: {problem}\n  help: the columns are {', '.join(COLUMNS)}")
+
+    def is_one(value: Any) -> bool:
+        return isinstance(value, str | int)
+
+    given = {name: requests[name] if name in names else default for name, default in COLUMNS.items()}
+    lengths = {name: len(value) for name, value in given.items() if not is_one(value)}
+    count = next(iter(lengths.values()), 1)
+    for name, length in lengths.items():
+        if length != count:
+            raise InputError(
+                f"requests: {name} has {length:,} values, and {next(iter(lengths))} has {count:,}\n  help: give columns"
+                " of one length, or one value for all"
+            )
+    return tuple([value] * count if is_one(value) else list(value) for value in given.values())
+
+
+def _unread(columns: tuple[list[Any], ...]) -> InputError:
+    """Which of the values the core cannot hold: nothing has been submitted."""
+    for name, values in zip(COLUMNS, columns, strict=True):
+        largest = LARGEST.get(name, (1 << 64) - 1)
+        for index, value in enumerate(values):
+            if isinstance(value, str) if name == "op" else isinstance(value, int) and 0 <= value <= largest:
+                continue
+            expected = "the name of an operation" if name == "op" else f"a whole number from 0 to {largest:,}"
+            return InputError(
+                f"requests[{index}]: {name} is {value!r}\n  help: write {expected}; nothing has been submitted"
+            )
+    raise AssertionError("Invariant: a value was refused")
 
 
 def _loaded(policies: Given | None) -> list[GivenPolicy]:

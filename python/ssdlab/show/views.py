@@ -25,9 +25,11 @@ from ssdlab.show.lists import of_chip, of_keys, of_presets
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
 from ssdlab.show.sweeps import of_comparison, of_sweep, shown_of
+from ssdlab.show.tiers import of_tier
 from ssdlab.sweeps.campaign import SweepResult
 from ssdlab.sweeps.comparison import Comparison
 from ssdlab.sweeps.curve import Curve
+from ssdlab.sweeps.surface import Tier
 
 
 @singledispatch
@@ -61,6 +63,11 @@ def _(found: Comparison) -> View:
 @view.register
 def _(found: Curve) -> View:
     return View(list(found.warnings), found.verdict(), *of_curve(found))
+
+
+@view.register
+def _(found: Tier) -> View:
+    return View(list(found.warnings), found.verdict(), *of_tier(found))
 
 
 @view.register

@@ -219,7 +219,7 @@ def curve(
     if kind is not None and kind not in KINDS:
         raise InputError(f"kind is {kind!r}\n  help: write {', '.join(KINDS)}")
     load = "qd" if rate is None else "rate"
-    loads: list[float] = list(_depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
+    loads: list[float] = list(depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
     several = [devices] if isinstance(devices, str | os.PathLike | Mapping) else devices
     names = [word_of("device", device) for device in several]
     if not names or seeds < 1:
@@ -282,23 +282,25 @@ def _lines(devices: Sequence[str], schemes: Sequence[str], ages: Sequence[str]) 
     return lines
 
 
-def _depths(given: str | Sequence[int]) -> list[int]:
+def doubled(first: int, last: int) -> list[int]:
+    """The first number, the powers of two between, and the last one; ValueError where that is less."""
+    if first > last:
+        raise ValueError
+    return sorted({first, *(1 << bit for bit in range(first.bit_length(), last.bit_length()) if 1 << bit < last), last})
+
+
+def depths(given: str | Sequence[int]) -> list[int]:
     """Queue depths: of a range the powers of two, and its end."""
     if not isinstance(given, str):
         return sorted({int(depth) for depth in given})
     low, dots, high = given.partition("..")
     try:
-        if not dots:
-            depths = sorted({int(part) for part in given.split(",")})
-        else:
-            first, last = int(low), int(high)
-            powers = [1 << bit for bit in range(21)]
-            depths = sorted({first, *(depth for depth in powers if first < depth < last), last})
+        found = doubled(int(low), int(high)) if dots else sorted({int(part) for part in given.split(",")})
     except ValueError:
-        depths = []
-    if not depths or depths[0] < 1 or depths[-1] > 1 << 20:
+        found = []
+    if not found or found[0] < 1 or found[-1] > 1 << 20:
         raise InputError(f"--qd {given}: expected depths from 1 to {1 << 20:,}\n  help: write 1..256, or 1,4,16")
-    return depths
+    return found
 
 
 UNITS = {"": 1.0, "k": 1e3, "M": 1e6}

@@ -56,7 +56,7 @@ pub struct ConstantSource {
 
 macro_rules! preset {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../../presets/chips/", $name, ".toml")))
+        ($name, include_str!(concat!("../../presets/", $name, ".toml")))
     };
 }
 

@@ -2,6 +2,7 @@
 //! devices, or stands in for one, is another.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::vec::Drain;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
+use super::batch::{self, BatchError};
 use super::checkpoint;
 use crate::config::Plan;
 use crate::device::{Completion, Device};
@@ -36,6 +38,13 @@ pub trait Drive {
     /// # Errors
     /// It comes too late or lies beyond the capacity: nothing has changed. The drive has failed.
     fn submit(&mut self, request: Request) -> Result<u64, RunError>;
+    /// Hands several over, as one by one; returns their numbers.
+    ///
+    /// # Errors
+    /// See [`Drive::submit`]: of the first that is refused. Those before it have been submitted, those after it have not.
+    fn submit_all(&mut self, requests: &[Request]) -> Result<Range<u64>, BatchError> {
+        batch::submit_all(self.submitted(), requests, |request| self.submit(request))
+    }
     /// Requests that have been submitted.
     fn submitted(&self) -> u64;
     /// Requests that have been submitted and have not completed.

@@ -1,10 +1,12 @@
 //! A run whose requests come from outside: another simulator, a server, a program.
 
+use std::ops::Range;
 use std::path::Path;
 
 use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::Request;
 
+use super::batch::{self, BatchError};
 use super::checkpoint;
 use super::drive::Drive;
 use super::measured::MeasuredDrive;
@@ -82,6 +84,12 @@ impl<D: Drive> Live<D> {
         let id = self.with_the_last(submitted)?;
         self.last = time;
         Ok(id)
+    }
+
+    /// Submits several, as [`Live::submit`] does one by one; returns their numbers. Of the first that is refused the error has the
+    /// index: those before it have been submitted, those after it have not.
+    pub fn submit_all(&mut self, requests: &[Request]) -> Result<Range<u64>, BatchError> {
+        batch::submit_all(self.submitted(), requests, |request| self.submit(request))
     }
 
     /// The present.

@@ -1,5 +1,6 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
+mod batch;
 mod before;
 pub mod checkpoint;
 mod course;
@@ -30,6 +31,7 @@ mod steady;
 mod warming;
 mod workload_given;
 
+pub use batch::BatchError;
 pub use checkpoint::Checkpoint;
 pub use device_given::{DeviceWord, device_given};
 pub use drive::Drive;

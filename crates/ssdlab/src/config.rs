@@ -1,0 +1,105 @@
+//! Which drive it is.
+
+use ssd::DeviceSpec;
+use ssd::run::{DeviceWord, device_given};
+
+use crate::Error;
+
+/// A drive: a preset, a file or a description; then, in this order, its scheme, its age and single keys.
+///
+/// ```
+/// use ssdlab::{Config, Device};
+/// let config = Config::named("tlc").scheme("pnar2").age("pec=2000,retention=6mo").set("buffer.size", "4MiB").seed(7);
+/// assert!(Device::open(&config).is_ok());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    device: String,
+    is_text: bool,
+    scheme: Option<String>,
+    age: Option<String>,
+    settings: Vec<String>,
+    pub(crate) seed: u64,
+}
+
+impl Config {
+    /// A preset's name ([`presets`](crate::presets)), the path of a device file or of a checkpoint, or a description in a line.
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// let device = Device::open(&Config::named("2TB, 16 ch x 4 dies, TLC, PCIe 5 x4"))?;
+    /// assert!(device.capacity().0 > 1_900_000_000_000);
+    /// # Ok::<(), ssdlab::Error>(())
+    /// ```
+    pub fn named(device: &str) -> Config {
+        Config { device: device.into(), is_text: false, scheme: None, age: None, settings: Vec::new(), seed: 1 }
+    }
+
+    /// The text of a device file (TOML).
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// let half = Device::open(&Config::text("base = \"tlc\"\n[geometry]\nchannels = 4\n"))?;
+    /// assert!(half.capacity() < Device::open(&Config::named("tlc"))?.capacity());
+    /// # Ok::<(), ssdlab::Error>(())
+    /// ```
+    pub fn text(toml: &str) -> Config {
+        Config { is_text: true, ..Config::named(toml) }
+    }
+
+    /// What the drive does about errors and about reads that wait: a named scheme, or choices, `axis=choice` with commas between.
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// assert!(Device::open(&Config::named("asplos21").scheme("pso-pnar2")).is_ok());
+    /// ```
+    #[must_use]
+    pub fn scheme(self, scheme: &str) -> Config {
+        Config { scheme: Some(scheme.into()), ..self }
+    }
+
+    /// The state that it starts from: `key=value` of the section `age`, with commas between.
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// assert!(Device::open(&Config::named("qlc").age("pec=1000,retention=3mo")).is_ok());
+    /// ```
+    #[must_use]
+    pub fn age(self, age: &str) -> Config {
+        Config { age: Some(age.into()), ..self }
+    }
+
+    /// A key of the configuration, such as `ftl.over_provisioning`; it may be called again for further keys.
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// let error = Device::open(&Config::named("tlc").set("buffer.siz", "4MiB")).err().expect("there is no such key");
+    /// assert!(error.to_string().contains("did you mean `size`?"));
+    /// ```
+    #[must_use]
+    pub fn set(mut self, key: &str, value: &str) -> Config {
+        self.settings.push(format!("{key}={value}"));
+        self
+    }
+
+    /// The seed of all random draws  \[default: 1].
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// assert!(Device::open(&Config::named("tlc").seed(2)).is_ok());
+    /// ```
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Config {
+        Config { seed, ..self }
+    }
+
+    /// The path of a checkpoint, where it is one.
+    pub(crate) fn checkpoint(&self) -> Option<std::path::PathBuf> {
+        if self.is_text { None } else { ssd::run::checkpoint::given(&self.device) }
+    }
+
+    pub(crate) fn spec(&self) -> Result<DeviceSpec, Error> {
+        let word = if self.is_text { DeviceWord::Text(&self.device) } else { DeviceWord::Named(&self.device) };
+        Ok(device_given(word, self.scheme.as_deref(), self.age.as_deref(), &self.settings)?)
+    }
+}
