@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use units::{Bytes, ConfigError, Span, Temperature, Time};
-use workload::{ReadCounts, Request};
+use workload::Request;
 
 use super::checkpoint;
 use super::drive::Drive;
-use super::measured::MeasuredDrive;
+use super::measured::{MeasuredDrive, WorkloadRead};
 use super::options::RunOptions;
 use super::outcome::Outcome;
 use super::past_load;
@@ -44,8 +44,10 @@ impl<P: Probe> Live<Device<P>> {
         probe: P,
     ) -> Result<Live<Device<P>>, RunError> {
         check(options)?;
-        let config = past_load::decided(config, options, None, true);
-        Live::of(MeasuredDrive::of_device(&config, options, log, probe, None)?, options)
+        let decided = past_load::decided(config, options, None, true);
+        let mut measured = MeasuredDrive::of_device(&decided.config, options, log, probe, None)?;
+        measured.past_assumed = decided.assumed;
+        Live::of(measured, options)
     }
 }
 
@@ -192,13 +194,13 @@ impl<P: Probe> Live<Device<P>> {
 impl<D: Drive> Live<D> {
     /// What was measured up to now.
     pub fn measured(&self) -> Measured {
-        self.measured.so_far(ReadCounts::default(), 0, None)
+        self.measured.so_far(WorkloadRead::default())
     }
 
     /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
     /// left out.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
-        self.measured.finish(ReadCounts::default(), 0, None)
+        self.measured.finish(WorkloadRead::default())
     }
 }
 

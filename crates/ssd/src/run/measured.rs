@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use units::{Span, Temperature, Time};
-use workload::{Op, Past, Request};
+use workload::{Op, Past, ReadCounts, Request};
 
 use super::before::{Before, OfItsOwn};
 use super::checkpoint::Checkpoint;
@@ -47,6 +47,8 @@ pub(super) struct MeasuredDrive<D: Drive> {
     leads: bool,
     /// What came of a load that was played through the FTL alone.
     pub warmed: Option<Warmed>,
+    /// Of the load nothing was known before the run: the drive starts as another one, which is assumed, has left it.
+    pub past_assumed: bool,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
     first_id: u64,
@@ -56,6 +58,19 @@ pub(super) struct MeasuredDrive<D: Drive> {
     /// A checkpoint that is to be written.
     pub saving: Option<Saving>,
     queues: u16,
+}
+
+/// What came of reading a workload.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WorkloadRead {
+    /// What was left out or put in order.
+    pub counts: ReadCounts,
+    /// Requests that lay beyond the drive and were wrapped around.
+    pub wrapped: u64,
+    /// Requests that were asked for and that it no longer had.
+    pub missing: Option<u64>,
+    /// It has ended, and no option makes it longer.
+    pub over: bool,
 }
 
 /// What playing came to.
@@ -131,6 +146,7 @@ impl<D: Drive> MeasuredDrive<D> {
             before: None,
             leads: false,
             warmed: None,
+            past_assumed: false,
             origin: Time::ZERO,
             first_id: 0,
             steady_ended: false,

@@ -1,11 +1,9 @@
 //! What a run has found out.
 
-use workload::ReadCounts;
-
 use super::course::Point;
 use super::drive::Drive;
 use super::findings::{self, Evidence};
-use super::measured::MeasuredDrive;
+use super::measured::{MeasuredDrive, WorkloadRead};
 use super::replay::Run;
 use super::request_log::RequestLog;
 use super::steady::SteadyWindow;
@@ -54,16 +52,15 @@ impl<D: Drive> Run<D> {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
-        let ((wrapped, missing), counts) = (self.read(), self.read_counts());
-        self.measured.finish(counts, wrapped, missing)
+        let read = self.read();
+        self.measured.finish(read)
     }
 }
 
 impl<D: Drive> MeasuredDrive<D> {
-    /// What was measured up to now and what puts it in doubt, with what came of reading the workload: what was left out, the requests that were wrapped,
-    /// and those that it no longer had.
-    pub(super) fn so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
-        let mut measured = self.counted_so_far(read, wrapped, missing);
+    /// What was measured up to now and what puts it in doubt, with what came of reading the workload.
+    pub(super) fn so_far(&self, read: WorkloadRead) -> Measured {
+        let mut measured = self.counted_so_far(read);
         measured.findings = self.findings(&measured);
         measured
     }
@@ -82,15 +79,17 @@ impl<D: Drive> MeasuredDrive<D> {
         found
     }
 
-    fn counted_so_far(&self, read: ReadCounts, wrapped: u64, missing: Option<u64>) -> Measured {
+    fn counted_so_far(&self, read: WorkloadRead) -> Measured {
         let before = self.baseline.clone().unwrap_or_default();
         Measured {
             latencies: self.latencies.clone(),
             totals: self.drive.totals().since(&before),
-            wrapped: wrapped + read.wrapped,
+            wrapped: read.wrapped + read.counts.wrapped,
             settled: self.settled,
-            missing,
-            read,
+            missing: read.missing,
+            over: read.over,
+            past_assumed: self.past_assumed,
+            read: read.counts,
             steady: None,
             drive: DriveState { start: self.start(), warmed: self.warmed, ..self.drive.state() },
             findings: Vec::new(),
@@ -98,15 +97,10 @@ impl<D: Drive> MeasuredDrive<D> {
     }
 
     /// Ends the run, and checks the conservation laws.
-    pub(super) fn finish(
-        mut self,
-        read: ReadCounts,
-        wrapped: u64,
-        missing: Option<u64>,
-    ) -> Result<Outcome<D>, RunError> {
+    pub(super) fn finish(mut self, read: WorkloadRead) -> Result<Outcome<D>, RunError> {
         self.close_interval();
         self.drive.check_all()?;
-        let mut measured = self.counted_so_far(read, wrapped, missing);
+        let mut measured = self.counted_so_far(read);
         if let Some(steady) = self.steady.take() {
             let (state, window) = steady.finish();
             if let Some(SteadyWindow { start, end, latencies }) = window {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use units::{Span, Time};
-use workload::{ReadCounts, Source};
+use workload::Source;
 
 use super::drive::Drive;
 use super::host::{Host, Next, Standing, Supply, replaying};
-use super::measured::{MeasuredDrive, Played, Saving};
+use super::measured::{MeasuredDrive, Played, Saving, WorkloadRead};
 use super::options::{Replay, RunOptions};
 use super::past_load;
 use super::refusal::refused;
@@ -57,9 +57,10 @@ impl<P: Probe> Run<Device<P>> {
         probe: P,
     ) -> Result<Run<Device<P>>, RunError> {
         let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
-        let config = past_load::decided(config, &options, source.past(), paced);
+        let decided = past_load::decided(config, &options, source.past(), paced);
         let past = source.past().map(|past| (past, paced));
-        let measured = MeasuredDrive::of_device(&config, &options, log, probe, past)?;
+        let mut measured = MeasuredDrive::of_device(&decided.config, &options, log, probe, past)?;
+        measured.past_assumed = decided.assumed;
         Run::of(measured, source, options)
     }
 }
@@ -218,17 +219,17 @@ impl<D: Drive> Run<D> {
         }
     }
 
-    /// Requests of the workload that were wrapped, and those that were asked for and it no longer had.
-    pub(super) fn read(&self) -> (u64, Option<u64>) {
+    /// What came of reading the workload.
+    pub(super) fn read(&self) -> WorkloadRead {
         let supply = self.host.supply();
         let submitted = self.measured.submitted - self.measured.settled;
-        let missing = self.options.requests.filter(|_| supply.exhausted).map(|limit| limit.saturating_sub(submitted));
-        (supply.wrapped, missing)
-    }
-
-    /// What reading the workload has left out or put in order.
-    pub(super) fn read_counts(&self) -> ReadCounts {
-        self.host.supply().source.counts()
+        WorkloadRead {
+            counts: supply.source.counts(),
+            wrapped: supply.wrapped,
+            missing: self.options.requests.filter(|_| supply.exhausted).map(|limit| limit.saturating_sub(submitted)),
+            // A generator goes on for as many requests as are asked for.
+            over: supply.exhausted && supply.source.past().is_none(),
+        }
     }
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.
