@@ -85,7 +85,7 @@ def _(found: Tail) -> View:
 
 @view.register
 def _(found: DeviceBounds) -> View:
-    return View([], "", *of_bounds(found))
+    return View([], verdicts.of_device(found), *of_bounds(found))
 
 
 @view.register
@@ -95,7 +95,7 @@ def _(found: Found) -> View:
 
 @view.register
 def _(found: Fit) -> View:
-    return View(lines(found.warnings), "", *of_fit(found))
+    return View(lines(found.warnings), verdicts.of_fit(found), *of_fit(found))
 
 
 @view.register
