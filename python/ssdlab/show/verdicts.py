@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
     from ssdlab.study.claims import Verdict
     from ssdlab.sweeps.campaign import FailedCase
+    from ssdlab.trace.fit.properties import Property
 
 
 def of_run(result: Result) -> str:
@@ -313,6 +314,20 @@ def of_trace(info: Mapping[str, Any]) -> str:
         parts.append(f"{percent_text(info['sequential_ratio'])} follow the one before")
     duration = time_text(1e9 * info["duration_s"])
     return f"{info['requests']:,} requests in {duration}{rate}: {', '.join(parts)}."
+
+
+NEAR = 0.1
+"""A generator that differs from its trace by less has the property (as `trace fit --check` takes latencies)."""
+
+
+def of_imitation(rows: Sequence[Property]) -> str:
+    """A generator fitted to a trace: how many of the trace's properties it has, and which one is furthest off."""
+    near = [row for row in rows if abs(row.ratio - 1.0) <= NEAR]
+    sentence = f"The generator has {len(near)} of {len(rows)} properties of the trace within {percent_text(NEAR)}"
+    worst = max(rows, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0.0 else math.inf)
+    if len(near) < len(rows):
+        sentence += f"; furthest off is {worst.name}, {worst.ratio:.2f} times the trace's"
+    return sentence + "."
 
 
 def of_claims(id: str, verdicts: Sequence[Verdict]) -> str:
