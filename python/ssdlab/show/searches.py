@@ -51,7 +51,9 @@ def _front(found: SearchResult) -> Table:
     if found.given is not None:
         rows.append(("as given", *("" for _ in differing), *_values(found, found.given), ""))
     count = f"{found.front.height} of {found.candidates.height} candidates"
-    several = "" if len(ties) == found.front.height else f" ({len(ties)} different results)"
+    several = (
+        "" if len(ties) == found.front.height else f" ({len(ties)} different result{'s' if len(ties) > 1 else ''})"
+    )
     common = f"; all with {', '.join(f'{axis} {label}' for axis, label in shared.items())}" if shared else ""
     columns = ("", *differing, *_heads(found), "on it still")
     return Table(f"Front: {count}{several}, with new seeds{common}", columns, rows, left=1 + len(differing), right=1)
@@ -145,6 +147,8 @@ def _starts(found: SearchResult) -> list[str]:
 
 def _footnotes(found: SearchResult) -> list[str]:
     lines = ["± 95 % confidence interval over new seeds; on it still: on the front with them too"]
+    if found.given is not None and found.given["why"]:
+        lines.append(f"the drive as given has no result: {found.given['why']}")
     idle, deciding = found.without_effect(), found.deciding()
     if none := {axis: share for axis, share in idle.items() if axis not in deciding}:
         lines.append(f"changes nothing here, by its share of any objective's differences: {shares_text(none)}")
