@@ -25,6 +25,7 @@ PERCENTILES = (
 )
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
+NOTHING_COLLECTED = "~ of a WAF: no block was collected in the run, so that it says nothing of a longer one"
 FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 
 
@@ -62,7 +63,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(FEW_BEYOND)
     if result.ftl.waf is not None and nothing_collected(result):
-        footnotes.append("~ of the WAF: no block was collected in this run, so that it says nothing of a longer one")
+        footnotes.append(NOTHING_COLLECTED)
     footnotes += _start(result)
     if "steady" in host and host.steady.reached:
         footnotes.append(

@@ -24,7 +24,7 @@ from ssdlab.show.faults import of_campaign
 from ssdlab.show.lists import of_chip, of_keys, of_presets
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
-from ssdlab.show.sweeps import of_comparison, of_sweep, shown_of
+from ssdlab.show.sweeps import notes_of, of_comparison, of_sweep, shown_of
 from ssdlab.sweeps.campaign import SweepResult
 from ssdlab.sweeps.comparison import Comparison
 from ssdlab.sweeps.curve import Curve
@@ -50,7 +50,8 @@ def _(found: Runs) -> View:
 def _(found: SweepResult) -> View:
     verdict = verdicts.of_sweep(found.table, shown_of(found.table)[0])
     failed = verdicts.of_failed(found.failed, found.table.height)
-    return View([*failed, *found.warning_lines()], verdict, [of_sweep(found.table)], [])
+    cells = of_sweep(found.table)
+    return View([*failed, *found.warning_lines()], verdict, [cells], notes_of(cells))
 
 
 @view.register
