@@ -280,7 +280,8 @@ fn more_for(evidence: &Evidence, blocks: f64) -> Option<(String, (&'static str, 
     let requests = (times * evidence.arrivals.count() as f64).ceil();
     Some(match requests > 0.0 {
         true => (format!("{} more requests", grouped(requests as u64)), ("more_requests", requests)),
-        false => (format!("{times:.2} times as much again"), ("more_runs", times)),
+        false if times < 10.0 => (format!("{times:.1} times as much again"), ("more_runs", times)),
+        false => (format!("{} times as much again", grouped(times.ceil() as u64)), ("more_runs", times)),
     })
 }
 
