@@ -48,8 +48,8 @@ def of_curve(found: Curve) -> tuple[list[Table], list[str]]:
             Table(f"{line.name}: {found.workload}, latency of {KINDS[found.kind]}", columns, rows, right=int(marked))
         )
     footnotes = [
-        "knee: where throughput over mean latency (of all requests) is largest; beyond it latency grows faster",
-        "it lies between the loads before and after that line; --qd or --rate with more of them there tells more",
+        "knee: where throughput over the mean latency of all requests is largest",
+        "it lies between its neighbours; more loads there (--qd, --rate) tell more",
     ]
     named: dict[tuple[float, str], list[str]] = {}
     for line in found.lines:

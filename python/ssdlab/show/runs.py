@@ -25,7 +25,7 @@ PERCENTILES = (
 )
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
-NOTHING_COLLECTED = "~ of a WAF: no block was collected in the run, so that it says nothing of a longer one"
+NOTHING_COLLECTED = "~ of a WAF: no block was collected, so that it says nothing of a longer run"
 FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 
 
@@ -88,7 +88,7 @@ def _start(result: Result) -> list[str]:
     wrote = "wrote as fast as it could" if past >= 1.0 else f"programmed {percent_text(past)} of each plane's time"
     given = manifest.device.config.age.load != "auto"
     known = "given" if given else "assumed" if result.host.past_assumed else "found from this load"
-    return [f"start: as after long overwriting by a load that {wrote} (age.load, {known})"]
+    return [f"start: the drive's past {wrote} (age.load, {known})"]
 
 
 KEPT_UP_TO_DATE = {

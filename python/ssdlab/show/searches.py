@@ -71,17 +71,20 @@ def _values(found: SearchResult, row: Mapping[str, Any]) -> list[str]:
 
 
 def _near(found: SearchResult) -> list[Table]:
-    """What may be as good as the front: alike results are a row."""
+    """What may be as good as the front, by what differs from its first point: alike results are a row."""
     near = found.near()
-    if not near:
+    if not near or not found.front.height:
         return []
-    count = sum(map(len, near))
-    axes = [axis for axis in found.search.space.axes if found.candidates[axis].n_unique() > 1]
+    first = found.front.row(0, named=True)
+    rows = []
+    for of in near[:MOST_NEAR]:
+        numbers, *labels = _row(found, of, list(found.search.space.axes))[: 1 + len(found.search.space.axes)]
+        pairs = zip(found.search.space.axes, labels, strict=True)
+        what = ", ".join(f"{axis} {label}" for axis, label in pairs if label != str(first[axis]))
+        rows.append((numbers, what, *_values(found, of[0])))
     rest = f"; the {MOST_NEAR} first of {len(near)} results" if len(near) > MOST_NEAR else ""
-    title = f"Not surely behind the front: {count:,} candidates, with the seeds of the race{rest}"
-    return [
-        Table(title, ("", *axes, *_heads(found)), [_row(found, of, axes) for of in near[:MOST_NEAR]], 1 + len(axes))
-    ]
+    title = f"Not surely behind the front: {sum(map(len, near)):,} candidates, with the seeds of the race{rest}"
+    return [Table(title, ("", f"other than {first['candidate']}", *_heads(found)), rows, left=2)]
 
 
 def _heads(found: SearchResult) -> list[str]:
