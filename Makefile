@@ -181,13 +181,12 @@ $(BIN)/python:
 $(BIN)/maturin: | $(BIN)/python
 	@$(PIP) 'maturin>=1.9.4,<2'
 
-# For users: the release profile, and what training runs have counted (crates/python/profile.xz). A line every 15 s while the optimizer has nothing to say; pip is quiet unless it fails.
+# For users: the release profile, and what training runs have counted (crates/python/profile.xz). How many parts are compiled is told on the way; pip is quiet unless it fails.
 $(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml | $(BIN)/maturin
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
-	@(while sleep 15 >/dev/null 2>&1; do echo '  still building'; done) & beat=$$!; trap 'kill $$beat' EXIT; \
-	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
+	@PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
 	RUSTFLAGS="$$($(BIN)/python crates/python/pgo.py flags)" \
-	$(BIN)/maturin develop --release --target $(HOST) --extras plot,report
+	$(BIN)/python crates/python/watched.py $(BIN)/maturin develop --release --target $(HOST) --extras plot,report
 	@touch $@
 
 # For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 import ssdlab
+from ssdlab.show.plot import COLOURS
 
 STATES = [6.0, 4.0, 3.5, 3.0, 2.5]
 DRIVE = ["energy.idle_mw=2000", f"energy.power_states={STATES}"]
@@ -33,15 +35,17 @@ def bandwidth(job: list[str], state: int) -> float:
 
 def main(path: str = "docs/images/power-states.png") -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    for name, job in JOBS.items():
+    for (name, job), colour, style in zip(JOBS.items(), COLOURS, ("o-", "s--", "^-."), strict=False):
         found = [bandwidth(job, state) for state in range(len(STATES))]
         print(
             f"{name:20}",
             "  ".join(f"{watts:.1f} W {value:5.2f} GB/s" for watts, value in zip(STATES, found, strict=True)),
         )
-        left.plot(STATES, found, "o-", label=name)
-    left.set(xlabel="power state: limit [W], of which 2 W are not the flash's", ylabel="bandwidth [GB/s]", ylim=0)
-    left.legend()
+        left.plot(STATES, found, style, color=colour, label=name)
+    left.set(xlabel="power state: limit [W], of which 2 W are not the flash's", ylim=0)
+    left.set_ylabel("bandwidth [GB/s] (higher is better)")
+    left.set_title("What a power limit costs", fontsize="medium")
+    left.legend(frameon=False)
     settings = [*HOT, *JOBS["128-KiB reads"]]
     result = ssdlab.run("tlc", "default", requests=60_000, replay="closed:64", settings=settings)
     print(
@@ -50,13 +54,20 @@ def main(path: str = "docs/images/power-states.png") -> None:
     )
     series = result.series
     seconds = series["time_ns"] / 1e9
-    spans = seconds.diff().fill_null(seconds[0])
-    right.plot(seconds, series["read_bytes"] / spans / 1e9, color="tab:blue", linewidth=0.7)
-    right.set(xlabel="time [s]", ylim=0)
-    right.set_ylabel("bandwidth [GB/s]", color="tab:blue")
+    edges = np.arange(0.0, float(seconds.max()), 0.01)  # type: ignore[arg-type]
+    read = np.diff(np.interp(edges, seconds, series["read_bytes"].cum_sum())) / 0.01 / 1e9
+    blue, red = COLOURS[:2]
+    right.step(edges[:-1], read, where="post", color=blue, lw=1.2)
+    right.set(xlabel="simulated time [s]", ylim=0)
+    right.set_ylabel("bandwidth [GB/s]", color=blue)
+    right.set_title("A drive that is throttled when it is hot", fontsize="medium")
     heat = right.twinx()
-    heat.plot(seconds, series["temperature"], color="tab:red")
-    heat.set_ylabel("temperature [°C]", color="tab:red")
+    heat.plot(seconds, series["temperature"], color=red, ls="--", lw=1.4)
+    heat.set_ylabel("temperature [°C] (dashed)", color=red)
+    for ax in (left, right, heat):
+        ax.spines["top"].set_visible(False)
+    for ax in (left, right):
+        ax.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
 
 

@@ -11,8 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ssdlab
+from ssdlab.show.plot import COLOURS
 
 BINS_S = 0.1
+DRAWN = (*COLOURS[:3], COLOURS[5])
+DASHES = ("-", "--", "-.", ":")
+"""Lines differ in grey print too."""
 
 
 def bandwidth(options: dict[str, Any]) -> tuple[Any, Any]:
@@ -27,12 +31,16 @@ def bandwidth(options: dict[str, Any]) -> tuple[Any, Any]:
 def main(path: str) -> None:
     sweep = tomllib.loads((Path(__file__).parent / "slc-cache.toml").read_text())
     figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    for name, changed in sweep["axes"]["cache"].items():
-        ax.step(*bandwidth({**sweep["run"], **changed}), where="post", label=name)
+    for (name, changed), colour, dashes in zip(sweep["axes"]["cache"].items(), DRAWN, DASHES, strict=False):
+        drawn = bandwidth({**sweep["run"], **changed})
+        ax.step(*drawn, where="post", label=name, color=colour, ls=dashes, lw=1.6)
+    ax.set_title("Sequential writes by SLC cache: fast until it is full", fontsize="medium")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.3)
     ax.set_xlabel("simulated time [s]")
-    ax.set_ylabel("bandwidth of writes [MB/s]")
+    ax.set_ylabel("bandwidth of writes [MB/s]\n(higher is better)")
     ax.set_ylim(bottom=0)
-    ax.legend(title="ftl.slc_cache", frameon=False)
+    ax.legend(title="ftl.slc_cache", frameon=False, handlelength=3)
     figure.savefig(path, dpi=120)
 
 

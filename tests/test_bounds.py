@@ -194,6 +194,17 @@ def test_the_command_prints_what_the_library_says(cli: Cli) -> None:
     assert data["capacity_bytes"] == found.capacity_bytes
     assert [access["iops"] for access in data["accesses"]] == [access.iops for access in found.accesses]
     text = cli("device").stdout
+    sentence = " ".join(text.partition("\n\n")[0].split())
+    tlc = ssdlab.bounds("tlc")
+    reads, writes = tlc.access("random read 4 KiB"), tlc.access("write")
+    assert sentence.startswith(f"tlc holds 1.08 TB and does at most {round(reads.iops):,} random reads/s of 4 KiB (")
+    assert f"writes of {writes.bandwidth_mb_s / 1e3:.3g} GB/s ({writes.bounds[0].resource})" in sentence
+    # Of a chip or of a channel, everywhere.
+    assert "8 channels x 4 dies x 4 planes" in text
+    assert "32 in all: 2 chips a channel x 2 in each chip" in " ".join(text.split())
+    described = " ".join(cli("device", "1TB, 4 ch x 6 dies").stdout.split())
+    assert "4 channels x 6 dies x 4 planes" in described
+    assert "dies = 2 (in each chip: 2 on each channel)" in " ".join(cli("device", "1TB").stdout.split())
     assert "1.08 TB of 1.16 TB of flash" in text
     assert "host.link_bandwidth / size" in " ".join(text.split())
     assert cli("device", "nope").stderr.startswith("error: device `nope`")

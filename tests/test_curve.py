@@ -39,6 +39,28 @@ def test_a_line_whose_knee_does_not_show_says_so(tmp_path: Path) -> None:
     assert "it still climbs there, its knee lies further (--qd)" in found.verdict()
 
 
+def test_a_mixed_load_shows_its_writes_and_between_which_loads_its_knee_lies(tmp_path: Path) -> None:
+    of = {"geometry.blocks": 60, "geometry.pages": 384, "ftl.over_provisioning": 0.3, "workload.bs": "64KiB"}
+    settings = {**of, "workload.rw": "randrw", "workload.read_ratio": "30%"}
+    given: dict[str, Any] = {"settings": settings, "requests": 6000, "precondition": "closed-form", "cache": tmp_path}
+    found = ssdlab.curve("tlc", qd="4,32,256", **given)
+    (line,) = found.lines
+    assert found.mixed
+    assert line.knee is line.points[1]
+    assert line.bracket == (4, 256)
+    alone = ssdlab.run("tlc", settings=settings, qd=256, requests=6600, warmup=600, precondition="closed-form")
+    last = line.points[2]
+    assert last.writes_ns is not None
+    assert last.writes_ns["mean"][0] == alone.host.write.latency_ns.mean
+    assert last.writes == alone.host.write.requests
+    # The buffer is full: reads take hardly longer, and writes wait.
+    assert found.verdict().startswith("tlc: at its knee (between 4 and 256) ")
+    assert "; writes take up to" in found.verdict()
+    assert "write p99" in str(found)
+    assert not ssdlab.curve("tlc", qd="4,32,256", kind="read", **given).mixed
+    assert not ssdlab.curve("tlc", settings=READS, qd="1", requests=200, cache=tmp_path).mixed
+
+
 def test_lines_are_named_by_what_differs_and_rates_show_overload(tmp_path: Path) -> None:
     found = ssdlab.curve(
         "tlc",

@@ -160,6 +160,12 @@ def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: 
     assert "bytes in 1 ms around a request" in done.stdout
     assert "timed:x10 read p99 [us]" in done.stdout
     assert "wrote twin.toml" in done.stdout
+    before = {path.name for path in tmp_path.iterdir()}
+    shown = cli("trace", "fit", "t.csv", "--phases", 8)
+    assert shown.returncode == 0, shown.stderr
+    assert " properties of the trace within 10 %" in " ".join(shown.stdout.split())
+    assert "--out like.toml keeps the generator" in shown.stdout
+    assert {path.name for path in tmp_path.iterdir()} == before, "nothing is written that was not asked for"
     ran = cli("run", "--workload", "twin.toml", "--json", "-", "--quiet")
     assert ran.returncode == 0, ran.stderr
     assert '"phase.p0"' in ran.stdout

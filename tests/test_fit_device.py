@@ -395,6 +395,7 @@ def test_an_interrupted_fit_is_its_best_candidate(tmp_path: Path, monkeypatch: p
         assert found.warnings[0].numbers["runs"] <= found.runs
         assert all((each.low, each.high) == (None, None) for each in found.estimates)
         assert [each.job.name for each in found.figures] == ["lone", "deep", "deep", "stream"]
+        assert "The fitted drive, on tlc's model, comes within" in " ".join(str(found).split())
     assert early.runs < late.runs
     assert early.chi2 > late.chi2
 

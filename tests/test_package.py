@@ -37,6 +37,17 @@ def test_all_name_the_same_version() -> None:
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
 
 
+def test_a_build_says_how_far_it_is_and_its_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    watched = module(ROOT / "crates" / "python" / "watched.py")
+    count = watched.Count()
+    for part in ("   Compiling nand v0.1.0", "    Building [=====>     ] 45/123: nand, ecc", "error: no such key"):
+        count.takes(part)
+    assert count.line().startswith("45 of 123 parts compiled, now nand (")
+    assert capsys.readouterr().err.replace("\r\x1b[K", "") == "error: no such key\n"
+    assert watched.main([sys.executable, "-c", "import sys; print('torn', end='', file=sys.stderr); sys.exit(3)"]) == 3
+    assert "torn" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("expression", "fine"),
     [

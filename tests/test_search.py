@@ -92,7 +92,8 @@ def grid(width: int, **more: Any) -> dict[str, Any]:
 
 
 def at(settings: Mapping[str, Any]) -> tuple[int, int]:
-    x, y = (int(str(settings[name]).removesuffix("us")) for name in ("host.t_submit", "host.t_complete"))
+    """The place of a candidate; the drive as the file gives it is at 0, 0."""
+    x, y = (int(str(settings.get(name, 0)).removesuffix("us")) for name in ("host.t_submit", "host.t_complete"))
     return x, y
 
 
@@ -198,7 +199,7 @@ def test_the_race_finds_the_front_of_the_product_for_less(fake: Callable[[Fake],
     # 64 candidates in the first rung; the 56 that x makes slower without any gain are dropped behind it.
     assert found.counts() == {"front": 8, "dropped": 56}
     assert found.spent == 64 * 0.125 * 2 + 8 * (0.5 * 2 + 3)
-    assert sizes == [1, 64 * 2, 8 * 2, 8 * 3, 8 * 2], "a case alone, three rungs, the verification"
+    assert sizes == [1, 64 * 2, 8 * 2, 8 * 3, (8 + 1) * 2], "a case alone, rungs, front and given"
     assert found.progress["hypervolume"].to_list()[-1] == 1
     assert found.progress["hypervolume"].is_sorted()
     whole = ssdlab.search(grid(8, race={"rungs": [{"requests": 1, "seeds": 3}]}))
@@ -363,6 +364,46 @@ def test_a_search_says_why_what_it_left_out_and_which_axes_change_nothing(fake: 
     assert "5, 6, 7, 8 1 0 | 1 | 2 | 3 11 6 yes" in text
     assert "Why candidates were left out" in text
     assert "changes nothing here, by its share of any objective's differences: host.t_complete (nothing at all)" in text
+
+
+def test_the_drive_as_given_stands_beside_the_winner_and_what_decides_among_the_best_is_named(
+    fake: Callable[[Fake], list[int]],
+) -> None:
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, float]:
+        x, y = at(settings)
+        given = not settings
+        # x decides nearly all; y takes a thousandth off, and chance is less than that but where x is 1.
+        time = 20.0 if given else 10.0 * (1 + x) * (1.0 if y == 0 else 1.001) * (noise(y, labels["seed"]) if x else 1.0)
+        return {"time": time, "rate": 5.0}
+
+    fake(drive)
+    about = grid(2, objectives={"time": "min"}, effects={"candidates": 4}, race={"indifference": 0.0})
+    about["run"] |= {"device": "tlc", "age": "pec=1000,retention=1mo"}
+    found = ssdlab.search(about)
+    assert found.given is not None
+    assert found.given["time"] == 20.0
+    assert found.deciding() == {"host.t_complete": 0}
+    assert set(found.read_starts.values()) == {"patrolled"}
+    text = " ".join(str(found).split())
+    assert "lowest time 10 with host.t_submit 0, host.t_complete 0 (as given: 20)" in text
+    assert "as given 20" in text
+    assert "changes nothing here" not in text
+    assert "and yet all that may be best have 0: it decides among the best" in text
+    assert "reads begin where its patrols have found (read.start = patrolled), an assumption" in text
+    assert json.loads(json.dumps(found.to_dict()))["given"]["time"] == 20.0
+
+
+def test_what_is_not_surely_behind_is_shown_and_alike_results_are_a_row(fake: Callable[[Fake], list[int]]) -> None:
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, float]:
+        x, y = at(settings)
+        return {"time": (10.0 + 0.001 * y if x == 0 else 30.0) * noise(x, y, labels["seed"]), "rate": 5.0}
+
+    fake(drive)
+    found = ssdlab.search(grid(3, objectives={"time": "min"}))
+    (alike,) = found.near()
+    assert len(alike) == found.counts()["near"] == 2
+    text = " ".join(str(found).split())
+    assert "Not surely behind the front: 2 candidates, with the seeds of the race" in text
 
 
 # ---------------------------------------------------------------- what is wrong with a file

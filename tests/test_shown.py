@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import ssdlab
 from conftest import SSDLAB
 from ssdlab.chip import characterize
+from ssdlab.common.tables import WIDTH, Table, plain_lines
 from ssdlab.faults.campaign import faults
 
 
@@ -56,6 +58,16 @@ def test_explanations_have_a_text_and_a_page() -> None:
         assert "<b>" in each._repr_html_().partition("<table>")[0]
 
 
+def test_words_in_tables_are_whole() -> None:
+    choices = "start=default,next=table,pipeline=cache-read,sensing=default"
+    table = Table("t", ("name", "choices", "what"), [("a", choices, "some 12 % of all " * 4)], left=3)
+    lines = plain_lines(table)
+    assert max(map(len, lines)) <= WIDTH
+    words = {word for line in lines for word in re.split(r"[ ,]+", line)}
+    assert {"start=default", "next=table", "pipeline=cache-read", "sensing=default"} <= words
+    assert not any(line.strip().startswith("%") for line in lines), "a unit stays with its number"
+
+
 def test_names_cannot_break_a_page() -> None:
     result = ssdlab.run(requests=10)
     object.__setattr__(
@@ -69,6 +81,7 @@ def test_names_cannot_break_a_page() -> None:
     ("given", "hint"),
     [
         ("iodepth", "did you mean qd?"),
+        ("queue_depth", "did you mean qd?"),
         ("workloads", "did you mean"),
         ("blocks", 'settings={"geometry.blocks": …}'),
         ("bs", 'settings={"workload.bs": …}'),

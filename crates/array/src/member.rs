@@ -191,6 +191,8 @@ impl<D: Drive> Member<D> {
             wrapped: 0,
             settled: 0,
             missing: None,
+            over: false,
+            past_assumed: false,
             read: ReadCounts::default(),
             of_source: Vec::new(),
             steady: None,

@@ -44,7 +44,7 @@ units::section! {
         channels: u32 = 8,
         /// Chips (ways) on each channel.
         chips: u32 = 2,
-        /// Dies in each chip.
+        /// Dies in each chip. A channel has chips x dies of them: that product is what a device in a line calls dies (`16 ch x 4 dies`).
         dies: u32 = 2,
         /// Planes in each die, at most 8.
         planes: u32 = 4,

@@ -6,7 +6,7 @@ use std::path::Path;
 use units::{Bytes, Span};
 
 use crate::error::TraceError;
-use crate::formats::{Format, Scales};
+use crate::formats::{BY_NAMES, Format, Scales};
 use crate::request::{Request, Source as _};
 use crate::trace::{ReadOptions, TraceFile};
 
@@ -63,7 +63,8 @@ pub fn inspect_head(
         read_as += &format!("; it also fits {}", trace.others().join(" and "));
     }
     read_as += match (trace.note(), format.remedy("time=us,offset=B,size=B")) {
-        // A declared format that nobody has declared: by the names of its columns.
+        // A declared format that nobody has declared: by the names of its columns, with which the note may end.
+        (Some(note), _) if note == format!("{BY_NAMES}: {read_as}") => format!(" ({BY_NAMES})"),
         (Some(note), _) if format.is_declared() => format!("; {note}"),
         (Some(_), Some(words)) => format!("; the file does not tell its units: {words} gives others"),
         (Some(_), None) => "; --format chooses another".into(),

@@ -113,6 +113,7 @@ def _show(found: Fit, checks: Sequence[Fit], as_json: bool) -> None:
     from ssdlab.common import tables
     from ssdlab.runs.findings import lines
     from ssdlab.show import devices as shown
+    from ssdlab.show import verdicts
 
     if as_json:
         echo(json.dumps({**shown.to_json(found), "checks": [shown.to_json(each) for each in checks]}, indent=1))
@@ -120,7 +121,7 @@ def _show(found: Fit, checks: Sequence[Fit], as_json: bool) -> None:
     for line in lines(found.warnings):
         echo(line)
     shapes, notes = shown.of_fit(found)
-    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], notes)
+    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], notes, verdict=verdicts.of_fit(found))
 
 
 def _progress() -> Any:

@@ -54,7 +54,8 @@ def device(*, device: str | None, as_json: bool, write: str | None, **given: Any
     """Show a device (default: tlc) and its bounds, before any run.
 
     Bounds are simple formulas in the keys of the configuration: array, bus, ECC, DRAM, link, firmware. With an SLC
-    cache also those past it.
+    cache also those past it. In a description "4 dies" are those on each channel; the key geometry.dies counts those
+    in each of a channel's chips (geometry.chips).
 
     \b
     ssdlab device asplos21
@@ -77,18 +78,29 @@ def device(*, device: str | None, as_json: bool, write: str | None, **given: Any
         ]
         click.echo(json.dumps({**found._asdict(), "shape": dict(found.shape), "accesses": accesses}, indent=1))
         return
-    from ssdlab.common.tables import show
+    from ssdlab.common.tables import show, wrapped
+    from ssdlab.show import verdicts
     from ssdlab.show.bounds import of_bounds
 
     tables, footnotes = of_bounds(found)
-    show(tables, footnotes)
+    show(tables, footnotes, verdict=verdicts.of_device(found))
     if text is not None:
-        assumed = [line.partition(" #")[0] for line in text.splitlines() if "# assumed" in line]
-        echo(f"assumed: {', '.join(line for line in assumed if '=' in line) or 'nothing but what the preset has'}")
+        for line in wrapped(f"assumed: {', '.join(_assumed(text)) or 'nothing but what the preset has'}"):
+            echo(line)
         base = next(line.partition('"')[2].rstrip('"') for line in text.splitlines() if line.startswith("base"))
         echo(f"all else is that of the preset {base}; --write FILE writes the device file, to be changed")
     if write is not None:
         echo(f"wrote {write}")
+
+
+def _assumed(text: str) -> list[str]:
+    """What a described device's file has that its line does not say, each with its note."""
+    found = []
+    for line in text.splitlines():
+        value, mark, note = line.partition(" # assumed")
+        if mark and "=" in value:
+            found.append(value + (f" ({note[2:]})" if note else ""))
+    return found
 
 
 def _write_device(device: str, text: str | None, path: str) -> None:

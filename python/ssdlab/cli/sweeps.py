@@ -89,7 +89,7 @@ def sweep(
     from ssdlab.common.output import FIGURES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show import verdicts
-    from ssdlab.show.sweeps import of_sweep, shown_of
+    from ssdlab.show.sweeps import notes_of, of_sweep, shown_of
     from ssdlab.sweeps.campaign import sweep as sweep_cases
 
     if figure is not None and plot is None:
@@ -111,7 +111,7 @@ def sweep(
         echo(line, err=quiet)
     if not quiet:
         metrics = shown or shown_of(outcome.table)
-        show([cells], verdict=verdicts.of_sweep(outcome.table, metrics[0]) if metrics else "")
+        show([cells], notes_of(cells), verdicts.of_sweep(outcome.table, metrics[0]) if metrics else "")
     total = outcome.table.height
     echo(f"{total} cases: {outcome.played} run, {total - outcome.played} kept in {played['cache']}")
     if out is not None:

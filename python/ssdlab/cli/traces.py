@@ -17,6 +17,8 @@ from ssdlab.cli.base import (
 )
 
 if TYPE_CHECKING:
+    from ssdlab.trace.fit.check import Agreement
+    from ssdlab.trace.fit.properties import Property
     from ssdlab.trace.reading import Converted, Inspection
 
 
@@ -180,7 +182,7 @@ def _report_losses(done: Converted, out: str) -> None:
 
 @trace.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
-@click.option("--out", required=True, metavar="FILE", help="Write the generator, a workload file (.toml).")
+@click.option("--out", metavar="FILE", help="Write the generator, a workload file (.toml).")
 @click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 64]")
 @click.option("--check", is_flag=True, help="Replay both, at their speed and ten times as fast, and compare.")
 @click.option(
@@ -197,7 +199,7 @@ def _report_losses(done: Converted, out: str) -> None:
 @_reading
 def fit(
     traces: tuple[str, ...],
-    out: str,
+    out: str | None,
     phases: int | None,
     check: bool,
     device: str,
@@ -206,44 +208,60 @@ def fit(
     skip_bad_lines: int,
     sort_window: int | None,
 ) -> None:
-    """Write a generator that imitates a trace; several are merged by time.
+    """Fit a generator to a trace and show how near it comes; several are merged by time.
 
     With --check the exit status is 1 where a latency differs by more than 10 %.
 
     \b
+    ssdlab trace fit trace.csv.gz
     ssdlab trace fit trace.csv.gz --out like.toml --check
     ssdlab run --workload like.toml
     """
+    import tempfile
+
     from ssdlab import trace as traces_module
     from ssdlab._core import InputError
-    from ssdlab.common import tables
     from ssdlab.common.output import check_outputs
-    from ssdlab.show import traces as shown
     from ssdlab.trace import fit as module
 
-    if not out.endswith(".toml"):
+    if out is not None and not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
     check_outputs({"--out": out}, (device, *traces))
     _echo_reading(traces, format, skip_bad_lines, err=False)
     frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
     found = module.fit(frame, about=about, phases=phases or module.PHASES)
-    module.write(found, out)
     for note in found.notes:
         echo_error(note)
-    rows = module.properties(frame, module.twin_of(out))
+    with tempfile.TemporaryDirectory() as folder:
+        # What is not kept is tried all the same.
+        path = os.path.join(folder, "fitted.toml") if out is None else out
+        module.write(found, path)
+        reading: dict[str, Any] = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+        compared = module.check(traces, path, device=device, seeds=seeds, **reading) if check else None
+        missed = _show_fit(about, module.properties(frame, module.twin_of(path)), compared, (frame, device, seeds))
+    if out is None:
+        suggest("--out like.toml keeps the generator, for `ssdlab run --workload like.toml`")
+    else:
+        echo(f"wrote {out}")
+    if missed:
+        raise click.exceptions.Exit(MISSED)
+
+
+def _show_fit(
+    about: str, rows: list[Property], agreements: list[Agreement] | None, where: tuple[Any, str, int]
+) -> bool:
+    """Shows what a fitted generator has in common with its trace, and the latencies of both where they were compared on
+    a device over some seeds; whether some of these differ."""
+    from ssdlab.common import tables
+    from ssdlab.show import traces as shown
+    from ssdlab.show import verdicts
+    from ssdlab.trace import fit as module
+
+    frame, device, seeds = where
     found_tables = [shown.of_properties(about, rows)]
     notes, missed = [], []
-    if check:
-        agreements = module.check(
-            traces,
-            out,
-            device=device,
-            seeds=seeds,
-            format=format,
-            skip_bad_lines=skip_bad_lines,
-            sort_window=sort_window,
-        )
+    if agreements is not None:
         found_tables.append(shown.of_agreements(f"latency on {device}, synthetic trace over {seeds} seeds", agreements))
         missed = module.missing(frame, agreements, device=device, seeds=seeds)
         if missed:
@@ -253,6 +271,5 @@ def fit(
             notes.append(f"all {len(agreements)} latencies agree within 10 %")
         else:
             notes.append("neither reads nor writes are enough to compare (1,000 and 1 % of all)")
-    tables.show(found_tables, [*notes, f"wrote {out}"])
-    if missed:
-        raise click.exceptions.Exit(MISSED)
+    tables.show(found_tables, notes, verdict=verdicts.of_imitation(rows))
+    return bool(missed)

@@ -7,7 +7,8 @@ def time_text(ns: float | None) -> str:
     """A latency in the unit that fits, to three digits: "61.2 µs"."""
     if ns is None:
         return "-"
-    for limit, scale, unit in ((1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (float("inf"), 1e9, "s")):
+    # What would be rounded to 1000 is 1.00 of the next unit.
+    for limit, scale, unit in ((999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (float("inf"), 1e9, "s")):
         if ns < limit:
             value = ns / scale
             return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"

@@ -103,10 +103,7 @@ def _wrapped_widths(table: Table) -> list[int]:
 
 
 def _row_lines(table: Table, row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    cells = [
-        textwrap.wrap(cell, width) or [""] if width < len(cell) else [cell]
-        for cell, width in zip(row, widths, strict=True)
-    ]
+    cells = [_in_lines(cell, width) if width < len(cell) else [cell] for cell, width in zip(row, widths, strict=True)]
     lines = []
     for number in range(max(map(len, cells))):
         parts = (of[number] if number < len(of) else "" for of in cells)
@@ -115,6 +112,25 @@ def _row_lines(table: Table, row: Sequence[str], widths: Sequence[int]) -> list[
         )
         lines.append(("  " + "  ".join(shown)).rstrip())
     return lines
+
+
+_BREAKS = re.compile(r"(?<=[,;|])(?=\S)|(?<=\S) (?![%±] )")
+"""Where a cell may be broken: behind commas too, since choices are listed without spaces; not before a unit."""
+
+
+def _in_lines(cell: str, width: int) -> list[str]:
+    """A cell in lines of ``width`` characters; a word is broken only where it is longer than a line."""
+    lines = [""]
+    for part in re.split(f"({_BREAKS.pattern})", cell):
+        if not part:
+            continue
+        if len(lines[-1]) + len(part.rstrip()) <= width:
+            lines[-1] += part
+            continue
+        lines.append(part.lstrip())
+        while len(lines[-1]) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    return [line.rstrip() for line in lines if line.strip()] or [""]
 
 
 def _parts(table: Table, room: int) -> list[Table]:

@@ -58,8 +58,9 @@ def run(
     return result
 
 
-FIO = {"iodepth": "qd", "runtime": "duration", "rate_iops": "settings", "bs": "settings", "rw": "settings"}
-"""What stands for words of fio's."""
+FIO = {"iodepth": "qd", "queue_depth": "qd", "depth": "qd", "runtime": "duration"}
+FIO |= dict.fromkeys(("rate_iops", "bs", "rw"), "settings")
+"""What stands for words of fio's, and of other tools."""
 
 
 def _meant(unknown: str) -> str:

@@ -113,11 +113,13 @@ def bounds_of(options: Options) -> DeviceBounds:
     simulation = open_simulation(options.replace(requests=1).without_outputs())
     manifest = json.loads(simulation.manifest)["device"]
     geometry = manifest["config"]["geometry"]
-    channels = int(geometry["channels"])
-    dies = channels * int(geometry["chips"]) * int(geometry["dies"])
-    planes = dies * int(geometry["planes"])
+    channels, chips, of_chip, of_die = (int(geometry[key]) for key in ("channels", "chips", "dies", "planes"))
+    dies = channels * chips * of_chip
+    planes = dies * of_die
     shape = (
-        ("flash", f"{geometry['cell']}, {channels} channels, {dies} dies, {planes} planes"),
+        ("flash", f"{geometry['cell']}, {channels} channels x {chips * of_chip} dies x {of_die} planes"),
+        ("dies", f"{dies:,} in all: {chips} chips a channel x {of_chip} in each chip (geometry.dies)"),
+        ("planes", f"{planes:,} in all"),
         ("block", f"{geometry['blocks']:,} a plane, {geometry['pages']:,} pages of {geometry['page_size']}"),
         ("unit of the map", str(manifest["config"]["mapping"]["unit"])),
     )

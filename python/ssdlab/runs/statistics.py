@@ -485,6 +485,11 @@ class Host(Section):
     data_errors: HostDataErrors
     read_cache_hits: int
     """Page reads answered by the read cache (buffer.read_cache) [logical pages]."""
+    past_load: float
+    """Share of a plane's time that programs took under the load before the run, with age.precondition = "closed-
+    form" (age.load); 1: as fast as the drive took them."""
+    past_assumed: bool
+    """Whether that load was assumed, since nothing is known of the workload before the run (a trace, a program)."""
     zone_reset: HostZoneReset
     trim: Requests
     flush: Requests

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 KIND = "ssdlab search"
 """What the JSON of a search is known by."""
 TABLES = ("front", "candidates", "effects", "progress")
+GIVEN = -1
+"""The number under which the drive as the file gives it is played beside the front."""
 REFERENCE = 1.1
 """The reference point of the hypervolume: objectives go from 0, the best of the last rung, to 1, the worst."""
 
@@ -59,6 +61,11 @@ class SearchResult:
     """What each axis, each label and each pair contributes to each objective."""
     progress: polars.DataFrame
     """How the front moved: a row for each candidate that played the last rung."""
+    given: dict[str, Any] | None
+    """The drive as ``[run]`` gives it, by the seeds of the front: objectives and constraints with ``_ci95``, and
+    ``why`` there is nothing, if so; None where the search ended before."""
+    read_starts: dict[int, str]
+    """Of points of the front under which data is aged, where their reads begin (``read.start``)."""
     commands: dict[int, dict[str, str]]
     """Of each point of the front the commands of its full cases by a seed, by context."""
     spent: float
@@ -95,8 +102,18 @@ class SearchResult:
 
     def ties(self) -> list[list[dict[str, Any]]]:
         """The rows of the front, together where they differ in no objective by more than its intervals say."""
+        return self._alike(self.front)
+
+    def near(self) -> list[list[dict[str, Any]]]:
+        """The candidates that no point of the front surely beats, as the race has measured them; together as
+        :meth:`ties`."""
+        first = self.search.objectives[0]
+        of = self.candidates.filter(self.candidates["state"] == "near")
+        return self._alike(of.sort(first.name, descending=first.goal == "max", maintain_order=True))
+
+    def _alike(self, rows: polars.DataFrame) -> list[list[dict[str, Any]]]:
         found: list[list[dict[str, Any]]] = []
-        for row in self.front.iter_rows(named=True):
+        for row in rows.iter_rows(named=True):
             alike = next((of for of in found if self._are_alike(of[0], row)), None)
             if alike is None:
                 found.append([row])
@@ -138,6 +155,16 @@ class SearchResult:
                 found[axis] = most
         return found
 
+    def deciding(self) -> dict[str, Any]:
+        """Of the axes that contribute little (:meth:`without_effect`) those on which all that may be best have one
+        label, with it: it decides among the best, whatever it does elsewhere."""
+        best = self.candidates.filter(self.candidates["state"].is_in(["front", "near"]))
+        return {
+            axis: best[axis][0]
+            for axis in self.without_effect()
+            if best.height and best[axis].n_unique() == 1 and self.candidates[axis].n_unique() > 1
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         search = self.search
@@ -161,6 +188,8 @@ class SearchResult:
             "warnings": [{**of._asdict(), "numbers": dict(of.numbers)} for of in self.warnings],
             "spent": self.spent,
             "counts": self.counts(),
+            "given": self.given,
+            "read_starts": {str(number): start for number, start in self.read_starts.items()},
             "commands": {str(number): of for number, of in self.commands.items()},
             **{name: getattr(self, name).to_dicts() for name in TABLES},
         }
@@ -224,7 +253,7 @@ def _searched(search: Search, player: Player) -> SearchResult:
     try:
         race.run(proposer)
         points = {each.number: each.point for each in race.candidates if each.state == "front"}
-        verified = player.play(points, search.verify, "the front with new seeds")
+        verified = player.play({**points, GIVEN: None}, search.verify, "the front with new seeds") if points else {}
         effects = _effects_table(search, player, search.verify.seeds if search.effects else ())
     except Interrupted as error:
         race.judge("the search was interrupted")
@@ -253,6 +282,10 @@ def _result(
     front = [each for each in race.candidates if each.state == "front"]
     if verified is None:
         verified = {each.number: race.measured[-1][each.number] for each in front}
+    verified = dict(verified)
+    given = verified.pop(GIVEN, None)
+    seed = search.verify.seeds[0]
+    starts = {each.number: player.start_of_reads(each.point, seed) for each in front}
     return SearchResult(
         search,
         proposer,
@@ -260,7 +293,9 @@ def _result(
         _candidates_table(search, race),
         effects,
         _progress_table(search, race),
-        {each.number: player.commands(each.point, search.verify.seeds[0]) for each in front},
+        None if given is None else {**_numbers(search, given), "why": " ".join(given.error.split())},
+        {number: start for number, start in starts.items() if start is not None},
+        {each.number: player.commands(each.point, seed) for each in front},
         round(race.spent, 9),
         player.played,
         warnings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shlex
@@ -80,8 +81,8 @@ class Player:
         self.hours = 0.0
         """CPU time of the cases, those from the cache too; counted only where the budget is in hours."""
 
-    def play(self, points: Mapping[int, Point], rung: Rung, about: str) -> dict[int, Measured]:
-        """What comes of candidates, by their numbers."""
+    def play(self, points: Mapping[int, Point | None], rung: Rung, about: str) -> dict[int, Measured]:
+        """What comes of candidates, by their numbers; None is the drive as the file gives it."""
         if not points:
             return {}
         if not self._checked:
@@ -123,6 +124,15 @@ class Player:
         if self._places.traces is None:
             return made
         return [with_traces(each, os.fspath(self._places.traces)) for each in made]
+
+    def start_of_reads(self, point: Point, seed: int) -> str | None:
+        """Where the reads of a candidate begin (``read.start``), under a context in which data is aged; None where none
+        is."""
+        for case in self.cases(point, seed):
+            config = json.loads(open_simulation(case.options).manifest)["device"]["config"]
+            if config["age"]["pec"] or config["age"]["retention"] not in ("0s", "0ns"):
+                return str(config["read"]["start"])
+        return None
 
     def commands(self, point: Point, seed: int) -> dict[str, str]:
         """The command of each of those cases, by its context; two where the drive is warmed up."""

@@ -154,12 +154,13 @@ class Search(NamedTuple):
         return share * len(self.situations) * (len(seeds) - (len(kept[-1]) if kept else 0))
 
     def sweep(self, points: Mapping[int, Any], share: float, seeds: Sequence[int]) -> dict[str, Any]:
-        """The sweep that plays candidates, as a mapping: an axis ``candidate``, those of the contexts, ``seed``."""
+        """The sweep that plays candidates, as a mapping: an axis ``candidate``, those of the contexts, ``seed``. A
+        candidate without a point is the drive as ``run`` gives it."""
         run = dict(self.run)
         for name in ("requests", "warmup"):
             if name in run and share < 1:
                 run[name] = max(1, round(int(run[name]) * share))  # type: ignore[arg-type]
-        candidates = {number: self.space.settings(point) for number, point in points.items()}
+        candidates = {number: {} if point is None else self.space.settings(point) for number, point in points.items()}
         axes = {"candidate": candidates, **self.contexts, "seed": list(seeds)}
         warm = {} if self.warm is None else {"warm": self.warm}
         return {"statistics": self.measured, "run": run, **warm, "axes": axes}

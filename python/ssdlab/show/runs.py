@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import time_text, value_text
+from ssdlab.common.numbers import percent_text, time_text, value_text
 from ssdlab.common.tables import Table
 from ssdlab.common.wording import cause_words
 from ssdlab.runs.findings import lines, shared
@@ -25,6 +25,7 @@ PERCENTILES = (
 )
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
+NOTHING_COLLECTED = "~ of a WAF: no block was collected, so that it says nothing of a longer run"
 FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 
 
@@ -53,7 +54,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
                 f"{flash.reads:,}",
                 f"{flash.programs:,}",
                 f"{flash.erases:,}",
-                "-" if result.ftl.waf is None else f"{result.ftl.waf:.3f}",
+                "-" if result.ftl.waf is None else f"{'~' if nothing_collected(result) else ''}{result.ftl.waf:.3f}",
                 f"{result.ftl.pages_relocated:,}",
             )
         ],
@@ -62,6 +63,9 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
     footnotes = []
     if any(cell.startswith("~") for row in latency.rows for cell in row):
         footnotes.append(FEW_BEYOND)
+    if result.ftl.waf is not None and nothing_collected(result):
+        footnotes.append(NOTHING_COLLECTED)
+    footnotes += _start(result)
     if "steady" in host and host.steady.reached:
         footnotes.append(
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
@@ -74,6 +78,23 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
 def tasks_of(result: Result) -> dict[str, str]:
     """What a workload waits for as a whole: the parts of ``host`` that have its times, and what it is called."""
     return {"task": "prompts", "load": "loads"} if "kv" in result.manifest.workload else {"task": "tasks"}
+
+
+def nothing_collected(result: Result) -> bool:
+    """Whether a drive that collects has not done so in the run: its WAF is then that of any drive."""
+    return not result.ftl.gc_runs and result.manifest.device.config.ftl.mapping != "zoned"
+
+
+def _start(result: Result) -> list[str]:
+    """Which load the drive's past is taken to have been, where it starts in the middle of its life."""
+    past = result.host.get("past_load")
+    if past is None:
+        return []
+    manifest = result.manifest
+    wrote = "wrote as fast as it could" if past >= 1.0 else f"programmed {percent_text(past)} of each plane's time"
+    given = manifest.device.config.age.load != "auto"
+    known = "given" if given else "assumed" if result.host.past_assumed else "found from this load"
+    return [f"start: the drive's past {wrote} (age.load, {known})"]
 
 
 KEPT_UP_TO_DATE = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.common.effects import LEAST_SHARE
 from ssdlab.common.numbers import value_text, with_interval
 from ssdlab.common.tables import Table, wrapped
 from ssdlab.common.wording import headings, listed, words
+from ssdlab.show.runs import NOTHING_COLLECTED
 from ssdlab.show.verdicts import shares_text
 
 if TYPE_CHECKING:
@@ -45,13 +46,25 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
     rows = [
         (
             *(str(row[axis]) for axis in axes),
-            *(value_text(name, row[name]) for name in names),
+            *(
+                ("~" if name == "ftl.waf" and _nothing_collected(row) else "") + value_text(name, row[name])
+                for name in names
+            ),
             *((row[WARNINGS] or "",) if marked else ()),
         )
         for row in table.iter_rows(named=True)
     ]
     columns = (*axes, *headings(names), *((WARNINGS,) if marked else ()))
     return Table("Cases", columns, rows, left=len(axes), right=int(marked))
+
+
+def _nothing_collected(row: Mapping[str, Any]) -> bool:
+    return row["ftl.waf"] is not None and row.get("ftl.gc_runs") == 0
+
+
+def notes_of(cells: Table) -> list[str]:
+    """The footnotes of the table of a sweep."""
+    return [NOTHING_COLLECTED] if any(cell.startswith("~") for row in cells.rows for cell in row) else []
 
 
 def shown_of(table: polars.DataFrame) -> list[str]:

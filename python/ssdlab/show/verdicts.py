@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.common.numbers import decimal_size, number_text, percent_text, time_text, value_text
+from ssdlab.common.numbers import decimal_size, number_text, percent_text, three_digits, time_text, value_text
 from ssdlab.common.wording import cause_words, listed, phrase
 
 if TYPE_CHECKING:
     import polars
 
     from ssdlab.chip.lifetime import Endurance
+    from ssdlab.devices.fitting import Fit
     from ssdlab.faults.campaign import Found
+    from ssdlab.runs.bounds import DeviceBounds
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.statistics import Requests, Tasks
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.searches.campaign import SearchResult
     from ssdlab.study.claims import Verdict
     from ssdlab.sweeps.campaign import FailedCase
+    from ssdlab.trace.fit.properties import Property
 
 
 def of_run(result: Result) -> str:
@@ -78,6 +81,47 @@ def of_runs(runs: Runs) -> str:
     texts = [f"{phrase(name)} {value_text(name, *found[name])}" for name in names if found[name][0] is not None]
     rate = value_text("host.all.iops", *found["host.all.iops"])
     return f"{len(runs)} seeds: {rate} requests/s; {', '.join(texts)} (± 95 % confidence interval)."
+
+
+def of_device(found: DeviceBounds) -> str:
+    """A device before any run: what it holds, and what it can do at most."""
+    parts = []
+    for access in found.accesses:
+        kind, past, where = access.what.partition(" past ")
+        if kind.startswith("random read "):
+            amount = f"{number_text(round(access.iops))} random reads/s of {kind.removeprefix('random read ')}"
+        else:
+            amount = f"{kind}s of {_bandwidth(access.bandwidth_mb_s)}"
+        parts.append(f"{amount}{past}{where} ({access.bounds[0].resource})")
+    lone = next((access.lone_ns for access in found.accesses if access.lone_ns is not None), None)
+    sentence = f"{found.name} holds {decimal_size(found.capacity_bytes)} and does at most {listed(parts, len(parts))}"
+    return sentence + (f"; a lone read takes {time_text(lone)}." if lone is not None else ".")
+
+
+def _bandwidth(mb_s: float) -> str:
+    return f"{three_digits(mb_s / 1e3)} GB/s" if mb_s >= 1e3 else f"{three_digits(mb_s)} MB/s"
+
+
+def of_fit(found: Fit) -> str:
+    """A fitted device: how near its figures come to what was measured, and what the figures leave open."""
+    fitted = [each for each in found.figures if each.fitted and each.counted]
+    name = found.space.device
+    if not fitted:
+        return f"{name}: no figure was fitted."
+    typical = sorted(abs(each.error) for each in fitted)[len(fitted) // 2]
+    worst = max(fitted, key=lambda each: abs(each.error))
+    sentence = (
+        f"The fitted drive, on {name}'s model, comes within {percent_text(typical)} of half of the "
+        f"{len(fitted)} figures that it was fitted to; furthest off is {worst.figure.name.replace('_', '.')} of "
+        f"{worst.job.name} ({100 * worst.error:+.1f} %)"
+    )
+    if held := [each for each in found.figures if not each.fitted and each.determined]:
+        typical = sorted(abs(each.error) for each in held)[len(held) // 2]
+        sentence += f"; within {percent_text(typical)} of half of the {len(held)} that it has not seen"
+    open_ = [each.name for each in found.estimates if not each.seen]
+    if open_:
+        sentence += f". The jobs say nothing of {listed(open_)}"
+    return sentence + "."
 
 
 def of_sweep(table: polars.DataFrame, metric: str) -> str:
@@ -222,7 +266,10 @@ def of_search(found: SearchResult) -> str:
             value = value_text(each.statistic, row[each.name], row[f"{each.name}_ci95"])
             what = "highest" if each.goal == "max" else "lowest"
             name = phrase(each.name) if each.name == each.statistic else each.name
-            best.append(f"{what} {name} {value}" + (f" with {_place(row, axes)}" if axes else ""))
+            text = f"{what} {name} {value}" + (f" with {_place(row, axes)}" if axes else "")
+            if found.given is not None and (known := found.given[each.name]) is not None:
+                text += f" (as given: {value_text(each.statistic, known, found.given[f'{each.name}_ci95'])})"
+            best.append(text)
     alike = "is" if found.front.height == 1 else "are"
     first = f"{found.front.height:,} of {total:,} configurations {alike} not surely beaten by any other{out}"
     common = f" All have {_place(shared, list(shared))}." if shared else ""
@@ -282,6 +329,20 @@ def of_trace(info: Mapping[str, Any]) -> str:
         parts.append(f"{percent_text(info['sequential_ratio'])} follow the one before")
     duration = time_text(1e9 * info["duration_s"])
     return f"{info['requests']:,} requests in {duration}{rate}: {', '.join(parts)}."
+
+
+NEAR = 0.1
+"""A generator that differs from its trace by less has the property (as `trace fit --check` takes latencies)."""
+
+
+def of_imitation(rows: Sequence[Property]) -> str:
+    """A generator fitted to a trace: how many of the trace's properties it has, and which one is furthest off."""
+    near = [row for row in rows if abs(row.ratio - 1.0) <= NEAR]
+    sentence = f"The generator has {len(near)} of {len(rows)} properties of the trace within {percent_text(NEAR)}"
+    worst = max(rows, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0.0 else math.inf)
+    if len(near) < len(rows):
+        sentence += f"; furthest off is {worst.name}, {worst.ratio:.2f} times the trace's"
+    return sentence + "."
 
 
 def of_claims(id: str, verdicts: Sequence[Verdict]) -> str:

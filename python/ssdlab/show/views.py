@@ -24,7 +24,7 @@ from ssdlab.show.faults import of_campaign
 from ssdlab.show.lists import of_chip, of_keys, of_presets
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
-from ssdlab.show.sweeps import of_comparison, of_sweep, shown_of
+from ssdlab.show.sweeps import notes_of, of_comparison, of_sweep, shown_of
 from ssdlab.show.tiers import of_tier
 from ssdlab.sweeps.campaign import SweepResult
 from ssdlab.sweeps.comparison import Comparison
@@ -52,7 +52,8 @@ def _(found: Runs) -> View:
 def _(found: SweepResult) -> View:
     verdict = verdicts.of_sweep(found.table, shown_of(found.table)[0])
     failed = verdicts.of_failed(found.failed, found.table.height)
-    return View([*failed, *found.warning_lines()], verdict, [of_sweep(found.table)], [])
+    cells = of_sweep(found.table)
+    return View([*failed, *found.warning_lines()], verdict, [cells], notes_of(cells))
 
 
 @view.register
@@ -92,7 +93,7 @@ def _(found: Tail) -> View:
 
 @view.register
 def _(found: DeviceBounds) -> View:
-    return View([], "", *of_bounds(found))
+    return View([], verdicts.of_device(found), *of_bounds(found))
 
 
 @view.register
@@ -102,7 +103,7 @@ def _(found: Found) -> View:
 
 @view.register
 def _(found: Fit) -> View:
-    return View(lines(found.warnings), "", *of_fit(found))
+    return View(lines(found.warnings), verdicts.of_fit(found), *of_fit(found))
 
 
 @view.register

@@ -35,6 +35,13 @@ STATISTICS = [
     *(f"host.{of}.requests" for of in KINDS),
     *(f"host.{of}.latency_ns.{name}" for of in KINDS for name in LATENCIES),
 ]
+MIXED = 0.01
+"""A load with a smaller share of writes is one of reads: these do not move what it carries (assumed)."""
+STALLED = 2.0
+"""Writes that take longer than at the knee by this factor are worth a word (assumed)."""
+Latency = dict[str, tuple[float | None, float | None]]
+"""By :data:`LATENCIES` a mean over seeds with the half width of its interval; None where too few requests lie beyond a
+percentile."""
 Line = dict[str, str]
 
 
@@ -46,16 +53,21 @@ class Point(NamedTuple):
     requests: float
     """Whose latency it is, of the seed that has the fewest."""
     iops: tuple[float, float | None]
-    latency_ns: dict[str, tuple[float | None, float | None]]
-    """By :data:`LATENCIES`; None where too few requests lie beyond a percentile."""
+    latency_ns: Latency
+    writes_ns: Latency | None
+    """The same of writes, where a mixed load's reads are shown."""
+    writes: float
+    """How many of these there are, of the seed that has the fewest."""
+    whole_ns: float | None
+    """The mean latency of all requests, whatever is shown: what a mixed load's writes wait for counts."""
     warnings: frozenset[str]
     """The ids of what puts its numbers in doubt."""
 
     @property
     def power(self) -> float:
-        """Throughput over mean latency: where it is largest is the knee (L. Kleinrock, ICC 1979: power)."""
-        mean = self.latency_ns["mean"][0]
-        return self.iops[0] / mean if mean else 0.0
+        """Throughput over the mean latency of all requests: where it is largest is the knee (L. Kleinrock, ICC 1979:
+        power)."""
+        return self.iops[0] / self.whole_ns if self.whole_ns else 0.0
 
 
 class CurveLine(NamedTuple):
@@ -76,6 +88,13 @@ class CurveLine(NamedTuple):
         """The point beyond which latency grows faster than throughput; None where that does not show, since it is the
         last one."""
         return None if self.best is self.points[-1] else self.best
+
+    @property
+    def bracket(self) -> tuple[float | None, float | None]:
+        """The loads before and after the knee's: it lies between them, as far as the loads that were played tell."""
+        at = self.points.index(self.best)
+        before = self.points[at - 1].load if at else None
+        return before, self.points[at + 1].load if at + 1 < len(self.points) else None
 
     @property
     def most(self) -> Point:
@@ -107,6 +126,8 @@ class Curve(NamedTuple):
     lines: list[CurveLine]
     kind: str
     """Whose latency it is: ``read``, ``write`` or ``all`` requests'."""
+    mixed: bool
+    """Whether these are the reads of a load that also writes: writes are shown beside them."""
     load: str
     """What grows: ``qd`` or ``rate``."""
     workload: str
@@ -161,13 +182,22 @@ def _sentence(line: CurveLine, curve: Curve) -> str:
         at = f"at queue depth {point.load:.0f}" if curve.load == "qd" else f"of {point.load:,.0f} offered"
         mean, p99 = (time_text(point.latency_ns[name][0]) for name in ("mean", "p99"))
         tail = "" if p99 == "-" else f", p99 {p99}"
-        return f"{point.iops[0]:,.0f} requests/s {at}, {what} of {mean} on average{tail}"
+        writes = ""
+        if point.writes_ns is not None and point.writes_ns["mean"][0] is not None:
+            of = [time_text(point.writes_ns[name][0]) for name in ("mean", "p99")]
+            writes = f"; writes of {of[0]}" + ("" if of[1] == "-" else f", p99 {of[1]}")
+        return f"{point.iops[0]:,.0f} requests/s {at}, {what} of {mean} on average{tail}{writes}"
 
     if line.knee is None:
         option = "--qd" if curve.load == "qd" else "--rate"
         return f"{line.name}: {carried(line.best)}; it still climbs there, its knee lies further ({option})."
     last = f"; at most {line.most.iops[0]:,.0f} beyond it" if line.most.iops[0] > 1.01 * line.knee.iops[0] else ""
-    return f"{line.name}: at its knee {carried(line.knee)}{last}."
+    longest = max((point.writes_ns or {}).get("mean", (0.0, None))[0] or 0.0 for point in line.points)
+    at_knee = ((line.knee.writes_ns or {}).get("mean", (0.0, None)))[0] or 0.0
+    last += f"; writes take up to {time_text(longest)} on average beyond it" if longest > STALLED * at_knee else ""
+    before, after = line.bracket
+    between = f"below {after:,.0f}" if before is None else f"between {before:,.0f} and {after:,.0f}"
+    return f"{line.name}: at its knee ({between}) {carried(line.knee)}{last}."
 
 
 def curve(
@@ -241,18 +271,20 @@ def _curve_of(
 ) -> Curve:
     """The lines of a sweep that has been played."""
     table = found.table
+    reads, writes = (table[f"host.{of}.requests"].fill_null(0) for of in ("read", "write"))
+    mixed = kind is None and bool(((reads > 0) & (writes >= MIXED * (reads + writes))).any())
     if kind is None:
         kind = "read" if (table["host.read.requests"].fill_null(0) > 0).any() else "write"
     what, access = _what(dict(next(iter(lines.values())), **shared), kind)
     drawn = [
         CurveLine(name, points, _bound(given, shared, access))
         for name, given in lines.items()
-        if (points := _points(table.filter(drive=name), load, kind))
+        if (points := _points(table.filter(drive=name), load, kind, mixed=mixed))
     ]
     failed = [f"{case.labels['drive']} {load} {case.labels[load]:g}: {case.error}" for case in found.failed]
     if not drawn:
         raise InputError("\n".join(["no case could be played", *failed[:3]]))
-    return Curve(drawn, kind, load, what, table, found.warning_lines(), failed)
+    return Curve(drawn, kind, mixed, load, what, table, found.warning_lines(), failed)
 
 
 def _paces(load: str, loads: Sequence[float], requests: int, warmup: int | None) -> dict[float, dict[str, Any]]:
@@ -330,7 +362,7 @@ def _rates(given: str | Sequence[float]) -> list[float]:
     return [float(f"{each:.6g}") for each in rates]
 
 
-def _points(cases: polars.DataFrame, load: str, kind: str) -> list[Point]:
+def _points(cases: polars.DataFrame, load: str, kind: str, *, mixed: bool) -> list[Point]:
     """The points of a line, in the order of its load."""
     points = []
     for at in sorted(set(cases[load].to_list())):
@@ -345,9 +377,11 @@ def _points(cases: polars.DataFrame, load: str, kind: str) -> list[Point]:
         if iops[0] is None:
             continue
         latencies = {name: mean(f"host.{kind}.latency_ns.{name}") for name in LATENCIES}
+        writes = {name: mean(f"host.write.latency_ns.{name}") for name in LATENCIES} if mixed else None
         marks = frozenset(mark for marks in of["warnings"].drop_nulls() for mark in marks.split(","))
-        fewest = min(of[f"host.{kind}.requests"].fill_null(0).to_list())
-        points.append(Point(float(at), fewest, (iops[0], iops[1]), latencies, marks))
+        fewest, writes_of = (min(of[f"host.{op}.requests"].fill_null(0).to_list()) for op in (kind, "write"))
+        whole = mean("host.all.latency_ns.mean")[0]
+        points.append(Point(float(at), fewest, (iops[0], iops[1]), latencies, writes, writes_of, whole, marks))
     return points
 
 

@@ -106,7 +106,8 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
             counts = sizes.value_counts(sort=True).sort("bytes")
             share = counts["count"].cum_sum() / sizes.len()
             axes[0, 1].step(counts["bytes"] / 1024, share, dash, where="post", color=colour, label=name)
-    axes[0, 0].set(xlabel="time [s]", ylabel="address [GiB]", title="where requests go")
+    axes[0, 0].set(xlabel="time [s]", ylabel="address [GiB]")
+    axes[0, 0].set_title("where requests go", loc="left")
     axes[0, 1].set(
         xlabel="size [KiB]", ylabel="share of requests up to it", title="sizes", xscale="log", ylim=(0, 1.02)
     )
@@ -132,8 +133,9 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
         xlim=(0, 100),
         ylim=(0, 1.02),
     )
-    for axis in (axes[0, 0], axes[0, 1]):
-        axis.legend(loc="best", markerscale=4)
+    # Points are everywhere: their legend stands above them.
+    axes[0, 0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, markerscale=4, frameon=False)
+    axes[0, 1].legend(loc="best", frameon=False)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)

@@ -139,7 +139,8 @@ impl Config {
         let read = &self.read;
         if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {
             let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
-            return refuse("read.predictor", problem, "set read.next to swift, table or oracle").map_err(dotted);
+            return refuse("read.predictor", problem, "set read.next to table, tailored, swift or oracle")
+                .map_err(dotted);
         }
         if read.next == Next::Syndrome && read.predictor == Predictor::OnDie {
             let problem = "is syndrome, and the controller's decoder weighs it";

@@ -27,7 +27,8 @@ units::section! {
         records: Bytes = Bytes::from_mib(1),
         /// Groups of neighbouring layers of a block that share a recorded reference (assumed).
         record_groups: u32 = 8,
-        /// Which V_REF follow a sense that could not be corrected.
+        /// Which V_REF follow a sense that could not be corrected: the vendor's table, a table made for the chip (tailored), what sentinel cells or the syndrome
+        /// say, two senses of one command (swift), or the best ones (oracle, ideal).
         next: Next = Next::Table,
         /// Whether retry steps overlap: off, or cache-read (PR2).
         pipeline: Pipeline = Pipeline::Off,

@@ -7,7 +7,7 @@ use units::value::{Scalar, Value};
 use units::{Bytes, ConfigError};
 
 /// What a part of the line may be.
-const PARTS: &str = "a capacity (2TB), channels, dies of a channel and planes of a die (16 ch x 4 dies x 4 planes), cells (SLC, MLC, TLC, QLC, PLC), \
+const PARTS: &str = "a capacity (2TB), channels, dies on each channel and planes in each die (16 ch x 4 dies x 4 planes), cells (SLC, MLC, TLC, QLC, PLC), \
                      a link (PCIe 4 x4, SATA), a bus (2400MT/s), spare flash (28% spare), a write buffer (64MiB buffer)";
 /// Pages of 16 KiB that a wordline has, and wordlines of a block: of the preset `tlc`.
 const PAGE: u64 = 16 << 10;
@@ -128,7 +128,9 @@ impl Described {
         put(format_args!("source = \"what is described; the rest assumed, as in the preset {base}\""));
         put(format_args!("base = \"{base}\"\n\n[geometry]"));
         put(format_args!("channels = {channels}{}", assumed(self.channels.is_some())));
-        put(format_args!("chips = {chips}\ndies = {of_chip}{}", assumed(self.dies.is_some())));
+        let of_channel = format!("in each chip: {dies} on each channel");
+        put(format_args!("chips = {chips} # on each channel"));
+        put(format_args!("dies = {of_chip} # {}{of_channel}", if self.dies.is_some() { "" } else { "assumed: " }));
         put(format_args!("planes = {planes}{}", assumed(self.planes.is_some())));
         put(format_args!("blocks = {blocks} # what the capacity takes"));
         put(format_args!("pages = {pages} # assumed: {WORDLINES} wordlines"));

@@ -47,8 +47,10 @@ impl<P: Probe> Live<Device<P>> {
         probe: P,
     ) -> Result<Live<Device<P>>, RunError> {
         check(options)?;
-        let config = past_load::decided(config, options, None, true);
-        Live::of(MeasuredDrive::of_device(&config, options, log, probe, None)?, options)
+        let decided = past_load::decided(config, options, None, true);
+        let mut measured = MeasuredDrive::of_device(&decided.config, options, log, probe, None)?;
+        measured.past_assumed = decided.assumed;
+        Live::of(measured, options)
     }
 }
 

@@ -47,6 +47,8 @@ pub(super) struct MeasuredDrive<D: Drive> {
     leads: bool,
     /// What came of a load that was played through the FTL alone.
     pub warmed: Option<Warmed>,
+    /// Of the load nothing was known before the run: the drive starts as another one, which is assumed, has left it.
+    pub past_assumed: bool,
     /// When the device began with the workload, and the number of its first request.
     pub origin: Time,
     first_id: u64,
@@ -131,6 +133,7 @@ impl<D: Drive> MeasuredDrive<D> {
             before: None,
             leads: false,
             warmed: None,
+            past_assumed: false,
             origin: Time::ZERO,
             first_id: 0,
             steady_ended: false,

@@ -88,6 +88,8 @@ impl<D: Drive> MeasuredDrive<D> {
             wrapped: reading.wrapped + reading.counts.wrapped,
             settled: self.settled,
             missing: reading.missing,
+            over: reading.over,
+            past_assumed: self.past_assumed,
             read: reading.counts,
             of_source: reading.statistics,
             steady: None,

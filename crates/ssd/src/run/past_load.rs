@@ -41,15 +41,22 @@ const FEW_READS: u64 = 64;
 /// What is hardly written (assumed).
 const LIGHT: PastLoad = PastLoad::Share(Fraction(0.01));
 
+/// A configuration with `age.load` decided.
+pub(super) struct Decided<'a> {
+    pub config: Cow<'a, Config>,
+    /// Nothing is known of the past of the load, so that another one was assumed.
+    pub assumed: bool,
+}
+
 /// The configuration of a drive that meets a load, of which the past may be known, and whether requests are paced: with `age.load` decided.
 pub(super) fn decided<'a>(
     config: &'a Config,
     options: &RunOptions,
     past: Option<&dyn Past>,
     paced: bool,
-) -> Cow<'a, Config> {
+) -> Decided<'a> {
     if config.age.load != PastLoad::Auto || !config.plays_past() || options.checkpoint.is_some() {
-        return Cow::Borrowed(config);
+        return Decided { config: Cow::Borrowed(config), assumed: false };
     }
     let load = match past {
         // What cannot be tried is refused or fails when it is played.
@@ -59,7 +66,7 @@ pub(super) fn decided<'a>(
     };
     let mut config = config.clone();
     config.age.load = load;
-    Cow::Owned(config)
+    Decided { config: Cow::Owned(config), assumed: past.is_none() }
 }
 
 fn tried(config: &Config, options: &RunOptions, past: &dyn Past, paced: bool) -> Result<PastLoad, RunError> {

@@ -11,6 +11,8 @@ pub(super) struct Reading {
     pub wrapped: u64,
     /// Requests that were asked for and it no longer had.
     pub missing: Option<u64>,
+    /// It has ended, and no option makes it longer.
+    pub over: bool,
     /// What it reports of itself.
     pub statistics: Vec<SourceStatistic>,
 }

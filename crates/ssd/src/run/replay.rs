@@ -58,9 +58,10 @@ impl<P: Probe> Run<Device<P>> {
         probe: P,
     ) -> Result<Run<Device<P>>, RunError> {
         let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
-        let config = past_load::decided(config, &options, source.past(), paced);
+        let decided = past_load::decided(config, &options, source.past(), paced);
         let past = source.past().map(|past| (past, paced));
-        let measured = MeasuredDrive::of_device(&config, &options, log, probe, past)?;
+        let mut measured = MeasuredDrive::of_device(&decided.config, &options, log, probe, past)?;
+        measured.past_assumed = decided.assumed;
         Run::of(measured, source, options)
     }
 }
@@ -225,7 +226,14 @@ impl<D: Drive> Run<D> {
         let submitted = self.measured.submitted - self.measured.settled;
         let missing = self.options.requests.filter(|_| supply.exhausted).map(|limit| limit.saturating_sub(submitted));
         let source = &supply.source;
-        Reading { counts: source.counts(), wrapped: supply.wrapped, missing, statistics: source.statistics() }
+        Reading {
+            counts: source.counts(),
+            wrapped: supply.wrapped,
+            missing,
+            // A generator goes on for as many requests as are asked for.
+            over: supply.exhausted && source.past().is_none(),
+            statistics: source.statistics(),
+        }
     }
 
     /// Plays until something completes, or to `time`; returns whether it has come so far in this step.

@@ -28,6 +28,9 @@ pub(crate) use layout::Scales;
 pub(crate) use line::{Fault, LineReader, Why, is_blank};
 pub(crate) use named::names_columns;
 
+/// How a format was found whose file names its columns.
+pub(crate) const BY_NAMES: &str = "read by the names of its columns";
+
 /// Every format. When the content fits several, the first is taken.
 const ALL: &[&Entry] = &[
     &msr::MSR,
@@ -83,10 +86,10 @@ impl Detected {
         let (taken, name) = (self.format.describe(), self.format.name());
         Some(match (&self.chosen, self.others.as_slice()) {
             (Chosen::Given, _) => return None,
-            (Chosen::ByNames(guesses), _) if guesses.is_empty() => format!("read by the names of its columns: {name}"),
+            (Chosen::ByNames(guesses), _) if guesses.is_empty() => format!("{BY_NAMES}: {name}"),
             (Chosen::ByNames(guesses), _) => {
                 let guesses = guesses.join(", ");
-                format!("read by the names of its columns; guessed: {guesses}; to say otherwise change --format {name}")
+                format!("{BY_NAMES}; guessed: {guesses}; to say otherwise change --format {name}")
             }
             (Chosen::ByContent, []) => format!("read as {taken}; use --format to choose another"),
             (Chosen::ByContent, others) => {

@@ -361,4 +361,7 @@ fn an_inspection_says_what_was_guessed_of_named_columns() {
         "{}",
         found.read_as
     );
+    let named = Scratch::new(b"time (us),op,offset (bytes),size (bytes)\n5,R,4096,512\n90,W,0,8192\n");
+    let found = workload::inspect(&named.0, None, ReadOptions::default()).unwrap();
+    assert_eq!(found.read_as, "csv:time=us,op=R/W,offset=B,size=B (read by the names of its columns)");
 }

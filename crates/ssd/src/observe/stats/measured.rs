@@ -167,6 +167,10 @@ pub struct Measured {
     pub settled: u64,
     /// Requests asked for that the workload no longer had, where it ended before.
     pub missing: Option<u64>,
+    /// The workload has ended, and no option makes it longer.
+    pub over: bool,
+    /// Of the load nothing was known before the run: the drive started as another one, which was assumed, had left it.
+    pub past_assumed: bool,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
     /// What the workload reports of itself.

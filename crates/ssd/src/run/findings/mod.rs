@@ -117,6 +117,22 @@ pub const KINDS: &[Kind] = &[
         test: Some(writes::start_not_stationary),
     },
     Kind {
+        id: "start-of-another-load",
+        meaning: "what was collected was left by the load that the drive's past is assumed to have been",
+        when: || {
+            format!(
+                "age.precondition is closed-form, age.load is \"auto\" and nothing is known of the load's past (a trace, a program), {} of the \
+                 pages programmed or more were relocated, the host wrote less than {TURNOVERS} blocks of each plane, and its programs take less than {} of the \
+                 dies' time that those of the assumed load took (all programs and erases, where that wrote at full speed)",
+                percent(writes::MOSTLY_RELOCATED),
+                percent(writes::ANOTHER_LOAD)
+            )
+        },
+        why: "collections that the past has begun then dominate the write amplification and the slow reads, and end after a while",
+        excludes: true,
+        test: Some(writes::start_of_another_load),
+    },
+    Kind {
         id: "not-steady",
         meaning: "writes were measured on the way to a state, not in it",
         when: || {
@@ -133,7 +149,7 @@ pub const KINDS: &[Kind] = &[
                 percent(MOST_RISE),
             )
         },
-        why: "below 1 % fewer than one read in 25 meets a write, collection included; 10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
+        why: "below 1 % fewer than one read in 25 meets a write, collection included, so that means hold (of a WAF without any collection the table says so: ~); 10 % is the slope that SNIA's rule accepts; before collection has come round on every plane a drive only looks steady",
         excludes: true,
         test: Some(writes::not_steady),
     },
@@ -320,6 +336,7 @@ pub const KINDS: &[Kind] = &[
 /// Kinds that are about the state of one drive: where a run is on several, each of them is judged.
 const OF_ONE_DRIVE: &[&str] = &[
     "start-not-stationary",
+    "start-of-another-load",
     "not-steady",
     "buffer-only",
     "slc-cache-only",

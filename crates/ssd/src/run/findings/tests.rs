@@ -161,6 +161,83 @@ fn a_drive_that_starts_in_the_middle_of_its_life_needs_no_turnover() {
 }
 
 #[test]
+fn a_past_that_was_assumed_is_marked_where_its_collections_are_most_of_what_is_programmed() {
+    // Two planes of blocks of 66 pages; a page is a program of its own.
+    let found = |assumed, (host, all): (u64, u64), load: &str, share: f64| {
+        Case::with(|case| {
+            case.writes(share);
+            case.measured.past_assumed = assumed;
+            case.measured.drive.start = Start::MidLife;
+            let mut config = case.measured.drive.plan.config.clone();
+            [
+                "age.precondition=closed-form",
+                "buffer.size=16MiB",
+                "chip.plane_programs=single",
+                "gc.pacing=token",
+                load,
+            ]
+            .iter()
+            .for_each(|set| config.set(set).unwrap());
+            case.measured.drive.plan = config.plan().unwrap();
+            let plan = &case.measured.drive.plan;
+            let program = plan.timings.mean_program(plan.layout.bits).as_s();
+            // Programs of the host take 5 % of a plane's time.
+            let units = host as f64 / f64::from(plan.unit_pages) / 2.0;
+            case.measured.totals.usage.elapsed = Span((units * program / 0.05 * 1e9).round() as u64);
+            let counters = &mut case.measured.totals.counters;
+            (counters.user_pages_programmed, counters.pages_programmed) = (host, all);
+        })
+        .contains(&"start-of-another-load")
+    };
+    let full = "age.load=full";
+    assert_eq!([0.49, 0.51].map(|share| found(true, (100, 1000), full, share)), [true, false], "dies never rest then");
+    assert_eq!(
+        ["age.load=0.099", "age.load=0.11"].map(|load| found(true, (100, 1000), load, 0.3)),
+        [false, true],
+        "half"
+    );
+    assert_eq!([199, 200].map(|all| found(true, (100, all), full, 0.3)), [false, true], "half of it is relocated");
+    let blocks = [3 * 2 * 66 - 1, 3 * 2 * 66].map(|host| found(true, (host, 10_000), full, 0.3));
+    assert_eq!(blocks, [true, false], "three blocks of each plane");
+    assert!(!found(false, (100, 1000), full, 0.3), "the load's own past");
+    assert!(found(true, (0, 1000), "age.load=0.01", 0.002), "a load that writes nothing");
+}
+
+/// What a finding recommends can be done.
+#[test]
+fn a_trace_that_has_ended_is_not_told_to_go_on() {
+    let short = |over, words: &[&str], arrivals: u64| {
+        let mut case = Case::clean();
+        case.steady();
+        case.programs(|_| (1, 1), |_| 20);
+        case.measured.over = over;
+        let mut config = case.measured.drive.plan.config.clone();
+        words.iter().for_each(|word| config.set(word).unwrap());
+        case.measured.drive.plan = config.plan().unwrap();
+        case.arrivals = Arrivals::default();
+        (0..arrivals).for_each(|n| case.arrivals.add(Time(n * 1_000_000)));
+        let Case { measured, course, arrivals } = &case;
+        let found = find(&Evidence { measured, course, arrivals });
+        let finding = found.into_iter().find(|finding| finding.id == "not-steady").expect("too short");
+        (finding.text, finding.remedy)
+    };
+    let (text, remedy) = short(false, &[], 2000);
+    assert!(
+        text.contains("more requests")
+            && remedy.contains("--precondition closed-form")
+            && remedy.contains("--until-steady")
+    );
+    let (_, remedy) = short(true, &[], 2000);
+    assert!(remedy.contains("--precondition closed-form") && remedy.contains("ssdlab trace fit"), "{remedy}");
+    let (_, written) = short(true, &["age.precondition=write:1"], 2000);
+    assert!(written.contains("--accept-warnings") && !written.contains("--precondition"), "{written}");
+    assert!(!remedy.contains("--until-steady") && !written.contains("--until-steady"));
+    // A drive of an array does not know how many requests of the array that takes.
+    let (text, _) = short(false, &[], 0);
+    assert!(text.contains("times as much again") && !text.contains("requests"), "{text}");
+}
+
+#[test]
 fn a_start_that_is_known_to_be_off_is_marked_until_that_is_forgotten() {
     // 16 blocks of 66 pages of two planes are 2,112 pages.
     let off = |setting: &str, pages: u64, share: f64| {

@@ -10,7 +10,7 @@ use super::super::warming;
 use super::evidence::{Evidence, finding, grouped, percent};
 use super::load::KIND;
 use crate::config::{Allocation, Placement, Precondition};
-use crate::observe::stats::{Finding, Start, SteadyState, Warmed, relocation_causes};
+use crate::observe::stats::{Finding, Measured, Start, SteadyState, Warmed, relocation_causes};
 
 /// The share of the dies' time that programs and erases take, from which on the state of collection moves what is measured: with an
 /// amplification of 4 fewer than one read in 25 meets a write below it.
@@ -23,6 +23,11 @@ pub const START_SHOWS: f64 = 16.0;
 pub const PLANES_COME_APART: f64 = 160.0;
 /// Streams of host data from which on the start is not quite the long run's (the same).
 pub const MANY_STREAMS: u32 = 4;
+/// The share of what was programmed that was relocated, from which on collection is most of what the dies write.
+pub const MOSTLY_RELOCATED: f64 = 0.5;
+/// A load that writes less than this share of what the drive's past is taken to have written is another one (assumed: `age.load` is decided to
+/// a factor of 1.6).
+pub const ANOTHER_LOAD: f64 = 0.5;
 /// The share of the bytes written that has left the buffer, below which the buffer was measured.
 pub const LEFT_BUFFER: f64 = 0.5;
 
@@ -50,7 +55,7 @@ pub(super) fn read_only(evidence: &Evidence) -> Option<Finding> {
 pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
     match evidence.measured.steady {
         Some(steady) if steady.reached => None,
-        Some(steady) => Some(no_steady_state(&steady)),
+        Some(steady) => Some(no_steady_state(&steady, evidence.measured.over)),
         None if evidence.write_share() < WRITES_MATTER => None,
         // Of zones nothing is collected.
         None if evidence.measured.drive.zones.is_some() => None,
@@ -62,12 +67,17 @@ pub(super) fn not_steady(evidence: &Evidence) -> Option<Finding> {
     }
 }
 
-fn no_steady_state(steady: &SteadyState) -> Finding {
+fn no_steady_state(steady: &SteadyState, over: bool) -> Finding {
     let (rounds, round) = (steady.rounds, steady.round.as_s());
     let mut numbers = vec![("rounds", rounds as f64), ("round_s", round)];
     if rounds == 0 {
         let text = format!("no steady state: the run ended before a round of {round:.3} s had");
-        let remedy = "give a smaller round (--until-steady 100ms), or a longer load: of a trace, a generator fitted to it (ssdlab trace fit)";
+        let remedy = match over {
+            false => "give a smaller round (--until-steady 100ms), or a longer load",
+            true => {
+                "give a smaller round (--until-steady 100ms), or, since the trace has ended, a generator fitted to it (ssdlab trace fit)"
+            }
+        };
         return finding("not-steady", text, &numbers, remedy);
     }
     let mut text = format!("no steady state in {rounds} rounds of {round:.3} s; all of them are shown");
@@ -81,12 +91,65 @@ fn no_steady_state(steady: &SteadyState) -> Finding {
             percent(MOST_RISE)
         );
     }
-    finding(
-        "not-steady",
-        text,
-        &numbers,
-        "run longer (--requests, --duration), or save the drive (--save) and go on from there (--from)",
-    )
+    let remedy = match over {
+        false => "run longer (--requests, --duration), or save the drive (--save) and go on from there (--from)",
+        true => {
+            "the trace has ended: save the drive (--save) and play it once more from there (--from), or play a generator fitted to it (ssdlab trace fit)"
+        }
+    };
+    finding("not-steady", text, &numbers, remedy)
+}
+
+/// What helps a run that was too short.
+fn longer(evidence: &Evidence) -> String {
+    let written = match evidence.measured.drive.plan.config.age.precondition {
+        Precondition::None => "begin with a drive that has been written (--precondition closed-form), or ",
+        _ => "",
+    };
+    if evidence.measured.over {
+        return format!(
+            "the trace has ended and cannot be made longer: {written}play a generator fitted to it (ssdlab trace fit), or take the numbers for what \
+             they are (--accept-warnings)"
+        );
+    }
+    format!("{written}run until nothing changes (--until-steady auto), or longer, with a --warmup")
+}
+
+/// A drive that started in the middle of the life of a load that writes more than the run's own: it is that load's data that is collected.
+pub(super) fn start_of_another_load(evidence: &Evidence) -> Option<Finding> {
+    let Measured { drive, totals, past_assumed, .. } = evidence.measured;
+    let (plan, counters) = (&drive.plan, &totals.counters);
+    let (all, host) = (counters.pages_programmed, counters.user_pages_programmed);
+    let relocated = all.saturating_sub(host) as f64;
+    let host_blocks = evidence.blocks(host) / evidence.planes();
+    let starts = *past_assumed && drive.start == Start::MidLife && host_blocks < TURNOVERS as f64;
+    if !starts || all == 0 || relocated < MOSTLY_RELOCATED * all as f64 {
+        return None;
+    }
+    let units = host as f64 / f64::from(plan.unit_pages) / f64::from(plan.layout.planes);
+    let elapsed = totals.usage.elapsed.as_s().max(1e-9);
+    let own = units * plan.timings.mean_program(plan.layout.bits).as_s() / elapsed;
+    // At full speed dies have nothing else to do, whether they program for the host or relocate.
+    let (assumed, found, of) = match plan.config.age.partial_load() {
+        Some(share) => (share, own, "programs of its data"),
+        None => (1.0, evidence.write_share(), "programs and erases"),
+    };
+    (found < ANOTHER_LOAD * assumed).then(|| {
+        let text = format!(
+            "{} of the pages programmed were relocated, most of them for the load that the drive's past is assumed to have been: {of} took {} of \
+             the dies' time then (age.load), and {} in this run",
+            percent(relocated / all as f64),
+            percent(assumed),
+            percent(found),
+        );
+        let numbers = [("past_load", assumed), ("own_load", found), ("relocated_share", relocated / all as f64)];
+        let nearest = own.clamp(1e-5, 0.9);
+        let remedy = format!(
+            "say how much the past wrote (--set age.load={nearest:.5}, as much as this run), or begin with a drive that was written once, in order \
+             (--precondition none)"
+        );
+        finding("start-of-another-load", text, &numbers, remedy)
+    })
 }
 
 /// A drive that was to start as after long overwriting starts with nothing under collection.
@@ -206,10 +269,20 @@ fn warmed_in_part(warmed: &Warmed) -> Finding {
     finding("start-not-stationary", text, &numbers, remedy)
 }
 
-/// Requests that it takes to program so many more blocks, at the pace of the run.
-fn requests_for(evidence: &Evidence, blocks: f64) -> u64 {
+/// How much more it takes to program so many more blocks, at the pace of the run: in words, and as a number. Of a drive of an array the
+/// requests are not those of the run.
+fn more_for(evidence: &Evidence, blocks: f64) -> Option<(String, (&'static str, f64))> {
     let programmed = evidence.blocks(evidence.last().programmed - evidence.first().programmed);
-    (blocks / programmed.max(1e-9) * evidence.arrivals.count() as f64).ceil() as u64
+    let times = blocks / programmed;
+    if !times.is_finite() || times <= 0.0 {
+        return None;
+    }
+    let requests = (times * evidence.arrivals.count() as f64).ceil();
+    Some(match requests > 0.0 {
+        true => (format!("{} more requests", grouped(requests as u64)), ("more_requests", requests)),
+        false if times < 10.0 => (format!("{times:.1} times as much again"), ("more_runs", times)),
+        false => (format!("{} times as much again", grouped(times.ceil() as u64)), ("more_runs", times)),
+    })
 }
 
 /// Collection has not come round on every plane since the start of the drive: nothing tells the long run.
@@ -222,12 +295,11 @@ fn too_short(evidence: &Evidence) -> Option<Finding> {
              round in {TURNOVERS} or more"
         );
         let mut numbers = vec![("blocks_per_plane", turns), ("needed_blocks_per_plane", TURNOVERS as f64)];
-        if evidence.last().programmed > evidence.first().programmed {
-            let more = requests_for(evidence, wanted - programmed);
-            text += &format!("; that takes {} more requests", grouped(more));
-            numbers.push(("more_requests", more as f64));
+        if let Some((more, number)) = more_for(evidence, wanted - programmed) {
+            text += &format!("; that takes {more}");
+            numbers.push(number);
         }
-        finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
+        finding("not-steady", text, &numbers, longer(evidence))
     })
 }
 
@@ -240,29 +312,22 @@ fn stock_used(evidence: &Evidence) -> Option<Finding> {
         let config = &evidence.measured.drive.plan.config;
         let kept = f64::from(config.gc.start) * evidence.planes();
         let left = (last.free_blocks as f64 - kept).max(0.0);
-        let more = requests_for(evidence, programmed * left / used);
         let mut text = format!(
             "free blocks fell from {} to {}: {} of what was programmed went into space that nobody had to collect",
             grouped(first.free_blocks),
             grouped(last.free_blocks),
             percent((used / programmed).min(1.0)),
         );
-        if more > 0 {
-            text += &format!("; {} more requests use up the rest", grouped(more));
-        }
-        let numbers = [
+        let mut numbers = vec![
             ("free_blocks_before", first.free_blocks as f64),
             ("free_blocks_after", last.free_blocks as f64),
             ("share", used / programmed),
-            ("more_requests", more as f64),
         ];
-        let remedy = match config.age.precondition {
-            Precondition::None => {
-                "begin with a drive that has been written (--precondition closed-form), or run until nothing changes (--until-steady auto)"
-            }
-            _ => "run until nothing changes (--until-steady auto), or longer, with a --warmup",
-        };
-        finding("not-steady", text, &numbers, remedy)
+        if let Some((more, number)) = more_for(evidence, programmed * left / used) {
+            text += &format!("; {more} use up the rest");
+            numbers.push(number);
+        }
+        finding("not-steady", text, &numbers, longer(evidence))
     })
 }
 
@@ -286,8 +351,9 @@ fn amplification_moves(evidence: &Evidence) -> Option<Finding> {
             "the write amplification went from {early:.2} in the first half of the run to {late:.2} in the second: as many requests again would \
              tell where it ends"
         );
-        let numbers = [("waf_first", early), ("waf_second", late), ("more_requests", evidence.arrivals.count() as f64)];
-        finding("not-steady", text, &numbers, "run until nothing changes (--until-steady auto), or longer, with a --warmup")
+        let mut numbers = vec![("waf_first", early), ("waf_second", late)];
+        numbers.extend(more_for(evidence, evidence.blocks(last.programmed - first.programmed)).map(|(_, number)| number));
+        finding("not-steady", text, &numbers, longer(evidence))
     })
 }
 

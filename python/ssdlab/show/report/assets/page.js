@@ -632,7 +632,11 @@
         put(duration(of[`host.${kind}.latency_ns.mean`]), `mean ${kind} latency`);
         put(duration(of[`host.${kind}.latency_ns.p99`]), `p99 ${kind} latency`);
       }
-      if (of["ftl.waf"] !== null && of["ftl.waf"] !== undefined) put(number(+of["ftl.waf"].toPrecision(4)), "write amplification");
+      if (of["ftl.waf"] !== null && of["ftl.waf"] !== undefined) {
+        // Without a collection it is that of any drive; zones are not collected.
+        const none = of["ftl.gc_runs"] === 0 && manifest.device?.config?.ftl?.mapping !== "zoned";
+        put(`${none ? "~" : ""}${number(+of["ftl.waf"].toPrecision(4))}`, `write amplification${none ? ": nothing was collected" : ""}`);
+      }
       put(`${number(+(100 - of["usage.die.idle"]).toPrecision(3))} %`, "of the dies' time busy");
       put(number(of["flash.erases"]), "erases");
       if (of["energy.per_gb"]) put(`${number(+of["energy.per_gb"].toPrecision(3))} J/GB`, "energy");

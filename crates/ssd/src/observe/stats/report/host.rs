@@ -103,6 +103,7 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
         "pages of the load that were played through the FTL alone before the run, to bring the drive to the state that this load leaves",
         measured.drive.warmed.map_or(0, |warmed| warmed.pages),
     );
+    past(report, measured);
     let read = measured.read;
     report.add("host.trace.bad_lines", "lines", "malformed lines of the trace that were left out", read.bad_lines);
     if let Some(missing) = measured.missing {
@@ -122,6 +123,23 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
     report.counts(BUFFERED, counters);
     if measured.drive.plan.config.buffer.read_cache > Bytes(0) {
         report.counts(READ_CACHE, counters);
+    }
+}
+
+/// Which load the drive started from, where it was in the middle of its life.
+fn past(report: &mut Report, measured: &Measured) {
+    let config = &measured.drive.plan.config;
+    if config.plays_past() {
+        report.add(
+            "host.past_load",
+            "",
+            "share of a plane's time that programs took under the load before the run, with age.precondition = \"closed-form\" (age.load); 1: as fast \
+             as the drive took them",
+            config.age.partial_load().unwrap_or(1.0),
+        );
+        let about =
+            "whether that load was assumed, since nothing is known of the workload before the run (a trace, a program)";
+        report.add("host.past_assumed", "", about, measured.past_assumed);
     }
 }
 
