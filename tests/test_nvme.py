@@ -112,6 +112,22 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     host.close()
 
 
+def test_the_health_of_an_array_is_that_of_its_worst_drive(serve: Callable[..., Target], tmp_path: Path) -> None:
+    drives = ["[drive.young]\nage = 'pec=300'", "[drive.old]\nage = 'pec=1200'"]
+    (tmp_path / "pair.toml").write_text("\n".join(["[array]\nlayout = 'mirror'", *drives]), encoding="utf-8")
+    target = serve(*SETS, "--array", "pair.toml", "--set", "wear.endurance=3000")
+    host = Host(target.place)
+    assert text(host.identify(1), 24, 40) == "ssdlab pair.toml"
+    assert (host.log(2, 512)[3], host.log(2, 512)[5]) == (100, 40), "1,200 of 3,000 cycles"
+    queue = host.queues[0]
+    data = bytes(range(256)) * 16
+    queue.write(8, data)
+    assert queue.read(8, 8) == data
+    health = host.log(2, 512)
+    reads, writes = (struct.unpack_from("<Q", health, at)[0] for at in (64, 80))
+    assert (reads, writes) == (1, 2), "one copy is read, both are written"
+
+
 @pytest.mark.parametrize("header", [False, True])
 @pytest.mark.parametrize("data", [False, True])
 def test_a_host_reads_what_it_wrote(serve: Callable[..., Target], header: bool, data: bool) -> None:

@@ -93,7 +93,9 @@ class Server:
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def begin(*words: str, socket: str | None = "s") -> Server:
+    def begin(*words: str, socket: str | None = "s", files: dict[str, str] | None = None) -> Server:
+        for name, text in (files or {}).items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
         servers.append(Server(tmp_path, words, socket))
         return servers[-1]
 
@@ -626,3 +628,61 @@ def test_what_cannot_be_served_is_refused(cli: Cli, tmp_path: Path) -> None:
         assert (done.returncode, problem in done.stderr, "help:" in done.stderr) == (2, True, True), done.stderr
         assert not (tmp_path / "s").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "large"], "nothing is left behind"
+
+
+ARRAY = """
+[array]
+layout = "raid5"
+chunk = "16KiB"
+[drive.good]
+count = 3
+[drive.dies]
+fails_at = "3ms"
+"""
+"""Four drives, of which one fails in the midst of the session."""
+WRITES_AND_READS = """
+import random, socket, struct
+at = socket.socket(socket.AF_UNIX)
+at.connect("s")
+def take(length):
+    data = b""
+    while len(data) < length:
+        data += at.recv(length - len(data))
+    return data
+take(18)
+at.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+take(10)
+def ask(kind, number, place, data=b""):
+    at.sendall(struct.pack(">IHHQQI", 0x25609513, 0, kind, number, place << 13, 8192) + data)
+    assert struct.unpack(">IIQ", take(16)) == (0x67446698, 0, number)
+    return take(8192) if kind == 0 else b""
+draw, kept = random.Random(5), {}
+for number in range(150):
+    place = draw.randrange(40)
+    kept[place] = draw.randbytes(8192)
+    ask(1, number, place, kept[place])
+for place, data in kept.items():
+    assert ask(0, place, place) == data
+"""
+
+
+@pytest.mark.slow
+def test_an_array_that_loses_a_drive_serves_its_data_the_same_twice(serve: Callable[..., Server]) -> None:
+    logs = []
+    for number in range(2):
+        words = ("--array", "array.toml", *SETS, *AGED, "--requests-out", f"{number}.parquet", "--save", "saved")
+        server = serve(*words, files={"array.toml": ARRAY})
+        server.client(sys.executable, "-c", WRITES_AND_READS)
+        assert "raid5 of 4 drives" in server.end()
+        logs.append(pl.read_parquet(server.folder / f"{number}.parquet"))
+        result = server.result()
+        array = result["array"]
+        assert (array["drives_failed"], array["lost_requests"], result["serve"]["errors"]) == (1, 0, 0)
+        assert array["reads_reconstructed"] > 0
+        assert array["writes_read_modify"] + array["writes_reconstruct"] + array["writes_decode"] > 100
+        assert result["host"]["write"]["requests"] == 150
+    assert logs[0].equals(logs[1])
+    later = serve("--array", "array.toml", *SETS, *AGED, "--from", "saved")
+    later.client(sys.executable, "-c", WRITES_AND_READS)
+    later.end()
+    assert later.result()["array"]["reads_reconstructed"] > 0, "the drive has failed for good"

@@ -1,5 +1,5 @@
 //! What a run of an array costs beside runs of its drives alone: CPU time an event, of the same reads of the same drives.
-//! `cargo run --release -p array --example cost -- [DRIVES] [REQUESTS OF EACH] [1: alone, 2: as an array, both otherwise]`
+//! `cargo run --release -p array --example cost -- [DRIVES] [REQUESTS OF EACH] [1: alone, 2: as an array, 0: both] [KEY=VALUE ... of the array]`
 
 use std::time::Instant;
 
@@ -7,14 +7,22 @@ use array::{Array, ArrayConfig, MemberDrive};
 use ssd::run::{Run, RunOptions};
 use ssd::{Config, Device, Drive};
 use units::Bytes;
+use units::section::Section;
+use units::value::Scalar;
 
 /// Requests a second to each drive.
 const RATE: u64 = 300_000;
 
 fn main() {
-    let mut words = std::env::args().skip(1).map(|word| word.parse().expect("a number"));
+    let (keys, numbers): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|word| word.contains('='));
+    let mut words = numbers.iter().map(|word| word.parse().expect("a number"));
     let (drives, requests): (u64, u64) = (words.next().unwrap_or(8), words.next().unwrap_or(60_000));
     let only = words.next();
+    let mut layout = ArrayConfig::default();
+    for key in &keys {
+        let (key, value) = key.split_once('=').expect("KEY=VALUE");
+        layout.set(key, &Scalar::Text(value.into())).expect("a key of the section array");
+    }
     let cost = |(seconds, events): (f64, u64)| seconds * 1e9 / events as f64;
     let mut config = ssd::presets::load("tlc").expect("the preset").config;
     config.set("age.pec=2000").expect("a key");
@@ -32,7 +40,7 @@ fn main() {
             fails_at: None,
             mean_life: None,
         };
-        let array = Array::new(&ArrayConfig::default(), (1..=drives).map(member).collect(), 1).expect("an array");
+        let array = Array::new(&layout, (1..=drives).map(member).collect(), 1).expect("an array");
         let together = played(array, drives, requests);
         println!("as an array: {:.1} ns an event, {} events", cost(together), together.1);
     }

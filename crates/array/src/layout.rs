@@ -186,7 +186,11 @@ impl Layout {
     /// `each` together.
     pub fn split(&self, offset: u64, bytes: u64, mut each: impl FnMut(u64, &[Piece])) {
         let (mut at, end) = (offset, offset + bytes);
-        let mut pieces: Vec<Piece> = Vec::with_capacity(self.code.data);
+        let Located { stripe, unit, start } = self.locate(at);
+        if start + bytes <= self.chunk && bytes > 0 {
+            return each(stripe, &[Piece { unit, start, end: start + bytes }]);
+        }
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.code.data.min(bytes.div_ceil(self.chunk) as usize + 1));
         while at < end {
             let Located { stripe, unit, start } = self.locate(at);
             let length = (self.chunk - start).min(end - at);

@@ -12,6 +12,7 @@
 //! | `select/`, `hedge/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
+//! | `ahead.rs` | drives that are played ahead of the others |
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
 //! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
 //! | `nexts.rs` | in which drive something happens next |
@@ -21,6 +22,7 @@
 //! | `explain.rs` | where the time of requests went |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
+mod ahead;
 mod array;
 mod config;
 mod coordinate;
@@ -61,5 +63,5 @@ pub use observer::{ArrayEvent, Observer, OpId};
 pub use ops::Purpose;
 pub use plan::{WriteKind, WritePlan, plan};
 pub use rebuild::RebuildRecord;
-pub use run::{PreparedArray, prepare};
+pub use run::{PreparedArray, PreparedLiveArray, prepare, prepare_live};
 pub use stats::{ArrayCounters, Count};

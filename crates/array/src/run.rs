@@ -1,21 +1,26 @@
 //! A run on an array, from what a user gives.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use ssd::probe::{Probe, Unwatched};
 use ssd::run::findings;
-use ssd::run::{Inputs, OtherDrive, Playing, PreparedOn, RunOptions, prepare_on};
+use ssd::run::{
+    Attended, DriveInputs, Inputs, Live, OtherDrive, Playing, PreparedLive, PreparedOn, RunOptions, prepare_live_on,
+    prepare_on,
+};
 use ssd::stats::SteadyState;
 use ssd::{Checker, Config, Device, Drive, Explainer, Outcome, RequestLog, Run, RunError};
 use units::Span;
+use workload::Source;
 
 use crate::array::Array;
 use crate::given::ArrayGiven;
 
 /// A run on an array whose input has been read and checked.
 pub struct PreparedArray {
-    array: ArrayGiven,
+    array: Arc<ArrayGiven>,
     /// The workload, the options and what is to be known of them.
     pub prepared: PreparedOn,
 }
@@ -25,21 +30,71 @@ pub struct PreparedArray {
 /// # Errors
 /// A mistake in what is given: where, and what to write instead.
 pub fn prepare(inputs: &Inputs, path: &str) -> Result<PreparedArray, RunError> {
-    let mut options = RunOptions::default();
-    for (name, given) in inputs.drive.options {
-        options.set(name, given)?;
-    }
-    let array = ArrayGiven::read(path, &inputs.drive, options.seed)?;
-    if let Some(path) = &options.checkpoint {
-        array.saved(path)?;
-    }
+    let array = read(&inputs.drive, path)?;
     let manifest = ("array", array.manifest(&inputs.drive)?);
     let other = OtherDrive { manifest, device: &array.first, capacity: array.capacity };
     let mut prepared = prepare_on(inputs, other)?;
     let notes: Vec<String> = [prepared.note.take(), array.note.clone()].into_iter().flatten().collect();
     prepared.note = (!notes.is_empty()).then(|| notes.join("; "));
     findings::add(&mut prepared.findings, array.findings.iter().cloned());
-    Ok(PreparedArray { array, prepared })
+    Ok(PreparedArray { array: Arc::new(array), prepared })
+}
+
+/// The same of a run whose requests come from outside.
+#[derive(Clone)]
+pub struct PreparedLiveArray {
+    array: Arc<ArrayGiven>,
+    /// The options, and what is to be known of them.
+    pub prepared: PreparedLive,
+    /// How the input was understood.
+    pub note: Option<String>,
+}
+
+/// Reads and checks what an array needs whose requests come from outside: from `driver`, as the manifest calls it.
+///
+/// # Errors
+/// A mistake in what is given: where, and what to write instead.
+pub fn prepare_live(inputs: &DriveInputs, path: &str, driver: &str) -> Result<PreparedLiveArray, RunError> {
+    let array = read(inputs, path)?;
+    let manifest = ("array", array.manifest(inputs)?);
+    let other = OtherDrive { manifest, device: &array.first, capacity: array.capacity };
+    let mut prepared = prepare_live_on(inputs, driver, other)?;
+    findings::add(&mut prepared.findings, array.findings.iter().cloned());
+    Ok(PreparedLiveArray { note: array.note.clone(), array: Arc::new(array), prepared })
+}
+
+/// The array of a file, which can go on from the checkpoint that is given.
+fn read(inputs: &DriveInputs, path: &str) -> Result<ArrayGiven, RunError> {
+    let mut options = RunOptions::default();
+    for (name, given) in inputs.options {
+        options.set(name, given)?;
+    }
+    let array = ArrayGiven::read(path, inputs, options.seed)?;
+    if let Some(path) = &options.checkpoint {
+        array.saved(path)?;
+    }
+    Ok(array)
+}
+
+impl PreparedLiveArray {
+    /// Builds the drives and brings the array into the state in which it meets its first request.
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn open(&self, log: Option<Box<dyn RequestLog>>) -> Result<Box<dyn Attended>, RunError> {
+        let options = &self.prepared.options;
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), |_, _| Ok(Unwatched))?;
+        Ok(Box::new(Live::on(array, options, log)?))
+    }
+
+    /// A run of the same array on these requests.
+    pub fn replay(&self, source: Box<dyn Source>) -> PreparedArray {
+        let PreparedLive { options, manifest, findings, .. } = self.prepared.clone();
+        PreparedArray {
+            array: self.array.clone(),
+            prepared: PreparedOn { source, options, manifest, note: None, findings },
+        }
+    }
 }
 
 impl PreparedArray {
@@ -121,7 +176,7 @@ impl<D: Drive + Send + 'static> Playing for ArrayRun<D> {
         self.0.step(requests)
     }
     fn sections(&self) -> Map<String, Value> {
-        Map::from_iter([("array".to_owned(), self.0.device().section())])
+        self.0.device().sections()
     }
     fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
         Ok(self.0.finish()?.with(|array| -> Box<dyn Drive + Send> { Box::new(array) }))

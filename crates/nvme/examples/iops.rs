@@ -158,7 +158,8 @@ fn iops<S: Speaks>(place: SocketAddr, depth: u16, span: Duration) -> f64 {
 fn serve<S: Speaks + Send + 'static>(begin: impl Fn(Exported) -> Server, depth: u16, span: Duration) -> f64 {
     let spec = presets::load("tlc").unwrap();
     let live = Live::open(&spec.config, &RunOptions::default(), None, Unwatched).unwrap();
-    let exported = Exported { live, store: Store::in_memory(Bytes(1 << 32)), records: false, after_load: None };
+    let exported =
+        Exported { live: Box::new(live), store: Store::in_memory(Bytes(1 << 32)), records: false, after_load: None };
     let mut server = begin(exported);
     let listener = Listener::tcp("--listen", "127.0.0.1:0", "").unwrap();
     let Place::Tcp(Some(place)) = listener.place() else { panic!("it has a place") };
@@ -177,12 +178,12 @@ fn main() {
     let (depth, span) = (depth as u16, Duration::from_secs(seconds));
     for _ in 0..words.get(2).copied().unwrap_or(5) {
         let nbd = |exported: Exported| {
-            let size = exported.live.capacity();
+            let size = exported.live.drive().capacity();
             let offer = nbd::Offer { name: String::new(), about: String::new(), size, preferred: 4096 };
             nbd::serve(vec![(offer, exported)], Clock::Real)
         };
         let nvme = |exported: Exported| {
-            let size = exported.live.capacity();
+            let size = exported.live.drive().capacity();
             nvme::tcp::serve(vec![(Namespace::new("", "", "", size), exported)], None, Clock::Real)
         };
         let (by_nbd, by_nvme) = (serve::<Nbd>(nbd, depth, span), serve::<Nvme>(nvme, depth, span));

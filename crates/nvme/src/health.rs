@@ -1,6 +1,7 @@
 //! How a drive says that it is.
 
-use ssd::run::Live;
+use ssd::run::Attended;
+use ssd::stats::series::Sample;
 use units::Time;
 
 /// What of a drive's state is in its health log, and in nothing else.
@@ -33,14 +34,14 @@ pub struct Health {
 }
 
 impl Health {
-    /// That of a drive now.
-    pub fn of(live: &Live) -> Health {
-        let device = live.device();
-        let (smart, counters) = (device.smart(), device.counters());
-        let followed = device.throttling().and_then(|throttling| throttling.celsius);
+    /// That of a drive now. An array has the spare, the wear and the temperature of the worst of its drives, and the counts of all of them together.
+    pub fn of(live: &dyn Attended) -> Health {
+        let drive = live.drive();
+        let (Sample { smart, throttling, .. }, counters) = (drive.sample(), drive.counters());
+        let followed = throttling.and_then(|throttling| throttling.celsius);
         Health {
             critical_warning: smart.critical_warning() as u8,
-            celsius: followed.map_or(device.plan().config.age.temperature.0, |(now, _)| now),
+            celsius: followed.map_or(drive.plan().config.age.temperature.0, |(now, _)| now),
             available_spare: smart.available_spare,
             available_spare_threshold: smart.available_spare_threshold,
             percentage_used: smart.percentage_used.unwrap_or(0.0),
@@ -50,7 +51,7 @@ impl Health {
             writes: counters.write_requests,
             power_cuts: counters.cuts,
             media_errors: smart.media_errors,
-            now: device.now(),
+            now: drive.now(),
         }
     }
 

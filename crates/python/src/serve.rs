@@ -5,25 +5,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use array::PreparedLiveArray;
 use nbd::Offer;
 use nvme::{Health, Kind, Namespace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
-use ssd::Unwatched;
 use ssd::config::ZonesConfig;
 use ssd::run::findings;
-use ssd::run::{
-    DeviceWord, DriveInputs, Live, Prepared, PreparedLive, checkpoint, parse, prepare_live, refused, result,
-};
+use ssd::run::{Attended, DeviceWord, DriveInputs, Live, Prepared, PreparedLive, parse, prepare_live, refused, result};
 use ssd::stats::Finding;
 use ssd::zones::ZonesSeen;
+use ssd::{RequestLog, RunError, Unwatched};
 use units::{Bytes, Span, Temperature};
 use workload::Source;
 
 use crate::error::{SimulationError, raise, refuse};
-use crate::simulation::{FinishedRun, Options, Simulation, content_hash, finished_run, request_log};
+use crate::simulation::{FinishedRun, OnWhat, Options, Simulation, content_hash, finished_run, request_log};
 
 /// How long a look for clients takes at most: signals wait for it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -97,20 +96,58 @@ fn kind_of(zones: &ZonesSeen, config: &ZonesConfig) -> Kind {
 
 impl Seen {
     /// A drive of a name: the device that it is, with its scheme.
-    fn new(name: &str, device: &str, scheme: Option<&str>, live: &Live) -> Seen {
+    fn new(name: &str, device: &str, scheme: Option<&str>, drive: &dyn ssd::Drive) -> Seen {
         let what = scheme.map_or_else(|| device.to_owned(), |scheme| format!("{device}, {scheme}"));
-        let (plan, size) = (live.device().plan(), live.capacity());
+        let (plan, size) = (drive.plan(), drive.capacity());
         let page = plan.layout.page_size;
         let namespace = Namespace {
             preferred: page,
             queues: plan.config.host.queues,
             streams: plan.config.ftl.hints,
             volatile_cache: !plan.config.power.plp,
-            kind: live.device().zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
+            kind: drive.zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
             ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
         };
         let about = format!("simulated drive {what}");
         Seen { offer: Offer { name: name.to_owned(), about, size, preferred: page.0 as u32 }, namespace }
+    }
+}
+
+/// A drive whose input has been read and checked: a device, or an array of them.
+enum LiveOn {
+    Device(Box<PreparedLive>),
+    Array(Box<PreparedLiveArray>),
+}
+
+impl LiveOn {
+    fn prepare(inputs: &DriveInputs, array: Option<&str>, driver: &str) -> Result<LiveOn, RunError> {
+        Ok(match array {
+            None => LiveOn::Device(Box::new(prepare_live(inputs, driver)?)),
+            Some(path) => LiveOn::Array(Box::new(array::prepare_live(inputs, path, driver)?)),
+        })
+    }
+
+    /// What is prepared of either.
+    fn common(&self) -> &PreparedLive {
+        match self {
+            LiveOn::Device(prepared) => prepared,
+            LiveOn::Array(array) => &array.prepared,
+        }
+    }
+
+    /// How its input was understood.
+    fn note(&self) -> Option<&str> {
+        match self {
+            LiveOn::Device(_) => None,
+            LiveOn::Array(array) => array.note.as_deref(),
+        }
+    }
+
+    fn open(&self, log: Option<Box<dyn RequestLog>>) -> Result<Box<dyn Attended>, RunError> {
+        match self {
+            LiveOn::Device(prepared) => Ok(Box::new(Live::open(&prepared.config, &prepared.options, log, Unwatched)?)),
+            LiveOn::Array(array) => array.open(log),
+        }
     }
 }
 
@@ -125,7 +162,7 @@ struct Drive {
     name: String,
     /// Its subsystem's.
     nqn: String,
-    prepared: PreparedLive,
+    prepared: LiveOn,
 }
 
 impl Server {
@@ -286,7 +323,7 @@ impl Server {
         settings: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Option<String>> {
-        let Options { run, output, .. } = Options::of(options)?;
+        let Options { run, output, array, .. } = Options::of(options)?;
         let inputs = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
@@ -297,30 +334,32 @@ impl Server {
             options: &run,
             fingerprint: content_hash,
         };
-        let prepared = prepare_live(&inputs, self.protocol.driver()).map_err(raise)?;
+        let prepared = LiveOn::prepare(&inputs, array.as_deref(), self.protocol.driver()).map_err(raise)?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
         let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
-        let log = request_log(&output, &prepared.config)?;
-        let live = py.detach(|| Live::open(&prepared.config, &prepared.options, log, Unwatched)).map_err(raise)?;
-        let size = live.capacity();
+        let log = request_log(&output, &prepared.common().config)?;
+        let live = py.detach(|| prepared.open(log)).map_err(raise)?;
+        let size = live.drive().capacity();
         let store = match data {
             Some(path) => Store::in_file(&path, size).map_err(refuse)?,
             None => Store::in_memory(memory),
         };
-        let seen = Seen::new(&name, device, scheme, &live);
+        let file = array.as_deref().and_then(|path| Path::new(path).file_name()?.to_str());
+        let seen = Seen::new(&name, file.unwrap_or(device), scheme, live.drive());
         let nqn = seen.namespace.nqn.clone();
         if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme { .. }) {
             let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
             return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
         }
-        let conventional = live.device().plan().config.zones.conventional;
+        let conventional = live.drive().plan().config.zones.conventional;
         if matches!(seen.namespace.kind, Kind::Zoned(_)) && conventional > 0 && !matches!(self.protocol, Protocol::Nbd)
         {
             let problem = format!("is {conventional}, and NVMe has no conventional zones");
             return Err(refuse(refused("zones.conventional", &problem, "write 0, or serve the drive by NBD")));
         }
         let exported = (seen, Exported { live, store, records, after_load });
-        let known: Vec<&str> = prepared.findings.iter().map(|finding| finding.text.as_str()).collect();
+        let texts = prepared.common().findings.iter().map(|finding| finding.text.as_str());
+        let known: Vec<&str> = prepared.note().into_iter().chain(texts).collect();
         let note = (!known.is_empty()).then(|| {
             known.join(
                 "
@@ -412,7 +451,7 @@ impl Server {
         let finished = py.detach(|| server.stop());
         let session = |(Drive { name, prepared, .. }, finished): (Drive, Finished)| {
             let serve = self.section(&finished);
-            let findings = prepared.findings.iter().cloned().chain(self.of_clock(&finished)).collect();
+            let findings = prepared.common().findings.iter().cloned().chain(self.of_clock(&finished)).collect();
             let Finished { live, failure, record, .. } = finished;
             let ended = failure.map(|error| error.to_string());
             Session {
@@ -441,7 +480,7 @@ pub struct Session {
     /// The export's name.
     #[pyo3(get)]
     name: String,
-    prepared: PreparedLive,
+    prepared: LiveOn,
     record: Option<Vec<workload::Request>>,
     serve: Value,
     /// What is known of the result that the run does not know.
@@ -449,9 +488,9 @@ pub struct Session {
     /// Why the drive could not go on, if it could not.
     #[pyo3(get)]
     ended: Option<String>,
-    live: Mutex<Option<Live>>,
+    live: Mutex<Option<Box<dyn Attended>>>,
     /// The drive, once the session has been finished.
-    device: Mutex<Option<ssd::Device>>,
+    device: Mutex<Option<Box<dyn ssd::Drive + Send>>>,
 }
 
 #[pymethods]
@@ -462,8 +501,9 @@ impl Session {
         let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
         let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
         findings::add(&mut outcome.measured.findings, self.findings.clone());
-        let mut root = result(&self.prepared.manifest, &outcome.measured);
+        let mut root = result(&self.prepared.common().manifest, &outcome.measured);
         if let Value::Object(root) = &mut root {
+            root.extend(outcome.device.sections());
             root.insert("serve".into(), self.serve.clone());
         }
         let finished = finished_run(py, &mut outcome, &root)?;
@@ -475,7 +515,7 @@ impl Session {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let device = self.device.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut device) = device else { return Err(SimulationError::new_err("there is no drive to be saved")) };
-        py.detach(|| device.flush().and_then(|()| checkpoint::write(&device, &path))).map_err(raise)
+        py.detach(|| device.flush().and_then(|()| device.save_as(&path))).map_err(raise)
     }
 
     /// The same requests at the same times as a run, where they were recorded.
@@ -483,8 +523,13 @@ impl Session {
         let Some(record) = self.record.clone() else {
             return Err(SimulationError::new_err("the requests of the session were not recorded"));
         };
-        let PreparedLive { config, options, manifest, findings } = self.prepared.clone();
         let source: Box<dyn Source> = Box::new(Recorded::new(record));
-        Ok(Simulation::of(Prepared { config, source, options, manifest, note: None, findings }))
+        Ok(Simulation::on(match &self.prepared {
+            LiveOn::Device(prepared) => {
+                let PreparedLive { config, options, manifest, findings } = (**prepared).clone();
+                OnWhat::Device(Box::new(Prepared { config, source, options, manifest, note: None, findings }))
+            }
+            LiveOn::Array(array) => OnWhat::Array(Box::new(array.replay(source))),
+        }))
     }
 }

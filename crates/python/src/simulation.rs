@@ -130,7 +130,7 @@ enum RunState {
 }
 
 /// A run whose input has been read and checked: on one device, or on an array of them.
-enum OnWhat {
+pub(crate) enum OnWhat {
     Device(Box<Prepared>),
     Array(Box<PreparedArray>),
 }
@@ -304,13 +304,8 @@ struct Progress {
 
 impl Simulation {
     /// A run that has not begun.
-    pub(crate) fn of(prepared: Prepared) -> Simulation {
-        Simulation::ready(Ready {
-            prepared: OnWhat::Device(Box::new(prepared)),
-            log: None,
-            save_after: None,
-            check: false,
-        })
+    pub(crate) fn on(prepared: OnWhat) -> Simulation {
+        Simulation::ready(Ready { prepared, log: None, save_after: None, check: false })
     }
 
     fn ready(ready: Ready) -> Simulation {

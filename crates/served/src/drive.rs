@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-use ssd::run::Live;
+use ssd::run::Attended;
 use ssd::zones::ZoneDescriptor;
 use ssd::{Completion, RunError};
 use units::{Span, Temperature, Time};
@@ -14,7 +14,7 @@ use crate::work::{Answer, Asked, Did, Failure, Queue, Step, Work};
 /// What is left of a drive that is served no more.
 pub struct Ended {
     /// The run.
-    pub live: Live,
+    pub live: Box<dyn Attended>,
     /// Why it could not go on, if it could not.
     pub failure: Option<RunError>,
     /// The requests, where they were wanted.
@@ -23,7 +23,7 @@ pub struct Ended {
 
 /// A drive that works on requests of connections. Once it has failed, it answers every request with an I/O error.
 pub(crate) struct Drive {
-    live: Live,
+    live: Box<dyn Attended>,
     /// What it works on, by its number here.
     flights: BTreeMap<u64, Flight>,
     /// Whose each operation is, by the numbers that the drive gave them.
@@ -61,7 +61,7 @@ pub(crate) struct Done {
 }
 
 impl Drive {
-    pub fn new(live: Live, records: bool, after_load: Option<Span>) -> Drive {
+    pub fn new(live: Box<dyn Attended>, records: bool, after_load: Option<Span>) -> Drive {
         Drive {
             live,
             flights: BTreeMap::new(),
@@ -90,8 +90,8 @@ impl Drive {
     }
 
     /// The run.
-    pub fn live(&self) -> &Live {
-        &self.live
+    pub fn live(&self) -> &dyn Attended {
+        &*self.live
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
@@ -155,13 +155,13 @@ impl Drive {
         }
     }
 
-    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then ([`Live::rest`]).
+    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then ([`Attended::rest`]).
     pub fn rests(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.sound()?;
         self.live.rest(span, at).inspect_err(|error| self.failure = Some(error.clone()))
     }
 
-    /// Its checkpoint is written ([`Live::save`]).
+    /// Its checkpoint is written ([`Attended::save`]).
     pub fn saves(&mut self, path: &Path) -> Result<(), RunError> {
         self.sound()?;
         self.live.save(path)
@@ -173,7 +173,7 @@ impl Drive {
 
     /// All clients have left. The first ones to do so that have asked for something have loaded the drive.
     pub fn is_left(&mut self) {
-        if self.live.device().outstanding().0 == 0
+        if self.live.drive().outstanding() == 0
             && self.live.submitted() > 0
             && self.failure.is_none()
             && let Some(span) = self.after_load.take()
@@ -210,7 +210,7 @@ impl Drive {
             if let Ok(did) = &mut flight.outcome {
                 match failed.into_iter().find(|(failed, _)| *failed) {
                     Some((_, failure)) => flight.outcome = Err(failure),
-                    None => (did.offset, did.zones) = (completion.at.0, reported(&self.live, &completion)),
+                    None => (did.offset, did.zones) = (completion.at.0, reported(self.live.drive(), &completion)),
                 }
             }
             if flight.under_way > 0 {
@@ -245,8 +245,8 @@ impl Flight {
 }
 
 /// The zones that a request has asked for, as they are when it is done.
-fn reported(live: &Live, completion: &Completion) -> Vec<ZoneDescriptor> {
-    let Some(zones) = live.device().zones().filter(|_| completion.request.op == Op::ZoneReport) else {
+fn reported(drive: &dyn ssd::Drive, completion: &Completion) -> Vec<ZoneDescriptor> {
+    let Some(zones) = drive.zones().filter(|_| completion.request.op == Op::ZoneReport) else {
         return Vec::new();
     };
     let first = (completion.request.offset.0 / zones.size()) as u32;

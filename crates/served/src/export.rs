@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use ssd::RunError;
-use ssd::run::Live;
+use ssd::run::Attended;
 
 use crate::drive::Drive;
 use crate::outlet::Answers;
@@ -76,7 +76,7 @@ impl Export {
     }
 
     /// Looks at the drive as it is now; none if its engine has ended.
-    pub fn look<T: Send + 'static>(&self, look: impl FnOnce(&Live) -> T + Send + 'static) -> Option<T> {
+    pub fn look<T: Send + 'static>(&self, look: impl FnOnce(&dyn Attended) -> T + Send + 'static) -> Option<T> {
         let (tells, told) = channel();
         let look = move |drive: &mut Drive, _| drop(tells.send(look(drive.live())));
         self.engine.send(Message::Look(Box::new(look))).ok()?;

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ssd::RunError;
-use ssd::run::Live;
+use ssd::run::Attended;
 use units::{Span, Temperature};
 use workload::Request;
 
@@ -57,7 +57,7 @@ pub enum Clock {
 /// A drive that is served.
 pub struct Exported {
     /// The drive.
-    pub live: Live,
+    pub live: Box<dyn Attended>,
     /// Its data.
     pub store: Store,
     /// Its requests are wanted at the end.
@@ -69,7 +69,7 @@ pub struct Exported {
 /// What an export has come to.
 pub struct Finished {
     /// The run.
-    pub live: Live,
+    pub live: Box<dyn Attended>,
     /// Why the drive could not go on, if it could not.
     pub failure: Option<RunError>,
     /// Its requests, where they were wanted.
@@ -206,17 +206,21 @@ impl Server {
     }
 
     /// Looks at a drive as it is now; none if it is served no more.
-    pub fn look<T: Send + 'static>(&self, export: usize, look: impl FnOnce(&Live) -> T + Send + 'static) -> Option<T> {
+    pub fn look<T: Send + 'static>(
+        &self,
+        export: usize,
+        look: impl FnOnce(&dyn Attended) -> T + Send + 'static,
+    ) -> Option<T> {
         self.exports[export].look(look)
     }
 
     /// A drive that has nothing to do is left alone for so long, at a temperature or at that of its rest; what is measured begins then
-    /// ([`Live::rest`]).
+    /// ([`Attended::rest`]).
     pub fn rest(&self, export: usize, span: Span, at: Option<Temperature>) -> Result<(), NotDone> {
         self.exports[export].change(move |drive| drive.rests(span, at))
     }
 
-    /// Writes a checkpoint of a drive that has nothing to do ([`Live::save`]).
+    /// Writes a checkpoint of a drive that has nothing to do ([`Attended::save`]).
     pub fn save(&self, export: usize, path: PathBuf) -> Result<(), NotDone> {
         self.exports[export].change(move |drive| drive.saves(&path))
     }

@@ -14,7 +14,7 @@ from ssdlab.runs.control import Control
 from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.result import Result
 
-OPTIONS = ("device", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings")
+OPTIONS = ("device", "array", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings")
 """The options of a run that a served drive takes."""
 
 
@@ -179,6 +179,7 @@ class Serving:
                 seed=options.seed,
                 warmup=options.warmup,
                 checkpoint=options.checkpoint,
+                array=options.array,
             )
             if note is not None:
                 self.notes.append(note)

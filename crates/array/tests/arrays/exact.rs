@@ -187,6 +187,29 @@ fn a_stripe_over_two_queues_is_their_fork_join() {
     }
 }
 
+/// Writes of 4 KiB, many at once: each reads what it replaces and the parity, and writes both (four requests of RAID-5, six of RAID-6); on as few
+/// drives as it takes the other data is read instead, which is less.
+#[test]
+fn small_writes_read_and_write_what_their_parity_needs() {
+    const WRITES: u64 = 300;
+    for (layout, count, reads, writes) in
+        [("raid5", 8, 2, 2), ("raid6", 8, 3, 3), ("raid5", 3, 1, 2), ("raid6", 4, 1, 3)]
+    {
+        let mut array = array(&[&format!("layout={layout}")], drives(count, 0));
+        let random = Stream::new(4, layout).entity(count as u64);
+        let blocks = array.capacity().0 / 4096;
+        let small = |index| {
+            Request::new(Time(index * 20_000), Op::Write, Bytes(random.below(index, blocks) * 4096), Bytes(4096))
+        };
+        let requests: Vec<Request> = (0..WRITES).map(small).collect();
+        assert_eq!(played(&mut array, &requests).len() as u64, WRITES);
+        let all = array.drives().fold([(0, 0); 2], |[read, written], drive| {
+            [(read.0 + drive.reads.0, read.1 + drive.reads.1), (written.0 + drive.writes.0, written.1 + drive.writes.1)]
+        });
+        assert_eq!(all, [reads, writes].map(|each| (each * WRITES, each * WRITES * 4096)), "{layout} of {count}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(64))]
 

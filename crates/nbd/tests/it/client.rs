@@ -69,7 +69,7 @@ pub fn exported(name: &str, settings: &[&str]) -> ((Offer, Exported), Kept) {
     let size = live.capacity();
     let offer = Offer { name: name.into(), about: format!("the drive {name}"), size, preferred: 16_384 };
     let store = Store::in_memory(Bytes(1 << 30));
-    ((offer, Exported { live, store, records: false, after_load: None }), log)
+    ((offer, Exported { live: Box::new(live), store, records: false, after_load: None }), log)
 }
 
 /// A server of one drive.

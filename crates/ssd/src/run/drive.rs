@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::vec::Drain;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
@@ -19,6 +19,7 @@ use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
 use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals};
 use crate::persist::{Reader, State, Writer};
+use crate::zones::ZonesSeen;
 
 /// A drive.
 ///
@@ -148,9 +149,20 @@ pub trait Drive {
     }
     /// It is looked at, some hundred times in a run.
     fn is_looked_at(&mut self) {}
+    /// Whether it is looked at with each request that is submitted: no part of it is played ahead of its time meanwhile.
+    fn is_looked_at_closely(&mut self, _closely: bool) {}
     /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as that.
     fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         None
+    }
+
+    /// Its zones, where it has any.
+    fn zones(&self) -> Option<ZonesSeen<'_>> {
+        None
+    }
+    /// Sections of a result that it adds.
+    fn sections(&self) -> Map<String, Value> {
+        Map::new()
     }
 
     /// Its worked-out configuration.
@@ -260,6 +272,10 @@ impl<P: Probe> Drive for Device<P> {
     }
     fn end_of_life(&self) -> Option<Time> {
         Device::end_of_life(self)
+    }
+
+    fn zones(&self) -> Option<ZonesSeen<'_>> {
+        Device::zones(self)
     }
 
     fn plan(&self) -> &Plan {

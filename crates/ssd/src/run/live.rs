@@ -7,7 +7,6 @@ use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::Request;
 
 use super::batch::{self, BatchError};
-use super::checkpoint;
 use super::drive::Drive;
 use super::measured::MeasuredDrive;
 use super::options::RunOptions;
@@ -59,7 +58,7 @@ impl<D: Drive> Live<D> {
     pub fn on(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> Result<Live<D>, RunError> {
         check(options)?;
         let mut measured = MeasuredDrive::new(drive, options, log);
-        measured.begin();
+        measured.begin_in_its_state();
         Live::of(measured, options)
     }
 
@@ -188,19 +187,17 @@ impl<D: Drive> Live<D> {
     }
 }
 
-impl<P: Probe> Live<Device<P>> {
-    /// Writes a checkpoint of the device while the run goes on: everything buffered is written first, as at its end.
+impl<D: Drive> Live<D> {
+    /// Writes a checkpoint of the drive while the run goes on: everything buffered is written first, as at its end.
     pub fn save(&mut self, path: &Path) -> Result<(), RunError> {
         let completions = &mut self.completions;
         let played = self.measured.drive.flush();
         let booked = self.measured.collect(|completion| completions.push(*completion));
         self.with_the_last(played)?;
         booked?;
-        checkpoint::write(&self.measured.drive, path)
+        self.measured.drive.save_as(path)
     }
-}
 
-impl<D: Drive> Live<D> {
     /// What was measured up to now.
     pub fn measured(&self) -> Measured {
         self.measured.so_far(Reading::default())
@@ -210,6 +207,68 @@ impl<D: Drive> Live<D> {
     /// left out.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
         self.measured.finish(Reading::default())
+    }
+}
+
+/// What is done with a [`Live`] on any drive.
+pub trait Attended: Send {
+    /// See [`Live::submit`].
+    fn submit(&mut self, request: Request) -> Result<u64, RunError>;
+    /// See [`Live::now`].
+    fn now(&self) -> Time;
+    /// See [`Live::submitted`].
+    fn submitted(&self) -> u64;
+    /// The drive.
+    fn drive(&self) -> &dyn Drive;
+    /// See [`Live::rest`].
+    fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError>;
+    /// See [`Live::next_event`].
+    fn next_event(&self) -> Option<Time>;
+    /// See [`Live::advance`].
+    fn advance(&mut self, to: Time) -> Result<(), RunError>;
+    /// See [`Live::advance_to_completion`].
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError>;
+    /// See [`Live::take_completions`].
+    fn take_completions(&mut self) -> std::vec::Drain<'_, Completion>;
+    /// See [`Live::save`].
+    fn save(&mut self, path: &Path) -> Result<(), RunError>;
+    /// See [`Live::finish`].
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError>;
+}
+
+impl<D: Drive + Send + 'static> Attended for Live<D> {
+    fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        Live::submit(self, request)
+    }
+    fn now(&self) -> Time {
+        Live::now(self)
+    }
+    fn submitted(&self) -> u64 {
+        Live::submitted(self)
+    }
+    fn drive(&self) -> &dyn Drive {
+        self.device()
+    }
+    fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
+        Live::rest(self, span, at)
+    }
+    fn next_event(&self) -> Option<Time> {
+        Live::next_event(self)
+    }
+    fn advance(&mut self, to: Time) -> Result<(), RunError> {
+        Live::advance(self, to)
+    }
+    fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
+        Live::advance_to_completion(self, limit)
+    }
+    fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
+        Live::take_completions(self)
+    }
+    fn save(&mut self, path: &Path) -> Result<(), RunError> {
+        Live::save(self, path)
+    }
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
+        Ok(Live::finish(*self)?.with(|drive| -> Box<dyn Drive + Send> { Box::new(drive) }))
     }
 }
 

@@ -37,7 +37,7 @@ pub use device_given::{DeviceWord, device_given};
 pub use drive::Drive;
 pub use fingerprint::Fingerprint;
 pub use kept::keep_warmed;
-pub use live::Live;
+pub use live::{Attended, Live};
 pub use options::{Declared, Given, Kind, OutputOptions, Replay, RunOptions, TraceOptions, declared};
 pub use outcome::Outcome;
 pub use part::PartCourse;
@@ -45,7 +45,7 @@ pub use playing::{Playing, open};
 pub use precondition::Overwriting;
 pub use prepare::{
     DriveInputs, Inputs, OtherDrive, Prepared, PreparedLive, PreparedOn, findings_of_settings,
-    findings_without_other_way, prepare, prepare_live, prepare_on,
+    findings_without_other_way, prepare, prepare_live, prepare_live_on, prepare_on,
 };
 pub use refusal::{parse, refused};
 pub use replay::Run;

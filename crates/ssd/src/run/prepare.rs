@@ -175,15 +175,31 @@ fn load(inputs: &Inputs, capacity: Bytes, mut options: RunOptions) -> Result<Loa
 
 /// Reads and checks what a run needs whose requests come from outside: from `driver`, as the manifest calls it.
 pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, RunError> {
-    if let Some(word) = inputs.settings.iter().find(|word| is_workload_key(word)) {
-        let problem = "is a generator's key, and requests come from outside";
-        return Err(RunError::Config(refused(word, problem, "leave it out")));
-    }
+    without_workload(inputs)?;
     let Drive { spec, plan, options } = drive(inputs)?;
     let manifest = manifest_of(inputs, &spec, &plan, json!({ "driver": driver }), &options)?;
     let manifest = Value::Object(manifest);
     let findings = findings_of_settings(inputs.scheme, inputs.settings, &spec)?;
     Ok(PreparedLive { findings, config: spec.config, options, manifest })
+}
+
+/// The same of a run on another drive than one device. Of the inputs, what says which device is run is not read.
+pub fn prepare_live_on(inputs: &DriveInputs, driver: &str, drive: OtherDrive) -> Result<PreparedLive, RunError> {
+    without_workload(inputs)?;
+    let mut options = RunOptions::default();
+    for (name, given) in inputs.options {
+        options.set(name, given)?;
+    }
+    let plan = drive.device.config.plan()?;
+    let mut manifest = manifest_of(inputs, drive.device, &plan, json!({ "driver": driver }), &options)?;
+    manifest.insert(drive.manifest.0.into(), drive.manifest.1);
+    let (config, manifest) = (drive.device.config.clone(), Value::Object(manifest));
+    Ok(PreparedLive { config, options, manifest, findings: Vec::new() })
+}
+
+fn without_workload(inputs: &DriveInputs) -> Result<(), ConfigError> {
+    let Some(word) = inputs.settings.iter().find(|word| is_workload_key(word)) else { return Ok(()) };
+    Err(refused(word, "is a generator's key, and requests come from outside", "leave it out"))
 }
 
 /// A drive whose input has been checked.
