@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
 use nvme::{
-    Command, Connected, ControllerId, FABRICS, Health, Kind, LARGEST_TRANSFER, Lba, Namespace, Target, Zones, fabrics,
+    Command, Connected, ControllerId, Does, FABRICS, Io, Kind, LARGEST_TRANSFER, Lba, Namespace, Snapshot, Target,
+    Zones, fabrics,
 };
 use served::{Did, Store};
 use units::Bytes;
@@ -14,7 +15,7 @@ use units::Bytes;
 const SIZE: u64 = 1 << 20;
 
 static NAMESPACE: LazyLock<Namespace> =
-    LazyLock::new(|| Namespace { queues: 4, streams: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
+    LazyLock::new(|| Namespace { queues: 4, handles: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
 
 /// Zones of such a drive.
 const ZONES: Zones = Zones {
@@ -92,7 +93,7 @@ impl Host<'_> {
         let admin = connect(0, ControllerId(0xffff));
         let mut enables = [0; 64];
         (enables[0], enables[44], enables[48]) = (FABRICS, 0x14, 1);
-        self.target.command(&admin, &Command(enables), &[], &|| None, None);
+        drop(self.target.command(&admin, &Command(enables), &[], &|| None, None));
         let id = admin.controller.id;
         let connected = if number == 0 { admin } else { connect(number, id) };
         self.queue.connected(&connected.controller, connected.queue, connected.size);
@@ -119,13 +120,7 @@ impl Host<'_> {
                 assert!(data.len() <= LARGEST_TRANSFER as usize);
                 let answers = self.queue.answers(&command);
                 let outcome = match planned {
-                    Some(planned) => planned
-                        .with(data)
-                        .and_then(|io| {
-                            let _ = io.work();
-                            io.carry_out(&self.store, &Did::default())
-                        })
-                        .map_err(Into::into),
+                    Some(planned) => planned.with(data).map_err(Into::into).and_then(|io| self.does(&io)),
                     None => match self.other(&command, &data) {
                         Some(outcome) => outcome,
                         None => return true,
@@ -138,10 +133,24 @@ impl Host<'_> {
         true
     }
 
+    /// Does what the drive would.
+    fn does(&self, io: &Io) -> nvme::Outcome {
+        let _ = io.work();
+        io.carry_out(&self.store, &Did::default()).map_err(Into::into)
+    }
+
     /// Answers what is no command of I/O.
     fn other(&mut self, command: &Command, data: &[u8]) -> Option<nvme::Outcome> {
         if let Some(of) = &self.connected {
-            return self.target.command(of, command, data, &|| Some(Health::default()), None);
+            return match self.target.command(of, command, data, &|| Some(Snapshot::default()), None) {
+                Does::Answer(outcome) => Some(outcome),
+                Does::Waits => None,
+                Does::Drive(io) => Some(self.does(&io)),
+                Does::Sanitize(io) => {
+                    of.controller.sanitized(self.does(&io).is_ok());
+                    Some(Ok(nvme::Answer::default()))
+                }
+            };
         }
         if command.opcode() != FABRICS || command.fabrics_type() != fabrics::CONNECT {
             return Some(Err(nvme::Status::COMMAND_SEQUENCE_ERROR.into()));

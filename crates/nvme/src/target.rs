@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bytes::{name_at, u16_at, u32_at};
-use crate::command::{Command, ControllerId, FABRICS, Outcome, QueueId, Refused, fabrics};
-use crate::controller::{Controller, Host, Surroundings};
+use crate::command::{Command, ControllerId, FABRICS, QueueId, Refused, fabrics};
+use crate::controller::{Controller, Does, Host, Surroundings};
 use crate::discovery;
-use crate::health::Health;
+use crate::health::Snapshot;
 use crate::identify::DISCOVERY;
 use crate::limits::QUEUE_ENTRIES;
 use crate::namespace::Namespace;
+use crate::sanitize::Shared;
 use crate::status::Status;
 
 /// Length of the data of Connect \[B].
@@ -28,6 +29,8 @@ pub struct Target {
     /// Names of hosts that may connect; none for all.
     allowed: Option<BTreeSet<String>>,
     controllers: Mutex<BTreeMap<ControllerId, Arc<Controller>>>,
+    /// By drive: what its controllers share.
+    shared: Vec<Arc<Mutex<Shared>>>,
 }
 
 /// A queue that has connected.
@@ -59,7 +62,8 @@ impl From<Invalid> for Refused {
 impl Target {
     /// One of these drives, for the hosts of these names or for all.
     pub fn new(namespaces: Vec<Namespace>, allowed: Option<BTreeSet<String>>) -> Target {
-        Target { namespaces, allowed, controllers: Mutex::default() }
+        let shared = namespaces.iter().map(|_| Arc::default()).collect();
+        Target { namespaces, allowed, controllers: Mutex::default(), shared }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Arc<Controller>>> {
@@ -122,31 +126,31 @@ impl Target {
         }
     }
 
-    /// Answers a command of a queue that is no command of I/O; none is answered later. `health` tells how the drive is, `at` is the address that
-    /// the host came to.
+    /// Takes a command of a queue that is no command of I/O. `snapshot` tells how the drive is, `at` is the address that the host came to.
     pub fn command(
         &self,
         of: &Connected,
         command: &Command,
         data: &[u8],
-        health: &dyn Fn() -> Option<Health>,
+        snapshot: &dyn Fn() -> Option<Snapshot>,
         at: Option<SocketAddr>,
-    ) -> Option<Outcome> {
+    ) -> Does {
         let controller = &of.controller;
         if command.opcode() == FABRICS {
-            return Some(match command.fabrics_type() {
+            let outcome = match command.fabrics_type() {
                 fabrics::CONNECT => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
                 fabrics::PROPERTY_GET | fabrics::PROPERTY_SET if of.queue.is_admin() => controller.property(command),
                 _ => Err(Status::INVALID_OPCODE.into()),
-            });
+            };
+            return outcome.into();
         }
         if !of.queue.is_admin() {
-            return Some(Err(Status::INVALID_OPCODE.into()));
+            return Does::Answer(Err(Status::INVALID_OPCODE.into()));
         }
         let around = Surroundings {
             namespace: self.namespace(controller),
             controllers: &|| self.controllers_beside(controller),
-            health,
+            snapshot,
             discovery: &|| discovery::log(&self.namespaces, at),
         };
         controller.admin(command, data, &around)
@@ -163,7 +167,8 @@ impl Target {
             .find(|id| !controllers.contains_key(id))
             .expect("Invariant: fewer are there than numbers");
         let namespace = drive.map(|drive| &self.namespaces[drive]);
-        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace));
+        let shared = drive.map_or_else(Arc::default, |drive| self.shared[drive].clone());
+        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace, shared));
         controllers.insert(id, controller.clone());
         Ok(controller)
     }

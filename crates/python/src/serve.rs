@@ -104,7 +104,7 @@ impl Seen {
         let namespace = Namespace {
             preferred: page,
             queues: plan.config.host.queues,
-            streams: plan.config.ftl.hints,
+            handles: plan.config.ftl.hints,
             volatile_cache: !plan.config.power.plp,
             kind: live.device().zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
             ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)

@@ -42,7 +42,8 @@ pub(crate) struct Drive {
 
 /// A request that the drive works on.
 struct Flight {
-    connection: u64,
+    /// Whose it is; none of who is no client.
+    connection: Option<u64>,
     queue: Queue,
     /// What is to be done when what is under way is done.
     stages: VecDeque<Vec<Step>>,
@@ -54,7 +55,7 @@ struct Flight {
 
 /// A request that is to be answered.
 pub(crate) struct Done {
-    pub connection: u64,
+    pub connection: Option<u64>,
     pub answer: Answer,
     pub outcome: Result<Did, Failure>,
     pub finish: Time,
@@ -95,7 +96,13 @@ impl Drive {
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, Asked { work: Work(stages), answer }: Asked) {
+    pub fn submit(
+        &mut self,
+        time: Time,
+        connection: Option<u64>,
+        queue: Queue,
+        Asked { work: Work(stages), answer }: Asked,
+    ) {
         self.begin(time, Flight { connection, queue, stages, under_way: 0, outcome: Ok(Did::default()), answer });
     }
 

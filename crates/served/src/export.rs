@@ -44,6 +44,8 @@ pub(crate) enum Message {
     Opened(Opened),
     /// A client asks for something; when that was read.
     Request { connection: u64, asked: Asked, read: Instant },
+    /// Somebody asks for something who is no client: no reply causes further requests.
+    Command(Asked),
     /// No request of a client will come any more.
     Closed { connection: u64 },
     /// Somebody looks at the drive, or does something to it that is no request. Simulated time stands still.
@@ -68,6 +70,11 @@ impl Export {
     /// A client asks for something that was read just now.
     pub fn ask(&self, connection: u64, asked: Asked) -> bool {
         self.engine.send(Message::Request { connection, asked, read: Instant::now() }).is_ok()
+    }
+
+    /// Somebody asks for something who is no client, such as a controller: time does not wait for what follows.
+    pub fn command(&self, asked: Asked) -> bool {
+        self.engine.send(Message::Command(asked)).is_ok()
     }
 
     /// No request of a client will come any more.

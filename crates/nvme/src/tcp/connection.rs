@@ -13,8 +13,9 @@ use served::{
 };
 
 use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
-use crate::controller::Controller;
-use crate::health::Health;
+use crate::controller::{Controller, Does};
+use crate::fdp::Placement;
+use crate::health::{Health, Snapshot};
 use crate::io::{self, Io, Planned};
 use crate::namespace::Namespace;
 use crate::status::Status;
@@ -156,13 +157,21 @@ impl Connection<'_> {
             // The first command of a queue (Base 2.0, 6.3).
             (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
             (Some(of), _) => {
-                let health = || self.export()?.look(Health::of);
-                let outcome = self.target.command(of, &command, &data, &health, self.client.stream.local());
+                let snapshot = || self.export()?.look(Snapshot::of);
+                let does = self.target.command(of, &command, &data, &snapshot, self.client.stream.local());
                 if of.queue.is_admin() {
                     self.client.hurry(patience(&of.controller));
                 }
-                let Some(outcome) = outcome else { return self.tells(head) };
-                outcome
+                match does {
+                    Does::Answer(outcome) => outcome,
+                    Does::Waits => return self.tells(head),
+                    Does::Drive(io) => return self.has_done(answers, io),
+                    Does::Sanitize(io) => {
+                        let controller = of.controller.clone();
+                        self.answer(answers, Ok(Answer::default()));
+                        return self.sanitizes(controller, io);
+                    }
+                }
             }
         };
         self.answer(answers, outcome);
@@ -173,8 +182,12 @@ impl Connection<'_> {
     fn ask(&mut self, answers: Answers, io: Io) -> bool {
         let Some(export) = self.export() else { return false };
         let connection = self.client.connection;
+        if let Some(of) = self.connected.as_ref().filter(|_| io.changes()) {
+            of.controller.writes();
+        }
         self.outlet.admit(io.bytes());
         let work = io.work();
+        let handles = io.asks_for_handles();
         let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
         match work {
             Some(work) => {
@@ -184,10 +197,32 @@ impl Connection<'_> {
                 asked
             }
             None => {
-                given.give(Ok(Did::default()), None);
+                let placement = if handles { export.look(Placement::of).flatten() } else { None };
+                let handles = placement.map_or_else(Vec::new, |placement| placement.available);
+                given.give(Ok(Did { handles, ..Did::default() }), None);
                 true
             }
         }
+    }
+
+    /// An admin command that the drive has a part in.
+    fn has_done(&self, answers: Answers, io: Io) -> bool {
+        let (Some(export), Some(work)) = (self.export(), io.work()) else { return false };
+        self.outlet.admit(io.bytes());
+        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
+        let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
+        export.command(Asked { work, answer: Box::new(answer) })
+    }
+
+    /// A sanitize operation that has been answered.
+    fn sanitizes(&self, controller: Arc<Controller>, io: Io) -> bool {
+        let (Some(export), Some(work)) = (self.export(), io.work()) else { return false };
+        let store = export.store.clone();
+        let answer = move |outcome: Result<Did, Failure>, _| {
+            controller.sanitized(outcome.is_ok_and(|did| io.carry_out(&store, &did).is_ok()));
+            Instant::now()
+        };
+        export.command(Asked { work, answer: Box::new(answer) })
     }
 
     fn export(&self) -> Option<&Export> {
