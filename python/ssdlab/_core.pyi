@@ -376,6 +376,10 @@ class Server:
     def save(self, drive: str | None, path: str) -> None:
         """Writes a checkpoint of a drive that has nothing to do."""
 
+    def cut(self, drive: str | None) -> None:
+        """Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable is
+        gone."""
+
     def health(self, drive: str | None) -> str:
         """How a drive is now: what its SMART log has, as JSON."""
 

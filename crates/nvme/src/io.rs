@@ -370,33 +370,37 @@ impl Io {
     /// Does to the data what it asks for, as the drive did it; gives what the host gets.
     pub fn carry_out(&self, store: &Store, did: &Did) -> Result<Answer, Status> {
         let mut answer = Answer::default();
+        let change = store.by(did.request);
         let done = match &self.does {
             Does::Flush | Does::Update(_) => Ok(()),
             Does::Handles { length } => return Ok(Answer::data(fdp::status(&did.handles, *length as usize))),
-            Does::Erase { all, .. } => store.discard(0, bytes(all)).map_err(of_machine),
+            Does::Erase { all, .. } => change.discard(0, bytes(all)).map_err(of_machine),
             Does::Read(range) => return self.read(store, range).map(Answer::data),
             Does::Verify(range) => self.allocated(store, range),
             Does::Compare(range, data) => {
                 let same = self.read(store, range)? == *data;
                 if same { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
             }
-            Does::Write(range, data) => store.write(range.start << BLOCK_SHIFT, data).map_err(of_machine),
-            Does::Zeroes(range) => store.write_zeros(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine),
+            Does::Write(range, data) => change.write(range.start << BLOCK_SHIFT, data).map_err(of_machine),
+            Does::Zeroes(range) => change.write_zeros(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine),
             Does::Deallocate(ranges) => {
-                let discard = |range: &Range<u64>| store.discard(range.start << BLOCK_SHIFT, bytes(range));
-                ranges.iter().try_for_each(discard).map_err(of_machine)
+                // Each is a request of the drive.
+                let discard = |(number, range): (u64, &Range<u64>)| {
+                    store.by(did.request.map(|first| first + number)).discard(range.start << BLOCK_SHIFT, bytes(range))
+                };
+                (0..).zip(ranges).try_for_each(discard).map_err(of_machine)
             }
             Does::Copy { from, to } => {
                 let parts: Result<Vec<Vec<u8>>, Status> = from.iter().map(|range| self.read(store, range)).collect();
-                store.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
+                change.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
             }
             Does::Zoned(Zoned::Append { .. }, data) => {
                 // Dwords 0 and 1 say where it is (ZNS 1.1, 3.4.1).
                 answer.result = did.offset >> BLOCK_SHIFT;
-                store.write(did.offset, data).map_err(of_machine)
+                change.write(did.offset, data).map_err(of_machine)
             }
             Does::Zoned(Zoned::Send { range, action: ZoneAction::Reset | ZoneAction::Offline }, _) => {
-                store.discard(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine)
+                change.discard(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine)
             }
             Does::Zoned(Zoned::Send { .. }, _) => Ok(()),
             Does::Zoned(Zoned::Report(report), _) => {

@@ -374,6 +374,11 @@ impl Server {
         py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
     }
 
+    /// Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable is gone.
+    fn cut(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, |server, export| server.cut(export)))
+    }
+
     /// How a drive is now: what its SMART log has, as JSON.
     fn health(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<String> {
         let health = |server: &served::Server, export| server.look(export, Health::of).ok_or(NotDone::Ended);

@@ -95,11 +95,25 @@ impl Export {
         &self,
         change: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
     ) -> Result<(), NotDone> {
+        self.engine_does(
+            move |drive, works| if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) },
+        )
+    }
+
+    /// Does something to the drive that is no request, whatever it works on.
+    pub(crate) fn disturb(
+        &self,
+        disturb: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
+    ) -> Result<(), NotDone> {
+        self.engine_does(move |drive, _| disturb(drive).map_err(NotDone::Failed))
+    }
+
+    fn engine_does(
+        &self,
+        what: impl FnOnce(&mut Drive, bool) -> Result<(), NotDone> + Send + 'static,
+    ) -> Result<(), NotDone> {
         let (tells, told) = channel();
-        let look = move |drive: &mut Drive, works| {
-            let done = if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) };
-            drop(tells.send(done));
-        };
+        let look = move |drive: &mut Drive, works| drop(tells.send(what(drive, works)));
         let sent = self.engine.send(Message::Look(Box::new(look)));
         sent.ok().and_then(|()| told.recv().ok()).unwrap_or(Err(NotDone::Ended))
     }

@@ -297,7 +297,7 @@ impl<P: Probe> Drive for Device<P> {
             learned,
             zones: self.zones().map(|zones| zones.states()),
             tracked_bytes,
-            recoveries: self.recoveries().to_vec(),
+            recoveries: self.power_seen().map_or_else(Vec::new, |power| power.recoveries().to_vec()),
         }
     }
     fn check_all(&mut self) -> Result<(), RunError> {

@@ -14,7 +14,7 @@ use super::past_load;
 use super::refusal::refused;
 use super::request_log::RequestLog;
 use crate::config::Config;
-use crate::device::{Completion, Device};
+use crate::device::{Completion, Device, cut_power};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Measured;
@@ -178,6 +178,15 @@ impl<D: Drive> Live<D> {
 }
 
 impl<P: Probe> Live<Device<P>> {
+    /// Cuts the power now; it comes back at once. What was under way is aborted.
+    pub fn cut(&mut self) -> Result<(), RunError> {
+        let completions = &mut self.completions;
+        let cut = cut_power(&mut self.measured.drive);
+        let booked = self.measured.collect(|completion| completions.push(*completion));
+        cut?;
+        booked
+    }
+
     /// Writes a checkpoint of the device while the run goes on: everything buffered is written first, as at its end.
     pub fn save(&mut self, path: &Path) -> Result<(), RunError> {
         let completions = &mut self.completions;
