@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
 use nvme::{
-    Command, Connected, ControllerId, Does, FABRICS, Io, Kind, LARGEST_TRANSFER, Lba, Namespace, Snapshot, Target,
-    Zones, fabrics,
+    Access, Command, Connected, ControllerId, Does, FABRICS, Hash, Io, Kind, LARGEST_TRANSFER, Lba, Namespace, Secret,
+    Secrets, Snapshot, Target, Zones, fabrics,
 };
 use served::{Did, Store};
 use units::Bytes;
@@ -27,7 +27,7 @@ const ZONES: Zones = Zones {
     read_across: false,
 };
 
-/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, and what is there before: nothing, or a queue that has connected and, by the second byte, its
+/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and what is there before: nothing, or a queue that has connected and, by the second byte, its
 /// number.
 pub fn nvme(data: &[u8]) {
     let Some(([begins, number], rest)) = data.split_first_chunk() else { return };
@@ -40,7 +40,11 @@ pub fn nvme(data: &[u8]) {
         digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
     };
     let kind = if begins & 4 == 0 { Kind::Nvm } else { Kind::Zoned(ZONES) };
-    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], None);
+    let secret = Secret { hash: Hash::of(begins >> 4 & 3), key: vec![7; 32] };
+    let secrets = Secrets { host: secret.clone(), controller: Some(secret) };
+    let access =
+        Access { hosts: None, secrets: (begins & 8 != 0).then(|| ("h".to_owned(), secrets)).into_iter().collect() };
+    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], access);
     let mut of =
         Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
     if begins & 3 != 0 {
@@ -93,9 +97,12 @@ impl Host<'_> {
         let admin = connect(0, ControllerId(0xffff));
         let mut enables = [0; 64];
         (enables[0], enables[44], enables[48]) = (FABRICS, 0x14, 1);
-        drop(self.target.command(&admin, &Command(enables), &[], &|| None, None));
+        // Without a proof nothing is enabled.
+        if admin.admits(&Command(enables)).is_ok() {
+            drop(self.target.command(&admin, &Command(enables), &[], &|| None, None));
+        }
         let id = admin.controller.id;
-        let connected = if number == 0 { admin } else { connect(number, id) };
+        let connected = if number == 0 || !admin.controller.is_enabled() { admin } else { connect(number, id) };
         self.queue.connected(&connected.controller, connected.queue, connected.size);
         self.connected = Some(connected);
     }
@@ -142,6 +149,9 @@ impl Host<'_> {
     /// Answers what is no command of I/O.
     fn other(&mut self, command: &Command, data: &[u8]) -> Option<nvme::Outcome> {
         if let Some(of) = &self.connected {
+            if let Err(status) = of.admits(command) {
+                return Some(Err(status.into()));
+            }
             return match self.target.command(of, command, data, &|| Some(Snapshot::default()), None) {
                 Does::Answer(outcome) => Some(outcome),
                 Does::Waits => None,
@@ -157,9 +167,9 @@ impl Host<'_> {
         }
         Some(self.target.connect(command, data, Box::new(|| {})).map(|connected| {
             self.queue.connected(&connected.controller, connected.queue, connected.size);
-            let id = connected.controller.id;
+            let result = connected.result();
             self.connected = Some(connected);
-            nvme::Answer { result: id.0.into(), data: Vec::new() }
+            nvme::Answer { result: result.into(), data: Vec::new() }
         }))
     }
 }

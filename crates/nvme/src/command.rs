@@ -148,6 +148,8 @@ pub mod fabrics {
     pub const PROPERTY_SET: u8 = 0x00;
     pub const CONNECT: u8 = 0x01;
     pub const PROPERTY_GET: u8 = 0x04;
+    pub const AUTHENTICATION_SEND: u8 = 0x05;
+    pub const AUTHENTICATION_RECEIVE: u8 = 0x06;
 }
 
 /// Opcodes of the NVM command set (NVM Command Set 1.0, 3.2; Flush: Base 2.0, 7.2; I/O Management: TP 4146).

@@ -104,15 +104,10 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
         }),
         nvm::FLUSH => (What::Flush, 0),
         nvm::READ => (What::Read(short(range()?)?), 0),
-        nvm::WRITE => {
+        opcode @ (nvm::WRITE | nvm::COMPARE) => {
             let range = short(range()?)?;
             let takes = moved(&range);
-            (What::Write(range), takes)
-        }
-        nvm::COMPARE => {
-            let range = short(range()?)?;
-            let takes = moved(&range);
-            (What::Compare(range), takes)
+            (if opcode == nvm::WRITE { What::Write(range) } else { What::Compare(range) }, takes)
         }
         nvm::VERIFY => (What::Verify(short(range()?)?), 0),
         // DEAC is bit 25. What zones hold is deallocated by resetting them.

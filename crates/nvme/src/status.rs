@@ -37,6 +37,7 @@ impl Status {
     pub const CONNECT_CONTROLLER_BUSY: Status = Status(0x181);
     pub const CONNECT_INVALID_PARAMETERS: Status = Status(0x182);
     pub const CONNECT_INVALID_HOST: Status = Status(0x184);
+    pub const AUTHENTICATION_REQUIRED: Status = Status(0x191);
     pub const READ_ONLY_RANGE: Status = Status(0x182);
     pub const COMMAND_SIZE_LIMIT: Status = Status(0x183);
 }

@@ -1,6 +1,5 @@
 //! A connection: one thread reads commands, another one sends what the socket does not take at once.
 
-use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use served::{
     Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
 };
 
+use crate::auth::Access;
 use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
 use crate::controller::{Controller, Does};
 use crate::fdp::Placement;
@@ -28,10 +28,10 @@ const UNKNOWN: Duration = Duration::from_secs(30);
 /// How much longer than it has said a host may be silent: its timer and its way here.
 const LENIENCE: Duration = Duration::from_secs(2);
 
-/// Begins to serve drives to the hosts of these names, or to all.
-pub fn serve(drives: Vec<(Namespace, Exported)>, allowed: Option<BTreeSet<String>>, clock: Clock) -> Server {
+/// Begins to serve drives to hosts.
+pub fn serve(drives: Vec<(Namespace, Exported)>, access: Access, clock: Clock) -> Server {
     let (namespaces, drives) = drives.into_iter().unzip();
-    Server::start(Arc::new(Tcp { target: Target::new(namespaces, allowed) }), drives, clock)
+    Server::start(Arc::new(Tcp { target: Target::new(namespaces, access) }), drives, clock)
 }
 
 /// Where hosts find a subsystem.
@@ -136,6 +136,10 @@ impl Connection<'_> {
 
     /// Answers a command; returns whether others may follow.
     fn command(&mut self, command: Command, planned: Option<Planned>, data: Vec<u8>) -> bool {
+        if let Some(Err(status)) = self.connected.as_ref().map(|of| of.admits(&command)) {
+            self.refuse(&command, status.into());
+            return true;
+        }
         let answers = self.queue.answers(&command);
         if let Some(planned) = planned {
             return match planned.with(data) {
@@ -233,12 +237,12 @@ impl Connection<'_> {
         let stream = self.client.stream.clone();
         let end = Box::new(move || stream.shut(Shutdown::Both));
         let connected = self.target.connect(command, data, end)?;
-        let Connected { controller, queue, size } = &connected;
+        let Connected { controller, queue, size, .. } = &connected;
         self.queue.connected(controller, *queue, *size);
-        let id = controller.id;
+        let result = connected.result();
         self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
         self.connected = Some(connected);
-        Ok(Answer::result(id.0))
+        Ok(Answer::result(result))
     }
 
     /// An I/O queue is one of the drive's. The drive knows of it before the next command comes.
