@@ -84,7 +84,8 @@ echo 100 >/proc/sys/vm/dirty_expire_centisecs; echo 50 >/proc/sys/vm/dirty_write
 synced() {
     n=0
     while dd if=/dev/urandom of=/mnt/synced.$n bs=4k count=8 conv=fsync 2>/dev/null; do
-        echo "$(md5sum </mnt/synced.$n) $n" >>/tmp/synced; n=$((n + 1))
+        sum=$(md5sum </mnt/synced.$n) || break
+        echo "$sum $n" >>/tmp/synced; n=$((n + 1))
     done
 }
 loose() { n=0; while dd if=/dev/urandom of=/mnt/loose.$((n % 8)) bs=16k count=8 2>/dev/null; do n=$((n + 1)); done; }

@@ -9,6 +9,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -172,8 +173,8 @@ def test_who_proves_nothing_is_told_why(serve: Callable[..., Target], tmp_path: 
         queue = new()
         kind, data, _ = reply(queue, negotiate(queue, [1], [0])[1], key, mutual=mutual)
         failed((kind, data), 1)
-        refused(SEQUENCE, lambda of=queue: send(of, bytes(16)))
-        refused(REQUIRED, lambda of=queue: of.ask(0x18))
+        refused(SEQUENCE, partial(send, queue, bytes(16)))
+        refused(REQUIRED, partial(queue.ask, 0x18))
     # A number that anybody could guess.
     queue = new()
     _, challenge = negotiate(queue, [1], [1])

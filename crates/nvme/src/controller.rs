@@ -150,7 +150,7 @@ impl Controller {
 
     /// What I/O commands go by.
     pub fn rules(&self) -> Rules {
-        let (sanitizing, state) = (self.shared().sanitize.state == Progress::InProgress, self.lock());
+        let (sanitizing, state) = (self.shared().sanitize.state == Progress::UnderWay, self.lock());
         Rules {
             deallocated_is_error: state.features.deallocated_is_error,
             writes_through: !state.features.caches,
@@ -269,7 +269,7 @@ impl Controller {
             };
         }
         match check_format(command) {
-            Ok(()) if shared.sanitize.state == Progress::InProgress => {
+            Ok(()) if shared.sanitize.state == Progress::UnderWay => {
                 Does::Answer(Err(Status::SANITIZE_IN_PROGRESS.into()))
             }
             Ok(()) => Does::Drive(io),

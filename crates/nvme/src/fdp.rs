@@ -106,7 +106,7 @@ impl Placement {
             let place = event.kind != FdpEventKind::InvalidPlacement;
             fields.u8(at, event.kind.code()).u8(at + 1, u8::from(known) | 1 << 1 | u8::from(place) << 2);
             // A timestamp [ms] that counts from the drive's begin (Base 2.0, 5.27.1.14).
-            fields.u16(at + 2, event.handle).u64(at + 4, event.time.0 / 1_000_000 & ((1 << 48) - 1)).u32(at + 12, 1);
+            fields.u16(at + 2, event.handle).u64(at + 4, (event.time.0 / 1_000_000) & ((1 << 48) - 1)).u32(at + 12, 1);
             if moved {
                 // How many blocks; which is not told (flag 0).
                 let blocks = event.pages * (page.0 >> BLOCK_SHIFT);

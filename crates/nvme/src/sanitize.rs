@@ -30,7 +30,7 @@ pub(crate) enum Progress {
     #[default]
     Never,
     Succeeded,
-    InProgress,
+    UnderWay,
     Failed,
 }
 
@@ -44,7 +44,7 @@ impl Sanitize {
     pub fn begin(&mut self, command: &Command) -> Result<bool, Status> {
         let ten = command.dword(10);
         match ten & 7 {
-            _ if self.state == Progress::InProgress => Err(Status::SANITIZE_IN_PROGRESS),
+            _ if self.state == Progress::UnderWay => Err(Status::SANITIZE_IN_PROGRESS),
             EXIT_FAILURE => {
                 if self.state == Progress::Failed {
                     self.state = Progress::Never;
@@ -52,7 +52,7 @@ impl Sanitize {
                 Ok(false)
             }
             BLOCK_ERASE if ten & 1 << 9 == 0 => {
-                (self.state, self.asked) = (Progress::InProgress, ten);
+                (self.state, self.asked) = (Progress::UnderWay, ten);
                 Ok(true)
             }
             _ => Err(Status::INVALID_FIELD),
@@ -69,7 +69,7 @@ impl Sanitize {
     /// Sanitize Status: progress in 65,536ths, FFFFh where none is under way; the state, with whether nothing was written since in bit 8; the
     /// command; times that are not known (Base 2.0, 5.16.1.20).
     pub fn log(&self) -> Vec<u8> {
-        let progress = if self.state == Progress::InProgress { 0 } else { u16::MAX };
+        let progress = if self.state == Progress::UnderWay { 0 } else { u16::MAX };
         Fields::new(512)
             .u16(0, progress)
             .u16(2, self.state as u16 | u16::from(self.erased) << 8)
