@@ -13,7 +13,7 @@ from conftest import Cli
 from nvme_host import BLOCK, Host, ranges, span
 from nvme_target import DEALLOCATE, FLUSH, Target, targets
 from ssdlab.runs.control import tell
-from test_serve import SETS
+from test_serve import SETS, Client, Server
 
 
 @pytest.fixture
@@ -125,3 +125,21 @@ def test_a_drive_that_was_not_made_for_cuts_refuses_them(serve: Callable[..., Ta
     assert host.queues[0].read(0, 1) == b"x" * BLOCK
     host.close()
     target.end()
+
+
+def test_clients_of_nbd_lose_the_same(tmp_path: Path) -> None:
+    server = Server(tmp_path, (*SETS, *ON_DEMAND, "--grace", "0ns"))
+    client = Client(tmp_path / "s")
+    pages = range(64)
+    for page in pages:
+        client.ask(1, page << 12, 1 << 12, b"a" * 4096)
+    client.ask(3, 0, 0)
+    for page in pages:
+        client.ask(1, page << 12, 1 << 12, b"b" * 4096)
+    tell(str(tmp_path / "c"), {"do": "cut"})
+    found = [client.ask(0, page << 12, 1 << 12) for page in pages]
+    assert set(found) <= {b"a" * 4096, b"b" * 4096}, "each is whole, and what was flushed is there"
+    assert b"a" * 4096 in found, "what was in the write buffer is gone"
+    client.socket.close()
+    server.end()
+    assert server.result()["power"]["cuts"] == 1

@@ -27,8 +27,8 @@ pub enum Hash {
 
 impl Hash {
     /// That of an identifier.
-    pub fn of(id: u8) -> Option<Hash> {
-        match id {
+    pub fn of(identifier: u8) -> Option<Hash> {
+        match identifier {
             1 => Some(Hash::Sha256),
             2 => Some(Hash::Sha384),
             3 => Some(Hash::Sha512),

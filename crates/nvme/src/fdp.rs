@@ -154,9 +154,7 @@ impl Events {
     pub fn get(&self, command: &Command, namespace: &Namespace) -> Outcome {
         let (handle, most) = asked(command, namespace)?;
         let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);
-        let mut data: Vec<u8> = told.collect();
-        data.resize(command.length() as usize, 0);
-        Ok(Answer { result: KINDS.len() as u64, data })
+        Ok(Answer { result: KINDS.len() as u64, data: told.collect() })
     }
 
     /// Set Features: types in the data, a byte each, are enabled or disabled by dword 12, bit 0.
