@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from conftest import Cli
 from nvme_host import BLOCK, Host, ranges, span
-from nvme_target import DEALLOCATE, FLUSH, Target, targets
+from nvme_target import DEALLOCATE, FLUSH, Target, refused, targets
 from ssdlab.runs.control import tell
 from test_serve import SETS, Client, Server
 
@@ -111,6 +112,19 @@ def test_what_is_under_way_at_a_cut_is_aborted(serve: Callable[..., Target]) -> 
     assert {(done.status, done.dnr) for done in found} == {(0x005, False)}
     host.close()
     target.end()
+
+
+def test_a_sanitize_operation_goes_on_after_a_cut(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, *ON_DEMAND, "--clock", "real", "--set", "host.t_firmware=2s")
+    host = Host(target.place)
+    host.admin.ask(0x84, 2)
+    tell(str(target.folder / "c"), {"do": "cut"})
+    assert host.log(0x81, 512)[2] == 2, "it is under way"
+    refused(0x01D, partial(host.queues[0].read, 0, 1))
+    host.close()
+    target.end()
+    trims = target.result()["host"]["trim"]["requests"]
+    assert trims == 1, "the one that was not cut"
 
 
 def test_a_drive_that_was_not_made_for_cuts_refuses_them(serve: Callable[..., Target], cli: Cli) -> None:

@@ -13,7 +13,7 @@ use crate::io::{Io, Rules};
 use crate::limits::QUEUE_ENTRIES;
 use crate::log_pages::{self, Asked, Failed, page};
 use crate::namespace::Namespace;
-use crate::sanitize::{Progress, Shared, check_format};
+use crate::sanitize::{Shared, check_format};
 use crate::status::Status;
 
 /// Who a host is.
@@ -150,12 +150,12 @@ impl Controller {
 
     /// What I/O commands go by.
     pub fn rules(&self) -> Rules {
-        let (sanitizing, state) = (self.shared().sanitize.state == Progress::UnderWay, self.lock());
+        let (refusal, state) = (self.shared().sanitize.refusal(), self.lock());
         Rules {
             deallocated_is_error: state.features.deallocated_is_error,
             writes_through: !state.features.caches,
             streams: state.streams.enabled,
-            sanitizing,
+            refusal,
         }
     }
 
@@ -268,12 +268,9 @@ impl Controller {
                 Err(status) => Does::Answer(Err(status.into())),
             };
         }
-        match check_format(command) {
-            Ok(()) if shared.sanitize.state == Progress::UnderWay => {
-                Does::Answer(Err(Status::SANITIZE_IN_PROGRESS.into()))
-            }
-            Ok(()) => Does::Drive(io),
-            Err(status) => Does::Answer(Err(status.into())),
+        match check_format(command).map(|()| shared.sanitize.refusal()) {
+            Ok(None) => Does::Drive(io),
+            Ok(Some(status)) | Err(status) => Does::Answer(Err(status.into())),
         }
     }
 

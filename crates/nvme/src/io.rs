@@ -28,8 +28,8 @@ pub struct Rules {
     pub writes_through: bool,
     /// The Streams directive is on.
     pub streams: bool,
-    /// A sanitize operation is under way.
-    pub sanitizing: bool,
+    /// Why no data can be accessed: a sanitize operation is under way, or has failed.
+    pub refusal: Option<Status>,
 }
 
 /// A command whose fields are valid.
@@ -82,8 +82,8 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
     if command.0[1] & 3 != 0 {
         return Err(Status::INVALID_FIELD);
     }
-    if rules.sanitizing {
-        return Err(Status::SANITIZE_IN_PROGRESS);
+    if let Some(status) = rules.refusal {
+        return Err(status);
     }
     let blocks = namespace.blocks();
     let twelve = command.dword(12);

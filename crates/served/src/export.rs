@@ -55,6 +55,7 @@ pub(crate) enum Message {
 }
 
 /// A drive as connections see it. An engine that has ended takes no message: these then return false.
+#[derive(Clone)]
 pub struct Export {
     /// Its data.
     pub store: Arc<Store>,

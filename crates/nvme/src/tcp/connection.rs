@@ -173,7 +173,7 @@ impl Connection<'_> {
                     Does::Sanitize(io) => {
                         let controller = of.controller.clone();
                         self.answer(answers, Ok(Answer::default()));
-                        return self.sanitizes(controller, io);
+                        return self.export().is_some_and(|export| sanitize(export.clone(), controller, io));
                     }
                 }
             }
@@ -215,17 +215,6 @@ impl Connection<'_> {
         self.outlet.admit(io.bytes());
         let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
         let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
-        export.command(Asked { work, answer: Box::new(answer) })
-    }
-
-    /// A sanitize operation that has been answered.
-    fn sanitizes(&self, controller: Arc<Controller>, io: Io) -> bool {
-        let (Some(export), Some(work)) = (self.export(), io.work()) else { return false };
-        let store = export.store.clone();
-        let answer = move |outcome: Result<Did, Failure>, _| {
-            controller.sanitized(outcome.is_ok_and(|did| io.carry_out(&store, &did).is_ok()));
-            Instant::now()
-        };
         export.command(Asked { work, answer: Box::new(answer) })
     }
 
@@ -305,6 +294,19 @@ struct Left {
 fn patience(controller: &Controller) -> Option<Duration> {
     let keep_alive = controller.keep_alive();
     (keep_alive > 0).then(|| Duration::from_millis(keep_alive.into()) + LENIENCE)
+}
+
+/// A sanitize operation, which has been answered. After a power cut it goes on (Base 2.0, 8.20).
+fn sanitize(export: Export, controller: Arc<Controller>, io: Io) -> bool {
+    let (Some(work), drive) = (io.work(), export.clone()) else { return false };
+    let answer = move |outcome: Result<Did, Failure>, _| {
+        match outcome {
+            Err(Failure::PowerCut) => drop(sanitize(drive, controller, io)),
+            outcome => controller.sanitized(outcome.is_ok_and(|did| io.carry_out(&drive.store, &did).is_ok())),
+        }
+        Instant::now()
+    };
+    export.command(Asked { work, answer: Box::new(answer) })
 }
 
 /// What a command of the drive is answered with.
