@@ -177,7 +177,7 @@ def test_a_format_deallocates_everything(serve: Callable[..., Target], tmp_path:
 
 @pytest.mark.parametrize("zoned", [False, True])
 def test_a_sanitize_operation_goes_on_behind_its_answer(serve: Callable[..., Target], zoned: bool) -> None:
-    target = serve(*SETS, *(ZONES if zoned else ()), "--grace", "0ns")
+    target = serve(*SETS, *(ZONES if zoned else ()), "--clock", "real")
     host = Host(target.place)
     [queue] = host.queues
     other = Host(target.place, queues=0)
