@@ -10,6 +10,7 @@ import pytest
 import kernel
 from nvme_host import BLOCK, NQN
 from nvme_target import Target, targets
+from ssdlab.runs.control import tell
 from test_nvme_zones import ZONES
 from test_serve import SETS
 
@@ -56,17 +57,100 @@ run nvme reset /dev/nvme0
 sleep 2
 run dd if=/dev/nvme0n1 of=/dev/null bs=64k count=16
 run cat /sys/block/nvme0n1/queue/physical_block_size
+"""
+PLACEMENT = """
+run nvme fdp configs /dev/nvme0 -e 1
+run nvme fdp usage /dev/nvme0 -e 1
+run nvme fdp stats /dev/nvme0 -e 1
+run nvme fdp events /dev/nvme0 -e 1
+run nvme fdp status /dev/nvme0n1 -n 1
+run nvme fdp update /dev/nvme0n1 -n 1 -p 0
+run nvme fdp events /dev/nvme0 -e 1 -E
+run nvme fdp set-events /dev/nvme0n1 -n 1 -p 0 -e -t 3
+run nvme endurance-log /dev/nvme0 -g 1
+"""
+ERASES = """
+run dd if=/debian/busybox of=/dev/nvme0n1 bs=64k count=4 conv=fsync
+run nvme format /dev/nvme0n1 -s 1 --force
+run cmp -n 262144 /dev/nvme0n1 /dev/zero
+run dd if=/debian/busybox of=/dev/nvme0n1 bs=64k count=4 conv=fsync
+run nvme sanitize /dev/nvme0 -a 2
+sleep 1
+run nvme sanitize-log /dev/nvme0
+run cmp -n 262144 /dev/nvme0n1 /dev/zero
+"""
+WRITERS = """
+echo 100 >/proc/sys/vm/dirty_expire_centisecs; echo 50 >/proc/sys/vm/dirty_writeback_centisecs
+synced() {
+    n=0
+    while dd if=/dev/urandom of=/mnt/synced.$n bs=4k count=8 conv=fsync 2>/dev/null; do
+        sum=$(md5sum </mnt/synced.$n) || break
+        echo "$sum $n" >>/tmp/synced; n=$((n + 1))
+    done
+}
+loose() { n=0; while dd if=/dev/urandom of=/mnt/loose.$((n % 8)) bs=16k count=8 2>/dev/null; do n=$((n + 1)); done; }
+# Of "extra" alone the last commit outlives a power cut: a journal's removal is synced too.
+commits() {
+    n=0
+    while /debian/sqlite3 /mnt/base "pragma synchronous=extra; insert into t values($n, hex(randomblob(2000)));"; do
+        n=$((n + 1)); echo $n >/tmp/committed
+    done 2>/dev/null
+}
+intact() {
+    while read sum dash n; do
+        [ "$(md5sum </mnt/synced.$n)" = "$sum  -" ] || { echo "synced.$n is not what it was"; return 1; }
+    done </tmp/synced
+    echo "intact: $(wc -l </tmp/synced)"
+}
+kept() {
+    echo "rows: $1, committed: $(cat /tmp/committed)"
+    [ "$1" -ge "$(cat /tmp/committed)" ]
+}
+outlives() {
+    : >/tmp/synced; echo 0 >/tmp/committed
+    run mount -t $1 /dev/nvme0n1 /mnt
+    /debian/sqlite3 /mnt/base "create table t(n integer, data text);"; sync
+    synced & loose & commits &
+    while [ $(wc -l </tmp/synced) -lt 8 ] || [ $(cat /tmp/committed) -lt 4 ]; do sleep 1; done
+    /debian/xfs_io -x -c shutdown /mnt
+    asks cut
+    wait
+    run umount /mnt
+    run mount -t $1 /dev/nvme0n1 /mnt
+    run intact $1
+    run sqlite3 /mnt/base "pragma integrity_check;"
+    run kept "$(/debian/sqlite3 /mnt/base 'select count(*) from t;')" $1
+    run umount /mnt
+}
+"""
+CUTS = """
+run mke2fs -q -t ext4 -F /dev/nvme0n1 256M
+outlives ext4
+run e2fsck -fn /dev/nvme0n1
+run mkfs.f2fs -q -f /dev/nvme0n1
+outlives f2fs
+run fsck.f2fs /dev/nvme0n1
+run mkfs.xfs -q -f -m reflink=0 /dev/nvme0n1
+outlives xfs
+run xfs_repair -n /dev/nvme0n1
+"""
+TOLD = """
 run nvme smart-log /dev/nvme0
 """
+CUTTABLE = ('power.cut_at=["on-demand"]', "mapping.journal=true", "mapping.checkpoint=64MiB", "ftl.hints=4")
 
 
 @pytest.mark.seldom
 @pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_path: Path) -> None:
-    target = serve(*SETS, "--age", "pec=1500", "--set", "wear.endurance=3000", "--clock", clock)
-    script = (ATTACH + USES + DETACH).format(port=target.place[1], nqn=NQN, fio=FIO)
-    said = kernel.play(script, tmp_path, 600)
+    sets = [word for key in (*CUTTABLE, "wear.endurance=3000") for word in ("--set", key)]
+    target = serve(*SETS, "--age", "pec=1500", *sets, "--control", "c", "--clock", clock)
+    # A guest that works never waits, so that simulated time would stand still: power is cut by the real clock alone.
+    cuts = WRITERS + CUTS if clock == "real" else ""
+    begins = (ATTACH + USES).format(port=target.place[1], nqn=NQN, fio=FIO)
+    does = {"cut": lambda: tell(str(target.folder / "c"), {"do": "cut"})}
+    said = kernel.play(begins + PLACEMENT + ERASES + cuts + TOLD + DETACH.format(nqn=NQN), tmp_path, 3000, does)
     words = {line.split()[0] + " " + line.split()[1]: text for line, text in said.items()}
     assert NQN in words["nvme discover"]
     assert "ssdlab tlc" in words["nvme id-ctrl"]
@@ -75,6 +159,12 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     smart = {key.strip(): value.split()[0] for key, value in smart.items() if value.strip()}
     assert smart["percentage_used"] == "50%"
     assert smart["media_errors"] == "0"
+    assert smart["unsafe_shutdowns"] == ("3" if clock == "real" else "0")
+    assert said["nvme fdp configs /dev/nvme0 -e 1"].count("Initially Isolated") == 4
+    assert "Not Fully Written" in said["nvme fdp events /dev/nvme0 -e 1 -E"]
+    assert "0x2" in said["nvme sanitize-log /dev/nvme0"]
+    for system in ("ext4", "f2fs", "xfs") if clock == "real" else ():
+        assert "intact: " in said[f"intact {system}"]
     assert int(smart["host_write_commands"].replace(",", "")) > 100
     target.end()
     result = target.result()

@@ -81,7 +81,7 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
 
     # Logs: what is supported, effects, firmware; parts of a page are the same as the whole.
     supported = struct.unpack("<256I", host.log(0, 1024))
-    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 5, 0x12]
+    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 5, 9, 0x12, 0x81]
     effects = host.log(5, 4096)
     of_io = struct.unpack_from("<256I", effects, 1024)
     assert {opcode for opcode, found in enumerate(of_io) if found} == {0, 1, 2, 5, 8, 9, 12, 0x19}
@@ -255,9 +255,9 @@ def test_streams_are_placement_handles(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--set", "ftl.hints=4", "--requests-out", "r.parquet", "--grace", "0ns")
     host = Host(target.place)
     [queue] = host.queues
-    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 5,)
+    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 1 | 1 << 5,)
     _, parameters = host.admin.ask(0x1A, 1023, 1, namespace=1, expects=4096)
-    assert (parameters[0], parameters[32]) == (3, 1)
+    assert (parameters[0], parameters[32], parameters[64]) == (7, 5, 4), "of placement identifiers too"
 
     def write(block: int, stream: int) -> None:
         queue.ask(WRITE, *span(block, 8, 1 << 20), stream << 16, namespace=1, data=bytes(4096))

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
 use nvme::{
-    Command, Connected, ControllerId, FABRICS, Health, Kind, LARGEST_TRANSFER, Lba, Namespace, Target, Zones, fabrics,
+    Access, Command, Connected, ControllerId, Does, FABRICS, Hash, Io, Kind, LARGEST_TRANSFER, Lba, Namespace, Secret,
+    Secrets, Snapshot, Target, Zones, fabrics,
 };
 use served::{Did, Store};
 use units::Bytes;
@@ -14,7 +15,7 @@ use units::Bytes;
 const SIZE: u64 = 1 << 20;
 
 static NAMESPACE: LazyLock<Namespace> =
-    LazyLock::new(|| Namespace { queues: 4, streams: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
+    LazyLock::new(|| Namespace { queues: 4, handles: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
 
 /// Zones of such a drive.
 const ZONES: Zones = Zones {
@@ -26,7 +27,7 @@ const ZONES: Zones = Zones {
     read_across: false,
 };
 
-/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, and what is there before: nothing, or a queue that has connected and, by the second byte, its
+/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and what is there before: nothing, or a queue that has connected and, by the second byte, its
 /// number.
 pub fn nvme(data: &[u8]) {
     let Some(([begins, number], rest)) = data.split_first_chunk() else { return };
@@ -39,7 +40,11 @@ pub fn nvme(data: &[u8]) {
         digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
     };
     let kind = if begins & 4 == 0 { Kind::Nvm } else { Kind::Zoned(ZONES) };
-    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], None);
+    let secret = Secret { hash: Hash::of(begins >> 4 & 3), key: vec![7; 32] };
+    let secrets = Secrets { host: secret.clone(), controller: Some(secret) };
+    let access =
+        Access { hosts: None, secrets: (begins & 8 != 0).then(|| ("h".to_owned(), secrets)).into_iter().collect() };
+    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], access);
     let mut of =
         Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
     if begins & 3 != 0 {
@@ -92,9 +97,12 @@ impl Host<'_> {
         let admin = connect(0, ControllerId(0xffff));
         let mut enables = [0; 64];
         (enables[0], enables[44], enables[48]) = (FABRICS, 0x14, 1);
-        self.target.command(&admin, &Command(enables), &[], &|| None, None);
+        // Without a proof nothing is enabled.
+        if admin.admits(&Command(enables)).is_ok() {
+            drop(self.target.command(&admin, &Command(enables), &[], &|| None, None));
+        }
         let id = admin.controller.id;
-        let connected = if number == 0 { admin } else { connect(number, id) };
+        let connected = if number == 0 || !admin.controller.is_enabled() { admin } else { connect(number, id) };
         self.queue.connected(&connected.controller, connected.queue, connected.size);
         self.connected = Some(connected);
     }
@@ -119,13 +127,7 @@ impl Host<'_> {
                 assert!(data.len() <= LARGEST_TRANSFER as usize);
                 let answers = self.queue.answers(&command);
                 let outcome = match planned {
-                    Some(planned) => planned
-                        .with(data)
-                        .and_then(|io| {
-                            let _ = io.work();
-                            io.carry_out(&self.store, &Did::default())
-                        })
-                        .map_err(Into::into),
+                    Some(planned) => planned.with(data).map_err(Into::into).and_then(|io| self.does(&io)),
                     None => match self.other(&command, &data) {
                         Some(outcome) => outcome,
                         None => return true,
@@ -138,19 +140,36 @@ impl Host<'_> {
         true
     }
 
+    /// Does what the drive would.
+    fn does(&self, io: &Io) -> nvme::Outcome {
+        let _ = io.work();
+        io.carry_out(&self.store, &Did::default()).map_err(Into::into)
+    }
+
     /// Answers what is no command of I/O.
     fn other(&mut self, command: &Command, data: &[u8]) -> Option<nvme::Outcome> {
         if let Some(of) = &self.connected {
-            return self.target.command(of, command, data, &|| Some(Health::default()), None);
+            if let Err(status) = of.admits(command) {
+                return Some(Err(status.into()));
+            }
+            return match self.target.command(of, command, data, &|| Some(Snapshot::default()), None) {
+                Does::Answer(outcome) => Some(outcome),
+                Does::Waits => None,
+                Does::Drive(io) => Some(self.does(&io)),
+                Does::Sanitize(io) => {
+                    of.controller.sanitized(self.does(&io).is_ok());
+                    Some(Ok(nvme::Answer::default()))
+                }
+            };
         }
         if command.opcode() != FABRICS || command.fabrics_type() != fabrics::CONNECT {
             return Some(Err(nvme::Status::COMMAND_SEQUENCE_ERROR.into()));
         }
         Some(self.target.connect(command, data, Box::new(|| {})).map(|connected| {
             self.queue.connected(&connected.controller, connected.queue, connected.size);
-            let id = connected.controller.id;
+            let result = connected.result();
             self.connected = Some(connected);
-            nvme::Answer { result: id.0.into(), data: Vec::new() }
+            nvme::Answer { result: result.into(), data: Vec::new() }
         }))
     }
 }

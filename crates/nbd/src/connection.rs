@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Instant;
 
 use served::{
-    Answers, Asked, Caller, Clock, Export, Exported, Failure, Input, Message, Opened, Outlet, Place, Protocol, Reply,
-    SENT_AT_ONCE, Served, Server, Store,
+    Answers, Asked, Caller, Clock, Did, Export, Exported, Failure, Input, Message, Opened, Outlet, Place, Protocol,
+    Reply, SENT_AT_ONCE, Served, Server, Store,
 };
 
 use crate::handshake::{Offer, Session, handshake};
@@ -85,12 +85,11 @@ fn transmit(
             match work {
                 Ok(Some(work)) => {
                     requested = true;
-                    let answer =
-                        |outcome: Result<_, Failure>, due| answers.give(outcome.map(drop).map_err(refused), due);
+                    let answer = |outcome: Result<Did, Failure>, due| answers.give(outcome.map_err(refused), due);
                     io::Result::Ok(export.ask(connection, Asked { work, answer: Box::new(answer) }))
                 }
                 outcome => {
-                    answers.give(outcome.map(drop), None);
+                    answers.give(outcome.map(|_| Did::default()), None);
                     Ok(true)
                 }
             }
@@ -116,22 +115,22 @@ struct Answer {
 
 impl Answer {
     /// Answers it; where it could be done, does to the data what it asks for.
-    fn give(self, outcome: Result<(), Errno>, due: Option<Instant>) -> Instant {
+    fn give(self, outcome: Result<Did, Errno>, due: Option<Instant>) -> Instant {
         let Answer { outlet, session, store, job } = self;
         // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
         let waits_for_disk = due.is_some() && job.is_durable() && store.is_file();
         let later = job.length > SENT_AT_ONCE || waits_for_disk;
         let held = job.held();
         let make = move || {
-            let content = outcome.and_then(|()| content(&store, &job).map_err(errno));
+            let content = outcome.and_then(|did| content(&store, &job, &did).map_err(errno));
             Message { failed: content.is_err(), bytes: reply(&session, job.cookie, job.offset, content) }
         };
         outlet.answer(Reply { held, later, due, make })
     }
 }
 
-fn content(store: &Store, job: &Job) -> io::Result<Content> {
-    let (offset, bytes) = (job.offset, u64::from(job.length));
+fn content(store: &Store, job: &Job, did: &Did) -> io::Result<Content> {
+    let (offset, bytes, change) = (job.offset, u64::from(job.length), store.by(did.request));
     match &job.command {
         Command::Read => {
             let mut data = vec![0; job.length as usize];
@@ -142,9 +141,9 @@ fn content(store: &Store, job: &Job) -> io::Result<Content> {
             let most = if *one { 1 } else { MOST_EXTENTS };
             return Ok(Content::Extents(store.extents(offset, bytes, most)?));
         }
-        Command::Write(data) => store.write(offset, data)?,
-        Command::Zero { allocates: true } => store.write_zeros(offset, bytes)?,
-        Command::Trim | Command::Zero { allocates: false } => store.discard(offset, bytes)?,
+        Command::Write(data) => change.write(offset, data)?,
+        Command::Zero { allocates: true } => change.write_zeros(offset, bytes)?,
+        Command::Trim | Command::Zero { allocates: false } => change.discard(offset, bytes)?,
         Command::Flush => {}
     }
     if job.is_durable() {

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nvme::Namespace;
+use nvme::{Access, Namespace};
 use served::{Clock, Exported, Listener, Place, Server, Store};
 use ssd::run::{Live, RunOptions};
 use ssd::{Unwatched, presets};
@@ -184,7 +184,7 @@ fn main() {
         };
         let nvme = |exported: Exported| {
             let size = exported.live.drive().capacity();
-            nvme::tcp::serve(vec![(Namespace::new("", "", "", size), exported)], None, Clock::Real)
+            nvme::tcp::serve(vec![(Namespace::new("", "", "", size), exported)], Access::default(), Clock::Real)
         };
         let (by_nbd, by_nvme) = (serve::<Nbd>(nbd, depth, span), serve::<Nvme>(nvme, depth, span));
         println!("depth {depth}: NBD {by_nbd:.0}, NVMe/TCP {by_nvme:.0} reads/s: {:.2}", by_nvme / by_nbd);

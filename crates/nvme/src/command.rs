@@ -138,6 +138,8 @@ pub mod admin {
     pub const KEEP_ALIVE: u8 = 0x18;
     pub const DIRECTIVE_SEND: u8 = 0x19;
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
+    pub const FORMAT: u8 = 0x80;
+    pub const SANITIZE: u8 = 0x84;
 }
 
 /// Types of Fabrics commands (Base 2.0, 6).
@@ -146,9 +148,11 @@ pub mod fabrics {
     pub const PROPERTY_SET: u8 = 0x00;
     pub const CONNECT: u8 = 0x01;
     pub const PROPERTY_GET: u8 = 0x04;
+    pub const AUTHENTICATION_SEND: u8 = 0x05;
+    pub const AUTHENTICATION_RECEIVE: u8 = 0x06;
 }
 
-/// Opcodes of the NVM command set (NVM Command Set 1.0, 3.2; Flush: Base 2.0, 7.2).
+/// Opcodes of the NVM command set (NVM Command Set 1.0, 3.2; Flush: Base 2.0, 7.2; I/O Management: TP 4146).
 #[allow(missing_docs)]
 pub mod nvm {
     pub const FLUSH: u8 = 0x00;
@@ -159,6 +163,8 @@ pub mod nvm {
     pub const DATASET_MANAGEMENT: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
     pub const COPY: u8 = 0x19;
+    pub const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
+    pub const IO_MANAGEMENT_SEND: u8 = 0x1d;
 }
 
 /// Opcodes of the Zoned Namespace command set (ZNS 1.1, 3.4).

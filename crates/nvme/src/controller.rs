@@ -1,17 +1,19 @@
 //! A controller: what one host has of a drive. Its commands come by its admin queue.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::command::{Answer, Command, CommandId, ControllerId, Outcome, QueueId, admin, fabrics};
 use crate::directives;
-use crate::features::{Features, WARNINGS};
-use crate::health::Health;
+use crate::fdp;
+use crate::features::{Features, WARNINGS, feature};
+use crate::health::{Health, Snapshot};
 use crate::identify::{MOST_ERRORS, MOST_EVENTS, Own, VERSION, identify};
-use crate::io::Rules;
+use crate::io::{Io, Rules};
 use crate::limits::QUEUE_ENTRIES;
 use crate::log_pages::{self, Asked, Failed, page};
 use crate::namespace::Namespace;
+use crate::sanitize::{Shared, check_format};
 use crate::status::Status;
 
 /// Who a host is.
@@ -31,6 +33,8 @@ pub struct Controller {
     pub drive: Option<usize>,
     /// Whose it is.
     pub host: Host,
+    /// What the drive's controllers share.
+    shared: Arc<Mutex<Shared>>,
     state: Mutex<State>,
 }
 
@@ -47,6 +51,8 @@ struct State {
     /// Commands that failed, the newest first, and how many have.
     errors: VecDeque<Failed>,
     failed: u64,
+    /// Sanitize operations that the host has been told of.
+    sanitized: u64,
     /// What ends the connections of its queues, by the queues' numbers.
     queues: BTreeMap<QueueId, Box<dyn Fn() + Send>>,
 }
@@ -57,10 +63,28 @@ pub struct Surroundings<'a> {
     pub namespace: Option<&'a Namespace>,
     /// Controllers of the subsystem.
     pub controllers: &'a dyn Fn() -> Vec<ControllerId>,
-    /// How the drive is; none if it has ended.
-    pub health: &'a dyn Fn() -> Option<Health>,
+    /// The drive as it is; none if it has ended.
+    pub snapshot: &'a dyn Fn() -> Option<Snapshot>,
     /// The discovery log.
     pub discovery: &'a dyn Fn() -> Vec<u8>,
+}
+
+/// What becomes of an admin command.
+pub enum Does {
+    /// It is answered.
+    Answer(Outcome),
+    /// It is answered later: a request for events.
+    Waits,
+    /// The drive does something, and then it is answered.
+    Drive(Io),
+    /// It is answered, and the drive does something afterwards.
+    Sanitize(Io),
+}
+
+impl From<Outcome> for Does {
+    fn from(outcome: Outcome) -> Does {
+        Does::Answer(outcome)
+    }
 }
 
 /// The controller is enabled: CC.EN (Base 2.0, 3.1.3.5).
@@ -73,12 +97,13 @@ const SHUTDOWN_COMPLETE: u32 = 2 << 2;
 
 impl Controller {
     /// A controller of a host that has connected.
-    pub fn new(
+    pub(crate) fn new(
         id: ControllerId,
         drive: Option<usize>,
         host: Host,
         keep_alive: u32,
         namespace: Option<&Namespace>,
+        shared: Arc<Mutex<Shared>>,
     ) -> Controller {
         let state = State {
             configuration: 0,
@@ -89,13 +114,28 @@ impl Controller {
             told: 0,
             errors: VecDeque::new(),
             failed: 0,
+            sanitized: shared.lock().unwrap_or_else(PoisonError::into_inner).sanitize.ended,
             queues: BTreeMap::new(),
         };
-        Controller { id, drive, host, state: Mutex::new(state) }
+        Controller { id, drive, host, shared, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A sanitize operation has ended.
+    pub fn sanitized(&self, succeeded: bool) {
+        self.shared().sanitize.ends(succeeded);
+    }
+
+    /// Something is written.
+    pub fn writes(&self) {
+        self.shared().sanitize.erased = false;
     }
 
     /// Whether the host has enabled it.
@@ -110,11 +150,12 @@ impl Controller {
 
     /// What I/O commands go by.
     pub fn rules(&self) -> Rules {
-        let state = self.lock();
+        let (refusal, state) = (self.shared().sanitize.refusal(), self.lock());
         Rules {
             deallocated_is_error: state.features.deallocated_is_error,
             writes_through: !state.features.caches,
             streams: state.streams.enabled,
+            refusal,
         }
     }
 
@@ -171,18 +212,21 @@ impl Controller {
         Ok(Answer::result(value))
     }
 
-    /// Answers an admin command with its data; none is answered later: a request for events.
-    pub fn admin(&self, command: &Command, data: &[u8], around: &Surroundings) -> Option<Outcome> {
+    /// Takes an admin command with its data.
+    pub fn admin(&self, command: &Command, data: &[u8], around: &Surroundings) -> Does {
         if !self.is_enabled() {
-            return Some(Err(Status::COMMAND_SEQUENCE_ERROR.into()));
+            return Does::Answer(Err(Status::COMMAND_SEQUENCE_ERROR.into()));
         }
         let namespace = around.namespace;
-        Some(match command.opcode() {
+        let outcome = match command.opcode() {
             admin::IDENTIFY => {
                 let controllers = (around.controllers)();
                 identify(command, &Own { id: self.id, controllers: &controllers, namespace })
             }
             admin::GET_LOG_PAGE => self.log_page(command, around),
+            admin::GET_FEATURES | admin::SET_FEATURES if command.dword(10) as u8 == feature::PLACEMENT_EVENTS => {
+                self.placement_events(command, data, namespace)
+            }
             admin::GET_FEATURES => self.lock().features.get(command, namespace),
             admin::SET_FEATURES => {
                 let mut state = self.lock();
@@ -193,7 +237,7 @@ impl Controller {
                 let mut state = self.lock();
                 if state.events.len() < MOST_EVENTS {
                     state.events.push_back(command.id());
-                    return None;
+                    return Does::Waits;
                 }
                 Err(Status::AER_LIMIT_EXCEEDED.into())
             }
@@ -201,24 +245,59 @@ impl Controller {
             // Bit 0: it was not aborted. What a drive has begun with it ends (Base 2.0, 5.1).
             admin::ABORT if namespace.is_some() => Ok(Answer::result(1u32)),
             admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE => match namespace {
-                Some(namespace) if namespace.streams > 0 => self.lock().streams.command(command, data, namespace),
+                Some(namespace) if namespace.handles > 0 => self.lock().streams.command(command, data, namespace),
                 _ => Err(Status::INVALID_OPCODE.into()),
             },
+            admin::FORMAT | admin::SANITIZE => match namespace {
+                Some(namespace) => return self.erases(command, namespace),
+                None => Err(Status::INVALID_OPCODE.into()),
+            },
             _ => Err(Status::INVALID_OPCODE.into()),
-        })
+        };
+        outcome.into()
+    }
+
+    /// Format NVM and Sanitize.
+    fn erases(&self, command: &Command, namespace: &Namespace) -> Does {
+        let mut shared = self.shared();
+        let io = Io::erase(namespace);
+        if command.opcode() == admin::SANITIZE {
+            return match shared.sanitize.begin(command) {
+                Ok(true) => Does::Sanitize(io),
+                Ok(false) => Does::Answer(Ok(Answer::default())),
+                Err(status) => Does::Answer(Err(status.into())),
+            };
+        }
+        match check_format(command).map(|()| shared.sanitize.refusal()) {
+            Ok(None) => Does::Drive(io),
+            Ok(Some(status)) | Err(status) => Does::Answer(Err(status.into())),
+        }
+    }
+
+    /// The feature FDP Events, which all controllers of the drive share.
+    fn placement_events(&self, command: &Command, data: &[u8], namespace: Option<&Namespace>) -> Outcome {
+        let Some(namespace) = namespace.filter(|namespace| namespace.handles > 0) else {
+            return Err(Status::INVALID_FIELD.into());
+        };
+        let events = &mut self.shared().events;
+        match command.opcode() {
+            admin::GET_FEATURES => events.get(command, namespace),
+            _ if command.dword(10) & 1 << 31 != 0 => Err(Status::FEATURE_NOT_SAVEABLE.into()),
+            _ => events.set(command, data, namespace),
+        }
     }
 
     fn log_page(&self, command: &Command, around: &Surroundings) -> Outcome {
         let asked = Asked::of(command)?;
         match (asked.page, around.namespace) {
-            (page::SUPPORTED, namespace) => asked.part(&log_pages::supported(namespace.is_none())),
+            (page::SUPPORTED, namespace) => asked.part(&log_pages::supported(namespace)),
             (page::ERRORS, _) => {
                 let state = self.lock();
                 asked.part(&log_pages::errors(state.errors.iter(), state.failed, MOST_ERRORS))
             }
             (page::DISCOVERY, None) => asked.part(&(around.discovery)()),
             (page::HEALTH, Some(_)) if [0, u32::MAX].contains(&command.namespace()) => {
-                let health = (around.health)().ok_or(Status::INTERNAL_ERROR)?;
+                let health = (around.snapshot)().ok_or(Status::INTERNAL_ERROR)?.health;
                 let state = self.lock();
                 asked.part(&log_pages::health(&health, state.warning(&health), state.failed))
             }
@@ -226,15 +305,50 @@ impl Controller {
             (page::HEALTH, Some(_)) => Err(Status::INVALID_FIELD.into()),
             (page::FIRMWARE, Some(namespace)) => asked.part(&log_pages::firmware(namespace)),
             (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace, asked.set)),
-            (page::FEATURES, Some(_)) => asked.part(&log_pages::features_supported()),
+            (page::FEATURES, Some(namespace)) => asked.part(&log_pages::features_supported(namespace)),
+            (page::SANITIZE, Some(_)) => asked.part(&self.shared().sanitize.log()),
+            (_, Some(namespace)) => self.group_log(&asked, namespace, around),
             _ => Err(Status::INVALID_LOG_PAGE.into()),
         }
+    }
+
+    /// A log page of the drive's endurance group, if it is one.
+    fn group_log(&self, asked: &Asked, namespace: &Namespace, around: &Surroundings) -> Outcome {
+        let of_placement = page::PLACEMENT_CONFIGURATIONS..=page::PLACEMENT_EVENTS;
+        let is_there =
+            asked.page == page::ENDURANCE_GROUP || (namespace.handles > 0 && of_placement.contains(&asked.page));
+        if !is_there {
+            return Err(Status::INVALID_LOG_PAGE.into());
+        }
+        if asked.specific != fdp::GROUP {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let Snapshot { health, placement } = (around.snapshot)().ok_or(Status::INTERNAL_ERROR)?;
+        let placement = || placement.as_ref().ok_or(Status::INTERNAL_ERROR);
+        let data = match asked.page {
+            page::PLACEMENT_CONFIGURATIONS => placement()?.configurations(),
+            page::PLACEMENT_USAGE => placement()?.usage(),
+            page::PLACEMENT_STATISTICS => placement()?.statistics(),
+            // The events of hosts, or those of the controller: bit 0 of the parameter.
+            page::PLACEMENT_EVENTS => {
+                placement()?.events(asked.parameter & 1 != 0, &self.shared().events, namespace.preferred)
+            }
+            _ => log_pages::endurance_group(&health, namespace, self.lock().failed),
+        };
+        asked.part(&data)
     }
 
     /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. Type 1h in
     /// bits 2:0; what it is in bits 15:8; the log page in bits 23:16 (Base 2.0, 5.2 "Asynchronous Event Request").
     pub fn event(&self, health: &Health) -> Option<(CommandId, u32)> {
+        let ended = self.shared().sanitize.ended;
         let mut state = self.lock();
+        if state.sanitized < ended {
+            let command = state.events.pop_front()?;
+            state.sanitized = ended;
+            // Of the I/O command set (6h): a sanitize operation has ended (1).
+            return Some((command, 6 | 1 << 8 | u32::from(page::SANITIZE) << 16));
+        }
         let warning = state.warning(health);
         state.told &= warning;
         let news = warning & !state.told & (state.features.events & WARNINGS) as u8;

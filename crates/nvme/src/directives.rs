@@ -1,4 +1,5 @@
-//! Directives: Identify and Streams (Base 2.0, 8.7). A stream is a placement handle of the drive.
+//! Directives: Identify, Streams (Base 2.0, 8.7) and Data Placement (TP 4146). A stream is a placement handle of the drive, as a placement identifier
+//! is.
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome, admin};
@@ -24,9 +25,9 @@ impl Streams {
         let eleven = command.dword(11);
         let (kind, operation) = (eleven >> 8 & 0xff, eleven & 0xff);
         let data = match (command.opcode(), kind, operation) {
-            // Return parameters (8.7.2.1): supported at 0, enabled at 32, a bit a type.
+            // Return parameters (8.7.2.1): supported at 0, enabled at 32, kept over a reset at 64, a bit a type. Data Placement (2) is always on.
             (admin::DIRECTIVE_RECEIVE, IDENTIFY, 1) => {
-                Fields::new(4096).u8(0, 3).u8(32, 1 | u8::from(self.enabled) << 1).take()
+                Fields::new(4096).u8(0, 0x7).u8(32, 0x5 | u8::from(self.enabled) << 1).u8(64, 0x4).take()
             }
             // Enable (8.7.2.2): ENDIR is bit 0 of dword 12, and the type in bits 15:8.
             (admin::DIRECTIVE_SEND, IDENTIFY, 1) if command.dword(12) >> 8 & 0xff == STREAMS => {
@@ -37,7 +38,7 @@ impl Streams {
             // Return parameters (8.7.3.1): all streams are open to everybody.
             (admin::DIRECTIVE_RECEIVE, STREAMS, 1) => {
                 let page = (namespace.preferred.0 >> BLOCK_SHIFT) as u32;
-                Fields::new(32).u16(0, namespace.streams).u16(2, namespace.streams).u32(16, page).u16(20, 1).take()
+                Fields::new(32).u16(0, namespace.handles).u16(2, namespace.handles).u32(16, page).u16(20, 1).take()
             }
             // Get status (8.7.3.2): none is open for good.
             (admin::DIRECTIVE_RECEIVE, STREAMS, 2) => Fields::new(131_072).take(),

@@ -1,6 +1,7 @@
 //! Features (Base 2.0, 5.27.1; NVM Command Set 1.0, 4.1.3).
 
 use crate::command::{Answer, Command, Outcome};
+use crate::fdp;
 use crate::namespace::Namespace;
 use crate::status::Status;
 
@@ -16,11 +17,13 @@ pub(crate) mod feature {
     pub const ASYNC_EVENTS: u8 = 0x0b;
     pub const KEEP_ALIVE: u8 = 0x0f;
     pub const COMMAND_SETS: u8 = 0x19;
+    pub const PLACEMENT: u8 = 0x1d;
+    pub const PLACEMENT_EVENTS: u8 = 0x1e;
     pub const HOST_IDENTIFIER: u8 = 0x81;
 }
 
 /// Those of a drive's controller.
-pub(crate) const ALL: [u8; 11] = [
+const ALL: [u8; 11] = [
     feature::ARBITRATION,
     feature::POWER_MANAGEMENT,
     feature::TEMPERATURE_THRESHOLD,
@@ -33,6 +36,15 @@ pub(crate) const ALL: [u8; 11] = [
     feature::COMMAND_SETS,
     feature::HOST_IDENTIFIER,
 ];
+
+/// Those of a drive with placement handles.
+const OF_PLACEMENT: [u8; 2] = [feature::PLACEMENT, feature::PLACEMENT_EVENTS];
+
+/// Those of a drive: which there are, and whether each is of the endurance group and not of a controller.
+pub(crate) fn all(namespace: &Namespace) -> impl Iterator<Item = (u8, bool)> {
+    let of_placement = OF_PLACEMENT.into_iter().filter(|_| namespace.handles > 0).map(|feature| (feature, true));
+    ALL.into_iter().map(|feature| (feature, false)).chain(of_placement)
+}
 
 /// What a host has set.
 #[derive(Clone, Debug)]
@@ -92,6 +104,8 @@ impl Features {
             }
             feature::NUMBER_OF_QUEUES => queues(self.queues),
             feature::HOST_IDENTIFIER => return Ok(Answer::data(self.host.to_vec())),
+            // Enabled, with the one configuration (TP 4146, "Flexible Data Placement (Feature Identifier 1Dh)").
+            feature::PLACEMENT if has_handles(namespace) && eleven as u16 == fdp::GROUP => 1,
             _ => return Err(Status::INVALID_FIELD.into()),
         };
         Ok(Answer::result(value))
@@ -125,6 +139,10 @@ impl Features {
             feature::NUMBER_OF_QUEUES => return self.set_queues(eleven, namespace, begun),
             feature::WRITE_ATOMICITY => {}
             feature::HOST_IDENTIFIER => return Err(Status::FEATURE_NOT_CHANGEABLE.into()),
+            // Not while there are namespaces.
+            feature::PLACEMENT if has_handles(namespace) && eleven as u16 == fdp::GROUP => {
+                return Err(Status::COMMAND_SEQUENCE_ERROR.into());
+            }
             _ => return Err(Status::INVALID_FIELD.into()),
         }
         Ok(Answer::default())
@@ -144,6 +162,10 @@ impl Features {
         self.queues = most.min(submission.min(completion) + 1);
         Ok(Answer::result(queues(self.queues)))
     }
+}
+
+fn has_handles(namespace: Option<&Namespace>) -> bool {
+    namespace.is_some_and(|namespace| namespace.handles > 0)
 }
 
 fn queues(number: u16) -> u32 {

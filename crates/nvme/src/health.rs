@@ -4,7 +4,25 @@ use ssd::run::Attended;
 use ssd::stats::series::Sample;
 use units::Time;
 
-/// What of a drive's state is in its health log, and in nothing else.
+use crate::fdp::Placement;
+
+/// A drive as its log pages show it.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// How it is.
+    pub health: Health,
+    /// Its placement handles, if it has some.
+    pub placement: Option<Placement>,
+}
+
+impl Snapshot {
+    /// That of a drive now.
+    pub fn of(live: &dyn Attended) -> Snapshot {
+        Snapshot { health: Health::of(live), placement: Placement::of(live) }
+    }
+}
+
+/// What of a drive's state is in its health log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
     /// Bits of the critical warning: 0, little spare is left; 2, its reliability is degraded; 3, it is in read-only mode.
@@ -21,6 +39,8 @@ pub struct Health {
     pub read_bytes: u64,
     /// The same of writes.
     pub write_bytes: u64,
+    /// Bytes that were programmed.
+    pub media_bytes: u64,
     /// Reads of the host.
     pub reads: u64,
     /// Its writes.
@@ -47,6 +67,7 @@ impl Health {
             percentage_used: smart.percentage_used.unwrap_or(0.0),
             read_bytes: counters.read_bytes,
             write_bytes: counters.write_bytes,
+            media_bytes: counters.pages_programmed * drive.plan().layout.page_size.0,
             reads: counters.read_requests,
             writes: counters.write_requests,
             power_cuts: counters.cuts,

@@ -2,6 +2,7 @@
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, ControllerId, Outcome};
+use crate::fdp;
 use crate::io;
 use crate::limits::{BLOCK_SHIFT, CAPSULE_DATA, MDTS, QUEUE_ENTRIES};
 use crate::namespace::{Kind, Namespace};
@@ -30,6 +31,7 @@ mod structure {
     pub const NAMESPACE_OF_ANY_COMMAND_SET: u8 = 0x08;
     pub const CONTROLLERS_OF_NAMESPACE: u8 = 0x12;
     pub const CONTROLLERS: u8 = 0x13;
+    pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const COMMAND_SETS: u8 = 0x1c;
 }
 
@@ -83,6 +85,11 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
             own.controllers_from((command.dword(10) >> 16) as u16)
         }
         structure::CONTROLLERS => own.controllers_from((command.dword(10) >> 16) as u16),
+        // Those from one on (Base 2.0, 5.17.2.15): how many, and which.
+        structure::ENDURANCE_GROUPS => {
+            let found = command.dword(11) as u16 <= fdp::GROUP;
+            Fields::new(LENGTH).u16(0, found.into()).u16(2, if found { fdp::GROUP } else { 0 }).take()
+        }
         structure::COMMAND_SETS => {
             // One combination of command sets: a bit a set (Base 2.0, 5.17.2.18).
             Fields::new(LENGTH).u64(0, 1 | 1 << kind.unwrap_or(0)).take()
@@ -146,16 +153,22 @@ impl Own<'_> {
             // A discovery controller.
             return fields.u8(111, 2).name(768, DISCOVERY).take();
         };
+        let has_handles = namespace.handles > 0;
         fields
             // Several controllers, of several hosts.
             .u8(76, 0x02)
             .u8(111, 1)
-            // Directives, where there are some (5).
-            .u16(256, if namespace.streams > 0 { 1 << 5 } else { 0 })
+            // A host identifier of 128 bits (0), endurance groups (4), Flexible Data Placement (19), where there are handles.
+            .u32(96, 1 | 1 << 4 | if has_handles { 1 << 19 } else { 0 })
+            // Format (1); directives (5), where there are some.
+            .u16(256, 1 << 1 | if has_handles { 1 << 5 } else { 0 })
             // Commands to be aborted at once.
             .u8(258, 3)
             // One firmware slot, which cannot be written.
             .u8(260, 0x03)
+            // Sanitize by block erase (1); media are not changed after it (31:30).
+            .u32(328, 1 << 1 | 1 << 30)
+            .u16(340, fdp::GROUP)
             // Temperatures of warnings \[K], and the capacity.
             .u16(266, 273 + 75)
             .u16(268, 273 + 80)
@@ -188,6 +201,7 @@ fn namespace(namespace: &Namespace) -> Vec<u8> {
         .u8(24, 1 << 1 | 1 << 2 | 1 << 4)
         // Several controllers may have it.
         .u8(30, 1)
+        .u16(102, fdp::GROUP)
         // Deallocated blocks read as zeros (2:0); Write Zeroes can deallocate (3).
         .u8(33, 1 | 1 << 3)
         .u128(48, namespace.size.0.into());
@@ -206,8 +220,8 @@ fn namespace(namespace: &Namespace) -> Vec<u8> {
 
 /// What is said of a namespace whatever its command set is (Base 2.0, 5.17.2.8).
 fn any_namespace(_: &Namespace) -> Vec<u8> {
-    // Several controllers; it is ready.
-    Fields::new(LENGTH).u8(1, 1).u8(14, 1).take()
+    // Several controllers; its endurance group; it is ready.
+    Fields::new(LENGTH).u8(1, 1).u16(12, fdp::GROUP).u8(14, 1).take()
 }
 
 /// Namespace identification descriptors: type, length, value (Base 2.0, 5.17.2.4).

@@ -8,6 +8,7 @@ use workload::{Op, ZoneAction};
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::command::{Answer, Command, Lba, nvm};
+use crate::fdp;
 use crate::limits::{BLOCK_SHIFT, LARGEST_TRANSFER};
 use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
@@ -27,6 +28,8 @@ pub struct Rules {
     pub writes_through: bool,
     /// The Streams directive is on.
     pub streams: bool,
+    /// Why no data can be accessed: a sanitize operation is under way, or has failed.
+    pub refusal: Option<Status>,
 }
 
 /// A command whose fields are valid.
@@ -50,9 +53,22 @@ enum What {
     Write(Range<u64>),
     Compare(Range<u64>),
     Verify(Range<u64>),
-    Zeroes { range: Range<u64>, deallocates: bool },
-    Deallocate { does: bool },
-    Copy { to: u64 },
+    Zeroes {
+        range: Range<u64>,
+        deallocates: bool,
+    },
+    Deallocate {
+        does: bool,
+    },
+    Copy {
+        to: u64,
+    },
+    /// What handles can still write: so many bytes of it.
+    Handles {
+        length: u32,
+    },
+    /// Handles are given other reclaim units.
+    Update,
     Zoned(Zoned),
 }
 
@@ -65,6 +81,9 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
     }
     if command.0[1] & 3 != 0 {
         return Err(Status::INVALID_FIELD);
+    }
+    if let Some(status) = rules.refusal {
+        return Err(status);
     }
     let blocks = namespace.blocks();
     let twelve = command.dword(12);
@@ -85,15 +104,10 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
         }),
         nvm::FLUSH => (What::Flush, 0),
         nvm::READ => (What::Read(short(range()?)?), 0),
-        nvm::WRITE => {
+        opcode @ (nvm::WRITE | nvm::COMPARE) => {
             let range = short(range()?)?;
             let takes = moved(&range);
-            (What::Write(range), takes)
-        }
-        nvm::COMPARE => {
-            let range = short(range()?)?;
-            let takes = moved(&range);
-            (What::Compare(range), takes)
+            (if opcode == nvm::WRITE { What::Write(range) } else { What::Compare(range) }, takes)
         }
         nvm::VERIFY => (What::Verify(short(range()?)?), 0),
         // DEAC is bit 25. What zones hold is deallocated by resetting them.
@@ -117,9 +131,10 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
             }
             (What::Copy { to: command.dwords_10_11() }, 32 * ranges)
         }
+        _ if namespace.handles > 0 => management(command)?,
         _ => return Err(Status::INVALID_OPCODE),
     };
-    let hint = hint(command, rules)?;
+    let hint = hint(command, namespace, rules)?;
     // FUA is bit 30; it has no meaning for what has no such field.
     let has_fua =
         !matches!(what, What::Flush | What::Deallocate { .. } | What::Zoned(Zoned::Send { .. } | Zoned::Report(_)));
@@ -128,15 +143,33 @@ pub fn plan(command: &Command, namespace: &Namespace, rules: Rules) -> Result<Pl
     Ok(Planned { what, takes, blocks, forced: has_fua && twelve & 1 << 30 != 0, limited, hint, rules })
 }
 
-/// The placement hint of a write or a copy: the Streams directive (DTYPE 1h in dword 12, bits 23:20) with a stream in dword 13, bits 31:16
-/// (Base 2.0, 8.7.3 "Streams").
-fn hint(command: &Command, rules: Rules) -> Result<u16, Status> {
+/// I/O Management: the operation in dword 10, bits 7:0. Receive has the status of handles, of which so many dwords from 0 in dword 11 are wanted;
+/// Send gives handles other reclaim units, so many from 0 in dword 10, bits 31:16 (TP 4146).
+fn management(command: &Command) -> Result<(What, u32), Status> {
+    const HANDLES: u32 = 1;
+    let ten = command.dword(10);
+    match (command.opcode(), ten & 0xff) {
+        (nvm::IO_MANAGEMENT_RECEIVE, HANDLES) => {
+            let length = (u64::from(command.dword(11)) + 1) * 4;
+            let length = u32::try_from(length).ok().filter(|length| *length <= LARGEST_TRANSFER);
+            Ok((What::Handles { length: length.ok_or(Status::INVALID_FIELD)? }, 0))
+        }
+        (nvm::IO_MANAGEMENT_SEND, HANDLES) => Ok((What::Update, 2 * ((ten >> 16) + 1))),
+        (nvm::IO_MANAGEMENT_RECEIVE | nvm::IO_MANAGEMENT_SEND, _) => Err(Status::INVALID_FIELD),
+        _ => Err(Status::INVALID_OPCODE),
+    }
+}
+
+/// The placement hint of a write or a copy, in dword 13, bits 31:16: a stream or a placement identifier, by the directive type in dword 12,
+/// bits 23:20 (Base 2.0, 8.7.3 "Streams"; TP 4146, "Data Placement").
+fn hint(command: &Command, namespace: &Namespace, rules: Rules) -> Result<u16, Status> {
     if !matches!(command.opcode(), nvm::WRITE | nvm::COPY) {
         return Ok(0);
     }
     match command.dword(12) >> 20 & 0xf {
         0 => Ok(0),
         1 if rules.streams => Ok((command.dword(13) >> 16) as u16),
+        2 if namespace.handles > 0 => Ok((command.dword(13) >> 16) as u16),
         _ => Err(Status::INVALID_FIELD),
     }
 }
@@ -161,6 +194,7 @@ impl Planned {
         match &self.what {
             What::Read(range) => u64::from(length) == bytes(range),
             What::Zoned(Zoned::Report(report)) => length == report.length(),
+            What::Handles { length: wanted } => length == *wanted,
             What::Deallocate { .. } | What::Copy { .. } => length >= self.takes,
             _ => length == self.takes,
         }
@@ -186,6 +220,8 @@ impl Planned {
                 Does::Deallocate(if does { ranges } else { Vec::new() })
             }
             What::Copy { to } => copied(&data, to, blocks)?,
+            What::Handles { length } => Does::Handles { length },
+            What::Update => Does::Update(data.chunks_exact(2).map(|handle| u16_at(handle, 0)).collect()),
             What::Zoned(zoned) => Does::Zoned(zoned, data),
         };
         Ok(Io { does, forced, limited, hint, rules })
@@ -235,11 +271,35 @@ enum Does {
     Verify(Range<u64>),
     Zeroes(Range<u64>),
     Deallocate(Vec<Range<u64>>),
-    Copy { from: Vec<Range<u64>>, to: Range<u64> },
+    Copy {
+        from: Vec<Range<u64>>,
+        to: Range<u64>,
+    },
+    Handles {
+        length: u32,
+    },
+    Update(Vec<u16>),
+    /// All of the drive holds nothing any more.
+    Erase {
+        all: Range<u64>,
+        zones: bool,
+    },
     Zoned(Zoned, Vec<u8>),
 }
 
 impl Io {
+    /// Everything that a drive holds is deallocated.
+    pub(crate) fn erase(namespace: &Namespace) -> Io {
+        let zones = matches!(namespace.kind, Kind::Zoned(_));
+        let does = Does::Erase { all: 0..namespace.blocks(), zones };
+        Io { does, forced: false, limited: false, hint: 0, rules: Rules::default() }
+    }
+
+    /// Whether what placement handles can still write is wanted.
+    pub fn asks_for_handles(&self) -> bool {
+        matches!(self.does, Does::Handles { .. })
+    }
+
     /// What the drive does for it; none where there is nothing to do.
     pub fn work(&self) -> Option<Work> {
         let work = match &self.does {
@@ -248,6 +308,13 @@ impl Io {
                 Work::of(step(Op::Read, range).limited(self.limited))
             }
             Does::Write(range, _) | Does::Zeroes(range) => Work::of(step(Op::Write, range).hinted(self.hint)),
+            Does::Handles { .. } => return None,
+            Does::Update(handles) => {
+                let update = |handle: &u16| Step::new(Op::HandleUpdate, 0, 0).hinted(*handle);
+                Work::at_once(handles.iter().map(update).collect())
+            }
+            Does::Erase { all, zones: true } => Work::of(step(Op::Zone(ZoneAction::Reset), all)),
+            Does::Erase { all, zones: false } => Work::of(step(Op::Trim, all)),
             Does::Deallocate(ranges) if ranges.is_empty() => return None,
             Does::Deallocate(ranges) => Work::at_once(ranges.iter().map(|range| step(Op::Trim, range)).collect()),
             Does::Copy { from, to } => Work::at_once(from.iter().map(|range| step(Op::Read, range)).collect())
@@ -262,7 +329,8 @@ impl Io {
         Some(if self.is_durable() { work.then(Step::flush()) } else { work })
     }
 
-    fn changes(&self) -> bool {
+    /// Whether it changes what the drive holds.
+    pub fn changes(&self) -> bool {
         let zoned = matches!(self.does, Does::Zoned(Zoned::Append { .. }, _));
         zoned || matches!(self.does, Does::Write(..) | Does::Zeroes(_) | Does::Deallocate(_) | Does::Copy { .. })
     }
@@ -275,7 +343,7 @@ impl Io {
     /// Its first block.
     pub fn block(&self) -> Lba {
         Lba(match &self.does {
-            Does::Flush => 0,
+            Does::Flush | Does::Handles { .. } | Does::Update(_) | Does::Erase { .. } => 0,
             Does::Read(range) | Does::Write(range, _) | Does::Compare(range, _) | Does::Verify(range) => range.start,
             Does::Zeroes(range) | Does::Copy { to: range, .. } => range.start,
             Does::Deallocate(ranges) => ranges.first().map_or(0, |range| range.start),
@@ -297,31 +365,37 @@ impl Io {
     /// Does to the data what it asks for, as the drive did it; gives what the host gets.
     pub fn carry_out(&self, store: &Store, did: &Did) -> Result<Answer, Status> {
         let mut answer = Answer::default();
+        let change = store.by(did.request);
         let done = match &self.does {
-            Does::Flush => Ok(()),
+            Does::Flush | Does::Update(_) => Ok(()),
+            Does::Handles { length } => return Ok(Answer::data(fdp::status(&did.handles, *length as usize))),
+            Does::Erase { all, .. } => change.discard(0, bytes(all)).map_err(of_machine),
             Does::Read(range) => return self.read(store, range).map(Answer::data),
             Does::Verify(range) => self.allocated(store, range),
             Does::Compare(range, data) => {
                 let same = self.read(store, range)? == *data;
                 if same { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
             }
-            Does::Write(range, data) => store.write(range.start << BLOCK_SHIFT, data).map_err(of_machine),
-            Does::Zeroes(range) => store.write_zeros(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine),
+            Does::Write(range, data) => change.write(range.start << BLOCK_SHIFT, data).map_err(of_machine),
+            Does::Zeroes(range) => change.write_zeros(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine),
             Does::Deallocate(ranges) => {
-                let discard = |range: &Range<u64>| store.discard(range.start << BLOCK_SHIFT, bytes(range));
-                ranges.iter().try_for_each(discard).map_err(of_machine)
+                // Each is a request of the drive.
+                let discard = |(number, range): (u64, &Range<u64>)| {
+                    store.by(did.request.map(|first| first + number)).discard(range.start << BLOCK_SHIFT, bytes(range))
+                };
+                (0..).zip(ranges).try_for_each(discard).map_err(of_machine)
             }
             Does::Copy { from, to } => {
                 let parts: Result<Vec<Vec<u8>>, Status> = from.iter().map(|range| self.read(store, range)).collect();
-                store.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
+                change.write(to.start << BLOCK_SHIFT, &parts?.concat()).map_err(of_machine)
             }
             Does::Zoned(Zoned::Append { .. }, data) => {
                 // Dwords 0 and 1 say where it is (ZNS 1.1, 3.4.1).
                 answer.result = did.offset >> BLOCK_SHIFT;
-                store.write(did.offset, data).map_err(of_machine)
+                change.write(did.offset, data).map_err(of_machine)
             }
             Does::Zoned(Zoned::Send { range, action: ZoneAction::Reset | ZoneAction::Offline }, _) => {
-                store.discard(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine)
+                change.discard(range.start << BLOCK_SHIFT, bytes(range)).map_err(of_machine)
             }
             Does::Zoned(Zoned::Send { .. }, _) => Ok(()),
             Does::Zoned(Zoned::Report(report), _) => {

@@ -8,15 +8,21 @@ use crate::limits::LARGEST_TRANSFER;
 use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
 
-/// Log page identifiers (Base 2.0, 5.16.1).
+/// Log page identifiers (Base 2.0, 5.16.1; 20h to 23h: TP 4146).
 pub(crate) mod page {
     pub const SUPPORTED: u8 = 0x00;
     pub const ERRORS: u8 = 0x01;
     pub const HEALTH: u8 = 0x02;
     pub const FIRMWARE: u8 = 0x03;
     pub const COMMANDS: u8 = 0x05;
+    pub const ENDURANCE_GROUP: u8 = 0x09;
     pub const FEATURES: u8 = 0x12;
+    pub const PLACEMENT_CONFIGURATIONS: u8 = 0x20;
+    pub const PLACEMENT_USAGE: u8 = 0x21;
+    pub const PLACEMENT_STATISTICS: u8 = 0x22;
+    pub const PLACEMENT_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
+    pub const SANITIZE: u8 = 0x81;
 }
 
 /// What is asked for.
@@ -25,6 +31,9 @@ pub(crate) struct Asked {
     pub page: u8,
     /// Which command set is meant.
     pub set: u8,
+    /// The Log Specific Parameter, and the Log Specific Identifier: which endurance group is meant.
+    pub parameter: u8,
+    pub specific: u16,
     length: u64,
     from: u64,
 }
@@ -39,7 +48,9 @@ impl Asked {
         if length > LARGEST_TRANSFER.into() || from % 4 != 0 || command.dword(14) & 1 << 23 != 0 {
             return Err(Status::INVALID_FIELD);
         }
-        Ok(Asked { page: command.dword(10) as u8, set: (command.dword(14) >> 24) as u8, length, from })
+        let (ten, eleven) = (command.dword(10), command.dword(11));
+        let (page, set) = (ten as u8, (command.dword(14) >> 24) as u8);
+        Ok(Asked { page, set, parameter: (ten >> 8) as u8 & 0x7f, specific: (eleven >> 16) as u16, length, from })
     }
 
     /// The part of a page that is asked for; zeros behind its end.
@@ -105,6 +116,27 @@ pub(crate) fn health(health: &Health, warning: u8, errors: u64) -> Vec<u8> {
     fields.take()
 }
 
+/// Endurance Group Information (Base 2.0, 5.16.1.10; bytes as in its table): the drive is the group. Data is counted in 10^9 bytes, rounded up.
+pub(crate) fn endurance_group(health: &Health, namespace: &Namespace, errors: u64) -> Vec<u8> {
+    let percent = |value: f64, most: f64| value.clamp(0.0, most).floor() as u8;
+    let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000));
+    let mut fields = Fields::new(512);
+    fields
+        .u8(0, health.critical_warning & 0x0d)
+        .u8(3, percent(health.available_spare, 100.0))
+        .u8(4, percent(health.available_spare_threshold, 100.0))
+        .u8(5, percent(health.percentage_used, 255.0))
+        .u128(48, units(health.read_bytes))
+        .u128(64, units(health.write_bytes))
+        .u128(80, units(health.media_bytes))
+        .u128(96, health.reads.into())
+        .u128(112, health.writes.into())
+        .u128(128, health.media_errors.into())
+        .u128(144, errors.into())
+        .u128(160, namespace.size.0.into());
+    fields.take()
+}
+
 /// Firmware slot information (Base 2.0, 5.16.1.4): the first is active.
 pub(crate) fn firmware(namespace: &Namespace) -> Vec<u8> {
     Fields::new(512).u8(0, 1).ascii(8, 8, &namespace.firmware).take()
@@ -115,8 +147,8 @@ pub(crate) fn firmware(namespace: &Namespace) -> Vec<u8> {
 pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
     const CHANGES: u32 = 0x3;
     let mut fields = Fields::new(4096);
-    let directives: &[u8] =
-        if namespace.streams > 0 { &[admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE] } else { &[] };
+    // Nothing else is sent meanwhile (CSE, 010b in bits 18:16).
+    const ALONE: u32 = 2 << 16;
     let plain = [
         admin::GET_LOG_PAGE,
         admin::IDENTIFY,
@@ -128,6 +160,11 @@ pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
     ];
     let of =
         |opcodes: &[u8], from: usize| opcodes.iter().map(|opcode| from + 4 * usize::from(*opcode)).collect::<Vec<_>>();
+    if namespace.handles > 0 {
+        fields
+            .u32s(of(&[admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE], 0), 1)
+            .u32s(of(&[nvm::IO_MANAGEMENT_RECEIVE, nvm::IO_MANAGEMENT_SEND], 1024), 1);
+    }
     if set == 2 && matches!(namespace.kind, Kind::Zoned(_)) {
         fields
             .u32s(of(&[zones::MANAGEMENT_RECEIVE], 1024), 1)
@@ -135,22 +172,31 @@ pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
     }
     fields
         .u32s(of(&plain, 0), 1)
-        .u32s(of(directives, 0), 1)
+        .u32s(of(&[admin::FORMAT, admin::SANITIZE], 0), CHANGES | ALONE)
         .u32s(of(&[nvm::FLUSH, nvm::READ, nvm::COMPARE, nvm::VERIFY], 1024), 1)
         .u32s(of(&[nvm::WRITE, nvm::WRITE_ZEROES, nvm::DATASET_MANAGEMENT, nvm::COPY], 1024), CHANGES);
     fields.take()
 }
 
 /// Log pages that there are (Base 2.0, 5.16.1.1).
-pub(crate) fn supported(is_discovery: bool) -> Vec<u8> {
-    let of_drive: &[u8] = &[page::HEALTH, page::FIRMWARE, page::COMMANDS, page::FEATURES];
-    let own: &[u8] = if is_discovery { &[page::DISCOVERY] } else { of_drive };
-    let places =
-        [page::SUPPORTED, page::ERRORS].into_iter().chain(own.iter().copied()).map(|page| 4 * usize::from(page));
+pub(crate) fn supported(namespace: Option<&Namespace>) -> Vec<u8> {
+    let of_drive =
+        [page::HEALTH, page::FIRMWARE, page::COMMANDS, page::ENDURANCE_GROUP, page::FEATURES, page::SANITIZE];
+    let of_placement =
+        [page::PLACEMENT_CONFIGURATIONS, page::PLACEMENT_USAGE, page::PLACEMENT_STATISTICS, page::PLACEMENT_EVENTS];
+    let own: &[u8] = if namespace.is_none() { &[page::DISCOVERY] } else { &of_drive };
+    let placed: &[u8] = if namespace.is_some_and(|namespace| namespace.handles > 0) { &of_placement } else { &[] };
+    let all = [page::SUPPORTED, page::ERRORS].into_iter().chain(own.iter().chain(placed).copied());
+    let places = all.map(|page| 4 * usize::from(page));
     Fields::new(1024).u32s(places, 1).take()
 }
 
-/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22).
-pub(crate) fn features_supported() -> Vec<u8> {
-    Fields::new(1024).u32s(features::ALL.map(|feature| 4 * usize::from(feature)), 1 | 1 << 22).take()
+/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22) or the endurance
+/// group (24).
+pub(crate) fn features_supported(namespace: &Namespace) -> Vec<u8> {
+    let mut fields = Fields::new(1024);
+    for (feature, of_group) in features::all(namespace) {
+        fields.u32(4 * usize::from(feature), 1 | if of_group { 1 << 24 } else { 1 << 22 });
+    }
+    fields.take()
 }

@@ -5,8 +5,7 @@ use units::Bytes;
 use crate::limits::{BLOCK_SHIFT, MOST_QUEUES};
 use crate::zoned::Zones;
 
-/// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier"). Endurance groups
-/// with placement handles find their place here.
+/// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The NVM command set.
@@ -46,8 +45,8 @@ pub struct Namespace {
     pub preferred: Bytes,
     /// Submission queues of the drive.
     pub queues: u16,
-    /// Placement handles that the drive tells apart, for the Streams directive; 0 for none.
-    pub streams: u16,
+    /// Placement handles that the drive tells apart; 0 for none.
+    pub handles: u16,
     /// What is in its write buffer does not survive a power cut.
     pub volatile_cache: bool,
 }
@@ -71,7 +70,7 @@ impl Namespace {
             size,
             preferred: Bytes(4096),
             queues: 1,
-            streams: 0,
+            handles: 0,
             volatile_cache: true,
         }
     }

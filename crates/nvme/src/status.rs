@@ -19,6 +19,8 @@ impl Status {
     pub const SGL_LENGTH_INVALID: Status = Status(0x00f);
     pub const SGL_OFFSET_INVALID: Status = Status(0x016);
     pub const TRANSIENT_TRANSPORT_ERROR: Status = Status(0x022);
+    pub const SANITIZE_FAILED: Status = Status(0x01c);
+    pub const SANITIZE_IN_PROGRESS: Status = Status(0x01d);
     pub const LBA_OUT_OF_RANGE: Status = Status(0x080);
     pub const CAPACITY_EXCEEDED: Status = Status(0x081);
 }
@@ -28,12 +30,14 @@ impl Status {
 impl Status {
     pub const AER_LIMIT_EXCEEDED: Status = Status(0x105);
     pub const INVALID_LOG_PAGE: Status = Status(0x109);
+    pub const INVALID_FORMAT: Status = Status(0x10a);
     pub const FEATURE_NOT_SAVEABLE: Status = Status(0x10d);
     pub const FEATURE_NOT_CHANGEABLE: Status = Status(0x10e);
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
     pub const CONNECT_CONTROLLER_BUSY: Status = Status(0x181);
     pub const CONNECT_INVALID_PARAMETERS: Status = Status(0x182);
     pub const CONNECT_INVALID_HOST: Status = Status(0x184);
+    pub const AUTHENTICATION_REQUIRED: Status = Status(0x191);
     pub const READ_ONLY_RANGE: Status = Status(0x182);
     pub const COMMAND_SIZE_LIMIT: Status = Status(0x183);
 }
@@ -56,6 +60,7 @@ impl Status {
             Status::TRANSIENT_TRANSPORT_ERROR,
             Status::CONNECT_CONTROLLER_BUSY,
             Status::CAPACITY_EXCEEDED,
+            Status::SANITIZE_IN_PROGRESS,
         ];
         passing.contains(&self)
     }

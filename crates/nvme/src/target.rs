@@ -1,17 +1,19 @@
 //! What hosts connect to: subsystems, and the controllers that hosts have of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::auth::{Access, Authentication, Parties};
 use crate::bytes::{name_at, u16_at, u32_at};
 use crate::command::{Command, ControllerId, FABRICS, Outcome, QueueId, Refused, fabrics};
-use crate::controller::{Controller, Host, Surroundings};
+use crate::controller::{Controller, Does, Host, Surroundings};
 use crate::discovery;
-use crate::health::Health;
+use crate::health::Snapshot;
 use crate::identify::DISCOVERY;
 use crate::limits::QUEUE_ENTRIES;
 use crate::namespace::Namespace;
+use crate::sanitize::Shared;
 use crate::status::Status;
 
 /// Length of the data of Connect \[B].
@@ -25,9 +27,11 @@ const MOST_CONTROLLERS: usize = 64;
 pub struct Target {
     /// The drives.
     pub namespaces: Vec<Namespace>,
-    /// Names of hosts that may connect; none for all.
-    allowed: Option<BTreeSet<String>>,
+    /// Who may connect.
+    access: Access,
     controllers: Mutex<BTreeMap<ControllerId, Arc<Controller>>>,
+    /// By drive: what its controllers share.
+    shared: Vec<Arc<Mutex<Shared>>>,
 }
 
 /// A queue that has connected.
@@ -38,6 +42,25 @@ pub struct Connected {
     pub queue: QueueId,
     /// Commands that it holds at most, from 0: SQSIZE.
     pub size: u16,
+    authentication: Mutex<Authentication>,
+}
+
+impl Connected {
+    fn authentication(&self) -> MutexGuard<'_, Authentication> {
+        self.authentication.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What Connect is answered with: the controller, and whether the host has to prove who it is (Base 2.0, 6.3: AUTHREQ.ATR).
+    pub fn result(&self) -> u32 {
+        u32::from(self.controller.id.0) | u32::from(!self.authentication().is_done()) << 17
+    }
+
+    /// Refuses commands of who has to prove first who it is.
+    pub fn admits(&self, command: &Command) -> Result<(), Status> {
+        let proves = command.opcode() == FABRICS
+            && matches!(command.fabrics_type(), fabrics::AUTHENTICATION_SEND | fabrics::AUTHENTICATION_RECEIVE);
+        if proves || self.authentication().is_done() { Ok(()) } else { Err(Status::AUTHENTICATION_REQUIRED) }
+    }
 }
 
 /// Parameters of Connect that can be invalid: bytes of the command, or of its data (Base 2.0, 6.3: IATTR and IPO).
@@ -57,9 +80,10 @@ impl From<Invalid> for Refused {
 }
 
 impl Target {
-    /// One of these drives, for the hosts of these names or for all.
-    pub fn new(namespaces: Vec<Namespace>, allowed: Option<BTreeSet<String>>) -> Target {
-        Target { namespaces, allowed, controllers: Mutex::default() }
+    /// One of these drives.
+    pub fn new(namespaces: Vec<Namespace>, access: Access) -> Target {
+        let shared = namespaces.iter().map(|_| Arc::default()).collect();
+        Target { namespaces, access, controllers: Mutex::default(), shared }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Arc<Controller>>> {
@@ -98,9 +122,13 @@ impl Target {
             None => return Err(Invalid::Data(256).into()),
             drive => drive,
         };
-        if self.allowed.as_ref().is_some_and(|allowed| !allowed.contains(name)) {
+        let listed = self.access.hosts.as_ref().is_none_or(|hosts| hosts.contains(name));
+        // Who looks at what there is proves nothing.
+        let has_secrets = !self.access.secrets.is_empty() && drive.is_some();
+        if !listed || (has_secrets && !self.access.secrets.contains_key(name)) {
             return Err(Status::CONNECT_INVALID_HOST.into());
         }
+        let authentication = Authentication::new(has_secrets);
         let host = Host { nqn: name.to_owned(), id };
         let wanted = u16_at(data, 16);
         let controller = if queue.is_admin() {
@@ -116,40 +144,54 @@ impl Target {
             return Err(Invalid::Command(42).into());
         }
         match controller.join(queue, end) {
-            Ok(()) => Ok(Connected { controller, queue, size }),
+            Ok(()) => Ok(Connected { controller, queue, size, authentication: Mutex::new(authentication) }),
             Err(Status::CONNECT_INVALID_PARAMETERS) => Err(Invalid::Command(42).into()),
             Err(status) => Err(status.into()),
         }
     }
 
-    /// Answers a command of a queue that is no command of I/O; none is answered later. `health` tells how the drive is, `at` is the address that
-    /// the host came to.
+    /// Takes a command of a queue that is no command of I/O. `snapshot` tells how the drive is, `at` is the address that the host came to.
     pub fn command(
         &self,
         of: &Connected,
         command: &Command,
         data: &[u8],
-        health: &dyn Fn() -> Option<Health>,
+        snapshot: &dyn Fn() -> Option<Snapshot>,
         at: Option<SocketAddr>,
-    ) -> Option<Outcome> {
+    ) -> Does {
         let controller = &of.controller;
         if command.opcode() == FABRICS {
-            return Some(match command.fabrics_type() {
+            let outcome = match command.fabrics_type() {
                 fabrics::CONNECT => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
+                fabrics::AUTHENTICATION_SEND | fabrics::AUTHENTICATION_RECEIVE => self.proves(of, command, data),
                 fabrics::PROPERTY_GET | fabrics::PROPERTY_SET if of.queue.is_admin() => controller.property(command),
                 _ => Err(Status::INVALID_OPCODE.into()),
-            });
+            };
+            return outcome.into();
         }
         if !of.queue.is_admin() {
-            return Some(Err(Status::INVALID_OPCODE.into()));
+            return Does::Answer(Err(Status::INVALID_OPCODE.into()));
         }
         let around = Surroundings {
             namespace: self.namespace(controller),
             controllers: &|| self.controllers_beside(controller),
-            health,
+            snapshot,
             discovery: &|| discovery::log(&self.namespaces, at),
         };
         controller.admin(command, data, &around)
+    }
+
+    /// Authentication Send and Receive.
+    fn proves(&self, of: &Connected, command: &Command, data: &[u8]) -> Outcome {
+        let (host, namespace) = (of.controller.host.nqn.as_str(), self.namespace(&of.controller));
+        let (Some(secrets), Some(namespace)) = (self.access.secrets.get(host), namespace) else {
+            return Err(Status::INVALID_OPCODE.into());
+        };
+        let parties = Parties { secrets, host, subsystem: &namespace.nqn };
+        match command.fabrics_type() {
+            fabrics::AUTHENTICATION_SEND => of.authentication().send(command, data, &parties),
+            _ => of.authentication().receive(command),
+        }
     }
 
     /// A new controller, of the lowest number that is free.
@@ -163,7 +205,8 @@ impl Target {
             .find(|id| !controllers.contains_key(id))
             .expect("Invariant: fewer are there than numbers");
         let namespace = drive.map(|drive| &self.namespaces[drive]);
-        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace));
+        let shared = drive.map_or_else(Arc::default, |drive| self.shared[drive].clone());
+        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace, shared));
         controllers.insert(id, controller.clone());
         Ok(controller)
     }

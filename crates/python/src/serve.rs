@@ -1,13 +1,13 @@
 //! Drives served to real programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use array::PreparedLiveArray;
 use nbd::Offer;
-use nvme::{Health, Kind, Namespace};
+use nvme::{Access, Hash, Health, Kind, Namespace, Secret, Secrets};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
@@ -36,13 +36,24 @@ pub struct Server {
     state: Mutex<State>,
 }
 
+/// A secret: the identifier of its hash function, 0 for none, and the key.
+type Given = (u8, Vec<u8>);
+
+/// Who may connect: hosts by their names, and with their secrets and those of the drives for them.
+fn access_of(hosts: Option<BTreeSet<String>>, secrets: BTreeMap<String, Vec<Given>>) -> Access {
+    let secret = |(hash, key): Given| Secret { hash: Hash::of(hash), key };
+    let secrets = secrets.into_iter().filter_map(|(host, given)| {
+        let mut given = given.into_iter().map(secret);
+        Some((host, Secrets { host: given.next()?, controller: given.next() }))
+    });
+    Access { hosts, secrets: secrets.collect() }
+}
+
 /// How clients ask.
 enum Protocol {
     Nbd,
-    /// Hosts of these names may connect, or all.
-    Nvme {
-        hosts: Option<BTreeSet<String>>,
-    },
+    /// Who may connect.
+    Nvme(Box<Access>),
 }
 
 impl Protocol {
@@ -50,7 +61,7 @@ impl Protocol {
     fn driver(&self) -> &'static str {
         match self {
             Protocol::Nbd => "NBD clients",
-            Protocol::Nvme { .. } => "NVMe hosts",
+            Protocol::Nvme(_) => "NVMe hosts",
         }
     }
 
@@ -59,9 +70,9 @@ impl Protocol {
             Protocol::Nbd => {
                 nbd::serve(exported.into_iter().map(|(seen, exported)| (seen.offer, exported)).collect(), clock)
             }
-            Protocol::Nvme { hosts } => {
+            Protocol::Nvme(access) => {
                 let exported = exported.into_iter().map(|(seen, exported)| (seen.namespace, exported)).collect();
-                nvme::tcp::serve(exported, hosts.clone(), clock)
+                nvme::tcp::serve(exported, (**access).clone(), clock)
             }
         }
     }
@@ -70,7 +81,7 @@ impl Protocol {
     fn uri(&self, listener: &Listener, drive: &Drive) -> String {
         match self {
             Protocol::Nbd => nbd::uri(&listener.place(), &drive.name),
-            Protocol::Nvme { .. } => nvme::tcp::uri(&listener.place(), &drive.nqn),
+            Protocol::Nvme(_) => nvme::tcp::uri(&listener.place(), &drive.nqn),
         }
     }
 }
@@ -103,7 +114,7 @@ impl Seen {
         let namespace = Namespace {
             preferred: page,
             queues: plan.config.host.queues,
-            streams: plan.config.ftl.hints,
+            handles: plan.config.ftl.hints,
             volatile_cache: !plan.config.power.plp,
             kind: drive.zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
             ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
@@ -267,14 +278,16 @@ fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
 #[pymethods]
 impl Server {
     /// Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to a TCP address: those of the names `hosts`, or
-    /// all. The clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one.
+    /// all; with `secrets` those that prove by them who they are (names, with one secret or that of the drives too: the identifier of a hash
+    /// function and the key). The clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one.
     #[new]
-    #[pyo3(signature = (*, socket, address, nvme, hosts, clock, think, grace, depth, lag_bound))]
+    #[pyo3(signature = (*, socket, address, nvme, hosts, secrets, clock, think, grace, depth, lag_bound))]
     fn new(
         socket: Option<&str>,
         address: Option<&str>,
         nvme: Option<&str>,
         hosts: Option<BTreeSet<String>>,
+        secrets: BTreeMap<String, Vec<Given>>,
         clock: &str,
         think: &str,
         grace: &str,
@@ -296,7 +309,10 @@ impl Server {
         let (listener, protocol) = match (socket, address, nvme) {
             (Some(path), ..) => (Listener::unix(Path::new(path)), Protocol::Nbd),
             (_, Some(address), _) => (Listener::tcp("--listen", address, "127.0.0.1:10809"), Protocol::Nbd),
-            (.., Some(address)) => (Listener::tcp("--nvme", address, "127.0.0.1:4420"), Protocol::Nvme { hosts }),
+            (.., Some(address)) => (
+                Listener::tcp("--nvme", address, "127.0.0.1:4420"),
+                Protocol::Nvme(Box::new(access_of(hosts, secrets))),
+            ),
             _ => {
                 let remedy = "give --socket PATH, --listen HOST:PORT or --nvme HOST:PORT";
                 (Err(refused("--socket", "is missing", remedy)), Protocol::Nbd)
@@ -347,7 +363,7 @@ impl Server {
         let file = array.as_deref().and_then(|path| Path::new(path).file_name()?.to_str());
         let seen = Seen::new(&name, file.unwrap_or(device), scheme, live.drive());
         let nqn = seen.namespace.nqn.clone();
-        if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme { .. }) {
+        if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme(_)) {
             let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
             return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
         }
@@ -411,6 +427,11 @@ impl Server {
     /// Writes a checkpoint of a drive that has nothing to do.
     fn save(&self, py: Python<'_>, drive: Option<&str>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
+    }
+
+    /// Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable is gone.
+    fn cut(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, |server, export| server.cut(export)))
     }
 
     /// How a drive is now: what its SMART log has, as JSON.

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use ssd::run::Attended;
 use ssd::zones::ZoneDescriptor;
-use ssd::{Completion, RunError};
+use ssd::{Completion, PowerSeen, RunError};
 use units::{Span, Temperature, Time};
 use workload::{Op, Request};
 
+use crate::store::Store;
 use crate::work::{Answer, Asked, Did, Failure, Queue, Step, Work};
 
 /// What is left of a drive that is served no more.
@@ -24,6 +26,10 @@ pub struct Ended {
 /// A drive that works on requests of connections. Once it has failed, it answers every request with an I/O error.
 pub(crate) struct Drive {
     live: Box<dyn Attended>,
+    /// Its data.
+    store: Arc<Store>,
+    /// Power cuts that the data has been through.
+    cuts: u64,
     /// What it works on, by its number here.
     flights: BTreeMap<u64, Flight>,
     /// Whose each operation is, by the numbers that the drive gave them.
@@ -42,7 +48,8 @@ pub(crate) struct Drive {
 
 /// A request that the drive works on.
 struct Flight {
-    connection: u64,
+    /// Whose it is; none of who is no client.
+    connection: Option<u64>,
     queue: Queue,
     /// What is to be done when what is under way is done.
     stages: VecDeque<Vec<Step>>,
@@ -54,15 +61,20 @@ struct Flight {
 
 /// A request that is to be answered.
 pub(crate) struct Done {
-    pub connection: u64,
+    pub connection: Option<u64>,
     pub answer: Answer,
     pub outcome: Result<Did, Failure>,
     pub finish: Time,
 }
 
 impl Drive {
-    pub fn new(live: Box<dyn Attended>, records: bool, after_load: Option<Span>) -> Drive {
+    pub fn new(live: Box<dyn Attended>, store: Arc<Store>, records: bool, after_load: Option<Span>) -> Drive {
+        if live.drive().power().is_some_and(PowerSeen::is_cut) {
+            store.can_be_cut(live.drive().plan().layout.page_size);
+        }
         Drive {
+            cuts: 0,
+            store,
             live,
             flights: BTreeMap::new(),
             operations: BTreeMap::new(),
@@ -95,7 +107,13 @@ impl Drive {
     }
 
     /// Begins with a request at `time`, or as soon after as the drive's time allows.
-    pub fn submit(&mut self, time: Time, connection: u64, queue: Queue, Asked { work: Work(stages), answer }: Asked) {
+    pub fn submit(
+        &mut self,
+        time: Time,
+        connection: Option<u64>,
+        queue: Queue,
+        Asked { work: Work(stages), answer }: Asked,
+    ) {
         self.begin(time, Flight { connection, queue, stages, under_way: 0, outcome: Ok(Did::default()), answer });
     }
 
@@ -114,6 +132,11 @@ impl Drive {
             match self.live.submit(request) {
                 Ok(id) => {
                     flight.under_way += 1;
+                    if let Ok(did) = &mut flight.outcome
+                        && !matches!(step.op, Op::Read | Op::Flush | Op::ZoneReport)
+                    {
+                        did.request.get_or_insert(id);
+                    }
                     self.operations.insert(id, number);
                     self.record.iter_mut().for_each(|record| record.push(request));
                 }
@@ -129,17 +152,59 @@ impl Drive {
 
     /// Plays up to `time`.
     pub fn advance(&mut self, time: Time) {
-        if self.failure.is_none() {
-            let played = self.live.advance(time);
+        while self.failure.is_none() {
+            let to = self.next_stop(time);
+            let played = self.live.advance(to);
             self.collect(played);
+            if to >= time {
+                break;
+            }
+        }
+    }
+
+    /// Up to when it is played at once: where the power can be cut, to what happens next, so that each cut is seen.
+    fn next_stop(&self, limit: Time) -> Time {
+        let stops = self.live.drive().power().is_some_and(PowerSeen::is_cut);
+        let next = if stops { self.live.next_event() } else { None };
+        next.map_or(limit, |next| next.max(self.now() + Span(1)).min(limit))
+    }
+
+    /// The power is cut now, and comes back at once.
+    pub fn is_cut(&mut self) -> Result<(), RunError> {
+        self.sound()?;
+        let cut = self.live.cut();
+        if let Err(RunError::Config(refused)) = cut {
+            return Err(RunError::Config(refused));
+        }
+        self.collect(cut);
+        self.sound()
+    }
+
+    /// What a power cut has undone is undone in the data, and what can be undone no more is known.
+    fn follow_cuts(&mut self) {
+        let Some(power) = self.live.drive().power().filter(|power| power.is_cut()) else { return };
+        if std::mem::replace(&mut self.cuts, power.cuts()) != power.cuts()
+            && let Err(error) = self.store.cut(power.undone())
+        {
+            let error = format!("the data cannot be written back as the power cut has left it: {error}");
+            self.failure.get_or_insert(RunError::Broken(error));
+        }
+    }
+
+    /// A flush is done.
+    fn settles(&self) {
+        if let Some(power) = self.live.drive().power() {
+            let under_way = self.operations.keys().next().copied().unwrap_or(u64::MAX);
+            self.store.settle(power.first_unsettled().unwrap_or(u64::MAX).min(under_way));
         }
     }
 
     /// Plays until a request is to be answered, or up to `limit`.
     pub fn advance_to_done(&mut self, limit: Time) {
         while self.done.is_empty() && self.failure.is_none() {
-            let played = self.live.advance_to_completion(limit);
-            let goes_on = matches!(played, Ok(true));
+            let to = self.next_stop(limit);
+            let played = self.live.advance_to_completion(to);
+            let goes_on = matches!(played, Ok(true)) || (played.is_ok() && to < limit);
             self.collect(played.map(|_| ()));
             if !goes_on {
                 break;
@@ -150,7 +215,7 @@ impl Drive {
     /// Plays until every request is to be answered.
     pub fn advance_to_end(&mut self) {
         while !self.flights.is_empty() && self.failure.is_none() {
-            let played = self.live.advance_to_completion(Time::NEVER);
+            let played = self.live.advance_to_completion(self.next_stop(Time::NEVER));
             self.collect(played.map(|_| ()));
         }
     }
@@ -194,11 +259,16 @@ impl Drive {
     }
 
     fn collect(&mut self, played: Result<(), RunError>) {
+        self.follow_cuts();
         let completions: Vec<Completion> = self.live.take_completions().collect();
         for completion in completions {
+            let settles = completion.request.op == Op::Flush && completion.is_done();
             let Completion { id, finish, uncorrectable, gave_up, refused, aborted, .. } = completion;
             // Of a drive that has failed meanwhile all is answered.
             let Some(number) = self.operations.remove(&id) else { continue };
+            if settles {
+                self.settles();
+            }
             let Some(flight) = self.flights.get_mut(&number) else { continue };
             flight.under_way -= 1;
             let failed = [

@@ -44,6 +44,8 @@ pub(crate) enum Message {
     Opened(Opened),
     /// A client asks for something; when that was read.
     Request { connection: u64, asked: Asked, read: Instant },
+    /// Somebody asks for something who is no client: no reply causes further requests.
+    Command(Asked),
     /// No request of a client will come any more.
     Closed { connection: u64 },
     /// Somebody looks at the drive, or does something to it that is no request. Simulated time stands still.
@@ -53,6 +55,7 @@ pub(crate) enum Message {
 }
 
 /// A drive as connections see it. An engine that has ended takes no message: these then return false.
+#[derive(Clone)]
 pub struct Export {
     /// Its data.
     pub store: Arc<Store>,
@@ -68,6 +71,11 @@ impl Export {
     /// A client asks for something that was read just now.
     pub fn ask(&self, connection: u64, asked: Asked) -> bool {
         self.engine.send(Message::Request { connection, asked, read: Instant::now() }).is_ok()
+    }
+
+    /// Somebody asks for something who is no client, such as a controller: time does not wait for what follows.
+    pub fn command(&self, asked: Asked) -> bool {
+        self.engine.send(Message::Command(asked)).is_ok()
     }
 
     /// No request of a client will come any more.
@@ -88,11 +96,25 @@ impl Export {
         &self,
         change: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
     ) -> Result<(), NotDone> {
+        self.engine_does(
+            move |drive, works| if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) },
+        )
+    }
+
+    /// Does something to the drive that is no request, whatever it works on.
+    pub(crate) fn disturb(
+        &self,
+        disturb: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
+    ) -> Result<(), NotDone> {
+        self.engine_does(move |drive, _| disturb(drive).map_err(NotDone::Failed))
+    }
+
+    fn engine_does(
+        &self,
+        what: impl FnOnce(&mut Drive, bool) -> Result<(), NotDone> + Send + 'static,
+    ) -> Result<(), NotDone> {
         let (tells, told) = channel();
-        let look = move |drive: &mut Drive, works| {
-            let done = if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) };
-            drop(tells.send(done));
-        };
+        let look = move |drive: &mut Drive, works| drop(tells.send(what(drive, works)));
         let sent = self.engine.send(Message::Look(Box::new(look)));
         sent.ok().and_then(|()| told.recv().ok()).unwrap_or(Err(NotDone::Ended))
     }

@@ -12,7 +12,7 @@
 //! | `arrivals.rs` | clients that have called, and how far they are read |
 //! | `work.rs` | what a client asks a drive for |
 //! | `outlet.rs` | what a client gets |
-//! | `store.rs` | the data of a drive |
+//! | `store.rs`, `unsettled.rs` | the data of a drive, and what a power cut can still undo |
 //! | `export.rs` | a drive as connections see it, and what its engine is told |
 //! | `drive.rs` | the simulated drive and the requests that it works on |
 //! | `real_clock.rs`, `virtual_clock.rs`, `pace.rs` | when requests come, and when their replies leave |
@@ -32,6 +32,7 @@ mod server;
 mod store;
 mod stream;
 mod tcp;
+mod unsettled;
 mod virtual_clock;
 mod watch;
 mod work;
@@ -43,6 +44,6 @@ pub use outlet::{Answers, MOST_BYTES, MOST_REQUESTS, Message, Outlet, Reply, SEN
 pub use pace::{Pace, Think, Watched};
 pub use record::Recorded;
 pub use server::{Clock, Exported, Finished, Protocol, Served, Server};
-pub use store::{Extent, Store};
+pub use store::{Changes, Extent, Store};
 pub use stream::{Listener, Place, Stream};
 pub use work::{Answer, Asked, Did, Failure, Queue, Step, Work};

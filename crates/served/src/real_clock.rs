@@ -84,7 +84,12 @@ impl RealClock {
                 let time = Time(read.saturating_duration_since(origin).as_nanos() as u64);
                 let peer = self.peers.get_mut(&connection).expect("Invariant: who asks is there");
                 peer.outstanding += 1;
-                self.drive.submit(time, connection, peer.queue, asked);
+                self.drive.submit(time, Some(connection), peer.queue, asked);
+            }
+            Message::Command(asked) => {
+                let now = Instant::now();
+                let time = now.saturating_duration_since(*self.origin.get_or_insert(now));
+                self.drive.submit(Time(time.as_nanos() as u64), None, Queue(0), asked);
             }
             Message::Closed { connection } => {
                 self.peers.get_mut(&connection).expect("Invariant: who leaves is there").closed = true;
@@ -103,10 +108,14 @@ impl RealClock {
     fn answer(&mut self, origin: Instant) {
         for done in self.drive.take_done() {
             let due = instant(origin, done.finish);
-            let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
+            let Some(connection) = done.connection else {
+                (done.answer)(done.outcome, Some(due));
+                continue;
+            };
+            let peer = self.peers.get_mut(&connection).expect("Invariant: who waits is there");
             peer.outstanding -= 1;
             (done.answer)(done.outcome, Some(due));
-            self.leave(done.connection);
+            self.leave(connection);
         }
     }
 

@@ -118,7 +118,8 @@ impl Server {
         let loads = drives.iter().any(|drive| drive.after_load.is_some());
         for Exported { live, store, records, after_load } in drives {
             let (engine, inbox) = channel();
-            let drive = Drive::new(live, records, after_load);
+            let store = Arc::new(store);
+            let drive = Drive::new(live, store.clone(), records, after_load);
             engines.push(thread::spawn({
                 let (notes, arrivals) = (notes.clone(), arrivals.clone());
                 move || match clock {
@@ -126,7 +127,7 @@ impl Server {
                     Clock::Virtual(pace) => virtual_clock::play(drive, pace, &inbox, notes, arrivals),
                 }
             }));
-            exports.push(Export { store: Arc::new(store), engine });
+            exports.push(Export { store, engine });
         }
         Server {
             protocol,
@@ -218,6 +219,11 @@ impl Server {
     /// ([`Attended::rest`]).
     pub fn rest(&self, export: usize, span: Span, at: Option<Temperature>) -> Result<(), NotDone> {
         self.exports[export].change(move |drive| drive.rests(span, at))
+    }
+
+    /// Cuts the power of a drive, which comes back at once: what it works on is aborted, and what was not durable is gone ([`Attended::cut`]).
+    pub fn cut(&self, export: usize) -> Result<(), NotDone> {
+        self.exports[export].disturb(Drive::is_cut)
     }
 
     /// Writes a checkpoint of a drive that has nothing to do ([`Attended::save`]).

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
+use ssd::Undone;
 use units::{Bytes, ConfigError};
+
+use crate::unsettled::{Holds, Unsettled};
 
 /// What is kept in memory as a whole \[B].
 const PAGE: u64 = 4096;
@@ -25,7 +29,19 @@ pub struct Extent {
 }
 
 /// The data of an export. Ranges that it is asked for lie within its size.
-pub struct Store(Kept);
+pub struct Store {
+    kept: Kept,
+    /// What a power cut can still undo, where the drive's power can be cut.
+    unsettled: OnceLock<Mutex<Unsettled>>,
+}
+
+/// The store as a request of the drive changes it, by its number: power cuts undo what that request has not made durable.
+#[derive(Clone, Copy)]
+pub struct Changes<'a> {
+    store: &'a Store,
+    /// None where the drive has no part in it.
+    request: Option<u64>,
+}
 
 enum Kept {
     Memory { pages: RwLock<Pages>, most: usize },
@@ -36,9 +52,48 @@ enum Kept {
 type Pages = BTreeMap<u64, Box<[u8]>>;
 
 impl Store {
+    fn of(kept: Kept) -> Store {
+        Store { kept, unsettled: OnceLock::new() }
+    }
+
+    /// The drive's power can be cut: what it undoes is undone here. Its logical pages have so many bytes.
+    pub(crate) fn can_be_cut(&self, page: Bytes) {
+        self.unsettled.get_or_init(|| Mutex::new(Unsettled::new(page.0)));
+    }
+
+    fn unsettled(&self) -> Option<MutexGuard<'_, Unsettled>> {
+        self.unsettled.get().map(|unsettled| unsettled.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the drive has done before a request is settled: no power cut undoes it.
+    pub(crate) fn settle(&self, first: u64) {
+        if let Some(mut unsettled) = self.unsettled() {
+            unsettled.settle(first);
+        }
+    }
+
+    /// A power cut has undone these, and nothing else.
+    pub(crate) fn cut(&self, undone: &[Undone]) -> io::Result<()> {
+        let Some(mut unsettled) = self.unsettled() else { return Ok(()) };
+        let unit = unsettled.unit();
+        unsettled.cut(undone).into_iter().try_for_each(|holds| self.put(holds, unit))
+    }
+
+    fn put(&self, Holds { offset, data }: Holds, unit: u64) -> io::Result<()> {
+        match data {
+            Some(data) => self.write(offset, &data),
+            None => self.discard(offset, unit),
+        }
+    }
+
+    /// The store for the changes of a request of the drive.
+    pub fn by(&self, request: Option<u64>) -> Changes<'_> {
+        Changes { store: self, request }
+    }
+
     /// Keeps up to `most` bytes in memory.
     pub fn in_memory(most: Bytes) -> Store {
-        Store(Kept::Memory { pages: RwLock::default(), most: (most.0 / PAGE) as usize })
+        Store::of(Kept::Memory { pages: RwLock::default(), most: (most.0 / PAGE) as usize })
     }
 
     /// Keeps the data in a sparse file of `size`; what the file holds already is the export's data.
@@ -71,12 +126,12 @@ impl Store {
             return Err(refused(problem, "name another file, or choose the device that it was made with"));
         }
         file.set_len(size.0).map_err(unusable)?;
-        Ok(Store(Kept::File(file)))
+        Ok(Store::of(Kept::File(file)))
     }
 
     /// The bytes from `offset` on.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        match &self.0 {
+        match &self.kept {
             Kept::File(file) => file.read_exact_at(into, offset),
             Kept::Memory { pages, .. } => {
                 let pages = pages.read().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +149,7 @@ impl Store {
 
     /// Writes bytes from `offset` on.
     pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        match &self.0 {
+        match &self.kept {
             Kept::File(file) => file.write_all_at(data, offset),
             Kept::Memory { pages, most } => {
                 let mut pages = pages.write().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +177,7 @@ impl Store {
 
     /// Makes a range read as zeros, and forgets what it held.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        match &self.0 {
+        match &self.kept {
             Kept::File(file) => {
                 Ok(fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, bytes)?)
             }
@@ -146,12 +201,12 @@ impl Store {
 
     /// Whether [`Store::sync`] takes its time.
     pub fn is_file(&self) -> bool {
-        matches!(self.0, Kept::File(_))
+        matches!(self.kept, Kept::File(_))
     }
 
     /// Has what was written on the machine's disk, as far as there is a file.
     pub fn sync(&self) -> io::Result<()> {
-        match &self.0 {
+        match &self.kept {
             Kept::File(file) => file.sync_data(),
             Kept::Memory { .. } => Ok(()),
         }
@@ -163,7 +218,7 @@ impl Store {
         let mut extents: Vec<Extent> = Vec::new();
         let mut at = offset;
         while at < end {
-            let (hole, until) = match &self.0 {
+            let (hole, until) = match &self.kept {
                 Kept::File(file) => run_of_file(file, at)?,
                 Kept::Memory { pages, .. } => {
                     run_of_pages(&pages.read().unwrap_or_else(PoisonError::into_inner), at, end)
@@ -177,6 +232,70 @@ impl Store {
             at = until;
         }
         Ok(extents)
+    }
+}
+
+impl Changes<'_> {
+    /// Writes bytes from `offset` on.
+    pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
+            return self.store.write(offset, data);
+        };
+        let mut rest = data;
+        for (unit, range) in unsettled.units_of(offset, data.len() as u64) {
+            let (part, behind) = rest.split_at(range.len());
+            rest = behind;
+            self.change(&mut unsettled, request, unit, range, Some(part.to_vec()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes zeros, which take as much room as other data.
+    pub fn write_zeros(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let end = offset + bytes;
+        (offset..end).step_by(ZEROS.len()).try_for_each(|from| {
+            let length = (end - from).min(ZEROS.len() as u64);
+            self.write(from, &ZEROS[..length as usize])
+        })
+    }
+
+    /// Makes a range read as zeros, and forgets what it held.
+    pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
+            return self.store.discard(offset, bytes);
+        };
+        let mut at = offset;
+        // Holes stay as they are.
+        for Extent { bytes, hole } in self.store.extents(offset, bytes, usize::MAX)? {
+            let units = unsettled.units_of(at, bytes);
+            at += bytes;
+            for (unit, range) in units.filter(|_| !hole) {
+                self.change(&mut unsettled, request, unit, range, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change(
+        &self,
+        unsettled: &mut Unsettled,
+        request: u64,
+        unit: u64,
+        range: Range<usize>,
+        data: Option<Vec<u8>>,
+    ) -> io::Result<()> {
+        let size = unsettled.unit();
+        let before = || {
+            let hole =
+                self.store.extents(unit * size, size, 1)?.first().is_some_and(|run| run.hole && run.bytes == size);
+            let mut held = vec![0; size as usize];
+            self.store.read(unit * size, &mut held)?;
+            Ok((!hole).then_some(held))
+        };
+        match unsettled.changes(request, unit, range, data, before)? {
+            Some(holds) => self.store.put(holds, size),
+            None => Ok(()),
+        }
     }
 }
 
@@ -209,7 +328,7 @@ struct Part {
     /// The first byte in it.
     from: usize,
     /// Which bytes of the range it has.
-    bytes: std::ops::Range<usize>,
+    bytes: Range<usize>,
 }
 
 /// The pages of a range.

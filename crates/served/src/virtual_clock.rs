@@ -343,6 +343,7 @@ impl VirtualClock {
         match message {
             Message::Opened(opened) => self.open(opened),
             Message::Request { connection, asked, read } => self.ask(connection, asked, read),
+            Message::Command(asked) => self.drive.submit(self.drive.now(), None, Queue(0), asked),
             Message::Look(look) => {
                 let works = self.works();
                 look(&mut self.drive, works);
@@ -434,7 +435,7 @@ impl VirtualClock {
         if self.ready.is_empty() {
             if let Some((turn, (connection, asked))) = self.coming.pop_first() {
                 let queue = self.queue_of(connection);
-                self.drive.submit(turn.time, connection, queue, asked);
+                self.drive.submit(turn.time, Some(connection), queue, asked);
             }
             return;
         }
@@ -454,7 +455,11 @@ impl VirtualClock {
 
     /// Answers a request; returns whether its client is watched.
     fn answer(&mut self, done: Done) -> bool {
-        let peer = self.peers.get_mut(&done.connection).expect("Invariant: who waits is there");
+        let Some(connection) = done.connection else {
+            (done.answer)(done.outcome, None);
+            return false;
+        };
+        let peer = self.peers.get_mut(&connection).expect("Invariant: who waits is there");
         peer.outstanding -= 1;
         peer.heard = (done.answer)(done.outcome, None);
         let slot = Slot { time: done.finish, answered: Some(peer.heard) };
@@ -464,7 +469,7 @@ impl VirtualClock {
         } else if !peer.silent {
             peer.slots.push_back(slot);
         }
-        self.leave(done.connection);
+        self.leave(connection);
         watched
     }
 

@@ -47,7 +47,7 @@ pub const RESULTS_VERSION: u32 = 15;
 
 pub use arena::SlotId;
 pub use config::{Config, Plan};
-pub use device::{Completion, Device};
+pub use device::{Completion, Device, PowerSeen};
 pub use error::RunError;
 pub use fdp::{FdpEvent, FdpEventKind, FdpSeen, FdpStatistics};
 pub use observe::check::Checker;
@@ -55,6 +55,7 @@ pub use observe::explain::{Explainer, Explanation, Followed, Stage};
 pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::{check, explain, ledger, probe, stats, timeline};
+pub use power::oracle::Undone;
 pub use presets::DeviceSpec;
 pub use run::{Drive, Outcome, Replay, RequestLog, Run};
 pub use status::Status;

@@ -35,6 +35,12 @@ _takes_place = options(
     click.option(
         "--allow-host", "hosts", metavar="NQN", multiple=True, help="NVMe/TCP: let in this host only; repeat."
     ),
+    click.option(
+        "--dhchap-secrets",
+        "secrets",
+        metavar="FILE",
+        help="NVMe/TCP: let in hosts only that prove by DH-HMAC-CHAP that they have a secret of this file.",
+    ),
 )
 """Where clients come to."""
 
@@ -170,7 +176,10 @@ def _place(given: dict[str, Any]) -> dict[str, Any]:
     hosts = given.pop("hosts")
     if hosts and place["nvme"] is None:
         raise click.UsageError("--allow-host names hosts of NVMe: give it with --nvme HOST:PORT, or leave it out")
-    return {**place, "hosts": hosts or None, "control": given.pop("control")}
+    secrets = given.pop("secrets")
+    if secrets is not None and place["nvme"] is None:
+        raise click.UsageError("--dhchap-secrets are of NVMe: give them with --nvme HOST:PORT, or leave them out")
+    return {**place, "hosts": hosts or None, "secrets": secrets, "control": given.pop("control")}
 
 
 def _drives(path: str | None, data: str | None, given: dict[str, Any]) -> list[Drive]:

@@ -11,7 +11,7 @@ from ssdlab.cli.base import commands, echo
 
 @commands.group()
 def tell() -> None:
-    """Let time pass for a drive that is served, save it, or ask how it is.
+    """Let time pass for a drive that is served, save it, cut its power, or ask how it is.
 
     SOCKET is that of `ssdlab serve --control SOCKET`. With several drives --drive names one.
 
@@ -57,6 +57,21 @@ def save(*, path: str, file: str, drive: str | None) -> None:
 
     ask(path, _asked("save", drive, file=os.path.abspath(file)))
     echo(f"wrote {file} (a checkpoint, for --from)")
+
+
+@tell.command()
+@_takes_socket
+@_takes_drive
+def cut(*, path: str, drive: str | None) -> None:
+    """Cut the power of the drive, which comes back at once.
+
+    What is under way is aborted, and what was not durable is gone from the data that clients read. The drive must be
+    served with --set 'power.cut_at=["on-demand"]' (or other cuts).
+    """
+    from ssdlab.runs.control import tell as ask
+
+    ask(path, _asked("cut", drive))
+    echo("the power was cut, and has come back")
 
 
 @tell.command()

@@ -1,6 +1,7 @@
 """What is done to drives while they are served, other than by their clients: a socket takes it, a line of JSON each.
 
-A line is ``{"do": "rest", "for": "6mo", "at": "40C"}``, ``{"do": "save", "file": "old.ckpt"}`` or ``{"do": "health"}``;
+A line is ``{"do": "rest", "for": "6mo", "at": "40C"}``, ``{"do": "save", "file": "old.ckpt"}``, ``{"do": "cut"}``
+or ``{"do": "health"}``;
 with several drives ``"drive": NAME`` says which. It is answered by a line: what was found, or ``{"error": …}``.
 """
 
@@ -22,6 +23,7 @@ LONGEST = 65_536
 WORDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rest": (("for",), ("at",)),
     "save": (("file",), ()),
+    "cut": ((), ()),
     "health": ((), ()),
 }
 """What can be done: what it needs, and what else it takes; any takes ``drive``."""
@@ -102,6 +104,9 @@ def _done(server: Server, line: bytes) -> dict[str, Any]:
             case "save":
                 server.save(drive, os.path.abspath(given["file"]))
                 return {"saved": given["file"]}
+            case "cut":
+                server.cut(drive)
+                return {"cut": 1}
             case _:
                 health: dict[str, Any] = json.loads(server.health(drive))
                 return health

@@ -13,6 +13,7 @@ from ssdlab.common.output import Output, write
 from ssdlab.runs.control import Control
 from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.result import Result
+from ssdlab.runs.secrets import secrets_of
 
 OPTIONS = ("device", "array", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings")
 """The options of a run that a served drive takes."""
@@ -113,13 +114,15 @@ class Serving:
         address: str | None = None,
         nvme: str | None = None,
         hosts: Sequence[str] | None = None,
+        secrets: str | None = None,
         control: str | None = None,
         memory: str = "4GiB",
         records: bool = False,
         after_load: str | None = None,
     ) -> None:
         """Opens the drives. Clients of NBD come to the path ``socket`` or to a TCP ``address``; hosts of NVMe come to
-        the TCP address ``nvme``: all, or those of the names (NQNs) ``hosts``. ``memory`` is what data without a file
+        the TCP address ``nvme``: all, or those of the names (NQNs) ``hosts``, and with a file of ``secrets`` those that
+        prove who they are (:mod:`ssdlab.runs.secrets`). ``memory`` is what data without a file
         may take; with ``records`` the sessions' requests can be played again. After the first clients have left, the
         drives are left alone for ``after_load``, such as ``"6mo"``; what is measured begins then. At the path
         ``control`` others let time pass, save drives and ask how they are (:mod:`ssdlab.runs.control`).
@@ -136,6 +139,7 @@ class Serving:
             address=address,
             nvme=nvme,
             hosts=None if hosts is None else set(hosts),
+            secrets={} if secrets is None else secrets_of(secrets),
             **pace._asdict(),
         )
         self._control: Control | None = None

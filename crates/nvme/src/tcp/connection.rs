@@ -1,6 +1,5 @@
 //! A connection: one thread reads commands, another one sends what the socket does not take at once.
 
-use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -12,9 +11,11 @@ use served::{
     Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
 };
 
+use crate::auth::Access;
 use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
-use crate::controller::Controller;
-use crate::health::Health;
+use crate::controller::{Controller, Does};
+use crate::fdp::Placement;
+use crate::health::{Health, Snapshot};
 use crate::io::{self, Io, Planned};
 use crate::namespace::Namespace;
 use crate::status::Status;
@@ -27,10 +28,10 @@ const UNKNOWN: Duration = Duration::from_secs(30);
 /// How much longer than it has said a host may be silent: its timer and its way here.
 const LENIENCE: Duration = Duration::from_secs(2);
 
-/// Begins to serve drives to the hosts of these names, or to all.
-pub fn serve(drives: Vec<(Namespace, Exported)>, allowed: Option<BTreeSet<String>>, clock: Clock) -> Server {
+/// Begins to serve drives to hosts.
+pub fn serve(drives: Vec<(Namespace, Exported)>, access: Access, clock: Clock) -> Server {
     let (namespaces, drives) = drives.into_iter().unzip();
-    Server::start(Arc::new(Tcp { target: Target::new(namespaces, allowed) }), drives, clock)
+    Server::start(Arc::new(Tcp { target: Target::new(namespaces, access) }), drives, clock)
 }
 
 /// Where hosts find a subsystem.
@@ -135,6 +136,10 @@ impl Connection<'_> {
 
     /// Answers a command; returns whether others may follow.
     fn command(&mut self, command: Command, planned: Option<Planned>, data: Vec<u8>) -> bool {
+        if let Some(Err(status)) = self.connected.as_ref().map(|of| of.admits(&command)) {
+            self.refuse(&command, status.into());
+            return true;
+        }
         let answers = self.queue.answers(&command);
         if let Some(planned) = planned {
             return match planned.with(data) {
@@ -156,13 +161,21 @@ impl Connection<'_> {
             // The first command of a queue (Base 2.0, 6.3).
             (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
             (Some(of), _) => {
-                let health = || self.export()?.look(Health::of);
-                let outcome = self.target.command(of, &command, &data, &health, self.client.stream.local());
+                let snapshot = || self.export()?.look(Snapshot::of);
+                let does = self.target.command(of, &command, &data, &snapshot, self.client.stream.local());
                 if of.queue.is_admin() {
                     self.client.hurry(patience(&of.controller));
                 }
-                let Some(outcome) = outcome else { return self.tells(head) };
-                outcome
+                match does {
+                    Does::Answer(outcome) => outcome,
+                    Does::Waits => return self.tells(head),
+                    Does::Drive(io) => return self.has_done(answers, io),
+                    Does::Sanitize(io) => {
+                        let controller = of.controller.clone();
+                        self.answer(answers, Ok(Answer::default()));
+                        return self.export().is_some_and(|export| sanitize(export.clone(), controller, io));
+                    }
+                }
             }
         };
         self.answer(answers, outcome);
@@ -173,8 +186,12 @@ impl Connection<'_> {
     fn ask(&mut self, answers: Answers, io: Io) -> bool {
         let Some(export) = self.export() else { return false };
         let connection = self.client.connection;
+        if let Some(of) = self.connected.as_ref().filter(|_| io.changes()) {
+            of.controller.writes();
+        }
         self.outlet.admit(io.bytes());
         let work = io.work();
+        let handles = io.asks_for_handles();
         let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
         match work {
             Some(work) => {
@@ -184,10 +201,21 @@ impl Connection<'_> {
                 asked
             }
             None => {
-                given.give(Ok(Did::default()), None);
+                let placement = if handles { export.look(Placement::of).flatten() } else { None };
+                let handles = placement.map_or_else(Vec::new, |placement| placement.available);
+                given.give(Ok(Did { handles, ..Did::default() }), None);
                 true
             }
         }
+    }
+
+    /// An admin command that the drive has a part in.
+    fn has_done(&self, answers: Answers, io: Io) -> bool {
+        let (Some(export), Some(work)) = (self.export(), io.work()) else { return false };
+        self.outlet.admit(io.bytes());
+        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
+        let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
+        export.command(Asked { work, answer: Box::new(answer) })
     }
 
     fn export(&self) -> Option<&Export> {
@@ -198,12 +226,12 @@ impl Connection<'_> {
         let stream = self.client.stream.clone();
         let end = Box::new(move || stream.shut(Shutdown::Both));
         let connected = self.target.connect(command, data, end)?;
-        let Connected { controller, queue, size } = &connected;
+        let Connected { controller, queue, size, .. } = &connected;
         self.queue.connected(controller, *queue, *size);
-        let id = controller.id;
+        let result = connected.result();
         self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
         self.connected = Some(connected);
-        Ok(Answer::result(id.0))
+        Ok(Answer::result(result))
     }
 
     /// An I/O queue is one of the drive's. The drive knows of it before the next command comes.
@@ -266,6 +294,19 @@ struct Left {
 fn patience(controller: &Controller) -> Option<Duration> {
     let keep_alive = controller.keep_alive();
     (keep_alive > 0).then(|| Duration::from_millis(keep_alive.into()) + LENIENCE)
+}
+
+/// A sanitize operation, which has been answered. After a power cut it goes on (Base 2.0, 8.20).
+fn sanitize(export: Export, controller: Arc<Controller>, io: Io) -> bool {
+    let (Some(work), drive) = (io.work(), export.clone()) else { return false };
+    let answer = move |outcome: Result<Did, Failure>, _| {
+        match outcome {
+            Err(Failure::PowerCut) => drop(sanitize(drive, controller, io)),
+            outcome => controller.sanitized(outcome.is_ok_and(|did| io.carry_out(&drive.store, &did).is_ok())),
+        }
+        Instant::now()
+    };
+    export.command(Asked { work, answer: Box::new(answer) })
 }
 
 /// What a command of the drive is answered with.

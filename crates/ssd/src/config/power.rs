@@ -13,6 +13,8 @@ pub enum Cut {
     After(Span),
     /// Half way through the program or erase of that number, counted from 1 when the workload begins.
     Operation(u64),
+    /// When somebody asks for it ([`crate::run::Live::cut`]).
+    OnDemand,
     /// Again and again, at random: the mean of the times from the drive's being ready to the next cut.
     Random(Span),
 }
@@ -20,12 +22,15 @@ pub enum Cut {
 impl Value for Cut {
     fn expects() -> String {
         format!(
-            "\"op:N\" (half way through program or erase N), \"random:SPAN\" (again and again, in the mean SPAN after the drive is ready), or {}",
+            "\"op:N\" (half way through program or erase N), \"random:SPAN\" (again and again, in the mean SPAN after the drive is ready), \"on-demand\", or {}",
             Span::expects()
         )
     }
     fn read(scalar: &Scalar) -> Option<Cut> {
         let Scalar::Text(text) = scalar else { return Span::read(scalar).map(Cut::After) };
+        if text == "on-demand" {
+            return Some(Cut::OnDemand);
+        }
         if let Some(number) = text.strip_prefix("op:") {
             return number.parse().ok().filter(|number| *number > 0).map(Cut::Operation);
         }
@@ -37,6 +42,7 @@ impl Value for Cut {
     fn write(&self) -> Scalar {
         match self {
             Cut::After(span) => span.write(),
+            Cut::OnDemand => Scalar::Text("on-demand".into()),
             Cut::Operation(number) => Scalar::Text(format!("op:{number}")),
             Cut::Random(mean) => match mean.write() {
                 Scalar::Text(span) => Scalar::Text(format!("random:{span}")),
@@ -50,7 +56,8 @@ units::section! {
     /// Power cuts.
     pub struct PowerConfig in "power" {
         /// When the power is cut: times from the beginning of the workload, "op:N" (half way through program or erase N), or
-        /// "random:SPAN" (again and again, in the mean SPAN after the drive is ready); [] never is. It is back at once.
+        /// "random:SPAN" (again and again, in the mean SPAN after the drive is ready), "on-demand" (`ssdlab tell cut`, of a drive that is
+        /// served); [] never is. It is back at once.
         cut_at: Vec<Cut> = Vec::new(),
         /// Power-loss protection: capacitors let programs under way end and keep the write buffer and the map's journal that is
         /// not on flash yet; otherwise these are lost.

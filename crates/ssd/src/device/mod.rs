@@ -69,6 +69,8 @@ use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
 use crate::zones::Zones;
+pub use power::PowerSeen;
+pub(crate) use power::cut_power;
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {

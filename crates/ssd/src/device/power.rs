@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use nand::{DieId, PlaneId};
 use schemes::Class;
-use units::{Lpn, Ppn, Span};
+use units::{ConfigError, Lpn, Ppn, Span};
 
 use super::Device;
 use super::learned::Learning;
@@ -27,7 +27,7 @@ use crate::host::Completion;
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::checkpoint::Running;
 use crate::power::media::{BlockState, Change, Content, Data, Mapped, Member, OnFlash, Page, keeps_what_is_programmed};
-use crate::power::oracle::{Reads, Verdict};
+use crate::power::oracle::{Reads, Undone, Verdict};
 use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
@@ -37,6 +37,62 @@ use crate::zones::Zones;
 
 /// Reads of recovery under way on each plane: one is sensed while the other crosses the bus.
 const AHEAD: u32 = 2;
+
+/// Power cuts, to be looked at.
+#[derive(Clone, Copy)]
+pub struct PowerSeen<'a>(&'a Power);
+
+impl<'a> PowerSeen<'a> {
+    /// How long recovery took after each.
+    #[must_use]
+    pub fn recoveries(self) -> &'a [Span] {
+        &self.0.ready
+    }
+
+    /// Whether the power can be cut: `power.cut_at` is not empty.
+    #[must_use]
+    pub fn is_cut(self) -> bool {
+        self.0.oracle.is_some()
+    }
+
+    /// Cuts since the device was made.
+    #[must_use]
+    pub fn cuts(self) -> u64 {
+        self.0.oracle.as_ref().map_or(0, |oracle| oracle.cuts())
+    }
+
+    /// Changes that were acknowledged before the last cut and that it has undone.
+    #[must_use]
+    pub fn undone(self) -> &'a [Undone] {
+        self.0.oracle.as_ref().map_or(&[], |oracle| oracle.undone())
+    }
+
+    /// The first request of which something was acknowledged and could still be undone.
+    #[must_use]
+    pub fn first_unsettled(self) -> Option<u64> {
+        self.0.oracle.as_ref().and_then(|oracle| oracle.first_pending())
+    }
+}
+
+/// Cuts the power of a drive now; it comes back at once, and the drive recovers.
+///
+/// # Errors
+/// The drive does not keep what is on flash for it (`power.cut_at` is empty), or has failed.
+pub(crate) fn cut_power<P: Probe>(device: &mut Device<P>) -> Result<(), RunError> {
+    if !device.power_seen().is_some_and(PowerSeen::is_cut) {
+        let remedy = "set power.cut_at to [\"on-demand\"] where the drive begins: it then keeps what is on flash";
+        return Err(refusal("power.cut_at", "is [], so that the power cannot be cut", remedy));
+    }
+    device.core.counters.events += 1;
+    device.on_cut();
+    device.settle();
+    device.core.life.failure.clone().map_or(Ok(()), Err)
+}
+
+fn refusal(key: &str, problem: &str, remedy: &str) -> RunError {
+    let (key, problem, remedy) = (Some(key.to_owned()), problem.to_owned(), remedy.to_owned());
+    RunError::Config(ConfigError { origin: "device".into(), line: None, key, problem, remedy })
+}
 
 /// How a die's program has ended.
 #[derive(Clone, Copy)]
@@ -253,9 +309,9 @@ impl<P: Probe> PowerAt<'_, P> {
 }
 
 impl<P: Probe> Device<P> {
-    /// How long recovery took after each power cut.
-    pub fn recoveries(&self) -> &[Span] {
-        self.power.as_ref().map_or(&[], |power| &power.ready)
+    /// What power cuts have done, where the power is cut or the map is kept for the case.
+    pub fn power_seen(&self) -> Option<PowerSeen<'_>> {
+        self.power.as_deref().map(PowerSeen)
     }
 
     /// What is told of power cuts. Invariant: the drive has any, or keeps its map for them.

@@ -52,6 +52,23 @@ impl History {
     }
 }
 
+/// A change that was acknowledged and is not promised.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    lpn: Lpn,
+    number: u64,
+    request: u64,
+}
+
+/// A change that was acknowledged and that a power cut has undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The request.
+    pub request: u64,
+    /// Its page.
+    pub lpn: Lpn,
+}
+
 /// What has come of a check.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
@@ -75,8 +92,12 @@ pub(crate) struct Oracle {
     /// What each request that has not completed has changed: pages and states.
     under_way: HashMap<u64, Vec<(Lpn, u64)>>,
     /// Acknowledged and not promised, in order; how many have been before these.
-    pending: VecDeque<(Lpn, u64)>,
+    pending: VecDeque<Pending>,
     settled: u64,
+    /// What the last cut has undone, in the order in which it was acknowledged.
+    undone: Vec<Undone>,
+    /// Cuts since this was made.
+    cuts: u64,
     /// For flushes that have not completed how many had been acknowledged when they began.
     flushes: HashMap<u64, u64>,
 }
@@ -96,6 +117,8 @@ impl Oracle {
             under_way: HashMap::new(),
             pending: VecDeque::new(),
             settled: 0,
+            undone: Vec::new(),
+            cuts: 0,
             flushes: HashMap::new(),
         }
     }
@@ -123,6 +146,21 @@ impl Oracle {
         number
     }
 
+    /// Cuts since this was made.
+    pub fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
+    /// What the last cut has undone.
+    pub fn undone(&self) -> &[Undone] {
+        &self.undone
+    }
+
+    /// The first request of which something was acknowledged and is not promised.
+    pub fn first_pending(&self) -> Option<u64> {
+        self.pending.iter().map(|of| of.request).min()
+    }
+
     /// A flush is begun.
     pub fn flush_begins(&mut self, request: u64) {
         self.flushes.insert(request, self.settled + self.pending.len() as u64);
@@ -137,12 +175,12 @@ impl Oracle {
             if at_once {
                 page.promise(number, self.trims_with_flush);
             } else {
-                self.pending.push_back((lpn, number));
+                self.pending.push_back(Pending { lpn, number, request });
             }
         }
         let until = self.flushes.remove(&request).unwrap_or(0);
         while self.settled < until
-            && let Some((lpn, number)) = self.pending.pop_front()
+            && let Some(Pending { lpn, number, .. }) = self.pending.pop_front()
         {
             self.settled += 1;
             let page = self.pages.entry(lpn).or_default();
@@ -157,10 +195,11 @@ impl Oracle {
     /// only state from now on. Where the flash has lost data (`broken`) nothing that was acknowledged is promised: a page may read as an
     /// error, or as it was before; never as another page, or as what no program has finished.
     pub fn check(&mut self, broken: bool, reads: impl Fn(Lpn) -> (Reads, bool)) -> Verdict {
+        self.cuts += 1;
         self.under_way.clear();
         self.flushes.clear();
         self.settled += self.pending.len() as u64;
-        self.pending.clear();
+        let pending = std::mem::take(&mut self.pending);
         let mut verdict = Verdict::default();
         for (lpn, page) in &mut self.pages {
             let (found, empty) = reads(*lpn);
@@ -190,6 +229,9 @@ impl Oracle {
             let newest = if stays { state } else { page.newest };
             *page = History { oldest, newest, acknowledged: state, trimmed };
         }
+        let is_undone = |of: &Pending| self.pages.get(&of.lpn).is_some_and(|page| page.acknowledged < of.number);
+        let undone = |of: Pending| Undone { request: of.request, lpn: of.lpn };
+        self.undone = pending.into_iter().filter(is_undone).map(undone).collect();
         verdict
     }
 }
@@ -197,10 +239,11 @@ impl Oracle {
 state! {
     Oracle {
         stored { numbers, pages, under_way, pending, settled, flushes }
-        rebuilt { writes_at_once, trims_at_once, writes_with_flush, trims_with_flush }
+        rebuilt { undone, cuts, writes_at_once, trims_at_once, writes_with_flush, trims_with_flush }
     }
 }
 
 stored! {
+    Pending { lpn, number, request }
     History { oldest, newest, acknowledged, trimmed }
 }

@@ -12,9 +12,11 @@ use workload::Request;
 
 use super::batch::{self, BatchError};
 use super::checkpoint;
+use super::refusal::refused;
 use crate::config::Plan;
-use crate::device::{Completion, Device};
+use crate::device::{Completion, Device, PowerSeen, cut_power};
 use crate::error::RunError;
+use crate::fdp::FdpSeen;
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
 use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals};
@@ -160,6 +162,21 @@ pub trait Drive {
     fn zones(&self) -> Option<ZonesSeen<'_>> {
         None
     }
+    /// Its reclaim units, where it takes placement hints.
+    fn fdp(&self) -> Option<FdpSeen<'_>> {
+        None
+    }
+    /// What power cuts have done to it, where its power can be cut or its map is kept for the case.
+    fn power(&self) -> Option<PowerSeen<'_>> {
+        None
+    }
+    /// Cuts its power now; it comes back at once. What was under way is aborted.
+    ///
+    /// # Errors
+    /// Its power cannot be cut: nothing has changed. It fails.
+    fn cut(&mut self) -> Result<(), RunError> {
+        Err(refused("array", "is served, and the power of an array cannot be cut", "serve a drive").into())
+    }
     /// Sections of a result that it adds.
     fn sections(&self) -> Map<String, Value> {
         Map::new()
@@ -277,6 +294,15 @@ impl<P: Probe> Drive for Device<P> {
     fn zones(&self) -> Option<ZonesSeen<'_>> {
         Device::zones(self)
     }
+    fn fdp(&self) -> Option<FdpSeen<'_>> {
+        Device::fdp(self)
+    }
+    fn power(&self) -> Option<PowerSeen<'_>> {
+        self.power_seen()
+    }
+    fn cut(&mut self) -> Result<(), RunError> {
+        cut_power(self)
+    }
 
     fn plan(&self) -> &Plan {
         Device::plan(self)
@@ -322,7 +348,7 @@ impl<P: Probe> Drive for Device<P> {
             learned,
             zones: self.zones().map(|zones| zones.states()),
             tracked_bytes,
-            recoveries: self.recoveries().to_vec(),
+            recoveries: self.power_seen().map_or_else(Vec::new, |power| power.recoveries().to_vec()),
         }
     }
     fn check_all(&mut self) -> Result<(), RunError> {

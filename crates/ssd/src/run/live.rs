@@ -188,6 +188,15 @@ impl<D: Drive> Live<D> {
 }
 
 impl<D: Drive> Live<D> {
+    /// Cuts the power now; it comes back at once. What was under way is aborted.
+    pub fn cut(&mut self) -> Result<(), RunError> {
+        let completions = &mut self.completions;
+        let cut = self.measured.drive.cut();
+        let booked = self.measured.collect(|completion| completions.push(*completion));
+        cut?;
+        booked
+    }
+
     /// Writes a checkpoint of the drive while the run goes on: everything buffered is written first, as at its end.
     pub fn save(&mut self, path: &Path) -> Result<(), RunError> {
         let completions = &mut self.completions;
@@ -230,6 +239,8 @@ pub trait Attended: Send {
     fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError>;
     /// See [`Live::take_completions`].
     fn take_completions(&mut self) -> std::vec::Drain<'_, Completion>;
+    /// See [`Live::cut`].
+    fn cut(&mut self) -> Result<(), RunError>;
     /// See [`Live::save`].
     fn save(&mut self, path: &Path) -> Result<(), RunError>;
     /// See [`Live::finish`].
@@ -263,6 +274,9 @@ impl<D: Drive + Send + 'static> Attended for Live<D> {
     }
     fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
         Live::take_completions(self)
+    }
+    fn cut(&mut self) -> Result<(), RunError> {
+        Live::cut(self)
     }
     fn save(&mut self, path: &Path) -> Result<(), RunError> {
         Live::save(self, path)

@@ -1,0 +1,183 @@
+//! Flexible Data Placement (NVM Express Technical Proposal 4146, cited as TP 4146; Base 2.1, 8.1.10): log pages, features, and the structures of I/O
+//! Management. Each drive is endurance group 1 with one reclaim group and one configuration, which is enabled; a placement identifier is a handle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ssd::config::Isolation;
+use ssd::run::Attended;
+use ssd::{FdpEvent, FdpEventKind, FdpStatistics};
+use units::Bytes;
+
+use crate::bytes::Fields;
+use crate::command::{Answer, Command, Outcome};
+use crate::limits::BLOCK_SHIFT;
+use crate::namespace::Namespace;
+use crate::status::Status;
+
+/// The endurance group that a drive is.
+pub(crate) const GROUP: u16 = 1;
+
+/// Placement handles of a drive as they are now.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// What each handle can still write to its reclaim unit.
+    pub available: Vec<Bytes>,
+    /// Whether relocated data of a handle stays apart.
+    pub isolation: Isolation,
+    /// The nominal size of a reclaim unit.
+    pub unit: Bytes,
+    /// What was written and erased.
+    pub statistics: FdpStatistics,
+    /// The newest events, the oldest first.
+    pub events: Vec<FdpEvent>,
+}
+
+impl Placement {
+    /// That of a drive now, if it has handles.
+    pub fn of(live: &dyn Attended) -> Option<Placement> {
+        live.drive().fdp().map(|fdp| Placement {
+            available: (0..fdp.handles()).filter_map(|handle| fdp.available(handle)).collect(),
+            isolation: fdp.isolation(),
+            unit: fdp.unit(),
+            statistics: fdp.statistics(),
+            events: fdp.events().collect(),
+        })
+    }
+
+    fn handles(&self) -> u16 {
+        self.available.len() as u16
+    }
+
+    /// FDP Configurations: a header of 16 bytes, a descriptor of 64, and 4 bytes a handle (TP 4146, Figure "FDP Configurations Log Page").
+    pub(crate) fn configurations(&self) -> Vec<u8> {
+        let descriptor = (64 + 4 * usize::from(self.handles())).next_multiple_of(8);
+        let mut fields = Fields::new(16 + descriptor);
+        // Configurations from 0; the size of all.
+        fields.u16(0, 0).u32(4, (16 + descriptor) as u32);
+        // Valid (7), no bits of a placement identifier for the reclaim group (3:0); one reclaim group.
+        fields.u16(16, descriptor as u16).u8(18, 1 << 7).u32(20, 1);
+        // Handles; placement identifiers of a command from 0; namespaces.
+        fields.u16(24, self.handles()).u16(26, self.handles() - 1).u32(28, 1).u64(32, self.unit.0);
+        let kind = match self.isolation {
+            Isolation::Initial => 1,
+            Isolation::Persistent => 2,
+        };
+        for handle in 0..self.available.len() {
+            fields.u8(80 + 4 * handle, kind);
+        }
+        fields.take()
+    }
+
+    /// Reclaim Unit Handle Usage: a host has them all, by its namespace (TP 4146, Figure "Reclaim Unit Handle Usage Log Page").
+    pub(crate) fn usage(&self) -> Vec<u8> {
+        let mut fields = Fields::new(8 + 8 * self.available.len());
+        fields.u16(0, self.handles());
+        for handle in 0..self.available.len() {
+            fields.u8(8 + 8 * handle, 1);
+        }
+        fields.take()
+    }
+
+    /// FDP Statistics: bytes of hosts, of the medium, and erased (TP 4146, Figure "FDP Statistics Log Page").
+    pub(crate) fn statistics(&self) -> Vec<u8> {
+        let FdpStatistics { host_written, media_written, media_erased } = self.statistics;
+        let values = [host_written, media_written, media_erased];
+        let mut fields = Fields::new(64);
+        for (place, value) in values.into_iter().enumerate() {
+            fields.u128(16 * place, value.0.into());
+        }
+        fields.take()
+    }
+
+    /// FDP Events, those of hosts or those of the controller: a header of 64 bytes, then 64 bytes an event (TP 4146, Figure "FDP Events Log Page").
+    pub(crate) fn events(&self, of_host: bool, wanted: &Events, page: Bytes) -> Vec<u8> {
+        let chosen = |event: &&FdpEvent| {
+            event.kind.is_of_host() == of_host && wanted.is_enabled(event.handle, event.kind.code())
+        };
+        let events: Vec<&FdpEvent> = self.events.iter().filter(chosen).collect();
+        let mut fields = Fields::new(64 + 64 * events.len());
+        fields.u32(0, events.len() as u32);
+        for (index, event) in events.into_iter().enumerate() {
+            let at = 64 + 64 * index;
+            // The placement identifier (0), the namespace (1) and the place (2) are valid: of data that has moved the handle is known where handles
+            // are persistently isolated.
+            let moved = event.kind == FdpEventKind::MediaReallocated;
+            let known = !moved || self.isolation == Isolation::Persistent;
+            let place = event.kind != FdpEventKind::InvalidPlacement;
+            fields.u8(at, event.kind.code()).u8(at + 1, u8::from(known) | 1 << 1 | u8::from(place) << 2);
+            // A timestamp [ms] that counts from the drive's begin (Base 2.0, 5.27.1.14).
+            fields.u16(at + 2, event.handle).u64(at + 4, (event.time.0 / 1_000_000) & ((1 << 48) - 1)).u32(at + 12, 1);
+            if moved {
+                // How many blocks; which is not told (flag 0).
+                let blocks = event.pages * (page.0 >> BLOCK_SHIFT);
+                fields.u16(at + 18, blocks.min(u16::MAX.into()) as u16);
+            }
+            fields.u8(at + 34, event.handle as u8);
+        }
+        fields.take()
+    }
+}
+
+/// The status of handles that I/O Management Receive gives: 16 bytes, then 32 a handle: placement identifier, handle, and how many blocks it can still
+/// write (TP 4146, Figure "Reclaim Unit Handle Status").
+pub(crate) fn status(available: &[Bytes], length: usize) -> Vec<u8> {
+    let mut fields = Fields::new(16 + 32 * available.len());
+    fields.u16(14, available.len() as u16);
+    for (handle, left) in available.iter().enumerate() {
+        let at = 16 + 32 * handle;
+        fields.u16(at, handle as u16).u16(at + 2, handle as u16).u64(at + 8, left.0 >> BLOCK_SHIFT);
+    }
+    let mut data = fields.take();
+    data.resize(length, 0);
+    data
+}
+
+/// Which events hosts want: all but those that they have disabled, by handle.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Events(BTreeMap<u16, BTreeSet<u8>>);
+
+/// All that there are.
+const KINDS: [FdpEventKind; 4] = [
+    FdpEventKind::NotWrittenToCapacity,
+    FdpEventKind::InvalidPlacement,
+    FdpEventKind::MediaReallocated,
+    FdpEventKind::ImplicitlyModified,
+];
+
+impl Events {
+    fn is_enabled(&self, handle: u16, kind: u8) -> bool {
+        !self.0.get(&handle).is_some_and(|disabled| disabled.contains(&kind))
+    }
+
+    /// Get Features, FDP Events: a handle in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each has 2 bytes: type, and
+    /// whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
+    pub fn get(&self, command: &Command, namespace: &Namespace) -> Outcome {
+        let (handle, most) = asked(command, namespace)?;
+        let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);
+        Ok(Answer { result: KINDS.len() as u64, data: told.collect() })
+    }
+
+    /// Set Features: types in the data, a byte each, are enabled or disabled by dword 12, bit 0.
+    pub fn set(&mut self, command: &Command, data: &[u8], namespace: &Namespace) -> Outcome {
+        let (handle, most) = asked(command, namespace)?;
+        let kinds = data.get(..most).ok_or(Status::INVALID_FIELD)?;
+        if kinds.iter().any(|code| KINDS.iter().all(|kind| kind.code() != *code)) {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let disabled = self.0.entry(handle).or_default();
+        for code in kinds {
+            if command.dword(12) & 1 != 0 {
+                disabled.remove(code);
+            } else {
+                disabled.insert(*code);
+            }
+        }
+        Ok(Answer::default())
+    }
+}
+
+fn asked(command: &Command, namespace: &Namespace) -> Result<(u16, usize), Status> {
+    let eleven = command.dword(11);
+    let handle = eleven as u16;
+    if handle >= namespace.handles { Err(Status::INVALID_FIELD) } else { Ok((handle, (eleven >> 16 & 0xff) as usize)) }
+}
