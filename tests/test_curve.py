@@ -146,3 +146,15 @@ def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
         refused = ssdlab_curve(*words)
         assert refused.returncode == 2, words
         assert expected in refused.stderr
+
+
+def test_a_workload_that_paces_itself_grows_by_its_own_depth(tmp_path: Path) -> None:
+    found = ssdlab.curve("tlc", "vector-search", qd="1,4", requests=2000, cache=tmp_path)
+    assert not found.failed
+    one, four = (point.iops[0] for point in found.lines[0].points)
+    assert 3.5 * one < four < 4.1 * one
+
+
+def test_where_no_case_can_be_played_the_reason_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.InputError, match=r"no case could be played\n.*tlc qd 1: --replay"):
+        ssdlab.curve("tlc", "kv-cache", qd="1", requests=100, cache=tmp_path)

@@ -348,9 +348,9 @@ class Server:
         lag_bound: str,
     ) -> Server:
         """Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to the TCP address
-        ``nvme``: those of the names ``hosts``, or all; where there are ``secrets`` those that prove by them who they are
-        (by name: its own and perhaps that of the drives, as the identifier of a hash function and a key). The clock is "real" or "virtual"; the bound is of the real one,
-        the others are of the virtual one."""
+        ``nvme``: those of the names ``hosts``, or all; where there are ``secrets`` those that prove by them who they
+        are (by name: its own and perhaps that of the drives, as the identifier of a hash function and a key). The
+        clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one."""
 
     def export(
         self,
@@ -379,8 +379,8 @@ class Server:
         """Writes a checkpoint of a drive that has nothing to do."""
 
     def cut(self, drive: str | None) -> None:
-        """Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable is
-        gone."""
+        """Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable
+        is gone."""
 
     def health(self, drive: str | None) -> str:
         """How a drive is now: what its SMART log has, as JSON."""

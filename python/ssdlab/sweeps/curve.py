@@ -260,7 +260,10 @@ def curve(
     shared |= {"workload": word_of("workload", workload)}
     if precondition is not None:
         shared["precondition"] = precondition
-    axes = {"drive": dict(lines), load: _paces(load, loads, requests, warmup), "seed": list(range(1, seeds + 1))}
+    key = "qd" if load == "qd" else "workload.rate_iops"
+    if load == "qd" and _paces_itself({**shared, **next(iter(lines.values()))}):
+        key = "workload.iodepth"
+    axes = {"drive": dict(lines), load: _paces(key, load, loads, requests, warmup), "seed": list(range(1, seeds + 1))}
     spec = {"statistics": STATISTICS, "run": shared, "axes": axes}
     found = sweep(spec, cache=cache, threads=threads, progress=progress)
     return _curve_of(found, lines, shared, load, kind)
@@ -271,6 +274,9 @@ def _curve_of(
 ) -> Curve:
     """The lines of a sweep that has been played."""
     table = found.table
+    failed = [f"{case.labels['drive']} {load} {case.labels[load]:g}: {case.error}" for case in found.failed]
+    if found.failed and len(found.failed) == table.height:
+        raise InputError("\n".join(["no case could be played", *failed[:3]]))
     reads, writes = (table[f"host.{of}.requests"].fill_null(0) for of in ("read", "write"))
     mixed = kind is None and bool(((reads > 0) & (writes >= MIXED * (reads + writes))).any())
     if kind is None:
@@ -281,18 +287,28 @@ def _curve_of(
         for name, given in lines.items()
         if (points := _points(table.filter(drive=name), load, kind, mixed=mixed))
     ]
-    failed = [f"{case.labels['drive']} {load} {case.labels[load]:g}: {case.error}" for case in found.failed]
-    if not drawn:
-        raise InputError("\n".join(["no case could be played", *failed[:3]]))
     return Curve(drawn, kind, mixed, load, what, table, found.warning_lines(), failed)
 
 
-def _paces(load: str, loads: Sequence[float], requests: int, warmup: int | None) -> dict[float, dict[str, Any]]:
+def _paces_itself(values: Mapping[str, Any]) -> bool:
+    """Whether the workload is a generator that keeps requests, or tasks, under way by itself (``workload.iodepth``)."""
+    import json
+
+    from ssdlab.runs.simulation import open_simulation
+
+    options = run_of(values, "curve")
+    work = json.loads(open_simulation(options.replace(requests=1, warmup=0).without_outputs()).manifest)["workload"]
+    return bool(work.get("generator", {}).get("iodepth", "none") != "none")
+
+
+def _paces(
+    key: str, load: str, loads: Sequence[float], requests: int, warmup: int | None
+) -> dict[float, dict[str, Any]]:
     """The axis of what grows: by its value the pace, and how many requests are played and measured."""
     paces = {}
     for at in loads:
         skipped = max(requests // 10, int(at) if load == "qd" else 0) if warmup is None else warmup
-        pace: dict[str, Any] = {"qd": int(at)} if load == "qd" else {"workload.rate_iops": at}
+        pace: dict[str, Any] = {key: int(at) if load == "qd" else at}
         paces[at] = {**pace, "warmup": skipped, "requests": requests + skipped}
     return paces
 
