@@ -176,8 +176,10 @@ fn queues_are_dealt_in_turn() {
 
 #[test]
 fn the_same_seed_gives_the_same_requests_in_any_batches() {
-    for name in presets::names() {
-        let words = ["workload.requests=20000", "workload.iodepth=none", "workload.thinktime=0s"];
+    // What a KV cache asks for depends on what completes.
+    for name in presets::names().filter(|name| *name != "kv-cache") {
+        let one_by_one = ["workload.thinktime=0s", "workload.batch=1", "workload.steps=1"];
+        let words = [&["workload.requests=20000", "workload.iodepth=none"], one_by_one.as_slice()].concat();
         let mut workload = presets::get(name, &words).unwrap();
         workload.jobs.iter_mut().for_each(|(_, job)| job.iodepth = None);
         let source = |seed| workload.source(LARGE, seed).unwrap();
@@ -185,7 +187,7 @@ fn the_same_seed_gives_the_same_requests_in_any_batches() {
         for batch in [1, 7, 20_000, usize::MAX] {
             assert_eq!(drain(&mut *source(5), batch).unwrap(), all, "{name}");
         }
-        if !["sequential-read-256k", "llm/weights"].contains(&name) {
+        if !["sequential-read-256k", "llm/weights", "llm/checkpoint"].contains(&name) {
             let other = drain(&mut *source(6), 4096).unwrap();
             assert!(!all.iter().map(|request| request.offset).eq(other.iter().map(|request| request.offset)), "{name}");
         }
