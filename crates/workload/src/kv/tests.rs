@@ -46,8 +46,11 @@ fn of(name: &str, prompts: &[(u64, u64, &[u64])]) -> (File, Kv) {
     (file, kv)
 }
 
-/// Plays an engine with a drive that serves each request in `took` ns: its requests, as (time [ms], op, offset [MiB]), and what ended.
-fn play(kv: &Kv, took: u64) -> (Vec<(u64, Op, u64)>, Vec<TaskEnd>, Box<dyn Source>) {
+/// A request: its time \[ms], what it asks, and where \[MiB].
+type Asked = (u64, Op, u64);
+
+/// Plays an engine with a drive that serves each request in `took` ns: its requests, and what ended.
+fn play(kv: &Kv, took: u64) -> (Vec<Asked>, Vec<TaskEnd>, Box<dyn Source>) {
     let mut source = kv.source(CAPACITY, 1).unwrap();
     let (mut requests, mut under_way, mut now) = (Vec::new(), std::collections::VecDeque::new(), 0);
     loop {
