@@ -103,11 +103,20 @@ def replay(folder: Path, device: str, **options: Any) -> ssdlab.Result:
 
 
 def as_embedded(replayed: ssdlab.Result) -> dict[str, Any]:
-    """What libssdlab says of the requests of a replay: what is said of the workload is all that differs."""
+    """What libssdlab says of the requests of a replay: what is said of the workload is all that differs, and whether it
+    can be longer."""
     result = replayed.to_dict()
     del result["process"]
     result["manifest"]["workload"] = {"driver": "libssdlab"}
     result["warnings"] = [of for of in result["warnings"] if of["id"] != "trace-units"]
+    for finding in result["warnings"]:
+        # A trace ends; a program may go on.
+        ends = "the trace has ended and cannot be made longer"
+        if finding["id"] == "not-steady" and ends in finding["remedy"]:
+            finding["remedy"] = (
+                "begin with a drive that has been written (--precondition closed-form), or run until nothing changes "
+                "(--until-steady auto), or longer, with a --warmup"
+            )
     return result
 
 
