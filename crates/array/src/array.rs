@@ -2,7 +2,7 @@
 //!
 //! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals), then its drives in
 //! the order of their numbers. A drive without a request of the array is left behind, and played on when it has one: nothing that it does
-//! meanwhile reaches the others. So is one played ahead (`ahead.rs`) until something can reach it.
+//! meanwhile reaches the others.
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::locks::Locks;
 use crate::member::{Member, MemberDrive};
 use crate::nexts::Nexts;
 use crate::observer::{ArrayEvent, Observer};
-use crate::ops::{Answer, Due, OnDrive, Op, Open, Reply, Scrub, Sub, Timer, Windows};
+use crate::ops::{Answer, Due, Op, Open, Reply, Scrub, Sub, Timer, Windows};
 use crate::rebuild::Rebuild;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
@@ -86,13 +86,9 @@ pub struct Array<D: Drive = ssd::Device> {
     pub(crate) now: Time,
     pub(crate) next_id: u64,
     pub(crate) last_arrival: Time,
-    /// The latest time for which a request can be submitted to every drive.
-    pub(crate) latest: Time,
     pub(crate) arrivals: VecDeque<(u64, Request)>,
     /// When the request has come that is begun now: before the present, where the drives' queues were full.
-    pub(crate) arriving: Option<Time>,
-    /// Its host looks at it with each request: no drive is played ahead.
-    pub(crate) is_looked_at_closely: bool,
+    arriving: Option<Time>,
     pub(crate) open: Slab<Open>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
@@ -101,11 +97,10 @@ pub struct Array<D: Drive = ssd::Device> {
     /// The lives of drives are drawn from it.
     lives: Stream,
     pub(crate) steps: VecDeque<Step>,
-    /// Room for what a request becomes.
-    pub(crate) to_drives: Vec<OnDrive>,
-    pub(crate) timers: BinaryHeap<Due>,
+    timers: BinaryHeap<Due>,
     timers_set: u64,
     pub(crate) completions: Vec<Completion>,
+    answers: Vec<Answer>,
     pub(crate) recent: RecentReads,
     pub(crate) hedging: HedgeParameters,
     /// Reads for which something was chosen.
@@ -136,7 +131,7 @@ state! {
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
         parts { link, recent }
-        rebuilt { config, seed, layout, members, lives, is_looked_at_closely, latest, to_drives, hedging, failure, observer, explaining }
+        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer, explaining }
     }
 }
 
@@ -167,13 +162,11 @@ impl<D: Drive> Array<D> {
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
             nexts: Nexts::new(members.len()),
             pending: 0,
-            latest: members.iter().map(|member| member.drive.latest()).min().unwrap_or(Time::ZERO),
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
             arrivals: VecDeque::new(),
             arriving: None,
-            is_looked_at_closely: false,
             open: Slab::new(),
             ops: Slab::new(),
             locks: Locks::default(),
@@ -181,10 +174,10 @@ impl<D: Drive> Array<D> {
             windows: None,
             lives: Stream::new(seed, "array-life"),
             steps: VecDeque::new(),
-            to_drives: Vec::new(),
             timers: BinaryHeap::new(),
             timers_set: 0,
             completions: Vec::new(),
+            answers: Vec::new(),
             recent: RecentReads::new(config.hedge_percentile),
             hedging,
             chosen: 0,
@@ -239,19 +232,8 @@ impl<D: Drive> Array<D> {
     pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
-        let Array {
-            completions,
-            to_drives,
-            is_looked_at_closely,
-            recent,
-            hedging,
-            chosen,
-            failure,
-            counters,
-            counters_before,
-            ..
-        } = self;
-        let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
+        let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
+        let Array { seen, observer, subs_sent, explaining, last_arrival, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
             config,
@@ -266,10 +248,8 @@ impl<D: Drive> Array<D> {
             now,
             next_id,
             last_arrival,
-            latest,
             arrivals,
             arriving,
-            is_looked_at_closely,
             open,
             ops,
             locks,
@@ -277,10 +257,10 @@ impl<D: Drive> Array<D> {
             windows,
             lives,
             steps,
-            to_drives,
             timers,
             timers_set,
             completions,
+            answers,
             recent,
             hedging,
             chosen,
@@ -361,36 +341,35 @@ impl<D: Drive> Array<D> {
             if self.stops(stop) {
                 return Ok(());
             }
-            self.begin_ahead(limit);
             let own = self.next_own();
-            let (time, index) = self.nexts.first();
+            let (first, until) = self.next_member(own);
+            let (time, index) = first.unwrap_or((Time::NEVER, 0));
             if own.min(time) > limit || own.min(time) == Time::NEVER {
                 return Ok(());
             }
-            let undisturbed = self.undisturbed(own).min(limit);
             if own <= time {
                 self.now = self.now.max(own);
                 self.own_event();
-            } else if !self.members[index].answers.is_empty() {
-                self.take_answers_of(index, time);
-            } else if time <= undisturbed && self.members[index].drive.failure().is_none() {
-                self.play_ahead(index, undisturbed);
             } else {
                 // Where fewer arrivals may wait at any time, from one event to the next.
                 let by_event = matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending);
-                let until = self.alone_until(own, index).min(limit);
-                self.play_member(index, if by_event { Reach::Event(time) } else { Reach::Completion(until) });
+                let reach = if by_event { Reach::Event(time) } else { Reach::Completion(until.min(limit)) };
+                self.play_member(index, reach);
             }
         }
     }
 
-    /// Until when the drive in which something happens next may be played before the array, or another drive, has its turn.
-    fn alone_until(&self, own: Time, first: usize) -> Time {
-        let second = self.nexts.second(first);
-        let is_first = first < second.1 || second.0 == Time::NEVER;
+    /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
+    fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
+        let first = self.nexts.first();
+        if first.0 == Time::NEVER {
+            return (None, Time::NEVER);
+        }
+        let second = self.nexts.second(first.1);
+        let is_first = first.1 < second.1 || second.0 == Time::NEVER;
         let before_other = if is_first { second.0 } else { Time(second.0.0 - 1) };
         let before_own = if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) };
-        before_other.min(before_own)
+        (Some(first), before_other.min(before_own))
     }
 
     /// A drive was asked for something, or has gone on: something happens in it at another time.
@@ -409,8 +388,8 @@ impl<D: Drive> Array<D> {
             let due = self.timers.pop().expect("Invariant: it was there");
             return self.on_timer(due.what);
         }
-        let arrival = self.arrivals.pop_front().expect("Invariant: an arrival is due");
-        self.begin(arrival);
+        let (id, request) = self.arrivals.pop_front().expect("Invariant: an arrival is due");
+        self.begin(id, request);
     }
 
     fn on_timer(&mut self, timer: Timer) {
@@ -433,26 +412,13 @@ impl<D: Drive> Array<D> {
             Reach::Completion(until) => drive.advance_to_completion(until),
             Reach::Event(time) => drive.advance_to_arrivals(drive.pending_arrivals(), time),
         };
-        member.take_answers();
-        match member.answers.front().map(|answer| answer.finish) {
-            Some(finish) => self.take_answers_of(index, finish),
-            None => self.is_looked_at_anew(index),
+        let mut answers = std::mem::take(&mut self.answers);
+        member.take_answers(&mut answers);
+        if !answers.is_empty() {
+            self.now = self.now.max(member.drive.now());
         }
-        match played {
-            Ok(_) => {}
-            // The others go on without it.
-            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
-                self.now = self.now.max(time);
-                self.drive_fails(index);
-            }
-            Err(error) => self.failure = Some(error),
-        }
-    }
-
-    /// What a drive has answered until then goes on.
-    fn take_answers_of(&mut self, index: usize, until: Time) {
-        self.now = self.now.max(until);
-        while let Some(Answer { sub, reply, request, id, .. }) = self.members[index].next_answer(until) {
+        self.is_looked_at_anew(index);
+        for Answer { sub, reply, request, id } in answers.drain(..) {
             if let Some(explaining) = &mut self.explaining {
                 explaining.answered(self.now, &sub, id);
             }
@@ -464,11 +430,20 @@ impl<D: Drive> Array<D> {
             let time = self.link.send(self.now, Way::FromDrives, bytes);
             self.set_timer(time, Timer::Reply { sub, reply });
         }
-        self.is_looked_at_anew(index);
+        self.answers = answers;
+        match played {
+            Ok(_) => {}
+            // The others go on without it.
+            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
+                self.now = self.now.max(time);
+                self.drive_fails(index);
+            }
+            Err(error) => self.failure = Some(error),
+        }
     }
 
     /// A request arrives.
-    pub(crate) fn begin(&mut self, (id, request): (u64, Request)) {
+    fn begin(&mut self, id: u64, request: Request) {
         self.arriving = Some(request.time);
         let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
         let key = self.open.insert(open);
@@ -496,7 +471,7 @@ impl<D: Drive> Array<D> {
         mark(self.open.get_mut(request).expect("Invariant: the request waits"));
     }
 
-    pub(crate) fn go_on(&mut self, step: Step) {
+    fn go_on(&mut self, step: Step) {
         match step {
             Step::Reply(sub, reply) => self.on_reply(sub, reply),
             Step::Granted(op) => self.granted(op),

@@ -69,7 +69,7 @@ impl<D: Drive> Drive for Array<D> {
         self.now
     }
     fn latest(&self) -> Time {
-        self.latest
+        self.all().map(Drive::latest).min().unwrap_or(Time::ZERO)
     }
 
     fn submit(&mut self, request: Request) -> Result<u64, RunError> {
@@ -108,11 +108,10 @@ impl<D: Drive> Drive for Array<D> {
 
     fn next_event(&self) -> Option<Time> {
         let own = Some(self.next_own()).filter(|time| *time != Time::NEVER);
-        self.alive().filter_map(Member::next_event).chain(own).min()
+        self.alive().filter_map(|member| member.drive.next_event()).chain(own).min()
     }
     fn idle(&self) -> bool {
-        let rests = |member: &Member<D>| member.answers.is_empty() && member.drive.idle();
-        self.next_own() == Time::NEVER && self.alive().all(rests)
+        self.next_own() == Time::NEVER && self.alive().all(|member| member.drive.idle())
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
@@ -199,12 +198,7 @@ impl<D: Drive> Drive for Array<D> {
     }
     /// That of a drive, where no other one makes good for it.
     fn end_of_life(&self) -> Option<Time> {
-        let ends = self.all().filter_map(Drive::end_of_life).filter(|time| *time <= self.now);
-        if self.layout.code.parity > 0 { None } else { ends.min() }
-    }
-
-    fn is_looked_at_closely(&mut self, closely: bool) {
-        self.is_looked_at_closely = closely;
+        if self.layout.code.parity > 0 { None } else { self.all().filter_map(Drive::end_of_life).min() }
     }
 
     fn is_looked_at(&mut self) {
@@ -215,10 +209,6 @@ impl<D: Drive> Drive for Array<D> {
     /// Of drives that nothing was read from or written to there is nothing to be said.
     fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         (self.members.len() > 1).then(|| report::findings(&self.members))
-    }
-
-    fn sections(&self) -> Map<String, Value> {
-        Map::from_iter([("array".to_owned(), self.section())])
     }
 
     /// That of its first drive.
@@ -235,6 +225,10 @@ impl<D: Drive> Drive for Array<D> {
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         self.all().flat_map(Drive::pages_of_planes).collect()
     }
+    fn sections(&self) -> Map<String, Value> {
+        Map::from_iter([("array".to_owned(), self.section())])
+    }
+
     fn sample(&self) -> Sample {
         let sample = merge::sample(self.all());
         // Of one drive, those that its queues have taken.

@@ -52,9 +52,7 @@ impl Nexts {
     /// Something happens in a drive at another time.
     #[inline]
     pub fn set(&mut self, drive: usize, time: Time) {
-        if std::mem::replace(&mut self.times[drive], time) == time {
-            return;
-        }
+        self.times[drive] = time;
         let mut place = (self.winners.len() + drive) / 2;
         while place > 0 {
             self.winners[place] = self.winner(place);
