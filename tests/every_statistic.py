@@ -72,7 +72,7 @@ def results() -> Iterator[Result]:
             assert isinstance(result, Result)
             yield result
         kv = {"kv.token_bytes": "1KiB", "kv.bs": "64KiB", "kv.stored": 0.5}
-        result = ssdlab.run(workload="kv-cache", requests=100, settings=kv)
+        result = ssdlab.run(workload="kv-cache", requests=2000, settings=kv)
         assert isinstance(result, Result)
         yield result
         (zones := Path(folder, "zones.csv")).write_text("\n".join(OF_ZONES) + "\n")

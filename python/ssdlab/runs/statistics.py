@@ -131,6 +131,18 @@ class HostZoneReset(Section):
     latency_ns: HostZoneResetLatencyNs
 
 
+class Tasks(Section):
+    """What a workload waits for as a whole; of workloads whose requests come in tasks, and of KV caches."""
+
+    __slots__ = ()
+    _parts: ClassVar = {"latency_ns": Latency}
+    count: int
+    """Tasks that ended."""
+    rate: float
+    """Tasks that ended a second [1/s]."""
+    latency_ns: Latency
+
+
 class HostKv(Section):
     """What stands under ``host.kv``."""
 
@@ -424,6 +436,8 @@ class Host(Section):
         "zone_reset": HostZoneReset,
         "trim": Requests,
         "flush": Requests,
+        "task": Tasks,
+        "load": Tasks,
         "kv": HostKv,
         "append": HostAppend,
         "zone_close": HostZoneClose,
@@ -479,6 +493,8 @@ class Host(Section):
     zone_reset: HostZoneReset
     trim: Requests
     flush: Requests
+    task: Tasks
+    load: Tasks
     kv: HostKv
     append: HostAppend
     zone_close: HostZoneClose

@@ -44,7 +44,7 @@ NAMES = {
 """Quantities, for people: requests a second are throughput over size."""
 
 
-class Estimate(NamedTuple):
+class SurfaceValue(NamedTuple):
     """A mean over seeds, and half the width of its 95 % confidence interval; None where there is one seed. Between
     points of the grid the half width is that of the points around, and not the error of the interpolation."""
 
@@ -55,17 +55,17 @@ class Estimate(NamedTuple):
 class Latencies(NamedTuple):
     """Latencies of reads or of writes [ns]."""
 
-    mean: Estimate
-    p50: Estimate
-    p99: Estimate
-    p99_9: Estimate
+    mean: SurfaceValue
+    p50: SurfaceValue
+    p99: SurfaceValue
+    p99_9: SurfaceValue
 
 
 class Reading(NamedTuple):
     """What a surface says of a point."""
 
-    bytes_per_s: Estimate
-    requests_per_s: Estimate
+    bytes_per_s: SurfaceValue
+    requests_per_s: SurfaceValue
     read: Latencies | None
     """None where a point of the grid that the answer is made from has no reads."""
     write: Latencies | None
@@ -196,7 +196,7 @@ class Tier:
         """
         found = self._core.ask(bytes, qd, self._share(reads, None), age, scheme)
         read, write = (None if of is None else _latencies(of) for of in (found["read"], found["write"]))
-        rates = Estimate(*found["bytes_per_s"]), Estimate(*found["requests_per_s"])
+        rates = SurfaceValue(*found["bytes_per_s"]), SurfaceValue(*found["requests_per_s"])
         return Reading(*rates, read, write, tuple(found["findings"]))
 
     def latency_ns(
@@ -319,4 +319,4 @@ class Tier:
 
 
 def _latencies(pairs: Sequence[tuple[float, float | None]]) -> Latencies:
-    return Latencies(*(Estimate(*pair) for pair in pairs))
+    return Latencies(*(SurfaceValue(*pair) for pair in pairs))
