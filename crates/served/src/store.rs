@@ -15,6 +15,15 @@ use units::{Bytes, ConfigError};
 
 use crate::unsettled::{Holds, Unsettled};
 
+/// Writes zeros to a range, piece by piece.
+fn zeros(offset: u64, bytes: u64, write: impl Fn(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let end = offset + bytes;
+    (offset..end).step_by(ZEROS.len()).try_for_each(|from| {
+        let length = (end - from).min(ZEROS.len() as u64);
+        write(from, &ZEROS[..length as usize])
+    })
+}
+
 /// What is kept in memory as a whole \[B].
 const PAGE: u64 = 4096;
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -168,11 +177,7 @@ impl Store {
 
     /// Writes zeros, which take as much room as other data.
     pub fn write_zeros(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        let end = offset + bytes;
-        (offset..end).step_by(ZEROS.len()).try_for_each(|from| {
-            let length = (end - from).min(ZEROS.len() as u64);
-            self.write(from, &ZEROS[..length as usize])
-        })
+        zeros(offset, bytes, |from, data| self.write(from, data))
     }
 
     /// Makes a range read as zeros, and forgets what it held.
@@ -252,11 +257,7 @@ impl Changes<'_> {
 
     /// Writes zeros, which take as much room as other data.
     pub fn write_zeros(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        let end = offset + bytes;
-        (offset..end).step_by(ZEROS.len()).try_for_each(|from| {
-            let length = (end - from).min(ZEROS.len() as u64);
-            self.write(from, &ZEROS[..length as usize])
-        })
+        zeros(offset, bytes, |from, data| self.write(from, data))
     }
 
     /// Makes a range read as zeros, and forgets what it held.

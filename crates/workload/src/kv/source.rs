@@ -162,10 +162,7 @@ impl Engine {
             let Some(place) = self.cache.find(*block, i < stored) else { break };
             found.push(place);
         }
-        let reads = |place: &&Found| matches!(place, Found::Drive(_));
-        let on_drive = found.iter().filter(reads).count() as u64 * self.block_bytes;
-        if self.is_faster_to_compute(prompt, &found, on_drive) {
-            let kept = found.iter().position(|place| matches!(place, Found::Drive(_))).unwrap_or(found.len());
+        if let Some(kept) = self.faster_to_compute_from(prompt, &found) {
             self.counts.recomputed += (kept..found.len()).map(|i| self.tokens_of(prompt, i)).sum::<u64>();
             found.truncate(kept);
         }
@@ -205,14 +202,14 @@ impl Engine {
         self.loads.insert(number, Load { prompt: begun, bytes, left });
     }
 
-    /// Whether computing what has been found on the drive, and all behind the first such block, takes less time than reading it.
-    fn is_faster_to_compute(&self, prompt: &Prompt, found: &[Found], on_drive: u64) -> bool {
-        let Some(bandwidth) = self.bandwidth.filter(|_| self.kv.recompute == Recompute::Faster && on_drive > 0) else {
-            return false;
-        };
-        let first = found.iter().position(|place| matches!(place, Found::Drive(_))).unwrap_or(0);
+    /// The first block on the drive, if computing it and all that has been found behind it takes less time than reading what of them is there.
+    fn faster_to_compute_from(&self, prompt: &Prompt, found: &[Found]) -> Option<usize> {
+        let bandwidth = self.bandwidth.filter(|_| self.kv.recompute == Recompute::Faster)?;
+        let is_read = |place: &Found| matches!(place, Found::Drive(_));
+        let first = found.iter().position(is_read)?;
+        let bytes = found.iter().filter(|place| is_read(place)).count() as u64 * self.block_bytes;
         let more = (first..found.len()).map(|i| self.tokens_of(prompt, i)).sum();
-        (self.computes(more) as f64) < on_drive as f64 / bandwidth
+        ((self.computes(more) as f64) < bytes as f64 / bandwidth).then_some(first)
     }
 
     /// All that is known of a prompt has been read: the rest is computed when an engine is free, and written when that is done.

@@ -174,6 +174,42 @@ fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
 }
 
 #[test]
+fn each_knob_does_what_it_says() {
+    let (_file, kv) = of("knobs", &[(0, 512, &[0]), (0, 512, &[1]), (4_000, 512, &[0])]);
+    let asked = |kv: &Kv| play(kv, MS).0;
+    let writes = |time, at| [(time, Op::Write, at), (time, Op::Write, at + 1)];
+    let reads = [(4_000, Op::Read, 0), (4_000, Op::Read, 1)];
+    assert_eq!(asked(&kv), [writes(500, 0), writes(1_000, 2), reads].concat(), "one engine");
+    assert_eq!(asked(&Kv { engines: 2, ..kv.clone() }), [writes(500, 0), writes(500, 2), reads].concat());
+    let reads_of = |kv: &Kv| asked(kv).into_iter().filter(|(_, op, _)| *op == Op::Read).collect::<Vec<_>>();
+    assert_eq!(reads_of(&Kv { speed: 2.0, ..kv.clone() })[0].0, 2_000);
+    assert_eq!(reads_of(&Kv { offset: Bytes(8 * MIB), ..kv.clone() })[0].2, 8);
+    let mut source = Kv { hint: 3, queues: 2, ..kv.clone() }.source(CAPACITY, 1).unwrap();
+    let mut batch = Vec::new();
+    while batch.len() < 4 {
+        source.fill(&mut batch, 4).unwrap();
+    }
+    assert_eq!(
+        batch.iter().map(|request| (request.queue, request.hint)).collect::<Vec<_>>(),
+        [(0, 3), (1, 3), (0, 3), (1, 3)]
+    );
+    // A prompt begins as the last one does, or as one of the last thousand.
+    let known = |recent| {
+        let made = Kv {
+            recent,
+            number: 500,
+            token_bytes: Bytes(8),
+            bs: Bytes(MIB),
+            memory: Bytes(40_960),
+            prefill_rate: 1e9,
+            ..Kv::default()
+        };
+        statistic(play(&made, MS).2.as_ref(), "kv.tokens_from_memory")
+    };
+    assert!(known(1) > 2.0 * known(1_000), "what was met last is in memory");
+}
+
+#[test]
 fn generated_prompts_are_like_what_was_asked_for() {
     // Blocks of 4 KiB, for all of which the drive has room.
     let kv = Kv { number: 4_000, prefill_rate: 1e9, token_bytes: Bytes(8), bs: Bytes(4096), ..kv("generated") };
