@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.confidence import mean_and_half_width, mean_text
+from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 
@@ -31,37 +30,19 @@ def findings(tables: Tables) -> dict[str, str]:
     return {"layers": _layers(table), "tokens": _tokens(table), "energy": _energy(table)}
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-
-
-def shown(values: Sequence[float], digits: int = 0) -> str:
-    """The mean over seeds, with its interval where that shows."""
-    mean, half = mean_and_half_width(list(values))
-    if mean is None:
-        return ""
-    if half is None or half < 0.5 * 10**-digits:
-        return f"{mean:,.{digits}f}"
-    return f"{mean:,.{digits}f} ± {half:,.{digits}f}"
-
-
 def _layers(table: pl.DataFrame) -> str:
     rows = [
-        [scheme, *(shown([value / 1e3 for value in of(table, LAYER, scheme=scheme, age=age)]) for age in AGES)]
+        [scheme, *(mean_text([value / 1e3 for value in of(table, LAYER, scheme=scheme, age=age)]) for age in AGES)]
         for scheme in SCHEMES
     ]
     return markdown(["reads", *AGES], rows)
 
 
 def _tokens(table: pl.DataFrame) -> str:
-    rows = [
-        [
-            scheme,
-            *(shown([1e9 / (LAYERS * value) for value in of(table, LAYER, scheme=scheme, age=age)], 1) for age in AGES),
-        ]
-        for scheme in SCHEMES
-    ]
+    def rates(scheme: str, age: str) -> list[float]:
+        return [1e9 / (LAYERS * value) for value in of(table, LAYER, scheme=scheme, age=age)]
+
+    rows = [[scheme, *(mean_text(rates(scheme, age), 1) for age in AGES)] for scheme in SCHEMES]
     return markdown(["reads", *AGES], rows)
 
 
@@ -69,8 +50,8 @@ def _energy(table: pl.DataFrame) -> str:
     rows = [
         [
             scheme,
-            *(shown(of(table, "energy.per_gb", scheme=scheme, age=age), 2) for age in AGES),
-            shown(of(table, "flash.retry.steps.mean", scheme=scheme, age="6 months"), 2),
+            *(mean_text(of(table, "energy.per_gb", scheme=scheme, age=age), 2) for age in AGES),
+            mean_text(of(table, "flash.retry.steps.mean", scheme=scheme, age="6 months"), 2),
         ]
         for scheme in SCHEMES
     ]

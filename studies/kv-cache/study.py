@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.confidence import mean_and_half_width, mean_text
+from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 
@@ -46,21 +47,6 @@ def findings(tables: Tables) -> dict[str, str]:
     return found
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-
-
-def shown(values: Sequence[float], digits: int = 0) -> str:
-    """The mean over seeds, with its interval where that shows."""
-    mean, half = mean_and_half_width(list(values))
-    if mean is None:
-        return ""
-    if half is None or half < 0.5 * 10**-digits:
-        return f"{mean:,.{digits}f}"
-    return f"{mean:,.{digits}f} ± {half:,.{digits}f}"
-
-
 def ms(values: Sequence[float]) -> list[float]:
     """Nanoseconds as milliseconds."""
     return [value / 1e6 for value in values]
@@ -76,8 +62,8 @@ def _loads(table: pl.DataFrame) -> str:
     rows = []
     for cells in CELLS:
         for scheme in SCHEMES:
-            ratios = (shown(against(table, LOAD, cells, scheme, age), 2) for age in AGES)
-            retries = shown(of(table, "flash.retry.steps.mean", cells=cells, scheme=scheme, age="1K"), 1)
+            ratios = (mean_text(against(table, LOAD, cells, scheme, age), 2) for age in AGES)
+            retries = mean_text(of(table, "flash.retry.steps.mean", cells=cells, scheme=scheme, age="1K"), 1)
             rows.append([cells, scheme, *ratios, retries])
     return markdown(["drive", "reads", *AGES.values(), "retries a page, 1K"], rows)
 
@@ -86,7 +72,7 @@ def _first(table: pl.DataFrame) -> str:
     rows = []
     for cells in CELLS:
         for scheme in SCHEMES:
-            ratios = (shown(against(table, FIRST, cells, scheme, age), 2) for age in AGES)
+            ratios = (mean_text(against(table, FIRST, cells, scheme, age), 2) for age in AGES)
             rows.append([cells, scheme, *ratios])
     return markdown(["drive", "reads", *AGES.values()], rows)
 
@@ -96,7 +82,7 @@ def _parts(table: pl.DataFrame) -> str:
     for cells in CELLS:
         for scheme in (OWN, "baseline"):
             labels = {"cells": cells, "scheme": scheme, "age": "1K"}
-            rows.append([cells, scheme, *(shown(ms(of(table, name, **labels))) for name in PARTS.values())])
+            rows.append([cells, scheme, *(mean_text(ms(of(table, name, **labels))) for name in PARTS.values())])
     return markdown(["drive", "reads", *PARTS], rows)
 
 
@@ -108,8 +94,8 @@ def _recompute(table: pl.DataFrame) -> str:
             recomputed = of(table, "host.kv.tokens_recomputed", recompute="faster", **labels)
             asked = of(table, "host.kv.tokens", recompute="faster", **labels)
             share = [100 * part / all for part, all in zip(recomputed, asked, strict=True)]
-            times = (shown(ms(of(table, FIRST, recompute=choice, **labels))) for choice in ("never", "faster"))
-            rows.append([scheme, f"{int(prefill):,}", *times, shown(share)])
+            times = (mean_text(ms(of(table, FIRST, recompute=choice, **labels))) for choice in ("never", "faster"))
+            rows.append([scheme, f"{int(prefill):,}", *times, mean_text(share)])
     head = ["reads", "engine, tokens/s", "always read", "computed where faster", "computed though stored, % of tokens"]
     return markdown(head, rows)
 
@@ -117,7 +103,7 @@ def _recompute(table: pl.DataFrame) -> str:
 def _writes(table: pl.DataFrame) -> str:
     rows = []
     for block in BLOCKS:
-        cells = (shown(of(table, "ftl.waf", block=block, share=share), 2) for share in SHARES)
+        cells = (mean_text(of(table, "ftl.waf", block=block, share=share), 2) for share in SHARES)
         rows.append([block, f"{int(block) * 2:,} KiB", *cells])
     return markdown(["tokens of a block", "its size here", *(f"{share} of the drive" for share in SHARES)], rows)
 

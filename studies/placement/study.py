@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.confidence import mean_and_half_width, mean_text
+from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, fitted, key, measures, predicted
 
@@ -69,21 +70,9 @@ def findings(tables: Tables) -> dict[str, str]:
     }
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-
-
 def shown(values: Sequence[float], digits: int = 2) -> str:
     """The mean over seeds, with its interval where that shows."""
-    mean, half = mean_and_half_width(list(values))
-    if mean is None:
-        return ""
-    return (
-        f"{mean:,.{digits}f}"
-        if half is None or half < 0.5 * 10**-digits
-        else f"{mean:,.{digits}f} ± {half:,.{digits}f}"
-    )
+    return mean_text(values, digits)
 
 
 def _writes(tables: Tables) -> str:

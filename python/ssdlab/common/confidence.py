@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def mean_and_half_width(values: list[float], level: float = 0.95) -> tuple[float | None, float | None]:
@@ -52,3 +53,12 @@ def t_probability(t: float, freedom: int) -> float:
         total += term
         term *= cosine * cosine * (k + 1) / (k + 2)
     return 2.0 / math.pi * (angle + sine * total) if odd else sine * total
+
+
+def mean_text(values: Sequence[float], digits: int = 0) -> str:
+    """The mean of values, with the half width of its 95 % confidence interval where that shows at so many digits."""
+    mean, half = mean_and_half_width(list(values))
+    if mean is None:
+        return ""
+    text = f"{mean:,.{digits}f}"
+    return text if half is None or half < 0.5 * 10**-digits else f"{text} ± {half:,.{digits}f}"

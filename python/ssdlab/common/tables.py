@@ -178,3 +178,8 @@ def _show_rich(tables: Iterable[Table], footnotes: Iterable[str]) -> None:
         console.print(drawn)
     for line in footnotes:
         console.print(Text(line, style="dim"))
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
