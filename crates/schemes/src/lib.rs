@@ -30,6 +30,6 @@ pub use pulse::{Pulse, Pulses, Verified};
 pub use sensing::Sensing;
 pub use soft::{Fine, Soft};
 pub use start::Start;
-pub use suspend::{InPhase, ResumeMode, SuspendErase, SuspendPoint, SuspendProgram};
+pub use suspend::{InPhase, ResumeMode, SuspendErase, SuspendEraseFor, SuspendPoint, SuspendProgram};
 pub use victim::{Candidates, Victim};
 pub use voltage::Voltage;

@@ -361,6 +361,13 @@ pub fn draw(seed: u64) -> Case {
     let suspended = &mut Dice { stream: Stream::new(seed, "soak suspended"), drawn: 0 };
     device.push(format!("chip.suspended_program_errors={}", suspended.one(&["0", "0", "0.5", "20"])));
     device.push(format!("chip.suspended_erase_wear={}", suspended.one(&["0", "0", "0.1", "50"])));
+    let patience = &mut Dice { stream: Stream::new(seed, "soak patience"), drawn: 0 };
+    device.push(format!("schedule.suspend_erase_for={}", patience.one(&["reads", "reads-and-writes"])));
+    device.push(format!("schedule.suspend_after={}", patience.one(&["0us", "0us", "50us", "2ms"])));
+    device.push(format!("schedule.suspend_erase_left={}", patience.one(&["0us", "0us", "700us"])));
+    device.push(format!("schedule.suspend_program_left={}", patience.one(&["0us", "0us", "100us"])));
+    device.push(format!("schedule.suspend_progress={}", patience.one(&["0us", "0us", "30us", "500us"])));
+    device.push(format!("schedule.suspend_one_of_chip={}", patience.chance(30)));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     let power = &mut Dice { stream: Stream::new(seed, "soak power"), drawn: 0 };

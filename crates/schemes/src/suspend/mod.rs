@@ -37,6 +37,17 @@ units::choices! {
     }
 }
 
+units::choices! {
+    /// For which host operations of its die an erase is suspended. What a chip can do meanwhile is a matter of its design: chips whose erases are
+    /// suspended read, and program other blocks (ONFI; MQSim suspends erases for writes as well).
+    pub enum SuspendEraseFor {
+        /// Reads.
+        Reads = "reads",
+        /// Reads, and programs of host data into other blocks (fast12 section 6: suspension for foreground writes).
+        ReadsAndWrites = "reads-and-writes",
+    }
+}
+
 impl SuspendProgram {
     /// What a program does when a user read comes.
     pub fn suspend_point(self, at: InPhase) -> SuspendPoint {

@@ -326,8 +326,7 @@ impl Config {
             },
             program_phases,
             erase_phases,
-            suspends: self.schedule.suspend_program != SuspendProgram::None
-                || self.schedule.suspend_erase != SuspendErase::None,
+            suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),
             ranks,

@@ -82,6 +82,26 @@ const RULES: &[Rule] = &[
         without: "schedule.suspend_erase and erase.pulse",
     },
     Rule {
+        keys: &["schedule.suspend_erase_for", "schedule.suspend_erase_left"],
+        idle: |config| config.schedule.suspend_erase == SuspendErase::None,
+        without: "schedule.suspend_erase",
+    },
+    Rule {
+        keys: &["schedule.suspend_program_left"],
+        idle: |config| config.schedule.suspend_program == SuspendProgram::None,
+        without: "schedule.suspend_program",
+    },
+    Rule {
+        keys: &["schedule.suspend_after", "schedule.suspend_progress", "schedule.suspend_one_of_chip"],
+        idle: |config| config.schedule.suspends_nothing(),
+        without: "schedule.suspend_program or schedule.suspend_erase",
+    },
+    Rule {
+        keys: &["schedule.suspend_one_of_chip"],
+        idle: |config| !config.schedule.suspends_nothing() && config.geometry.dies == 1,
+        without: "chips of several dies (geometry.dies)",
+    },
+    Rule {
         keys: &["age.reads"],
         idle: |config| !config.chip.read_disturb && config.refresh.reads.is_none(),
         without: "chip.read_disturb or refresh.reads",

@@ -1,13 +1,14 @@
 //! Dies and buses held to their invariants, for drives that are checked.
 
 use nand::{ChannelId, DieId};
+use schemes::{Class, SuspendEraseFor};
 use units::{Id as _, PerId, Time};
 
 use super::attempt::{Attempt, Step};
 use super::backend::{Flash, FlashView};
 use super::placement::Placement;
 use super::queues::planes;
-use super::state::DieState;
+use super::state::{Active, DieState, Paused};
 use crate::observe::probe::{Event, Probe};
 use crate::violation::{Invariant, Violation};
 
@@ -18,8 +19,20 @@ impl<L: Placement> FlashView<'_, L> {
         let wrong = |found: &str, expected: &str| {
             Err(Violation::new(Invariant::Die, format!("die {}", die.0), found, expected))
         };
-        if state.active.is_some() && state.suspended.is_some() {
-            return wrong("one operation runs while another is suspended", "one at a time");
+        let beside = |paused: &Paused| {
+            let of_host = |active: Active| match active {
+                Active::Program(program) => self.flash.ops[program.ops].queue.class() == Class::UserProgram,
+                Active::Erase(_) | Active::EraseOpened(..) => false,
+            };
+            self.plan.config.schedule.suspend_erase_for == SuspendEraseFor::ReadsAndWrites
+                && paused.active.is_erase()
+                && state.active.is_none_or(|(active, _)| of_host(active))
+        };
+        if state.active.is_some() && state.suspended.as_ref().is_some_and(|paused| !beside(paused)) {
+            return wrong(
+                "one operation runs while another is suspended",
+                "one at a time, or a program of host data beside an erase",
+            );
         }
         if state.active.is_some() && state.sensing != 0 {
             return wrong("it senses while a program or an erase runs", "one at a time");
@@ -135,9 +148,6 @@ impl<L: Placement> FlashView<'_, L> {
         }
         for (die, state) in self.flash.dies.ids().zip(self.flash.dies.iter()) {
             let pick = self.pick(die);
-            if state.suspended.is_some() && state.active.is_some() {
-                return Err(format!("die {} runs one operation while another is suspended", die.0));
-            }
             if state.suspended.is_some() && idle {
                 return Err(format!("die {} will never go on with what it has suspended", die.0));
             }
@@ -161,12 +171,19 @@ impl Flash {
     /// Tells a probe what arrays do that it has not seen begin.
     pub fn tell_arrays<P: Probe>(&self, now: Time, probe: &mut P) {
         for (die, state) in self.dies.ids().zip(self.dies.iter()) {
-            if let Some((_, end)) = state.active {
-                probe.program(now, end, die, 0);
-            }
-            if state.suspended.is_some() {
-                probe.program(now, now, die, 0);
+            let tell = |active: Active, end, probe: &mut P| {
+                if active.is_erase() {
+                    probe.erase(now, end, die, 0);
+                } else {
+                    probe.program(now, end, die, 0);
+                }
+            };
+            if let Some(paused) = &state.suspended {
+                tell(paused.active, now, probe);
                 probe.suspend(now, die);
+            }
+            if let Some((active, end)) = state.active {
+                tell(active, end, probe);
             }
             for plane in planes(state.sensing) {
                 let end = state.sensed_at[plane];

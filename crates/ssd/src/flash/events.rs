@@ -16,14 +16,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Something in the array of a die ends now, or its idle time. If that is no program and no erase, it has been dealt with.
     pub fn array_event(&mut self, die: DieId) -> Ended {
         let state = &mut self.flash.dies[die];
-        state.pulses_begin = state.pulses_begin.filter(|at| *at > self.core.now);
+        state.look_again = state.look_again.filter(|at| *at > self.core.now);
         if state.suspend_pending.is_some_and(|at| at <= self.core.now) {
             self.suspended(die);
         }
         let Some((active, _)) = self.flash.dies[die].active.filter(|(_, end)| *end <= self.core.now) else {
             return self.senses_end(die);
         };
-        self.flash.dies[die].active = None;
+        (self.flash.dies[die].active, self.flash.dies[die].look_again) = (None, None);
         // It can take programs again.
         self.flash.stir(die);
         if self.flash.dies[die].work.suspensions > 0 {

@@ -2,6 +2,7 @@
 
 use nand::geometry::MAX_PLANES;
 use nand::{DieId, PlaneId, PlanePrograms};
+use schemes::{Class, SuspendEraseFor};
 use units::Ppn;
 
 use super::backend::{FlashAt, FlashView};
@@ -32,8 +33,8 @@ impl<L: Placement> FlashView<'_, L> {
             if state.exclusive == 0 || self.read_only { state.ready } else { self.exclusive(die, state.ready) };
         ready = self.eligible(die, ready, READS);
         let may_sense = QueueSet::on(state.may_sense(self.plan.config.chip.plane_reads)).and(READS);
-        if state.suspended.is_some() {
-            return self.pick_suspended(die, may_sense);
+        if let Some(paused) = &state.suspended {
+            return self.pick_suspended(die, may_sense, paused.active);
         }
         let between = if state.coarse.is_empty() { state.next_pass } else { self.pass_due(die) };
         if let Some(program) = between {
@@ -211,7 +212,7 @@ impl<L: Placement> FlashView<'_, L> {
         let state = &self.flash.dies[die];
         if matches!(state.picked, Pick::Resume | Pick::Pass) {
             // It has begun before anything that waits.
-            return Some((self.flash.ranks.of[schemes::Class::UserProgram as usize], 0));
+            return Some((self.flash.ranks.of[Class::UserProgram as usize], 0));
         }
         let Pick::Program(queue) = state.picked else { return None };
         Some((self.flash.ranks.of[queue.class() as usize], state.queues[queue].head_seq))
@@ -220,9 +221,10 @@ impl<L: Placement> FlashView<'_, L> {
     /// Whether a die can take further pages from the pool.
     pub fn takes_programs(&self, die: DieId) -> bool {
         let state = &self.flash.dies[die];
-        let room = match state.active {
-            Some((Active::Program(_), _)) => self.plan.config.chip.cache_program && state.loaded.is_none(),
-            None if state.suspended.is_some() => false,
+        let room = match (state.active, &state.suspended) {
+            (Some(_), Some(_)) => false,
+            (None, Some(paused)) => self.gives_way(paused.active) && state.loaded.is_none(),
+            (Some((Active::Program(_), _)), None) => self.plan.config.chip.cache_program && state.loaded.is_none(),
             _ => true,
         };
         room && state.next_pass.is_none() && !state.has_host_programs()
@@ -241,19 +243,93 @@ impl<L: Placement> FlashView<'_, L> {
         (seq < u64::MAX).then_some(die)
     }
 
-    /// Whether the suspended operation of a die can go on.
-    pub(super) fn may_resume(&self, die: DieId) -> bool {
-        let state = &self.flash.dies[die];
+    /// Whether something of the host's waits for which the operation that a die works at is to be suspended.
+    pub(super) fn is_waited_for(&self, die: DieId, class: Class) -> bool {
+        let (state, ranks) = (&self.flash.dies[die], &self.flash.ranks.of);
+        let readable = state.loaded.is_none() || self.plan.config.chip.shadow_buffer;
+        let reads =
+            readable && state.ready.meets(USER_READS) && ranks[Class::UserRead as usize] < ranks[class as usize];
+        // Of the same rank it would wait for the erase, which is older, were that not to be suspended for it.
+        let programs = || {
+            let (erase, program) = (ranks[Class::Erase as usize], ranks[Class::UserProgram as usize]);
+            program <= erase && (self.has_loaded_of_host(state) || !self.programs_beside_erase(die).is_empty())
+        };
+        reads || state.active.is_some_and(|(active, _)| self.gives_way(active)) && programs()
+    }
+
+    /// Whether an operation, if it is suspended, lets programs of host data go first.
+    fn gives_way(&self, active: Active) -> bool {
+        let writes = self.plan.config.schedule.suspend_erase_for == SuspendEraseFor::ReadsAndWrites;
+        writes && active.is_erase() && !self.flash.write_queue_full
+    }
+
+    /// Whether the data of a program of the host's is in the registers.
+    fn has_loaded_of_host(&self, state: &DieState) -> bool {
+        state.loaded.is_some_and(|program| self.flash.ops[program.ops].queue.class() == Class::UserProgram)
+    }
+
+    /// The queues of host data with a program for a block that is erased already.
+    fn programs_beside_erase(&self, die: DieId) -> QueueSet {
+        let (state, mut programs) = (&self.flash.dies[die], QueueSet::NONE);
+        let mut ready = if state.exclusive == 0 { state.ready.and(HOST_PROGRAMS) } else { QueueSet::NONE };
+        while let Some(queue) = ready.pop() {
+            programs.set(queue, !self.is_erase(die, queue));
+        }
+        programs
+    }
+
+    /// Whether another die of its chip has suspended something, or is about to.
+    pub(super) fn chip_has_suspended(&self, die: DieId) -> bool {
+        let mut others = self.flash.others_of_chip(die).map(|other| &self.flash.dies[other]);
+        others.any(|other| other.suspended.is_some() || other.suspend_pending.is_some())
+    }
+
+    /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
+    fn suspended_idles(&self, state: &DieState) -> bool {
         let registers =
             if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
         let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
-        let passed = self.retries_user_read(die) || waits;
-        state.suspended.is_some() && !passed && state.sensing == 0 && registers == 0
+        let passed = state.reserved.is_of_host() || waits;
+        state.active.is_none() && !passed && state.sensing == 0 && registers == 0
     }
 
-    /// What a suspended die starts: a user read, or the transfer that lets its program go on.
-    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet) -> Pick {
+    /// Whether a program whose data is in the registers goes before the suspended erase of its die.
+    pub(super) fn loaded_goes_first(&self, die: DieId) -> bool {
         let state = &self.flash.dies[die];
+        let gives_way = state.suspended.as_ref().is_some_and(|paused| self.gives_way(paused.active));
+        gives_way && self.has_loaded_of_host(state) && self.suspended_idles(state)
+    }
+
+    /// The program that goes before the suspended erase of a die: the next pass of one that has begun, or a new one.
+    fn program_beside_erase(&self, die: DieId, suspended: Active) -> Pick {
+        let state = &self.flash.dies[die];
+        if !suspended.is_erase() || state.loaded.is_some() {
+            return Pick::Nothing;
+        }
+        if state.next_pass.is_some() {
+            return Pick::Pass;
+        }
+        if !self.gives_way(suspended) {
+            return Pick::Nothing;
+        }
+        state
+            .first(self.programs_beside_erase(die), &self.flash.ranks)
+            .map_or(Pick::Nothing, |(_, queue)| Pick::Program(queue))
+    }
+
+    /// Whether the suspended operation of a die can go on.
+    pub(super) fn may_resume(&self, die: DieId) -> bool {
+        let state = &self.flash.dies[die];
+        let Some(paused) = &state.suspended else { return false };
+        self.suspended_idles(state) && self.program_beside_erase(die, paused.active) == Pick::Nothing
+    }
+
+    /// What a suspended die starts: a user read, a program that goes before its erase, or the transfer that lets its program go on.
+    pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet, suspended: Active) -> Pick {
+        let state = &self.flash.dies[die];
+        if state.active.is_some() {
+            return Pick::Nothing;
+        }
         // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
         let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
         if self.flash.write_queue_full {
@@ -262,8 +338,14 @@ impl<L: Placement> FlashView<'_, L> {
         }
         match state.first(reads.and(eligible), &self.flash.ranks) {
             Some((_, queue)) => Pick::Read(queue),
-            None if self.may_resume(die) => Pick::Resume,
-            None => Pick::Nothing,
+            None if !self.suspended_idles(state) => Pick::Nothing,
+            None => match self.program_beside_erase(die, suspended) {
+                Pick::Nothing if !suspended.is_erase() => Pick::Resume,
+                // A page that waits in a cache register is in its way.
+                Pick::Nothing => Pick::Nothing,
+                program if state.cache_full == 0 => program,
+                _ => Pick::Nothing,
+            },
         }
     }
 }

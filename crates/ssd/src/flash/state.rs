@@ -149,10 +149,21 @@ pub struct Work {
     pub suspensions: u32,
     /// Of these, how often within a pulse.
     pub within_pulses: u32,
+    /// Since when something of the host's has waited that would suspend it.
+    pub waited_from: Option<Time>,
+}
+
+/// An operation that has let others go first, and how far it has come.
+#[derive(Debug)]
+pub(super) struct Paused {
+    pub(super) active: Active,
+    pub(super) work: Work,
+    /// Its phases, where they are not those of every operation of its kind.
+    pub(super) phases: Option<Phases>,
 }
 
 /// Pages that are programmed by one command, and where they go.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     /// Page operations, linked.
     pub(super) ops: OpId,
@@ -165,7 +176,7 @@ pub(super) struct Program {
     pub(super) pass: u8,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Active {
     Program(Program),
     /// Blocks that were reclaimed: operations, linked.
@@ -175,6 +186,11 @@ pub(super) enum Active {
 }
 
 impl Active {
+    /// Whether it erases.
+    pub(super) fn is_erase(self) -> bool {
+        matches!(self, Active::Erase(_) | Active::EraseOpened(..))
+    }
+
     /// What the array draws meanwhile \[mW].
     pub(super) fn power(self) -> impl FnOnce(&Plan) -> f64 {
         move |plan| match self {
@@ -230,7 +246,7 @@ pub struct DieState {
     /// Programs whose first pass has begun, and whose second follows the first one of the next wordline (`chip.pass_order`).
     pub(super) coarse: Vec<Program>,
     /// An operation that has let reads go first.
-    pub(super) suspended: Option<Active>,
+    pub(super) suspended: Option<Paused>,
     /// When background collection starts, if the die stays idle.
     pub(super) idle_until: Option<Time>,
     /// The attempt in each plane's page register, or on its way into it, and when its sense ends.
@@ -244,8 +260,8 @@ pub struct DieState {
     pub(super) flush_partial: QueueSet,
     /// When the active operation lets reads go first.
     pub(super) suspend_pending: Option<Time>,
-    /// When the pulses of the active operation begin, if a read waits for them.
-    pub(super) pulses_begin: Option<Time>,
+    /// When it is asked again whether the active operation lets something of the host's go first.
+    pub(super) look_again: Option<Time>,
     /// How far the active or suspended operation has come.
     pub(super) work: Work,
     /// Its phases, where they are not those of every operation of its kind.
@@ -293,7 +309,7 @@ impl DieState {
             sensed_at: [Time::NEVER; PLANES],
             active: None,
             suspend_pending: None,
-            pulses_begin: None,
+            look_again: None,
             suspended: None,
             work: Work::default(),
             phases: None,
@@ -421,9 +437,9 @@ impl DieState {
         let mut next = self.idle_until.unwrap_or(Time::NEVER);
         if let Some((_, end)) = self.active {
             next = next.min(end).min(self.suspend_pending.unwrap_or(Time::NEVER));
-            next = next.min(self.pulses_begin.unwrap_or(Time::NEVER));
+            next = next.min(self.look_again.unwrap_or(Time::NEVER));
         }
-        let of_active = self.suspend_pending.or(self.pulses_begin);
+        let of_active = self.suspend_pending.or(self.look_again);
         debug_assert!(of_active.is_none() || self.active.is_some(), "Invariant: only what is active is suspended");
         let mut sensing = self.sensing;
         while sensing != 0 {
@@ -510,13 +526,14 @@ impl DieState {
 stored! {
     DieState {
         meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
-        next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, pulses_begin, work,
+        next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, look_again, work,
         phases, reads_in_progress, loaded, chip, queues, waits,
     }
     Begun { seq, queue, command, alone }
     Holder { read, ended }
     Reservation { planes, planes_of_host, shorter, holders }
-    Work { began, runs_from, position, before, suspensions, within_pulses }
+    Work { began, runs_from, position, before, suspensions, within_pulses, waited_from }
+    Paused { active, work, phases }
     Program { ops, planes, ready, sensing, pass }
 }
 

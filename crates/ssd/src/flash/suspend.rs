@@ -1,44 +1,68 @@
 //! Programs and erases that let user reads go first: at or inside their phases, and on again afterwards.
 //!
-//! A suspended die takes user reads and nothing else; when none waits and their pages have left the page registers, the
-//! operation goes on. The data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
+//! A suspended die takes user reads and nothing else, or also programs of host data where an erase is suspended for these
+//! (`schedule.suspend_erase_for`); when none waits and pages have left the registers, the operation goes on. The data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
 
 use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
-use units::{Ppn, Span};
+use units::{Ppn, Span, Time};
 
 use super::backend::FlashAt;
 use super::placement::Placement;
-use super::queues::USER_READS;
-use super::state::Active;
+use super::state::{Active, Paused};
 use crate::config::Config;
 use crate::observe::probe::Probe;
 use crate::observe::stats::channel;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Lets a user read go before the operation under way, if there is one to.
+    /// Lets something of the host's go before the operation under way, if there is something to.
     pub fn consider_suspension(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         let Some((active, end)) = state.active else { return };
-        let room = state.loaded.is_none() || self.core.plan.config.chip.shadow_buffer;
-        let free = state.suspend_pending.is_none() && room && state.exclusive == 0;
-        if !self.core.plan.suspends || !free || !state.ready.meets(USER_READS) {
+        if !self.core.plan.suspends
+            || state.suspend_pending.is_some()
+            || state.suspended.is_some()
+            || state.exclusive != 0
+        {
             return;
         }
+        let Some((_, class)) = self.suspendable(die, active) else { return };
+        if !self.view().is_waited_for(die, class) {
+            self.flash.dies[die].work.waited_from = None;
+            return;
+        }
+        let schedule = &self.core.plan.config.schedule;
+        if schedule.suspensions.is_some_and(|most| state.work.suspensions >= most)
+            || schedule.suspend_one_of_chip && self.view().chip_has_suspended(die)
+        {
+            return;
+        }
+        let now = self.core.now;
+        let work = &mut self.flash.dies[die].work;
+        let waited_from = *work.waited_from.get_or_insert(now);
+        let not_before = if work.suspensions == 0 {
+            // Before that its data is still on the way, or it copies back.
+            work.runs_from.max(waited_from + schedule.suspend_after)
+        } else if schedule.suspend_progress > Span::ZERO {
+            (work.runs_from + schedule.suspend_progress).max(waited_from + schedule.suspend_after)
+        } else {
+            waited_from + schedule.suspend_after
+        };
+        if now < not_before {
+            self.flash.dies[die].look_again = Some(not_before).filter(|at| *at < end);
+            return;
+        }
+        let least = if class == Class::Erase { schedule.suspend_erase_left } else { schedule.suspend_program_left };
+        if end.since(now) >= least {
+            self.plan_suspension(die, active, end);
+        }
+    }
+
+    /// Suspends the operation under way at the next point at which that can be done, unless it ends before.
+    fn plan_suspension(&mut self, die: DieId, active: Active, end: Time) {
         let Some((phases, class)) = self.suspendable(die, active) else { return };
-        if self.flash.ranks.of[Class::UserRead as usize] >= self.flash.ranks.of[class as usize] {
-            return;
-        }
-        let (work, total, verify) = (state.work, phases.total().0, phases.verify);
-        if self.core.plan.config.schedule.suspensions.is_some_and(|most| work.suspensions >= most) {
-            return;
-        }
+        let (work, total, verify) = (self.flash.dies[die].work, phases.total().0, phases.verify);
         let reset = self.core.plan.config.chip.t_voltage_reset;
-        if self.core.now < work.runs_from && work.suspensions == 0 {
-            // Its data is still on the way, or it copies back: it is looked at again when its pulses begin.
-            self.flash.dies[die].pulses_begin = Some(work.runs_from);
-            return;
-        }
         let gets_on = class == Class::Erase && self.core.plan.config.schedule.suspend_erase.gets_on();
         let (after, position, before) = if self.core.now < work.runs_from && !gets_on {
             // Suspended again before it has got on.
@@ -63,7 +87,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return; // It ends before it could be suspended.
         }
         let state = &mut self.flash.dies[die];
-        state.suspend_pending = Some(self.core.now + after);
+        (state.suspend_pending, state.look_again) = (Some(self.core.now + after), None);
         (state.work.position, state.work.before) = (position, before);
     }
 
@@ -81,8 +105,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let state = &mut self.flash.dies[die];
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
-        state.suspended = Some(active);
-        state.work.suspensions += 1;
+        (state.work.suspensions, state.work.waited_from) = (state.work.suspensions + 1, None);
         let (first, position) = (state.work.suspensions == 1, state.work.position);
         match active {
             Active::Program(_) => self.core.counters.program_suspensions += 1,
@@ -95,17 +118,22 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
         }
         self.core.counters.operations_suspended += u64::from(first);
+        let state = &mut self.flash.dies[die];
+        state.suspended = Some(Paused { active, work: std::mem::take(&mut state.work), phases: state.phases.take() });
         self.array_draws(die, Active::power(active), self.core.now, self.core.now);
         self.core.probe.suspend(self.core.now, die);
     }
 
-    /// Lets the suspended operation of a die go on, if it can without the bus.
+    /// Lets the suspended operation of a die go on, if it can without the bus; or a program whose data is in the registers, before that.
     pub fn try_resume(&mut self, die: DieId) {
+        if self.view().loaded_goes_first(die) {
+            return self.start_loaded(die);
+        }
         if !self.view().may_resume(die) {
             return;
         }
         let chip = &self.core.plan.config.chip;
-        let setup = match self.flash.dies[die].suspended {
+        let setup = match self.flash.dies[die].suspended.as_ref().map(|paused| paused.active) {
             Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
             Some(Active::Program(_)) | None => return,
             Some(Active::Erase(_) | Active::EraseOpened(..)) => Span::ZERO,
@@ -114,7 +142,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     pub(super) fn go_on(&mut self, die: DieId, setup: Span) {
-        let Some(active) = self.flash.dies[die].suspended.take() else { return };
+        let Some(Paused { active, work, phases }) = self.flash.dies[die].suspended.take() else { return };
+        (self.flash.dies[die].work, self.flash.dies[die].phases) = (work, phases);
         let Some((phases, _)) = self.suspendable(die, active) else { return };
         let total = phases.total();
         let state = &mut self.flash.dies[die];
@@ -130,11 +159,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.array_draws(die, Active::power(active), self.core.now, end);
         self.core.probe.resume(self.core.now, end, die);
         self.tell_phases(die);
+        if self.core.plan.config.schedule.suspend_one_of_chip {
+            // What another die does may be suspended now.
+            self.flash.others_of_chip(die).for_each(|other| self.mark_dirty(other));
+        }
     }
 
     /// Sends the data of a suspended program again. The bus is free.
     pub fn send_again(&mut self, die: DieId) {
-        let Some(Active::Program(program)) = self.flash.dies[die].suspended else { return };
+        let Some(Paused { active: Active::Program(program), .. }) = self.flash.dies[die].suspended else { return };
         let channel = self.flash.dies[die].channel;
         let writes = self.flash.ops[program.ops].queue.writes();
         let ready = self.occupy(channel, self.t_program_data(program.planes, writes), channel::WRITE_DATA);

@@ -15,9 +15,18 @@ use crate::violation::Invariant;
 struct Array {
     /// A program or an erase, until then.
     busy: Time,
-    suspended: bool,
+    /// Whether what began last is an erase, and whether an operation is suspended: an erase, beside which there may be programs.
+    erases: bool,
+    suspended: Option<Paused>,
     /// The sense of each plane, until then.
     senses: [Time; nand::geometry::MAX_PLANES as usize],
+}
+
+/// What is suspended.
+#[derive(Clone, Copy, PartialEq)]
+enum Paused {
+    Program,
+    Erase,
 }
 
 /// See the [module documentation](self).
@@ -41,19 +50,19 @@ impl Checker {
     }
 
     /// A program or an erase has the array of a die.
-    fn array(&mut self, start: Time, end: Time, die: DieId, what: &str) {
+    fn array(&mut self, start: Time, end: Time, die: DieId, erases: bool) {
         let array = &mut self.dies[die.index()];
         let latest = array.senses.iter().copied().max().unwrap_or(array.busy).max(array.busy);
-        let free = !array.suspended && latest <= start && start <= end;
-        let suspended = array.suspended;
-        array.busy = end;
+        let suspended = array.suspended.is_some_and(|paused| paused == Paused::Program || erases);
+        let free = !suspended && latest <= start && start <= end;
+        (array.busy, array.erases) = (end, erases);
         if !free {
             let expected = if suspended {
-                "none while another one is suspended".into()
+                "none while another one is suspended, or programs beside an erase".into()
             } else {
                 format!("not before {} ns, when what the array does has ended", latest.0)
             };
-            let found = format!("{what} begins at {} ns", start.0);
+            let found = format!("{} begins at {} ns", if erases { "an erase" } else { "a program" }, start.0);
             self.ledger.violated(Invariant::Die, format!("the array of die {}", die.0), found, expected);
         }
     }
@@ -174,17 +183,17 @@ impl Probe for Checker {
     }
 
     fn program(&mut self, start: Time, end: Time, die: DieId, _: u8) {
-        self.array(start, end, die, "a program");
+        self.array(start, end, die, false);
     }
 
     fn erase(&mut self, start: Time, end: Time, die: DieId, _: u8) {
-        self.array(start, end, die, "an erase");
+        self.array(start, end, die, true);
     }
 
     fn suspend(&mut self, now: Time, die: DieId) {
         let array = &mut self.dies[die.index()];
-        let runs = !array.suspended && array.busy >= now;
-        (array.suspended, array.busy) = (true, now);
+        let runs = array.suspended.is_none() && array.busy >= now;
+        (array.suspended, array.busy) = (Some(if array.erases { Paused::Erase } else { Paused::Program }), now);
         if !runs {
             let place = format!("the array of die {}", die.0);
             self.ledger.violated(Invariant::Die, place, "an operation is suspended", "one that runs");
@@ -193,15 +202,16 @@ impl Probe for Checker {
 
     fn resume(&mut self, now: Time, end: Time, die: DieId) {
         let array = &mut self.dies[die.index()];
-        let free = array.suspended && array.senses.iter().all(|sensed| *sensed <= now);
-        (array.suspended, array.busy) = (false, end);
+        let free = array.suspended.is_some() && array.busy <= now && array.senses.iter().all(|sensed| *sensed <= now);
+        (array.busy, array.erases) = (end, array.suspended == Some(Paused::Erase));
+        array.suspended = None;
         if !free {
             let place = format!("the array of die {}", die.0);
             self.ledger.violated(
                 Invariant::Die,
                 place,
                 "an operation goes on",
-                "it was suspended, and nothing is sensed",
+                "it was suspended, and nothing is sensed or programmed",
             );
         }
     }

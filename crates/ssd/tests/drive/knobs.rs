@@ -92,6 +92,29 @@ const SUSPENDED: &[&str] = &[
     "chip.cache_program=false",
     "schedule.suspend_program=intra-phase",
 ];
+/// The same with reads that take so long that they meet at both dies of a chip.
+const SLOW_READS: &[&str] = &[
+    "chip.t_read=5ms",
+    "chip.t_prog=none",
+    "chip.program_loops=5",
+    "chip.t_program_pulse=200us",
+    "chip.t_program_verify=80us",
+    "buffer.size=192KiB",
+    "chip.cache_program=false",
+    "schedule.suspend_program=intra-phase",
+];
+/// Blocks that are erased when they have been reclaimed, and suspended.
+const ERASED_LATER: &[&str] = &[
+    "chip.t_bers=none",
+    "chip.erase_loops=2",
+    "chip.t_erase_pulse=3ms",
+    "chip.t_erase_verify=100us",
+    "buffer.size=192KiB",
+    "ftl.erase_when=reclaimed",
+    "age.precondition=closed-form",
+    "age.fill=1.0",
+    "schedule.suspend_erase=reset-and-resume",
+];
 /// Blocks that are erased pulse by pulse and suspended.
 const LIVED: &[&str] = &[
     "chip.model=tlc48-reo",
@@ -424,6 +447,12 @@ const ROWS: &[Row] = &[
     ("erase.requirement", PULSED, "40", Overwrites, 0),
     ("erase.retire", SPENT, "true", Overwrites, 0),
     ("schedule.suspensions", SUSPENDED, "1", Overwrites, 0),
+    ("schedule.suspend_erase_for", ERASED_LATER, "reads-and-writes", Overwrites, 0),
+    ("schedule.suspend_after", SUSPENDED, "500us", Overwrites, 0),
+    ("schedule.suspend_erase_left", ERASED_LATER, "1500us", Overwrites, 0),
+    ("schedule.suspend_program_left", SUSPENDED, "900us", Overwrites, 0),
+    ("schedule.suspend_progress", SUSPENDED, "300us", Overwrites, 0),
+    ("schedule.suspend_one_of_chip", SLOW_READS, "true", Overwrites, 0),
     ("schedule.write_queue", PAGES, "4", Mixed, 0),
     ("chip.suspended_program_errors", SUSPENDED, "30", Overwrites, 0),
     ("chip.suspended_erase_wear", LIVED, "500", Overwrites, 0),

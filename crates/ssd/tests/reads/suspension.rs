@@ -228,6 +228,112 @@ fn operations_are_suspended_again_and_again_within_their_bound() {
 }
 
 #[test]
+fn what_ends_soon_is_not_suspended() {
+    let erase = config(SLC, &["schedule.suspend_erase=reset-and-resume", "schedule.suspend_erase_left=700us"]);
+    // 1.508 ms in all.
+    for (offset, wait) in [(100_000, 4_000), (808_000, 4_000), (808_001, 699_999), (1_400_000, 108_000)] {
+        assert_eq!(meets(&erase, "erase", offset).0, wait, "{offset}");
+    }
+    let program = config(SLC, &["schedule.suspend_program=intra-phase", "schedule.suspend_program_left=100us"]);
+    // 140 us in all.
+    for (offset, wait) in [(10_000, 4_000), (40_000, 4_000), (40_001, 99_999)] {
+        assert_eq!(meets(&program, "program", offset).0, wait, "{offset}");
+    }
+}
+
+#[test]
+fn a_read_waits_as_long_as_it_may_before_it_suspends() {
+    let settings = ["schedule.suspend_erase=reset-and-resume", "schedule.suspend_after=100us"];
+    let late = config(SLC, &settings);
+    // The voltages are reset in 4 us, and set again; what ends before is left alone.
+    for (offset, met) in [(200_000, (104_000, 8_000)), (1_408_000, (100_000, 0)), (1_450_000, (58_000, 0))] {
+        assert_eq!(meets(&late, "erase", offset), met, "{offset}");
+    }
+    // It is the oldest read that counts.
+    let (start, _) = alone(&late, "erase");
+    let all = play(&late, 1, &[start + 200_000, start + 290_000]);
+    let suspends: Vec<u64> = all.iter().filter(|(what, ..)| *what == "suspend").map(|(_, at, _)| at - start).collect();
+    assert_eq!(suspends, [304_000]);
+}
+
+#[test]
+fn what_goes_on_gets_on_before_it_is_suspended_again() {
+    // A read every 50 us, which takes 30: a program of 140 us goes on between two of them, and is suspended by the next.
+    let all_of = |settings: &[&str]| {
+        let config = config(SLC, &[&["schedule.suspend_program=inter-phase"], settings].concat());
+        let (start, _) = alone(&config, "program");
+        let reads: Vec<u64> = (0..100).map(|index| start + 1_000 + index * 50_000).collect();
+        play(&config, 1, &reads)
+    };
+    let runs = |all: &[Entry]| -> Vec<u64> {
+        let of = |kind: &str| all.iter().filter(|(what, ..)| *what == kind).map(|(_, at, _)| *at).collect::<Vec<u64>>();
+        let (suspends, resumes) = (of("suspend"), of("resume"));
+        resumes.iter().zip(&suspends[1..]).map(|(resume, suspend)| suspend - resume).collect()
+    };
+    // Loading the buffer takes 3 us; then it goes to the end of a phase, of 8 or 20 us, from 60 us on.
+    let free = all_of(&[]);
+    assert!(runs(&free).iter().any(|run| *run < 60_000), "{free:?}");
+    let gets_on = all_of(&["schedule.suspend_progress=60us"]);
+    let lengths = runs(&gets_on);
+    assert!(!lengths.is_empty() && lengths.iter().all(|run| (63_000..=83_000).contains(run)), "{gets_on:?}");
+}
+
+#[test]
+fn one_die_of_a_chip_has_suspended_something_at_a_time() {
+    let dies = ["schedule.suspend_program=intra-phase", "geometry.dies=2", "bus.die_interleaving=true"];
+    let of = |all: &[Entry], kind: &str| {
+        all.iter().filter(|(what, ..)| *what == kind).map(|(_, at, _)| *at).collect::<Vec<u64>>()
+    };
+    // Both dies program, and a read waits at each.
+    let start = of(&play(&config(SLC, &dies), 2, &[]), "program")[1];
+    let reads = [start + 10_000, start + 10_000];
+    let each = play(&config(SLC, &dies), 2, &reads);
+    assert_eq!(of(&each, "suspend"), [start + 14_000; 2], "{each:?}");
+    let one = play(&config(SLC, &[&dies[..], &["schedule.suspend_one_of_chip=true"]].concat()), 2, &reads);
+    let (suspends, resumes) = (of(&one, "suspend"), of(&one, "resume"));
+    assert_eq!(suspends[0], start + 14_000, "{one:?}");
+    assert!(suspends.get(1).is_none_or(|second| *second >= resumes[0] + 4_000), "{one:?}");
+}
+
+#[test]
+fn an_erase_lets_programs_of_the_host_go_first() {
+    let played = |settings: &[&str], extra: Option<u64>| {
+        let watch = Watch::default();
+        let mut device = watched(&config(SLC, &[COLLECTING, settings].concat()), 1, watch.clone());
+        let mut writes: Vec<u64> = (0..40).map(|index| 1_000_000 + index * 5_000_000).collect();
+        writes.extend(extra);
+        writes.sort_unstable();
+        for (index, time) in writes.iter().enumerate() {
+            let offset = Bytes(index as u64 * 11 % 60 * PAGE);
+            device.submit(Request::new(Time(*time), Op::Write, offset, Bytes(PAGE))).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+        watch.0.take()
+    };
+    let (start, end) = {
+        let all = played(&[], None);
+        let (_, start, end) = all.iter().find(|(what, ..)| *what == "erase").copied().unwrap();
+        (start, end)
+    };
+    let writes = Some(start + 500_000);
+    let from = |all: &[Entry], kind: &str| all.iter().find(|(what, at, _)| *what == kind && *at > start).copied();
+    // For reads alone the write waits for the erase.
+    let reads = played(&[], writes);
+    assert_eq!(from(&reads, "suspend"), None);
+    assert!(from(&reads, "program").unwrap().1 >= end, "{reads:?}");
+    let both = played(&["schedule.suspend_erase_for=reads-and-writes"], writes);
+    let (_, suspended, _) = from(&both, "suspend").unwrap();
+    let (_, program, programmed) = from(&both, "program").unwrap();
+    let (_, resumed, erased) = from(&both, "resume").unwrap();
+    // The voltages are reset in 4 us, the data takes 20 us, and the erase goes on as soon as it is programmed: its voltages are set again.
+    assert!((start + 500_000..start + 530_000).contains(&(suspended - 4_000)), "{both:?}");
+    assert_eq!((program, programmed, resumed), (suspended + 20_000, program + 140_000, programmed), "{both:?}");
+    assert_eq!(erased, end + (resumed - suspended) + 8_000);
+}
+
+#[test]
 fn a_suspended_program_leaves_errors_in_its_pages_alone() {
     let settings = ["schedule.suspend_program=inter-phase", "chip.model=tlc48", "chip.suspended_program_errors=1000"];
     let config = config(SLC, &settings);

@@ -111,10 +111,20 @@ KEYS = [
             "Preferred_suspend_erase_time_for_read/Prefered_suspend_erase_time_for_read",
             "",
             "700000",
-            "see CMD_Suspension_Support",
+            "see CMD_Suspension_Support; here `schedule.suspend_erase_left`",
         ),
-        ("Preferred_suspend_erase_time_for_write/Prefered_suspend_erase_time_for_write", "", "700000"),
-        ("Preferred_suspend_write_time_for_read/Prefered_suspend_write_time_for_read", "", "100000"),
+        (
+            "Preferred_suspend_erase_time_for_write/Prefered_suspend_erase_time_for_write",
+            "",
+            "700000",
+            "here `schedule.suspend_erase_for` and `schedule.suspend_erase_left`",
+        ),
+        (
+            "Preferred_suspend_write_time_for_read/Prefered_suspend_write_time_for_read",
+            "",
+            "100000",
+            "here `schedule.suspend_program_left`",
+        ),
         ("Flash_Channel_Count", "geometry.channels", "8"),
         ("Flash_Channel_Width", "bus.t_dma", "1"),
         (

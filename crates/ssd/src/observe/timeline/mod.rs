@@ -87,6 +87,7 @@ impl Timeline {
                     track: Track::new(track, &die::CAUSES, true),
                     suspensions,
                     operation: DieOperation::default(),
+                    paused: None,
                 });
                 for plane in 0..layout.flash_planes_per_die() {
                     planes.push(Plane { track: out.track(Some(track), &format!("plane {plane}")), open: None });
@@ -126,8 +127,11 @@ impl Timeline {
         }
         self.planes.iter_mut().for_each(|plane| plane.end(Time::NEVER, &mut self.out));
         for die in &mut self.dies {
-            if let Some(since) = die.operation.suspended {
-                self.out.slice(die.suspensions, &Slice::new(since, now, format!("{} suspended", die.operation.name)));
+            for operation in die.paused.iter().chain([&die.operation]) {
+                if let Some(since) = operation.suspended {
+                    let slice = Slice::new(since, now, format!("{} suspended", operation.name));
+                    self.out.slice(die.suspensions, &slice);
+                }
             }
         }
         self.out.finish()
@@ -181,7 +185,11 @@ impl Timeline {
         let index = usize::from(die.0);
         let places = (0..self.layout.flash_planes_per_die() as u8).filter(|plane| planes >> plane & 1 != 0);
         let planes = places.map(|plane| self.layout.flash_plane(die, plane).0 as usize).collect();
-        self.dies[index].operation = DieOperation { planes, name, suspended: None };
+        let Die { operation, paused, .. } = &mut self.dies[index];
+        let before = std::mem::replace(operation, DieOperation { planes, name, suspended: None });
+        if before.suspended.is_some() {
+            *paused = Some(before);
+        }
         index
     }
 
@@ -391,7 +399,10 @@ impl Probe for Timeline {
 
     fn resume(&mut self, now: Time, end: Time, die: DieId) {
         let die = usize::from(die.0);
-        let Die { suspensions, operation, .. } = &mut self.dies[die];
+        let Die { suspensions, operation, paused, .. } = &mut self.dies[die];
+        if let Some(before) = paused.take() {
+            *operation = before;
+        }
         let name = operation.name.clone();
         if let Some(since) = operation.suspended.take() {
             self.out.slice(*suspensions, &Slice::new(since, now, format!("{name} suspended")));

@@ -109,6 +109,8 @@ pub(super) struct Die {
     pub track: Track,
     pub suspensions: u64,
     pub operation: DieOperation,
+    /// The suspended erase beside which the operation is a program.
+    pub paused: Option<DieOperation>,
 }
 
 /// Tracks beside each other for slices that overlap.
