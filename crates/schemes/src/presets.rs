@@ -100,6 +100,17 @@ pub const ALL: &[Scheme] = &[
         overrides: &[],
     },
     Scheme {
+        name: "pnar2-first",
+        about: "pnar2 for first senses too, as far as similar pages say that it pays (asplos21 section 8)",
+        choices: &[
+            ("start", "default"),
+            ("next", "table"),
+            ("pipeline", "cache-read-likely"),
+            ("sensing", "adaptive-first"),
+        ],
+        overrides: &[],
+    },
+    Scheme {
         name: "pso",
         about: "reads begin near the references that last worked for similar pages (asplos21 section 7.3)",
         choices: &[("start", "tracked"), ("next", "table"), ("pipeline", "off"), ("sensing", "default")],

@@ -368,6 +368,13 @@ pub fn draw(seed: u64) -> Case {
     device.push(format!("schedule.suspend_program_left={}", patience.one(&["0us", "0us", "100us"])));
     device.push(format!("schedule.suspend_progress={}", patience.one(&["0us", "0us", "30us", "500us"])));
     device.push(format!("schedule.suspend_one_of_chip={}", patience.chance(30)));
+    let first = &mut Dice { stream: Stream::new(seed, "soak first senses"), drawn: 0 };
+    if first.chance(40) {
+        device.push(format!("read.pipeline={}", first.one(&["cache-read-likely", "cache-read-first"])));
+    }
+    if adaptive && cells && first.chance(50) {
+        device.push("read.sensing=adaptive-first".to_owned());
+    }
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     let power = &mut Dice { stream: Stream::new(seed, "soak power"), drawn: 0 };

@@ -352,6 +352,22 @@ impl Outcomes {
         PageRead { first, last: read.last.max(first), weak: read.weak || !fits(least + added) }
     }
 
+    /// Whether a first sense with the references of a step and the RPT's tPRE is corrected, of a page of a virtual chip that they read with the
+    /// default one: the errors of that step and what the cut adds leave room for the page's worst codeword.
+    pub fn first_in_haste(&mut self, block: u64, page: u32, at: PageState, step: u8) -> bool {
+        let read = self.read(block, page, at);
+        let archetype = self.archetype(block);
+        self.draw(archetype, page);
+        let Some((ladder, added)) = self.bins[self.last.1].ladders.get((page % self.bits) as usize) else {
+            return false;
+        };
+        let OutcomeSource::Virtual(chip) = &self.reading else { return false };
+        let (log_factor, worst) = self.pages[archetype][page as usize];
+        let errors = ladder.errors(log_factor, step.into()) + added + at.extra;
+        let limit = f64::from(chip.cells.capability) + 0.5;
+        read.by(step, false) && errors + worst * libm::sqrt(errors.max(0.0)) <= limit
+    }
+
     /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default one;
     /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
     ///

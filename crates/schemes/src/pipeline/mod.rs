@@ -1,9 +1,11 @@
 //! Whether a retry step is sensed while the one before is still transferred and decoded.
 //!
-//! Contract: a policy sees whether the sense that has just ended was a retry's, and nothing else. Registers decide when the
+//! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it likely that it has failed;
+//! nothing else. Registers decide when the
 //! next sense can really begin.
 
 mod cache_read;
+mod cache_read_likely;
 
 units::choices! {
     /// Whether retry steps overlap.
@@ -13,15 +15,27 @@ units::choices! {
         /// A step begins as soon as the one before is sensed, with CACHE READ; success resets what was begun in vain
         /// (PR2, asplos21 section 6.1).
         CacheRead = "cache-read",
+        /// The same from the first sense on, where the last read of a similar page needed other references than this one begins with
+        /// (asplos21 section 8).
+        CacheReadLikely = "cache-read-likely",
+        /// The same from the first sense on, whatever the page: what the others are compared with.
+        CacheReadFirst = "cache-read-first",
     }
 }
 
 impl Pipeline {
     /// Whether the next step is sensed before it is known to be needed.
-    pub fn speculates(self, retry: bool) -> bool {
+    pub fn speculates(self, retry: bool, likely: bool) -> bool {
         match self {
             Pipeline::Off => false,
             Pipeline::CacheRead => cache_read::speculates(retry),
+            Pipeline::CacheReadLikely => cache_read_likely::speculates(retry, likely),
+            Pipeline::CacheReadFirst => true,
         }
+    }
+
+    /// Whether it asks what similar pages needed.
+    pub fn asks_similar(self) -> bool {
+        self == Pipeline::CacheReadLikely
     }
 }

@@ -1,9 +1,12 @@
 //! How long a sense precharges.
 //!
-//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and
-//! nothing else. The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
+//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and of a first sense for how
+//! many more the timing is to rest since one of a similar page failed by it; nothing else. The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
 
 mod adaptive;
+mod adaptive_first;
+
+pub use adaptive_first::RESTS;
 
 units::choices! {
     /// The timing of senses.
@@ -12,6 +15,9 @@ units::choices! {
         Default = "default",
         /// In retries tPRE by the RPT, changed with SET FEATURE before and after (AR2, asplos21 section 6.2).
         Adaptive = "adaptive",
+        /// In first senses too, unless one of a similar page has failed by it lately; a first sense that fails so is repeated with the default one
+        /// before anything else is tried (asplos21 section 8).
+        AdaptiveFirst = "adaptive-first",
     }
 }
 
@@ -20,7 +26,17 @@ impl Sensing {
     pub fn reduces(self, retry: bool, failed: bool) -> bool {
         match self {
             Sensing::Default => false,
-            Sensing::Adaptive => adaptive::reduces(retry, failed),
+            Sensing::Adaptive | Sensing::AdaptiveFirst => adaptive::reduces(retry, failed),
         }
+    }
+
+    /// Whether first senses can take the RPT's tPRE.
+    pub fn hastens(self) -> bool {
+        self == Sensing::AdaptiveFirst
+    }
+
+    /// Whether a first sense takes it, where the timing is to rest for so many more.
+    pub fn reduces_first(self, rests: u8) -> bool {
+        self.hastens() && adaptive_first::reduces_first(rests)
     }
 }

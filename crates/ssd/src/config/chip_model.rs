@@ -91,7 +91,13 @@ impl Config {
         timings: &Timings,
         model: Option<&OutcomeSource>,
     ) -> Result<Option<ReducedTpre>, ConfigError> {
-        let (Some(model), Sensing::Adaptive) = (model, self.read.sensing) else { return Ok(None) };
+        let Some(model) = model.filter(|_| self.read.sensing != Sensing::Default) else { return Ok(None) };
+        if self.read.sensing.hastens() && matches!(model, OutcomeSource::Measured(_)) {
+            let problem =
+                "is adaptive-first, and measured steps do not say how many errors a first sense leaves room for";
+            return refuse("read.sensing", problem, "set it to \"adaptive\", or chip.model to a virtual chip")
+                .map_err(dotted);
+        }
         let t_pre = match self.chip.t_pre {
             Span::ZERO if self.chip.senses.is_none() => Span(timings.fastest_read(layout.bits).0 * T_PRE.0 / T_PRE.1),
             known => known,

@@ -69,6 +69,8 @@ pub struct Plan {
     pub(crate) erase_phases: Option<Phases>,
     pub(crate) assumes_phases: AssumesPhases,
     pub(crate) suspends: bool,
+    /// Whether what similar pages have needed is kept for reads to come.
+    pub(crate) remembers: bool,
     /// Whether any policy is from outside: it may make a mistake.
     pub(crate) asks: bool,
     /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
@@ -326,6 +328,7 @@ impl Config {
             },
             program_phases,
             erase_phases,
+            remembers: self.read.start.tracks() || self.read.pipeline.asks_similar() || self.read.sensing.hastens(),
             suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),

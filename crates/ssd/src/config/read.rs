@@ -30,11 +30,11 @@ units::section! {
         /// Which V_REF follow a sense that could not be corrected: the vendor's table, a table made for the chip (tailored), what sentinel cells or the syndrome
         /// say, two senses of one command (swift), or the best ones (oracle, ideal).
         next: Next = Next::Table,
-        /// Whether retry steps overlap: off, or cache-read (PR2).
+        /// Whether retry steps overlap: off, cache-read (PR2), cache-read-likely (from the first sense on, where similar pages needed retries), or cache-read-first (from every first sense on).
         pipeline: Pipeline = Pipeline::Off,
         /// Retries after which a read ends that its host has another way for (Limited Retry of NVMe: arrays with redundancy, NVMe hosts), with the status Unrecovered Read Error; "none" tries everything.
         fail_fast: Option<u32> = None,
-        /// The timing of senses: default, or adaptive (AR2: retries with the tPRE of the RPT).
+        /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), or adaptive-first (first senses too, as long as similar pages are read so).
         sensing: Sensing = Sensing::Default,
         /// Who predicts that a page cannot be corrected: none, controller (RPSSD) or on-die (RiF).
         predictor: Predictor = Predictor::None,

@@ -25,6 +25,10 @@ pub(crate) struct Read {
     pub in_slc: bool,
     /// It ends after `read.fail_fast` retries.
     pub limited: bool,
+    /// The last read of a similar page needed other references than it begins with.
+    pub likely_to_fail: bool,
+    /// Its first sense takes the RPT's tPRE, and is to be repeated with the default one if it fails.
+    pub hasty: bool,
 }
 
 impl Read {
@@ -35,6 +39,8 @@ impl Read {
         retries: 0,
         in_slc: false,
         limited: false,
+        likely_to_fail: false,
+        hasty: false,
     };
 }
 
@@ -142,7 +148,7 @@ impl Attempt {
 }
 
 stored! {
-    Read { newest, page, start, retries, in_slc, limited }
+    Read { newest, page, start, retries, in_slc, limited, likely_to_fail, hasty }
     Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retry, fate, took, decoding }
 }
 

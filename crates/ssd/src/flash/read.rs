@@ -12,11 +12,11 @@
 //! plane senses with it.
 
 use nand::DieId;
-use schemes::{Class, Known, ReadReference};
+use schemes::{Class, Known, Pipeline, ReadReference};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate, Step};
-use super::backend::FlashAt;
+use super::backend::{Flash, FlashAt};
 use super::op::{Owner, PageData, PageOp};
 use super::placement::Placement;
 use super::queues::QueueId;
@@ -129,9 +129,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// An attempt was not corrected: the next one waits for the die, unless it does already; or it was the last.
     #[inline(never)]
     fn failed(&mut self, id: AttemptId) -> Option<ReadEnd> {
-        let attempt = &self.flash.attempts[id];
-        let read = attempt.read.expect("Invariant: void attempts are not looked at");
-        let op = &self.flash.ops[read];
+        let Attempt { read, number, .. } = self.flash.attempts[id];
+        let read = read.expect("Invariant: void attempts are not looked at");
+        if number == 0 && self.flash.ops[read].read.hasty {
+            self.haste_failed(read);
+        }
+        let (attempt, op) = (&self.flash.attempts[id], &self.flash.ops[read]);
         if op.read.newest != Some(id) {
             self.drop_earlier(read, id);
             let newest = self.flash.ops[read].read.newest.filter(|newest| {
@@ -213,7 +216,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page is sensed, or in the controller: with CACHE READ the next attempt follows at once, if its references are known by now.
     #[inline]
     fn speculate(&mut self, id: AttemptId, now: Known) {
-        if self.core.plan.config.read.pipeline.speculates(true) {
+        if self.core.plan.config.read.pipeline != Pipeline::Off {
             self.speculate_from(id, now);
         }
     }
@@ -222,9 +225,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let attempt = self.flash.attempts[id];
         let config = &self.core.plan.config.read;
         if self.flash.outcomes.is_some()
-            && config.pipeline.speculates(attempt.number > 0)
-            && config.next.known(attempt.v_ref) == now
             && let Some(read) = attempt.read
+            && config.pipeline.speculates(attempt.number > 0, self.flash.ops[read].read.likely_to_fail)
+            && config.next.known(attempt.v_ref) == now
             && let Some((v_ref, t_pre_fallback)) = self.next_step(&self.flash.ops[read], &attempt)
             && v_ref.fine().is_none()
         {
@@ -249,8 +252,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             reads_in_progress.swap_remove(place);
         }
         self.mark_dirty(die);
+        let ahead = self.flash.ops[read].read.newest != Some(id);
         let reset = self.void_attempts(read, id);
-        if attempt.number > 0 {
+        if attempt.number > 0 || ahead {
             self.release_plane(die, attempt.queue.plane(), seq, reset);
         }
     }
@@ -337,7 +341,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
         let state = &self.flash.dies[die];
-        let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0;
+        let keeps = self.core.plan.config.read.sensing.hastens();
+        let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0 && !keeps;
         let taken = state.active.is_some() || self.view().chip_taken(die);
         let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
         let set = if rolls_back && !busy { self.set_timing(die, 0) } else { Span::ZERO };
@@ -365,15 +370,18 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What was sensed goes into a register of its plane.
     #[inline]
     pub(super) fn enter_register(&mut self, id: AttemptId) {
-        let attempt = &mut self.flash.attempts[id];
-        let state = &mut self.flash.dies[attempt.die];
+        let Flash { attempts, ops, dies, channels, .. } = &mut *self.flash;
+        let attempt = &mut attempts[id];
+        let state = &mut dies[attempt.die];
         let Config { chip, read, .. } = &self.core.plan.config;
+        let likely = || attempt.read.is_some_and(|read| ops[read].read.likely_to_fail);
+        let speculates = read.pipeline != Pipeline::Off && read.pipeline.speculates(attempt.number > 0, likely());
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = (chip.cache_read || read.pipeline.speculates(attempt.number > 0)) && state.loaded.is_none();
+        let caches = (chip.cache_read || speculates) && state.loaded.is_none();
         let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
         attempt.step = step;
         if leaves {
-            self.flash.channels[state.channel].out.push_back(id);
+            channels[state.channel].out.push_back(id);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 use lru::LruCache;
+use schemes::sensing::RESTS;
 use schemes::{Start, Weighed};
 
 use crate::config::ReadConfig;
@@ -10,6 +11,9 @@ use crate::persist::state;
 
 /// Memory of a record: the block, its layers and kind, the step, and its place among the others \[B]. `assumed`.
 const RECORD: u64 = 8;
+
+/// Marks what is remembered of the timing of similar pages, beside their steps: their words have no such bit.
+const TIMING: u64 = 1 << 63;
 
 /// Pages that are taken to be similar: what they have in common, in two words.
 pub(super) type Similar = (u64, u64);
@@ -42,6 +46,23 @@ impl References {
             (self.steps, self.kept_by) = (LruCache::unbounded(), self.rule);
         }
         self.steps.get(&similar).copied()
+    }
+
+    /// For how many more first senses of similar pages the default timing is taken, this one included.
+    pub fn rests(&mut self, similar: Similar) -> u8 {
+        let place = (similar.0, similar.1 | TIMING);
+        match self.last(place) {
+            Some(rests) if rests > 0 => {
+                self.steps.put(place, rests - 1);
+                rests
+            }
+            _ => 0,
+        }
+    }
+
+    /// A first sense has failed by the RPT's tPRE.
+    pub fn rest(&mut self, similar: Similar) {
+        self.steps.put((similar.0, similar.1 | TIMING), RESTS);
     }
 
     /// Keeps the step that has read a page. Whether the record that was needed least recently had to make room.

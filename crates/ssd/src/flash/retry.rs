@@ -36,7 +36,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
     pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
-        let op = self.flash.ops[read];
+        let mut op = self.flash.ops[read];
         let id = op.newest();
         let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
@@ -48,12 +48,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
         } else {
             state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead, alone });
-            if self.core.plan.config.read.start.tracks()
-                && !op.read.in_slc
-                && let Some(start) = self.first_step(&op)
-            {
-                self.flash.ops[read].read.start = start;
-                attempt.v_ref = ReadReference::Step(start);
+            if self.core.plan.remembers && !op.read.in_slc {
+                op = self.recall(read);
+                attempt.v_ref = ReadReference::Step(op.read.start);
             }
         }
         attempt.reduced = self.reduces(&op, &attempt);
@@ -64,6 +61,41 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let entry = &mut self.flash.attempts[id];
         (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
         (took, shorter)
+    }
+
+    /// What reads of similar pages say of a read that begins: with which references, whether that is likely to fail, and whether it may be hasty.
+    fn recall(&mut self, read: OpId) -> PageOp {
+        let mut op = self.flash.ops[read];
+        let config = &self.core.plan.config.read;
+        let (start, pipeline, sensing) = (config.start, config.pipeline, config.sensing);
+        if start.tracks()
+            && let Some(step) = self.first_step(&op)
+        {
+            op.read.start = step;
+        }
+        if pipeline.asks_similar()
+            && let Some(place) = self.similar(&op)
+        {
+            op.read.likely_to_fail = self.flash.references.last(place).is_some_and(|step| step != op.read.start);
+        }
+        if sensing.hastens()
+            && let Some(place) = self.similar(&op)
+        {
+            let rests = self.flash.references.rests(place);
+            op.read.hasty = sensing.reduces_first(rests);
+            self.core.counters.first_senses_hastened += u64::from(op.read.hasty);
+        }
+        self.flash.ops[read] = op;
+        op
+    }
+
+    /// The first sense of a read has failed with the RPT's tPRE: those of similar pages take the default one for a while.
+    pub(super) fn haste_failed(&mut self, read: OpId) {
+        let op = self.flash.ops[read];
+        self.core.counters.first_senses_repeated += 1;
+        if let Some(place) = self.similar(&op) {
+            self.flash.references.rest(place);
+        }
     }
 
     /// Counts the time that a die predicts at the end of a command.
@@ -166,7 +198,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn reduces(&self, op: &PageOp, attempt: &Attempt) -> bool {
         let sensing = self.core.plan.config.read.sensing;
         let may = !op.read.in_slc && attempt.v_ref.fine().is_none();
-        may && sensing.reduces(attempt.repeats, attempt.t_pre_fallback)
+        match (attempt.repeats, attempt.number) {
+            (false, _) => may && op.read.hasty,
+            // What has failed in haste is repeated.
+            (true, 1) if op.read.hasty => false,
+            _ => may && sensing.reduces(attempt.repeats, attempt.t_pre_fallback),
+        }
     }
 
     /// What SET FEATURE takes before a sense, if the die's tPRE is to change.
@@ -204,6 +241,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         // What sentinel cells say is for the sense that follows.
         if attempt.v_ref.decodes() && self.flash.is_broken(op.ppn.get()) {
             return None;
+        }
+        if attempt.number == 0 && op.read.hasty {
+            return Some((attempt.v_ref, false));
         }
         let (v_ref, ecc) = (attempt.v_ref, &self.core.plan.config.ecc);
         let soft = || {
@@ -315,6 +355,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             && !self.flash.is_broken(ppn)
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
+            // The die has another way than to repeat what has failed in haste.
+            op.read.hasty = false;
+            self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
             attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };
             attempt.reduced = self.reduces(&op, &attempt);
             let (took, _) = self.sense_time(&op, &attempt);
@@ -409,6 +452,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             None => {
                 let page = op.read.page;
                 let corrected = match v_ref {
+                    ReadReference::Step(step) if reduced && !again => self.reads_in_haste(op, step),
                     ReadReference::Step(step) => page.by(step, reduced),
                     _ => page.first != UNCORRECTABLE && !(reduced && page.weak),
                 };
@@ -453,6 +497,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.flash.references.weigh(op.seq, Weighed { step, weight });
     }
 
+    /// Whether a first sense with the references of a step and the RPT's tPRE is corrected.
+    fn reads_in_haste(&mut self, op: &PageOp, step: u8) -> bool {
+        let conditions = self.conditions_of(op);
+        let (block, page) = self.place_of(op.ppn.get());
+        self.outcomes_of_mut(op.read.in_slc).is_none_or(|of| of.first_in_haste(block, page, conditions, step))
+    }
+
     /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
     fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(op);
@@ -481,7 +532,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Keeps the step that has read a page, or the one next to the reference that have.
     pub(super) fn track(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
-        if !self.core.plan.config.read.start.tracks() || op.read.in_slc {
+        let config = &self.core.plan.config.read;
+        if !(config.start.tracks() || config.pipeline.asks_similar()) || op.read.in_slc {
             return;
         }
         let Some(place) = self.similar(&op) else { return };

@@ -95,6 +95,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         if self.flash.outcomes.is_some() {
             start = start + self.set_timing(die, shorter);
+            if count > 1 && shorter == 0 {
+                self.slow_down(&reads);
+            }
         }
         let end = start + t_read;
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
@@ -111,6 +114,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
         }
         of_host
+    }
+
+    /// First senses that go along with one of the default timing take that.
+    fn slow_down(&mut self, reads: &[Option<OpId>; PLANES]) {
+        for read in reads.iter().flatten() {
+            let op = &mut self.flash.ops[*read];
+            let attempt = &mut self.flash.attempts[op.newest()];
+            if attempt.number == 0 {
+                (op.read.hasty, attempt.reduced) = (false, false);
+            }
+        }
     }
 
     /// Tells the probe which page a die begins to sense, and for what.

@@ -140,6 +140,65 @@ fn lone_reads_take_what_the_equations_say() {
 }
 
 #[test]
+fn retries_follow_the_first_sense_where_they_are_likely() {
+    let rest = T_DMA + T_ECC;
+    for steps in 0..=25u64 {
+        let model = needing(steps);
+        // The same page of two blocks, and one of another kind: pages are similar by layer and kind.
+        let reads = [(0, 0), (10_000_000, 12), (20_000_000, 1)];
+        let after = |kind: usize| if steps == 0 { 0 } else { steps * tr(kind) + rest };
+        let at_once = |kind: usize| (steps + 1) * tr(kind) + rest + MOVE;
+        let mut config = with("pr2", &[&model]);
+        config.set("read.pipeline=cache-read-likely").unwrap();
+        let (found, device) = play(&config, &reads);
+        let first = |kind: usize| tr(kind) + rest + after(kind) + MOVE;
+        assert_eq!(found, [first(0), if steps == 0 { first(0) } else { at_once(0) }, first(1)], "{steps} steps");
+        assert_eq!(device.counters().retry_steps, 3 * steps);
+        config.set("read.pipeline=cache-read-first").unwrap();
+        let (found, device) = play(&config, &reads);
+        assert_eq!(found, [at_once(0), at_once(0), at_once(1)], "{steps} steps");
+        // The sense in vain, or two with short ones: nothing is known until a page is decoded.
+        assert!(device.counters().speculative_senses >= 3, "{steps} steps");
+    }
+    // Of a page that its first sense reads, a reset keeps the die; the next read of the die waits for that.
+    let mut config = with("pr2", &[&needing(0)]);
+    config.set("read.pipeline=cache-read-first").unwrap();
+    let (found, device) = play(&config, &[(0, 0), (1_000, 3)]);
+    let alone = tr(0) + rest;
+    assert_eq!(found, [alone + MOVE, 2 * alone + T_RST - 1_000 + MOVE]);
+    assert_eq!(device.counters().speculative_senses, 2);
+}
+
+#[test]
+fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
+    let rest = T_DMA + T_ECC;
+    let hasty = |settings: &[&str]| {
+        let mut config = config(&[&["chip.model=tlc48"], settings].concat());
+        config.set("read.sensing=adaptive-first").unwrap();
+        config
+    };
+    // A new page leaves room for what a shorter tPRE adds: SET FEATURE once, and nothing sets it back.
+    let (found, device) = play(&hasty(&[]), &[(0, 0), (1_000_000, 3), (2_000_000, 1)]);
+    let short = |kind: usize| tr(kind) - SENSES[kind] * CUT;
+    let alone = |kind: usize| short(kind) + rest + MOVE;
+    assert_eq!(found, [T_SET + alone(0), alone(0), alone(1)]);
+    let counters = device.counters();
+    assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated, counters.set_features), (3, 0, 1));
+    // Nine tenths of tPRE are too many: the first sense is repeated, and those of similar pages take the default timing for a while.
+    let table = file("hasty.csv", "pec,months,cut\n100000,1200,0.9\n");
+    let table = format!("read.rpt={}", table.display());
+    let reads: Vec<(u64, u64)> = (0..30).map(|index| (index * 1_000_000, 12 * (index % 3))).collect();
+    let (found, device) = play(&hasty(&[&table]), &reads);
+    let full = tr(0) + rest + MOVE;
+    let failed = T_SET + tr(0) - SENSES[0] * 21_600 + rest + T_SET + full;
+    let expected: Vec<u64> = (0..30).map(|index| if index % 21 == 0 { failed } else { full }).collect();
+    assert_eq!(found, expected);
+    let counters = device.counters();
+    assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated), (2, 2));
+    assert_eq!((counters.pages_retried, counters.retry_steps), (2, 2));
+}
+
+#[test]
 fn the_die_is_busy_after_the_data_has_left() {
     let model = needing(5);
     for (name, busy) in [("baseline", 0), ("pr2", T_RST), ("ar2", T_SET), ("pnar2", T_RST + T_SET)] {

@@ -155,6 +155,11 @@ counters! {
         pages_given_up = "flash.retry.given_up", "flash pages", "pages whose retries ended early, as their host allows (read.fail_fast)";
         reads_repeated = "flash.retry.t_pre_fallbacks", "flash pages", "pages whose retry failed with the RPT's tPRE and was repeated with the default one (AR2)";
     }
+    /// First senses that take less than the default tPRE (read.sensing = adaptive-first).
+    HASTE {
+        first_senses_hastened = "flash.first.hastened", "flash pages", "first senses with the RPT's tPRE (read.sensing = adaptive-first)";
+        first_senses_repeated = "flash.first.repeated", "flash pages", "of these, senses that failed and were repeated with the default tPRE";
+    }
     /// Transfers in vain, and predictions that avoid them.
     PREDICTIONS {
         uncorrectable_transfers = "flash.retry.uncorrectable_transfers", "flash pages", "pages that left a die and could not be corrected, and sentinel cells";

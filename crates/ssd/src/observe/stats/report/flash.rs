@@ -1,8 +1,8 @@
 //! What the flash has done.
 
 use super::super::counters::{
-    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, FLASH_READS, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES, RETRY_COMMANDS,
-    SUSPENSIONS,
+    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, FLASH_READS, HASTE, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES,
+    RETRY_COMMANDS, SUSPENSIONS,
 };
 use super::super::{Counters, Measured};
 use super::statistic::Report;
@@ -69,6 +69,9 @@ fn retries(report: &mut Report, measured: &Measured) {
     report.counts(FAILED_RETRIES, counters);
     if plan.config.ecc.miscorrection.0 > 0.0 {
         report.counts(MISCORRECTIONS, counters);
+    }
+    if plan.config.read.sensing.hastens() {
+        report.counts(HASTE, counters);
     }
     let senses = (counters.senses > 0).then(|| counters.speculative_senses as f64 / counters.senses as f64);
     report.add("flash.retry.speculative", "", "senses begun and not needed, over all that ended (PR2)", senses);
