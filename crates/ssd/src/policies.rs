@@ -252,7 +252,7 @@ fn references_exist(
         Some(ReadReference::Step(step)) if step > last => {
             (format!("answered step {step}"), format!("answer a step of the table, 0 to {last}"))
         }
-        Some(ReadReference::Sentinel) if predictor == Predictor::OnDie => (
+        Some(ReadReference::Sentinel) if predictor.is_on_die() => (
             "answered the sentinel's boundary, and the die predicts failures by itself".into(),
             "answer other references, or set read.predictor to another choice".into(),
         ),

@@ -372,6 +372,9 @@ pub fn draw(seed: u64) -> Case {
     if first.chance(40) {
         device.push(format!("read.pipeline={}", first.one(&["cache-read-likely", "cache-read-first"])));
     }
+    if predictor == "on-die" && first.chance(40) {
+        device.push("read.predictor=on-die-again".to_owned());
+    }
     if adaptive && cells && first.chance(50) {
         device.push("read.sensing=adaptive-first".to_owned());
     }

@@ -12,7 +12,7 @@ use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{TailoredTable, Timings, VirtualChip};
-use schemes::{Next, Predictor, Sensing, Soft};
+use schemes::{Next, Sensing, Soft};
 use units::{ConfigError, Fraction, Retention, Span};
 
 use super::Config;
@@ -143,12 +143,13 @@ impl Config {
         }
         let Some(model) = model else { return Ok(None) };
         let read = &self.read;
-        if read.predictor == Predictor::OnDie && read.next == Next::Sentinel {
-            let problem = "is on-die, and the sentinel's cells are evaluated in the controller";
+        if read.predictor.is_on_die() && read.next == Next::Sentinel {
+            let problem =
+                format!("is {}, and the sentinel's cells are evaluated in the controller", read.predictor.word());
             return refuse("read.predictor", problem, "set read.next to table, tailored, swift or oracle")
                 .map_err(dotted);
         }
-        if read.next == Next::Syndrome && read.predictor == Predictor::OnDie {
+        if read.next == Next::Syndrome && read.predictor.is_on_die() {
             let problem = "is syndrome, and the controller's decoder weighs it";
             return refuse("read.next", problem, "set read.predictor to \"none\" or \"controller\"").map_err(dotted);
         }

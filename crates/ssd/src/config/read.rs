@@ -36,7 +36,7 @@ units::section! {
         fail_fast: Option<u32> = None,
         /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), or adaptive-first (first senses too, as long as similar pages are read so).
         sensing: Sensing = Sensing::Default,
-        /// Who predicts that a page cannot be corrected: none, controller (RPSSD) or on-die (RiF).
+        /// Who predicts that a page cannot be corrected: none, controller (RPSSD), on-die (RiF) or on-die-again (RiF that goes on sensing until a page is predicted to be correctable).
         predictor: Predictor = Predictor::None,
         /// tPRED: time that a prediction takes (hpca24 Table I).
         t_pred: Span = Span(2_500),

@@ -104,8 +104,8 @@ pub(crate) struct Attempt {
     pub reduced: bool,
     /// Every step has failed with the RPT's tPRE: again with the default one.
     pub t_pre_fallback: bool,
-    /// The die has predicted a failure, and sensed the page again by itself.
-    pub on_die_retry: bool,
+    /// How often the die has predicted a failure, and sensed the page again by itself.
+    pub on_die_retries: u16,
     /// Known when it is sensed.
     pub fate: Fate,
     /// How long the die senses, and how long its decoding takes \[ns].
@@ -127,7 +127,7 @@ impl Attempt {
             v_ref: ReadReference::Step(0),
             reduced: false,
             t_pre_fallback: false,
-            on_die_retry: false,
+            on_die_retries: 0,
             fate: Fate::Corrected,
             took: 0,
             decoding: 0,
@@ -143,13 +143,15 @@ impl Attempt {
 
     /// What its random draws are named by, among those of its read.
     pub fn draw(&self) -> u64 {
-        u64::from(self.number) << 1 | u64::from(self.on_die_retry)
+        // The die's own retries from the second on, beside the first and what the controller asks for.
+        let again = u64::from(self.on_die_retries.saturating_sub(1)) << 32;
+        again | u64::from(self.number) << 1 | u64::from(self.on_die_retries > 0)
     }
 }
 
 stored! {
     Read { newest, page, start, retries, in_slc, limited, likely_to_fail, hasty }
-    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retry, fate, took, decoding }
+    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, took, decoding }
 }
 
 stored_enum! {

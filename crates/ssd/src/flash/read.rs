@@ -188,7 +188,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             v_ref,
             t_pre_fallback,
             repeats: true,
-            on_die_retry: false,
+            on_die_retries: 0,
             took: 0,
             ..*attempt
         };

@@ -167,7 +167,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn sense_time(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
         let (once, less) = self.sense_once(op, attempt);
         let read = &self.core.plan.config.read;
-        let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retry);
+        let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retries > 0);
         let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
         (if read.predictor.looks_on_die(attempt.repeats) { all + read.t_pred } else { all }, less)
     }
@@ -358,10 +358,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             // The die has another way than to repeat what has failed in haste.
             op.read.hasty = false;
             self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
-            attempt = Attempt { v_ref, t_pre_fallback, on_die_retry: true, repeats: true, ..attempt };
+            let on_die_retries = attempt.on_die_retries + 1;
+            attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
             attempt.reduced = self.reduces(&op, &attempt);
             let (took, _) = self.sense_time(&op, &attempt);
             attempt.took += took.0 as u32;
+            if predictor.looks_on_die(true) {
+                self.count_prediction();
+            }
             self.flash.attempts[id] = attempt;
             let PageOp { die, queue, seq, .. } = op;
             let end = self.core.now + took;

@@ -125,6 +125,34 @@ fn lone_reads_take_what_each_scheme_senses_moves_and_decodes() {
 }
 
 #[test]
+fn a_die_that_predicts_again_goes_on_until_its_page_can_be_corrected() {
+    let table = ["read.next=table", "read.predictor=on-die-again"];
+    for kind in 0..3 {
+        // Three steps of the table, each sensed and looked at in the die; one page crosses the bus.
+        let (latency, device) = read(&config("baseline", &table), kind, 1, 0..0);
+        assert_eq!(latency, 4 * (T_R + T_PRED) + T_DMA + T_ECC + MOVE, "page {kind}");
+        let counters = device.counters();
+        assert_eq!((counters.uncorrectable_transfers, counters.retry_steps, counters.senses), (0, 0, 4));
+        assert_eq!((counters.predictions, counters.predicted_failures, counters.predictions_right), (4, 3, 4));
+        assert_eq!(counters.predicting_ns, 4 * T_PRED);
+        // One that does not predict again moves what its one retry has sensed, and the controller asks for the rest.
+        let (latency, device) = read(&config("baseline", &["read.next=table", "read.predictor=on-die"]), kind, 1, 0..0);
+        assert_eq!(latency, 2 * T_R + T_PRED + 2 * (T_DMA + T_FAILED + T_R) + T_DMA + T_ECC + MOVE, "page {kind}");
+        assert_eq!(device.counters().uncorrectable_transfers, 2);
+        // A young page leaves at once.
+        let (latency, _) = read(&config("baseline", &table), kind, 1, 0..3);
+        assert_eq!(latency, T_R + T_PRED + T_DMA + T_ECC + MOVE, "page {kind}");
+    }
+    // With every prediction wrong it stops at the first step, which fails, and never believes the one that would do.
+    let wrong = ["read.prediction_accuracy=0", table[0], table[1]];
+    let (latency, device) = read(&config("baseline", &wrong), 0, 1, 0..0);
+    let counters = device.counters();
+    assert_eq!((counters.predictions_right, counters.uncorrectable_transfers), (0, 3));
+    // Steps 0 to 2 each leave and fail; step 3 is sensed, taken for bad, and so are those behind it, which read it as well.
+    assert!(latency > 4 * (T_R + T_PRED) + 3 * (T_DMA + T_FAILED));
+}
+
+#[test]
 fn planes_that_sense_together_are_predicted_and_read_again_one_by_one() {
     // Two of four pages are young. Their pages leave while the others are sensed again, in parallel.
     let (latency, device) = read(&config("rif", &["geometry.planes=4"]), 0, 4, 0..2);
