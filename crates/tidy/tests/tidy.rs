@@ -285,7 +285,11 @@ const BARE: [(&str, &[&str], &str); 9] = [
         &["plane", "block_index", "flash_block_index"],
         "a place in a die or in a plane, which are types",
     ),
-    ("nand::model::outcomes", &["of", "name", "read", "rber", "codeword_rate"], "to be a type: the drive packs it"),
+    (
+        "nand::model::outcomes",
+        &["of", "name", "read", "first_in_haste", "rber", "codeword_rate"],
+        "to be a type: the drive packs it",
+    ),
     ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),
     ("nand::model::variation", &["of_block", "log_of_block"], "the same"),
 ];

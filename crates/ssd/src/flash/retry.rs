@@ -355,28 +355,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             && !self.flash.is_broken(ppn)
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
-            // The die has another way than to repeat what has failed in haste.
-            op.read.hasty = false;
-            self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
-            let on_die_retries = attempt.on_die_retries + 1;
-            attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
-            attempt.reduced = self.reduces(&op, &attempt);
-            let (took, _) = self.sense_time(&op, &attempt);
-            attempt.took += took.0 as u32;
-            if predictor.looks_on_die(true) {
-                self.count_prediction();
-            }
-            self.flash.attempts[id] = attempt;
-            let PageOp { die, queue, seq, .. } = op;
-            let end = self.core.now + took;
-            self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-            self.core.probe.sense(self.core.now, end, die, ppn);
-            if P::EXPLAINS {
-                self.core
-                    .probe
-                    .explain(self.core.now, Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn });
-            }
-            self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
+            self.sense_again_on_die(id, op, v_ref, t_pre_fallback);
             return true;
         }
         let ends = predictor.ends_decoding(predicted, again) && decoding > t_pred;
@@ -389,6 +368,32 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let entry = &mut self.flash.attempts[id];
         (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
         false
+    }
+
+    /// A die that has predicted a failure senses the page again by itself.
+    fn sense_again_on_die(&mut self, id: AttemptId, mut op: PageOp, v_ref: ReadReference, t_pre_fallback: bool) {
+        // It has another way than to repeat what has failed in haste.
+        op.read.hasty = false;
+        let attempt = self.flash.attempts[id];
+        self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
+        let on_die_retries = attempt.on_die_retries + 1;
+        let mut attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
+        attempt.reduced = self.reduces(&op, &attempt);
+        let (took, _) = self.sense_time(&op, &attempt);
+        attempt.took += took.0 as u32;
+        if self.core.plan.config.read.predictor.looks_on_die(true) {
+            self.count_prediction();
+        }
+        self.flash.attempts[id] = attempt;
+        let PageOp { die, queue, seq, ppn, .. } = op;
+        let (end, ppn) = (self.core.now + took, ppn.get());
+        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        self.core.probe.sense(self.core.now, end, die, ppn);
+        if P::EXPLAINS {
+            let event = Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn };
+            self.core.probe.explain(self.core.now, event);
+        }
+        self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
     }
 
     /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
