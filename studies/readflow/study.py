@@ -47,11 +47,12 @@ def _abstracts(tables: Tables) -> dict[str, Measured]:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Each by name: flows (latency by scheme, chip and load), retries, soft."""
+    """Each by name: flows (latency by scheme, chip and load), retries, soft, first (what first senses gain)."""
     return {
         "flows": _flows(tables["flows"], MEAN, 1e3, "mean read latency (us)"),
         "retries": _flows(tables["flows"], STEPS, 1.0, "mean retry steps"),
         "soft": _soft(tables["soft"]),
+        "first": _first(tables["first"]),
     }
 
 
@@ -70,6 +71,21 @@ def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel(label)
     handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(labels), loc="outside upper center", frameon=False)
+    return figure
+
+
+def _first(table: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    loads = table["load"].unique(maintain_order=True).to_list()
+    for axes, load in zip(figure.subplots(1, len(loads), sharey=True), loads, strict=True):
+        plot.grouped(axes, table.filter(load=load), MEAN, rows="scheme", by="age", unit=1e3)
+        axes.set_xscale("symlog", linthresh=1000.0)
+        axes.set_title(f"{load} under way", fontsize=10)
+        axes.set_xlabel("mean read latency (us)")
+    left = figure.axes[0]
+    left.invert_yaxis()
+    handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, ncols=len(labels), loc="outside upper center", frameon=False)
     return figure
 
