@@ -227,6 +227,8 @@ class _Search:
         self.solved, self.to_solve = 0, 0
         """Least squares that have ended, and those that are still expected."""
         self.before_intervals: int | None = None
+        self.slopes: Array | None = None
+        """The derivatives that were taken last at the best shape."""
         self.space = bench.space
         begin = start(self.space, jobs)
         self.begin = begin
@@ -334,11 +336,17 @@ class _Search:
         import numpy
 
         starts = list(self._starts())
-        # The starts, the best shape again before its neighbours and behind them, and its neighbours twice.
-        self.to_solve = len(starts) + 2 + 2 * len(list(self._neighbours(self.begin.shape)))
+        # The starts, the two best again, the best shape before its neighbours and behind them, and its neighbours.
+        self.to_solve = len(starts) + 4 + len(list(self._neighbours(self.begin.shape)))
+        ends = []
         for logs in starts:
             if not self._spent():
-                self._solve(self.begin.shape, logs, 12)
+                ends.append(self._solve(self.begin.shape, logs, 3))
+        # The best start is followed on, and others that are not far behind.
+        ends.sort(key=lambda point: point.chi2)
+        for point in [point for point in ends[:2] if point.chi2 <= HOPEFUL * ends[0].chi2]:
+            if not self._spent():
+                self._solve(self.begin.shape, numpy.array(point.logs), 12)
         # Where the drive is another than the first candidate its noise is as well.
         near = self.best
         self.noise = numpy.maximum(self.noise, self._noise(near.shape, [math.exp(each) for each in near.logs]))
@@ -350,7 +358,8 @@ class _Search:
             here = self.best
             for shape in self._neighbours(here.shape):
                 if shape not in self.tried and not self._spent():
-                    self._solve(shape, self._nearer(here, shape), 2)
+                    # The derivatives of the best shape do for the first step of a neighbour.
+                    self._solve(shape, self._nearer(here, shape), 2, self.slopes)
                     point = self.tried[shape]
                     if point.chi2 < HOPEFUL * here.chi2 + HOPEFUL * QUANTILE:
                         self._solve(shape, numpy.array(point.logs), 5)
@@ -419,31 +428,42 @@ class _Search:
         carried: Array = numpy.clip(logs, self.low, self.high)
         return carried
 
-    def _solve(self, shape: Shape, logs: Array, evaluations: int) -> None:
+    def _solve(self, shape: Shape, logs: Array, evaluations: int, slopes: Array | None = None) -> _Point:
         """Least squares from a point on, of means and rates first: percentiles between two modes of a distribution
-        jump, and would bar the way."""
+        jump, and would bar the way. ``slopes`` are derivatives that do for the first step. Returns where it ends."""
         import numpy
 
         at = numpy.clip(logs, self.low + 1e-6, self.high - 1e-6)
         if self.residuals(shape, at)[0] >= REFUSED:
             self.tried[shape] = _Point(shape, tuple(at), math.inf)
-            return
+            return self.tried[shape]
+        kept = [] if slopes is None else [(at, slopes)]
         for weights in (self.smooth, numpy.ones(len(self.smooth))):
-            at = self._squares(shape, at, weights, evaluations)
+            at = self._squares(shape, at, weights, evaluations, kept)
+        if shape == self.best.shape and kept:
+            self.slopes = kept[-1][1]
         self.solved += 1
         self.to_solve = max(1, self.to_solve - 1)
+        away = float(numpy.sum(self.residuals(shape, at) ** 2) + numpy.sum(((at - self.origin) / self.prior) ** 2))
+        return _Point(shape, tuple(map(float, at)), away)
 
-    def _squares(self, shape: Shape, begin: Array, weights: Array, evaluations: int) -> Array:
+    def _squares(
+        self, shape: Shape, begin: Array, weights: Array, evaluations: int, kept: list[tuple[Array, Array]]
+    ) -> Array:
+        """``kept``: where derivatives were taken, with them; new ones are added."""
         import numpy
         from scipy.optimize import least_squares
 
-        kept: list[tuple[Array, Array]] = []
+        asked = 0
 
         def residuals(at: Array) -> Array:
+            nonlocal asked
+            asked += 1
             return numpy.concatenate([weights * self.residuals(shape, at), (at - self.origin) / self.prior])
 
         def jacobian(at: Array) -> Array:
-            if not kept or numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED:
+            # Behind the last evaluation nothing uses them.
+            if not kept or (asked < evaluations and numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED):
                 kept.append((at.copy(), self.jacobian(shape, at)))
             return numpy.concatenate([weights[:, None] * kept[-1][1], numpy.diag(1.0 / self.prior)])
 
