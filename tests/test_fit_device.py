@@ -429,7 +429,9 @@ def test_progress_has_the_stage_and_the_time_left(tmp_path: Path) -> None:
     assert list(dict.fromkeys(each.stage for each in seen)) == ["constants", "shapes", "intervals"]
     assert seen[0].share is None
     assert [each.runs for each in seen] == sorted(each.runs for each in seen)
-    assert 0 < seen[-1].share < 1
+    last = seen[-1].share
+    assert last is not None
+    assert 0 < last < 1
     told: list[str] = []
     times = iter([0.0, 20.0, 20.0])
     listener = lines.fits(told.append, lambda: next(times))
