@@ -412,6 +412,8 @@ class Simulator:
     def set_back(self) -> None:
         """AR2 sets its timing back after each read (asplos21 section 6.2)."""
         self.array = None
+        if self.die.cache_read and self.cache_register is not None:
+            self.departures.add("sense behind a cancelled page")
         if self.reduced and self.reserved is None:
             self.reduced = False
             self.array = "SET FEATURE"
@@ -419,8 +421,6 @@ class Simulator:
 
     def idle(self) -> None:
         self.array = None
-        if self.die.cache_read and self.cache_register is not None:
-            self.departures.add("sense behind a cancelled page")
 
     # Programs and erases.
 

@@ -156,7 +156,7 @@ def drawn(
         settings[f"schedule.{axis}"] = choices.get(axis.replace("_", "-"), "none")
     constants, keys = times(rng)
     settings |= keys
-    pre, rest = rng.randrange(15, 30) * 1000 + 7, rng.randrange(8_000, 23_000)
+    pre, rest = rng.randrange(6, 30) * 1000 + 7, rng.randrange(5_000, 23_000)
     settings |= {"chip.t_pre": f"{pre}ns", "chip.t_eval": "3000ns", "chip.t_disch": f"{rest - 3000}ns"}
     decoders, ecc_buffer = rng.choice((1, 2)), rng.choice((1, 2, 8))
     settings |= {"ecc.decoders": decoders, "ecc.buffer": ecc_buffer}
