@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import re
 import signal
 import tomllib
 from pathlib import Path
@@ -25,6 +26,7 @@ from ssdlab.devices.intervals import blurs, left_open, profiles, seen_by
 from ssdlab.devices.start import units
 from ssdlab.devices.unknowns import Shape, amplification, space
 from ssdlab.foreign import fio
+from ssdlab.show import lines
 
 pytest.importorskip("scipy")
 
@@ -398,6 +400,43 @@ def test_an_interrupted_fit_is_its_best_candidate(tmp_path: Path, monkeypatch: p
         assert "The fitted drive, on tlc's model, comes within" in " ".join(str(found).split())
     assert early.runs < late.runs
     assert early.chi2 > late.chi2
+
+
+@pytest.mark.slow
+def test_the_command_keeps_the_best_candidate_of_an_interrupted_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "published.csv").write_text(QUICK)
+    monkeypatch.setattr(signals, "_received", signal.SIGINT)  # whatever other tests of this process have received
+    monkeypatch.setattr(fitting._Search, "_ends", interrupted)
+    shape = ("--set", "geometry.channels=8", "--set", "geometry.chips=4", "--set", "geometry.planes=4")
+    out = tmp_path / "found.toml"
+    words = ["fit-device", str(tmp_path / "published.csv"), *shape, "--capacity", "1000GB", "--out", str(out)]
+    assert commands.main([*words, "--budget", "10", "--requests", "100"], standalone_mode=False) == 130
+    told = capsys.readouterr().err
+    assert told.splitlines()[-1] == f"interrupted: this is the best candidate until then; kept: {out}"
+    kept = tomllib.loads(out.read_text())
+    assert re.search("; interrupted after .* runs$", kept["about"])
+    assert kept["chip"]["t_read"]
+
+
+def test_progress_has_the_stage_and_the_time_left(tmp_path: Path) -> None:
+    (tmp_path / "published.csv").write_text(QUICK)
+    known = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")
+    seen: list[devices.Progress] = []
+    options: dict[str, Any] = {"budget": 30, "requests": 100, "seeds": 1, "settings": known, "capacity": "1000GB"}
+    devices.fit(devices.read(tmp_path / "published.csv"), progress=seen.append, **options)
+    assert list(dict.fromkeys(each.stage for each in seen)) == ["constants", "shapes", "intervals"]
+    assert seen[0].share is None
+    assert [each.runs for each in seen] == sorted(each.runs for each in seen)
+    last = seen[-1].share
+    assert last is not None
+    assert 0 < last < 1
+    told: list[str] = []
+    times = iter([0.0, 20.0, 20.0])
+    listener = lines.fits(told.append, lambda: next(times))
+    listener(devices.Progress("shapes", 1200, 34.56, 0.25))
+    assert told == ["shapes: 1,200 runs, chi-squared 34.6 at best, about 1 min 0 s left"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from ssdlab.chip import characterize
 from ssdlab.chip import figures as chip_figures
 from ssdlab.chip.characterize import constant, load
 from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.show import papers, plot
 from ssdlab.study.claims import Fitted, Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
 from ssdlab.sweeps.comparison import compare
@@ -470,43 +472,74 @@ def _given(tables: Tables) -> dict[str, Measured]:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 5 and 7 to 11 of the chip; 14 and 15 of the drive; how the claims move with intensity; a wrong table."""
+    """The paper's figures; how the claims move with intensity; a wrong table."""
     systems = tables["systems"]
     drawn = chip_figures.reading(tables)
-    drawn["fig14"] = _bars(systems, ("pr2", "ar2", "pnar2", "norr"))
-    drawn["fig15"] = _bars(systems, ("pso", "pso-pnar2", "norr"))
+    drawn["fig4"] = _fig4(tables["last"])
+    drawn["fig14"] = _response_times(systems, ("pr2", "ar2", "pnar2", "norr"), RESPONSE)
+    drawn["fig15"] = _response_times(systems, ("pso", "pso-pnar2", "norr"), {})
     drawn["intensity"] = _intensity(tables["intensity"])
     drawn["wrong"] = _wrong(tables["beyond"])
     return drawn
 
 
-def _bars(systems: pl.DataFrame, schemes: tuple[str, ...]) -> Figure:
-    """Response times over Baseline's by workload and condition, as the paper draws them."""
-    figure = Figure(figsize=(12, 4.4), layout="constrained")
+RESPONSE = {"pr2": 1 - 0.177, "ar2": 1 - 0.119, "pnar2": 1 - 0.289}
+"""Section 7.2: mean response times over Baseline's."""
+
+
+def _fig4(last: pl.DataFrame) -> Figure:
+    figure = Figure(figsize=(5.6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for style, steps in zip(("o-", "s--"), sorted(last["steps"].unique()), strict=True):
+        of = last.filter(steps=steps).sort("before", descending=True)
+        axes.plot(of["before"].to_list(), of["errors"].to_list(), style, ms=4, label=f"page that needs {steps} steps")
+    axes.axhline(72, color=plot.INK, lw=0.8, ls=":")
+    axes.annotate("ECC capability: 72", (3, 72), va="bottom", ha="left", fontsize="small")
+    axes.invert_xaxis()
+    axes.set_xticks([3, 2, 1], ["N − 3", "N − 2", "N − 1"])
+    axes.set_xlabel("retry step, of N that the page needs")
+    axes.set_ylabel("errors per KiB")
+    axes.set_ylim(0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _response_times(systems: pl.DataFrame, schemes: tuple[str, ...], published: dict[str, float]) -> Figure:
+    """Response times over Baseline's by workload and condition, as the paper draws them, and their means."""
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
     # Cases that carry warnings are drawn too: the claims are measured from all.
     compared = compare(systems, MEAN, baseline="baseline", accept_warnings=True)
     ages = list(systems["age"].unique(maintain_order=True))
-    panels = figure.subplots(2, 1, sharey=True)
+    panels = figure.subplots(2, 7, sharey=True, width_ratios=[4] * 6 + [4])
     names = list(TWINS)
-    for axes, half in zip(panels, (names[:6], names[6:]), strict=True):
-        for place, scheme in enumerate(schemes):
-            heights, errors, xs = [], [], []
-            for at, (workload, age) in enumerate((name, age) for name in half for age in ages):
-                cell = compared.rows[f"{age} {workload}"][scheme]
-                xs.append(at + at // len(ages) * 0.6 + (place - len(schemes) / 2 + 0.5) * 0.8 / len(schemes))
-                heights.append(cell.ratio.mean or 0.0)
-                errors.append(cell.ratio.half_width or 0.0)
-            axes.bar(xs, heights, 0.8 / len(schemes), yerr=errors, label=scheme, error_kw={"elinewidth": 0.6})
-        ticks = [at + at // len(ages) * 0.6 for at in range(len(half) * len(ages))]
-        axes.set_xticks(ticks, [age.replace(" mo", "") for _ in half for age in ages], fontsize="x-small", rotation=90)
-        for at, name in enumerate(half):
-            middle = (at + 0.5) * len(ages) + at * 0.6 - 0.5
-            axes.text(middle, 1.04, name, ha="center", transform=axes.get_xaxis_transform())
-        axes.set_ylabel("response time / Baseline's")
-        axes.set_ylim(0, 1.05)
-    panels[0].legend(ncols=len(schemes), loc="upper right", bbox_to_anchor=(1, 1.32), frameon=False)
-    panels[1].set_xlabel("P/E cycles, months")
+    short = [age.replace(" mo", "") for age in ages]
+
+    def ratios(scheme: str, workload: str) -> list[float]:
+        return [compared.rows[f"{age} {workload}"][scheme].ratio.mean or 0.0 for age in ages]
+
+    for row, half in zip(panels, (names[:6], names[6:]), strict=True):
+        for axes, workload in zip(row, half, strict=False):
+            papers.groups(axes, short, {scheme: ratios(scheme, workload) for scheme in schemes})
+            axes.set_title(workload, fontsize="medium")
+            axes.tick_params(axis="x", labelsize="x-small", rotation=60)
+        row[0].set_ylabel("response time\nover Baseline's")
+    means = {scheme: [_mean_of(ratios(scheme, name)[at] for name in names) for at in range(4)] for scheme in schemes}
+    papers.groups(panels[0, 6], short, means)
+    panels[0, 6].set_title("mean", fontsize="medium")
+    panels[0, 6].tick_params(axis="x", labelsize="x-small", rotation=60)
+    marks = {(scheme, "all"): value for scheme, value in published.items()}
+    papers.groups(panels[1, 6], ["all"], {scheme: [_mean_of(means[scheme])] for scheme in schemes}, marks)
+    panels[1, 6].set_title("mean of all", fontsize="medium")
+    panels[0, 0].set_ylim(0, 1)
+    papers.legend(figure, panels[0, 0], marks=bool(published))
+    panels[1, 3].set_xlabel("P/E cycles, retention age in months")
     return figure
+
+
+def _mean_of(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
 
 
 def _intensity(table: pl.DataFrame) -> Figure:

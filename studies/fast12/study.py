@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab.common.confidence import mean_and_half_width
-from ssdlab.show import plot
+from ssdlab.show import papers, plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
 from ssdlab.sweeps.comparison import compare
@@ -358,48 +358,84 @@ def _table2(tables: Tables) -> dict[str, Measured]:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Fig. 1 to 4 as bars of ratios, 5 and 6 of values, 7 as lines; and the tails on a TLC drive."""
-    drawn = {}
-    for chip, device in CHIPS.items():
-        runs = _runs(tables).filter(pl.col("device") == device)
-        for name, metric, baseline, schemes in (
-            ("fig1", READS, "fifo", ("fifo", "rps", "per", "pe0")),
-            ("fig2", READS, "rps", ("rps", "per", "pe0", "pes-ipc")),
-            ("fig3", READS, "pes-ipc", ("pes-ipc", "pes-ips")),
-            ("fig4", WRITES, "fifo", ("fifo", "rps", "pes-ips", "pes-ipc")),
-        ):
-            of = runs.filter(pl.col("scheme").is_in(schemes))
-            drawn[f"{name}_{chip}"] = plot.bars(compare(of, metric, baseline=baseline))
-    drawn["fig5"] = _by_workload(tables, "flash.suspend.overhead", "time added to suspended operations (%)")
-    drawn["fig6"] = _by_workload(tables, "flash.suspend.share", "programs and erases suspended (%)")
-    drawn["fig7"] = _limits(tables)
-    drawn["tlc_tails"] = _tails(tables)
-    return drawn
+    """The paper's figures, and tails on TLC."""
+    read_marks = {"rps": (100 - 44.6, 100 - 48.3), "pe0": (100 - 71.7, 100 - 75.6)}
+    over_rps = {"pes-ipc": (100 - 48.9, 100 - 50.5)}
+    ips = {"pes-ips": (108.0, 102.7)}
+    writes = {"rps": (102.3, 101.2), "pes-ips": (103.6, 101.9), "pes-ipc": (103.6, 102.0)}
+    return {
+        "fig1": _ratios(tables, READS, ("fifo", "rps", "per", "pe0"), read_marks, (0, 110)),
+        "fig2": _ratios(tables, READS, ("rps", "per", "pe0", "pes-ipc"), over_rps, (0, 110)),
+        "fig3": _ratios(tables, READS, ("pes-ipc", "pes-ips"), ips, (90, 115)),
+        "fig4": _ratios(tables, WRITES, ("fifo", "rps", "pes-ips", "pes-ipc"), writes, (90, 110)),
+        "fig5": _by_workload(tables, "flash.suspend.overhead", "time added to\nsuspended operations [%]", (10.2, 7.8)),
+        "fig6": _by_workload(tables, "flash.suspend.share", "programs and erases\nsuspended [%]", (4.9, 7.4)),
+        "fig7": _limits(tables),
+        "tlc_tails": _tails(tables),
+    }
 
 
-def _by_workload(tables: Tables, metric: str, label: str) -> Figure:
-    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+def _ratios(
+    tables: Tables,
+    metric: str,
+    schemes: tuple[str, ...],
+    published: dict[str, tuple[float, float]],
+    limits: tuple[float, float],
+) -> Figure:
+    """Latencies over the first scheme's by trace, SLC on the left and MLC on the right; published are means [%]."""
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for at, (axes, (chip, device)) in enumerate(zip(panels, CHIPS.items(), strict=True)):
+        of = _runs(tables).filter(pl.col("device") == device, pl.col("scheme").is_in(schemes))
+        rows = compare(of, metric, baseline=schemes[0]).rows
+        traces = [row for row in rows if row in of["workload"].to_list()]
+        bars, errors = {}, {}
+        for scheme in schemes:
+            ratios = [rows[row][scheme].ratio for row in traces]
+            heights = [100 * number(ratio.mean) for ratio in ratios]
+            bars[scheme] = [*heights, sum(heights) / len(heights)]
+            errors[scheme] = [*(100 * (ratio.half_width or 0.0) for ratio in ratios), 0.0]
+        marks = {(scheme, "mean"): values[at] for scheme, values in published.items()}
+        papers.groups(axes, [*traces, "mean"], bars, marks, errors)
+        axes.axvline(len(traces) - 0.5, color=plot.INK, lw=0.6, ls=":")
+        axes.set_title(chip.upper(), fontsize="medium")
+    of_what = "read" if metric == READS else "write"
+    panels[0].set_ylabel(f"mean {of_what} latency\n[% of {papers.NAMES[schemes[0]]}'s]")
+    panels[0].set_ylim(*limits)
+    papers.legend(figure, panels[0])
+    return figure
+
+
+def _by_workload(tables: Tables, metric: str, label: str, published: tuple[float, float]) -> Figure:
+    """A statistic of PES_IPC by trace; published are the means of SLC and MLC."""
+    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
     axes = figure.subplots()
-    for place, (chip, device) in enumerate(CHIPS.items()):
+    bars: dict[str, list[float]] = {}
+    for chip, device in CHIPS.items():
         of = _runs(tables).filter(pl.col("device") == device, pl.col("scheme") == "pes-ipc")
         means = of.group_by("workload", maintain_order=True).agg(pl.col(metric).mean())
-        axes.bar([x + 0.4 * place for x in range(means.height)], means[metric], 0.4, label=chip.upper())
-        axes.set_xticks([x + 0.2 for x in range(means.height)], means["workload"].to_list())
+        values = [number(value) for value in means[metric]]
+        bars[chip.upper()] = [*values, sum(values) / len(values)]
+        traces = means["workload"].to_list()
+    marks = {(chip.upper(), "mean"): value for chip, value in zip(CHIPS, published, strict=True)}
+    papers.groups(axes, [*traces, "mean"], bars, marks)
     axes.set_ylabel(label)
-    axes.legend()
+    papers.legend(figure, axes)
     return figure
 
 
 def _limits(tables: Tables) -> Figure:
     figure = Figure(figsize=(7.6, 3.2), layout="constrained")
     of = _queue(tables).group_by("device", "scheme", "limit").agg(pl.col("ratio").mean()).sort("limit")
-    for axes, (chip, device) in zip(figure.subplots(1, 2), CHIPS.items(), strict=True):
+    for axes, (chip, device) in zip(figure.subplots(1, 2, sharey=True), CHIPS.items(), strict=True):
         for scheme in ("rps", "pes-ipc"):
             line = of.filter(pl.col("device") == device, pl.col("scheme") == scheme)
-            axes.plot(line["limit"], line["ratio"], marker="o", label=scheme)
+            axes.plot(line["limit"], line["ratio"], marker="o", label=papers.NAMES[scheme])
         axes.set_xscale("log", base=2)
-        axes.set_xlabel("schedule.write_queue (pages)")
-        axes.set_ylabel("write latency / FIFO's")
+        axes.set_xlabel("maximum write queue [pages]")
+        axes.set_xticks([16, 32, 64, 128, 256, 512], ["16", "32", "64", "128", "256", "512"])
+        axes.grid(alpha=0.3)
+        axes.set_ylabel("write latency over FIFO's")
         axes.set_title(chip.upper())
         axes.legend()
     return figure

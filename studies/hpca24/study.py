@@ -21,7 +21,7 @@ from ssdlab.chip import characterize, ecc
 from ssdlab.chip.characterize import CAPABILITY_RBER, constant, load
 from ssdlab.common.confidence import mean_and_half_width, wilson
 from ssdlab.common.machine import cpus
-from ssdlab.show import plot
+from ssdlab.show import papers, plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
 
@@ -585,12 +585,12 @@ def figures(tables: Tables) -> dict[str, Figure]:
     return {
         "fig3": _fig3(tables["code"]),
         "fig4": _fig4(tables["reached"]),
-        "fig6": _bars(tables["systems"], ("ssd-one", "ssd-zero"), None),
+        "fig6": _bars(tables["systems"], ("ssd-one", "ssd-zero"), None, {}),
         "fig7": _fig7(tables["timeline"]),
         "fig10": _fig10(tables["code"]),
         "fig11": _fig11(tables["pages"]),
         "fig12": _fig12(tables["chunks"]),
-        "fig17": _bars(tables["systems"], SCHEMES, "senc"),
+        "fig17": _bars(tables["systems"], SCHEMES, "senc", OVER_SENC),
         "fig18": _fig18(tables["systems"]),
         "fig19": _fig19(tables["tails"]),
         "depth": _depth(tables["depth"]),
@@ -652,8 +652,8 @@ def _fig7(timeline: pl.DataFrame) -> Figure:
     for what, colour in colours.items():
         panels[0].barh(0, 0, color=colour, label={"sense": "tR", "transfer": "tDMA", "decode": "tECC"}[what])
     panels[0].barh(0, 0, color="w", hatch="////", edgecolor=plot.INK, label="of a retry")
-    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
-    panels[-1].set_xlabel("time (µs)")
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside lower center", frameon=False)
+    panels[-1].set_xlabel("time [µs]")
     return figure
 
 
@@ -683,7 +683,7 @@ def _fig11(pages: pl.DataFrame) -> Figure:
         axes.plot(pages["rber"], 100 * pages[f"{name}_right"] / pages["pages"], marker=".", label=label)
     axes.axvline(CAPABILITY_RBER, color=plot.INK, linewidth=0.8, linestyle=":")
     axes.set_xlabel("RBER")
-    axes.set_ylabel("predictions that are right (%)")
+    axes.set_ylabel("predictions that are right [%]")
     axes.set_ylim(0, 103)
     axes.legend(loc="lower right")
     return figure
@@ -710,35 +710,39 @@ def _fig12(chunks: pl.DataFrame) -> Figure:
                 label="published" if place == 0 else None,
             )
     axes.set_xticks(range(chunks.height), [f"{kib} KiB" for kib in chunks["kib"]])
-    axes.set_ylabel("RBERmax / RBERmin - 1 (%)")
+    axes.set_ylabel("RBERmax / RBERmin − 1 [%]")
     axes.legend()
     return figure
 
 
-def _bars(systems: pl.DataFrame, schemes: Sequence[str], over: str | None) -> Figure:
-    """Bandwidth by workload and wear; over a scheme's, or in GB/s."""
-    figure = Figure(figsize=(12, 3.4), layout="constrained")
-    panels = figure.subplots(1, 3, sharey=True)
-    for axes, age in zip(panels, ("0", "1K", "2K"), strict=True):
+OVER_SENC = {"0": 1.238, "1K": 1.474, "2K": 1.721}
+"""Section VI-B: mean bandwidth of RiFSSD over SENC's."""
+
+
+def _bars(systems: pl.DataFrame, schemes: Sequence[str], over: str | None, published: dict[str, float]) -> Figure:
+    """Bandwidth by workload and wear; over a scheme's, or in GB/s. Published are RiFSSD's means."""
+    figure = Figure(figsize=(11, 7.6 if over else 3.6), layout="constrained")
+    ages = ("0", "1K", "2K")
+    panels = list(figure.subplots(3, 1, sharey=True, sharex=True) if over else figure.subplots(1, 3, sharey=True))
+    for axes, age in zip(panels, ages, strict=True):
         speed = _each(systems, BANDWIDTH).filter(age=age)
-        for place, scheme in enumerate(schemes):
-            value = pl.col(scheme) / (pl.col(over) if over else 1000)
-            found = [_mean(speed.filter(workload=name), value) for name in TWINS]
-            xs = [at + (place - len(schemes) / 2 + 0.5) * 0.8 / len(schemes) for at in range(len(TWINS))]
-            heights, errors = [m.value or 0.0 for m in found], [m.ci95 or 0.0 for m in found]
-            axes.bar(
-                xs,
-                heights,
-                0.8 / len(schemes),
-                yerr=errors,
-                label=scheme,
-                color=plot.COLOURS[place],
-                error_kw={"elinewidth": 0.6},
-            )
-        axes.set_xticks(range(len(TWINS)), list(TWINS), rotation=45, ha="right", fontsize="small")
+        bars, errors = {}, {}
+        for scheme in schemes:
+            found = [
+                _mean(speed.filter(workload=name), pl.col(scheme) / (pl.col(over) if over else 1000)) for name in TWINS
+            ]
+            heights = [m.value or 0.0 for m in found]
+            bars[scheme] = [*heights, sum(heights) / len(heights)]
+            errors[scheme] = [*(m.ci95 or 0.0 for m in found), 0.0]
+        marks = {("rif", "mean"): published[age]} if published else None
+        papers.groups(axes, [*TWINS, "mean"], bars, marks, errors)
+        axes.axvline(len(TWINS) - 0.5, color=plot.INK, lw=0.6, ls=":")
         axes.set_title(f"{age} P/E cycles", fontsize="medium")
-    panels[0].set_ylabel(f"bandwidth / {over}'s" if over else "bandwidth (GB/s)")
-    figure.legend(*panels[0].get_legend_handles_labels(), ncols=len(schemes), loc="outside upper center", frameon=False)
+        if over is None:
+            axes.tick_params(axis="x", rotation=60, labelsize="small")
+    for axes in panels if over else panels[:1]:
+        axes.set_ylabel(f"bandwidth over {papers.NAMES[over]}'s" if over else "bandwidth [GB/s]")
+    papers.legend(figure, panels[0], marks=bool(published))
     return figure
 
 
@@ -762,14 +766,14 @@ def _fig18(systems: pl.DataFrame) -> Figure:
             bottom = [a + b for a, b in zip(bottom, heights, strict=True)]
         axes.set_xticks(
             range(len(labels)),
-            [f"{scheme}, {age}" for age, scheme in labels],
+            [f"{papers.NAMES[scheme]}, {age}" for age, scheme in labels],
             rotation=60,
             ha="right",
             fontsize="small",
         )
         axes.set_title(workload, fontsize="medium")
-    panels[0].set_ylabel("share of the channels' time (%)")
-    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False)
+    panels[0].set_ylabel("share of the channels' time [%]")
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=4, loc="outside lower center", frameon=False)
     return figure
 
 
@@ -786,15 +790,15 @@ def _fig19(tails: pl.DataFrame) -> Figure:
             [number(of[name].mean()) / 1e3 for name in shown],
             list(shown.values()),
             marker=".",
-            label=scheme,
+            label=papers.NAMES[scheme],
             color=colour,
         )
     axes.set_xscale("log")
     axes.set_xticks([300, 500, 1000, 2000, 4000, 7000], ["300", "500", "1,000", "2,000", "4,000", "7,000"])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel("read latency (µs)")
+    axes.set_xlabel("read latency [µs]")
     axes.set_yticks([1, 2, 3, 4], ["90", "99", "99.9", "99.99"])
-    axes.set_ylabel("percentile (%)")
+    axes.set_ylabel("percentile")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     return figure

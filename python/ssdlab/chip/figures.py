@@ -231,7 +231,7 @@ def _erase_times(times: pl.DataFrame, chip: Chip) -> Figure:
         ax.axvline(chip.grain_ms * grains_of(chip) * loop, color="#999999", lw=0.6, ls=":")
     ax.set_xlabel("minimum erase time [ms], pulses only")
     ax.set_ylabel("share of blocks")
-    ax.legend(frameon=False, fontsize="small")
+    figure.legend(loc="outside right center", frameon=False, fontsize="small")
     return _titled(figure, "How long blocks must be erased at least, by wear (dotted: ends of loops)")
 
 

@@ -59,7 +59,8 @@ def fit_device(
     """Find the constants of a drive that was measured: tR, tPROG, dies, link, buffer, firmware.
 
     MEASUREMENTS are results of fio (`--output-format=json`), tables of published figures (.csv, .toml), or folders of
-    these. Candidates are simulated until they give the measured figures.
+    these. Candidates are simulated until they give the measured figures. Ctrl-C keeps the best one until then. Needs
+    SciPy: pip install 'ssdlab[fit]'.
 
     \b
     ssdlab fit-device results/ --device tlc --out drive.toml --folds 2
@@ -71,12 +72,13 @@ def fit_device(
     from ssdlab.foreign.files import INPUTS
     from ssdlab.runs.findings import ACCEPT
     from ssdlab.runs.kept import Interrupted
+    from ssdlab.show.lines import fits
 
     jobs = devices.read(measurements, steady=steady)
     check_ending("--out", out, (".toml",))
     check_outputs({"--out": out}, (device, *INPUTS))
     options = {name: value for name, value in given.items() if value is not None}
-    listener = _progress()
+    listener = fits(echo_error)
     checks: Sequence[Fit] = ()
     cut = False
     try:
@@ -84,8 +86,10 @@ def fit_device(
     except Interrupted as error:
         if error.found is None:
             raise KeyboardInterrupt from None
+        if out is not None:
+            write(out, devices.device_toml(error.found).encode())
         _show(error.found, (), as_json)
-        interrupted("the best candidate until then is shown, and nothing was written", ())
+        interrupted("this is the best candidate until then", [out] if out is not None else [])
     try:
         if folds:
             options.pop("hold_out")
@@ -122,14 +126,3 @@ def _show(found: Fit, checks: Sequence[Fit], as_json: bool) -> None:
         echo(line)
     shapes, notes = shown.of_fit(found)
     tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], notes, verdict=verdicts.of_fit(found))
-
-
-def _progress() -> Any:
-    from ssdlab.show.lines import Lines
-
-    lines = Lines(echo_error)
-
-    def progress(runs: int, chi2: float) -> None:
-        lines.print(lambda passed: f"{runs:,} runs, chi-squared {chi2:.1f} at best")
-
-    return progress

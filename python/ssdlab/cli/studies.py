@@ -146,6 +146,27 @@ def run_study(
     exit_if_marked(strict, bool(warned))
 
 
+@study.command("figures")
+@click.argument("ids", metavar="[STUDY]...", nargs=-1)
+def draw_figures(ids: tuple[str, ...]) -> None:
+    """Draw the papers' figures from the kept tables, into each study's folder and README. Nothing is run."""
+    from ssdlab.common.output import replacing
+    from ssdlab.show import papers
+    from ssdlab.study.folder import studies
+    from ssdlab.study.folder import study as find
+
+    for found in [find(id) for id in ids] if ids else studies():
+        if not found.paper:
+            if ids:
+                raise InputError(f"{found.id}: no figures of a paper\n  help: they are listed in figures.toml")
+            continue
+        for path, text in papers.files(found).items():
+            path.parent.mkdir(exist_ok=True)
+            with replacing(os.fspath(path)) as temporary, open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+            echo(f"wrote {path}")
+
+
 @study.command("infer")
 @click.argument("id", metavar="STUDY")
 @click.option("--points", type=Whole(1), metavar="N", help="Play at most N settings  [default: 64]")

@@ -63,6 +63,7 @@ class Bench:
         self.runs = 0
         """Runs that were played."""
         self._kept: dict[tuple[str, tuple[str, ...], int], dict[tuple[str, str], float]] = {}
+        self._refused: dict[tuple[str, tuple[str, ...], int], InputError] = {}
         self._marks: dict[tuple[str, tuple[str, ...], int], tuple[Finding, ...]] = {}
         self._folder = tempfile.mkdtemp(prefix="ssdlab-")
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
@@ -81,14 +82,17 @@ class Bench:
             InputError: a candidate is refused.
         """
         wanted = {(job.name, each, seed): None for job, each in zip(jobs, settings, strict=True) for seed in seeds}
-        missing = [key for key in wanted if key not in self._kept]
+        missing = [key for key in wanted if key not in self._kept and key not in self._refused]
         self.runs += len(missing)
         if len(missing) > 1 and self.threads > 1:
             with ThreadPoolExecutor(min(self.threads, len(missing))) as pool:
-                found = list(pool.map(self._play, missing))
+                list(pool.map(self._keep, missing))
         else:
-            found = [self._play(key) for key in missing]
-        self._kept.update(zip(missing, found, strict=True))
+            for key in missing:
+                self._keep(key)
+        for key in wanted:
+            if key in self._refused:
+                raise self._refused[key]
         return [[self._kept[job.name, each, seed] for seed in seeds] for job, each in zip(jobs, settings, strict=True)]
 
     def marks(
@@ -102,6 +106,12 @@ class Bench:
             for of in self._marks[job.name, each, seed]
         }
         return tuple(found.values())
+
+    def _keep(self, key: tuple[str, tuple[str, ...], int]) -> None:
+        try:
+            self._kept[key] = self._play(key)
+        except InputError as error:
+            self._refused[key] = error
 
     def _play(self, key: tuple[str, tuple[str, ...], int]) -> dict[tuple[str, str], float]:
         name, settings, seed = key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,6 +51,8 @@ JUMPY = 0.1
 REFINEMENTS = 3
 """Intervals are looked for anew, so often at most, where a better candidate was met on the way."""
 REFUSED = 1e6
+INTERVALS = 1.5
+"""Runs of a fit with its intervals, over those without."""
 
 
 class Estimate(NamedTuple):
@@ -63,6 +66,18 @@ class Estimate(NamedTuple):
     high: float | None
     seen: bool
     """Whether the jobs see it: if not, it is where the fit began."""
+
+
+class Progress(NamedTuple):
+    """How far a fit has come."""
+
+    stage: str
+    runs: int
+    """That were played."""
+    chi2: float
+    """Of the best candidate."""
+    share: float | None
+    """About so much of the work is done; None where nothing says how much there is."""
 
 
 class Blur(NamedTuple):
@@ -146,14 +161,14 @@ def fit(
     seeds: int = SEEDS,
     threads: int | None = None,
     profiles: bool = True,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Fit:
     """Fits a device to what was measured (:func:`ssdlab.devices.read`).
 
     ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
     unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``profiles``: intervals are
-    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told the
-    runs that were played and the chi-squared of the best candidate.
+    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told after
+    each candidate how far the fit has come.
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.
@@ -203,11 +218,17 @@ class _Search:
     """One fit: continuous constants by least squares, the shape by its neighbours."""
 
     def __init__(
-        self, bench: Bench, jobs: list[MeasuredJob], budget: int, progress: Callable[[int, float], None] | None
+        self, bench: Bench, jobs: list[MeasuredJob], budget: int, progress: Callable[[Progress], None] | None
     ) -> None:
         import numpy
 
         self.bench, self.jobs, self.budget, self.progress = bench, jobs, budget, progress
+        self.stage = "constants"
+        self.solved, self.to_solve = 0, 0
+        """Least squares that have ended, and those that are still expected."""
+        self.before_intervals: int | None = None
+        self.slopes: Array | None = None
+        """The derivatives that were taken last at the best shape."""
         self.space = bench.space
         begin = start(self.space, jobs)
         self.begin = begin
@@ -244,24 +265,46 @@ class _Search:
         out = numpy.nan_to_num(found / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
         prior = (logs - self.origin) / self.prior
         self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
+        if self.progress is not None:
+            self.progress(Progress(self.stage, self.bench.runs, self.best.chi2, self._share()))
         return out
+
+    def _share(self) -> float | None:
+        """Solved least squares over those expected, at the mean cost until now; intervals take half as many again."""
+        runs = self.bench.runs
+        if self.before_intervals is not None:
+            return min(0.99, runs / max(runs, self.before_intervals * INTERVALS))
+        if not self.solved:
+            return None
+        expected = min(self.budget, runs * (1 + self.to_solve / self.solved)) * INTERVALS
+        return min(0.99, runs / max(runs, expected))
+
+    def _candidates(self, jobs: Sequence[MeasuredJob], shape: Shape, points: Sequence[Array]) -> None:
+        """Plays several candidates at once, for what asks for them one by one; one that is refused is met there."""
+        import numpy
+
+        each = [self._settings_of(jobs, shape, tuple(numpy.exp(logs))) for logs in points]
+        with contextlib.suppress(InputError):
+            self.bench.simulated([*jobs] * len(points), [setting for settings in each for setting in settings], (1,))
 
     def ratios(self, jobs: Sequence[MeasuredJob], shape: Shape, logs: Array) -> Array:
         """The logarithms of simulated over measured, of the figures that jobs count."""
         import numpy
 
-        values = tuple(numpy.exp(logs))
-        # Jobs that only read are played once for all of what they cannot see.
-        rows = zip(self.space.unknowns, values, self.begin.values, strict=True)
-        hidden = [begin if unknown.written else value for unknown, value, begin in rows]
-        settings = [
-            self.space.settings(shape, hidden if job.direction == "read" else values, steady=job.overwriting)
-            for job in jobs
-        ]
+        settings = self._settings_of(jobs, shape, tuple(numpy.exp(logs)))
         found = []
         for job, runs in zip(jobs, self.bench.simulated(jobs, settings, (1,)), strict=True):
             found += [math.log(runs[0][each.op, each.metric] / each.value) for each in job.counted()]
         return numpy.array(found)
+
+    def _settings_of(self, jobs: Sequence[MeasuredJob], shape: Shape, values: Sequence[float]) -> list[tuple[str, ...]]:
+        """What each job is played on. Jobs that only read are played once for all of what they cannot see."""
+        rows = zip(self.space.unknowns, values, self.begin.values, strict=True)
+        hidden = [begin if unknown.written else value for unknown, value, begin in rows]
+        return [
+            self.space.settings(shape, hidden if job.direction == "read" else values, steady=job.overwriting)
+            for job in jobs
+        ]
 
     def _keep(self, point: _Point) -> None:
         """The best candidate of each shape, and of all, whatever it was played for."""
@@ -274,12 +317,16 @@ class _Search:
         """Derivatives of the residuals by the logarithms of the constants: differences to one side, or to ``both``."""
         import numpy
 
-        columns = []
+        pairs = []
         for index in range(len(logs)):
             up = 1.0 if logs[index] + STEP <= self.high[index] else -1.0
             ends = [logs.copy(), logs.copy()]
             ends[0][index] = max(self.low[index], logs[index] - up * STEP) if both else logs[index]
             ends[1][index] = logs[index] + up * STEP
+            pairs.append(ends)
+        self._candidates(self.jobs, shape, [end for ends in pairs for end in ends])
+        columns = []
+        for index, ends in enumerate(pairs):
             before, after = (self.residuals(shape, end) for end in ends)
             columns.append((after - before) / (ends[1][index] - ends[0][index]))
         return numpy.stack(columns, axis=1)
@@ -288,20 +335,31 @@ class _Search:
         """Fits the constants at the first shape, then at its neighbours, on from the best one until none is better."""
         import numpy
 
-        for logs in self._starts():
+        starts = list(self._starts())
+        # The starts, the two best again, the best shape before its neighbours and behind them, and its neighbours.
+        self.to_solve = len(starts) + 4 + len(list(self._neighbours(self.begin.shape)))
+        ends = []
+        for logs in starts:
             if not self._spent():
-                self._solve(self.begin.shape, logs, 12)
+                ends.append(self._solve(self.begin.shape, logs, 3))
+        # The best start is followed on, and others that are not far behind.
+        ends.sort(key=lambda point: point.chi2)
+        for point in [point for point in ends[:2] if point.chi2 <= HOPEFUL * ends[0].chi2]:
+            if not self._spent():
+                self._solve(self.begin.shape, numpy.array(point.logs), 12)
         # Where the drive is another than the first candidate its noise is as well.
         near = self.best
         self.noise = numpy.maximum(self.noise, self._noise(near.shape, [math.exp(each) for each in near.logs]))
         self.best = near._replace(chi2=math.inf)
         self.tried.clear()
         self._solve(near.shape, numpy.array(near.logs), 6)
+        self.stage = "shapes"
         while not self._spent():
             here = self.best
             for shape in self._neighbours(here.shape):
                 if shape not in self.tried and not self._spent():
-                    self._solve(shape, self._nearer(here, shape), 2)
+                    # The derivatives of the best shape do for the first step of a neighbour.
+                    self._solve(shape, self._nearer(here, shape), 2, self.slopes)
                     point = self.tried[shape]
                     if point.chi2 < HOPEFUL * here.chi2 + HOPEFUL * QUANTILE:
                         self._solve(shape, numpy.array(point.logs), 5)
@@ -370,31 +428,42 @@ class _Search:
         carried: Array = numpy.clip(logs, self.low, self.high)
         return carried
 
-    def _solve(self, shape: Shape, logs: Array, evaluations: int) -> None:
+    def _solve(self, shape: Shape, logs: Array, evaluations: int, slopes: Array | None = None) -> _Point:
         """Least squares from a point on, of means and rates first: percentiles between two modes of a distribution
-        jump, and would bar the way."""
+        jump, and would bar the way. ``slopes`` are derivatives that do for the first step. Returns where it ends."""
         import numpy
 
         at = numpy.clip(logs, self.low + 1e-6, self.high - 1e-6)
         if self.residuals(shape, at)[0] >= REFUSED:
             self.tried[shape] = _Point(shape, tuple(at), math.inf)
-            return
+            return self.tried[shape]
+        kept = [] if slopes is None else [(at, slopes)]
         for weights in (self.smooth, numpy.ones(len(self.smooth))):
-            at = self._squares(shape, at, weights, evaluations)
-        if self.progress is not None:
-            self.progress(self.bench.runs, self.best.chi2)
+            at = self._squares(shape, at, weights, evaluations, kept)
+        if shape == self.best.shape and kept:
+            self.slopes = kept[-1][1]
+        self.solved += 1
+        self.to_solve = max(1, self.to_solve - 1)
+        away = float(numpy.sum(self.residuals(shape, at) ** 2) + numpy.sum(((at - self.origin) / self.prior) ** 2))
+        return _Point(shape, tuple(map(float, at)), away)
 
-    def _squares(self, shape: Shape, begin: Array, weights: Array, evaluations: int) -> Array:
+    def _squares(
+        self, shape: Shape, begin: Array, weights: Array, evaluations: int, kept: list[tuple[Array, Array]]
+    ) -> Array:
+        """``kept``: where derivatives were taken, with them; new ones are added."""
         import numpy
         from scipy.optimize import least_squares
 
-        kept: list[tuple[Array, Array]] = []
+        asked = 0
 
         def residuals(at: Array) -> Array:
+            nonlocal asked
+            asked += 1
             return numpy.concatenate([weights * self.residuals(shape, at), (at - self.origin) / self.prior])
 
         def jacobian(at: Array) -> Array:
-            if not kept or numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED:
+            # Behind the last evaluation nothing uses them.
+            if not kept or (asked < evaluations and numpy.max(numpy.abs(kept[-1][0] - at)) > MOVED):
                 kept.append((at.copy(), self.jacobian(shape, at)))
             return numpy.concatenate([weights[:, None] * kept[-1][1], numpy.diag(1.0 / self.prior)])
 
@@ -411,6 +480,7 @@ class _Search:
 
         from ssdlab.devices.intervals import blurs, seen_by
 
+        self.stage, self.before_intervals = "intervals", self.bench.runs
         for _ in range(REFINEMENTS):
             best, logs = self.best, numpy.array(self.best.logs)
             matrix = self.jacobian(best.shape, logs, both=True)

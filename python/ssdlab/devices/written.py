@@ -27,6 +27,8 @@ def device_toml(found: Fit) -> str:
         section, _, name = key.partition(".")
         sections.setdefault(section, []).append(f"{name} = {text} # {reason}")
     about = f"fitted to {files}"
+    if any(each.id == "interrupted" for each in found.warnings):
+        about += f"; interrupted after {found.runs:,} runs"
     head = [f"{key} = {toml_text(text)}" for key, text in (("about", about), ("source", source), ("base", base))]
     parts = ["\n".join([f"[{section}]", *lines]) for section, lines in sections.items()]
     return "\n\n".join(["\n".join(head), *parts]) + "\n"

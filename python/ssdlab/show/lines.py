@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from ssdlab.common.numbers import elapsed_text
 
 if TYPE_CHECKING:
+    from ssdlab.devices.fitting import Progress
     from ssdlab.runs.runner import ProgressListener, Rounds, RoundsListener
     from ssdlab.sweeps.campaign import SweepProgress
 
@@ -103,6 +105,20 @@ def shares(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Ca
     def progress(name: str, share: float | None) -> None:
         done = name if share is None else f"{name}: {100 * share:.1f} %"
         lines.print(lambda passed: ", ".join([done, *_left(passed, share)]))
+
+    return progress
+
+
+def fits(print_line: Print, clock: Callable[[], float] = time.monotonic) -> Callable[[Progress], None]:
+    """Prints how far the fit of a device has come."""
+    lines = Lines(print_line, clock)
+
+    def progress(now: Progress) -> None:
+        def line(passed: float) -> str:
+            best = f", chi-squared {now.chi2:.1f} at best" if math.isfinite(now.chi2) else ""
+            return ", ".join([f"{now.stage}: {now.runs:,} runs{best}", *_left(passed, now.share)])
+
+        lines.print(line)
 
     return progress
 

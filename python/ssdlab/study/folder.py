@@ -14,6 +14,7 @@ from ssdlab._core import RESULTS_VERSION, InputError
 from ssdlab.common.tables import one_line
 from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Reason, Tables, Verdict, half
 from ssdlab.study.open import Open
+from ssdlab.study.paper import Shown, figures_of
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 VERSIONS = "versions.toml"
 """The file beside kept tables that says of which results version each is."""
-NOT_SWEEPS = ("claims", "open", "why")
+NOT_SWEEPS = ("claims", "open", "why", "figures")
 """TOML files of a study that are no sweeps."""
 
 
@@ -277,11 +278,19 @@ class Study:
         found: dict[str, Figure] = module.figures(
             Tables(results or self.folder / "results", [*self.sweeps, *self.computed])
         )
+        titles = {each.drawn: f"{each.label}: {each.shows}" for each in self.paper}
         for name, figure in found.items():
+            if name in titles:
+                figure.suptitle(titles[name], fontsize="medium")
             # A figure without a title says at least what it is of.
-            if not figure.get_suptitle() and not any(axes.get_title() for axes in figure.axes):
+            elif not figure.get_suptitle() and not any(axes.get_title() for axes in figure.axes):
                 figure.suptitle(f"{self.about}: {name}", fontsize="medium")
         return found
+
+    @property
+    def paper(self) -> list[Shown]:
+        """The paper's figures and tables (``figures.toml``)."""
+        return figures_of(self.folder)
 
     def findings(self, results: Path | None = None) -> dict[str, str]:
         """The tables of the study's README by name, as Markdown, where ``study.py`` makes them: behind the line
