@@ -10,7 +10,7 @@ import pickle
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.runs.manifest import base_of, files_of, is_device
 from ssdlab.runs.options import Options
+from ssdlab.sweeps.executors import Manifest
 from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, receive, sha256_of, with_files
 
 if TYPE_CHECKING:
@@ -111,9 +112,9 @@ class Cluster:
             raise self.lost() from error
         return threads
 
-    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+    def submit(self, options: Options, key: str, manifest: Manifest) -> Future[Answer]:
         """Gives a case to the cluster."""
-        paths = files_of(options, manifest)
+        paths = files_of(options, manifest())
         files = tuple(pair for role, path in paths.items() for pair in self._described(role, path))
         task = Task(with_files(options, paths), key, self._build, files)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from threading import Event
 from typing import Any, Protocol
@@ -16,6 +16,10 @@ WORKER_TIMEOUT_S = 1800.0
 """How long a Dask cluster may be without any worker before a sweep ends [s]; batch systems take a while."""
 
 
+Manifest = Callable[[], Mapping[str, Any]]
+"""Opens a case, and says what it plays."""
+
+
 class CaseExecutor(Protocol):
     """Where cases are played."""
 
@@ -23,8 +27,8 @@ class CaseExecutor(Protocol):
     def ahead(self) -> int:
         """How many cases may be under way."""
 
-    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
-        """Gives it a case."""
+    def submit(self, options: Options, key: str, manifest: Manifest) -> Future[Answer]:
+        """Gives it a case; ``manifest`` says what it plays, where that is asked for."""
 
     def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
         """Ships what cases were missing, before they are submitted again. Returns what cannot be had, and why."""
@@ -50,8 +54,8 @@ class ExternalExecutor:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
-        paths = files_of(options, manifest)
+    def submit(self, options: Options, key: str, manifest: Manifest) -> Future[Answer]:
+        paths = files_of(options, manifest())
         return self._executor.submit(execute, Task(with_files(options, paths), key, build()))
 
     def supply(self, missing: Iterable[tuple[Future[Answer], tuple[str, list[str]]]]) -> dict[str, str]:
@@ -82,7 +86,7 @@ class LocalExecutor(ExternalExecutor):
         super().__init__(self._pool)
         self.ahead = 2 * threads
 
-    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+    def submit(self, options: Options, key: str, manifest: Manifest) -> Future[Answer]:
         return self._pool.submit(execute, Task(options, key), self._stop)
 
     def close(self) -> None:
