@@ -108,9 +108,9 @@ class Opened:
 @cache
 def _program() -> tuple[Any, ...]:
     """What changes when ssdlab does: its core, and what makes a hash of a case."""
-    import ssdlab
+    from ssdlab import _core
 
-    folder = os.path.dirname(ssdlab.__file__)
+    folder = os.path.dirname(_core.__file__)
     paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("_")]
     paths += [os.path.join(folder, "runs", name) for name in os.listdir(os.path.join(folder, "runs"))]
     states = [(os.path.relpath(path, folder), os.stat(path)) for path in sorted(paths) if os.path.isfile(path)]
