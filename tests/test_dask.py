@@ -376,7 +376,6 @@ def test_a_cluster_that_loses_its_workers_ends_the_sweep_with_what_is_kept(machi
         ssdlab.sweep(long, cache=cache, dask=machines.address, worker_timeout=1, progress=progress)
     kept = len(Cache(cache))
     assert 2 <= kept < 200
-    assert not list(cache.rglob("*.claim"))
 
 
 def test_a_file_that_changes_while_a_sweep_runs_is_found_out(machines: Machines, tmp_path: Path) -> None:

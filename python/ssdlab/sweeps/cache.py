@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import bisect
+import fcntl
 import gzip
 import hashlib
 import json
 import os
 import stat
+import struct
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import Lock
 
 from ssdlab._core import SimulationError
-from ssdlab.common.output import lock, remove_stale, write
+from ssdlab.common.output import remove_stale, write
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.result import Result
 from ssdlab.sweeps.store import BATCH, JOURNAL, Batch, Damaged, Journal, Payload, Record, short
 from ssdlab.sweeps.table import PLACE, Statistics
 
-RESULT, FAILURE, CHECKPOINT, CLAIM, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint", ".claim", ".tmp"
+RESULT, FAILURE, CHECKPOINT, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint", ".tmp"
 """What files of a case end in, behind the key. Results had a file each until there were batches."""
+CLAIMS = "claims"
+"""The file of the cases that are being played: it is empty, and each case is the lock of a byte of it."""
+CLAIM_DIGITS = 15
+"""So many digits of a case's hash say which byte [60 bits]; two cases that share one would wait for each other."""
 BATCHES = "batches"
 """The folder of journals and batches within a cache's."""
 MANY = 512
@@ -51,6 +58,8 @@ class Cache:
         """Files whose results are in our journals now; they go when these are on the disk."""
         self._listed = (0, 0)
         """When the folder had been changed as it was listed, and when that was [ns]."""
+        self._claims: Claims | None = None
+        self._claiming = Lock()
         self._sorted: list[bytes] = []
         self._rows: tuple[Batch, Callable[[int], Payload]] | None = None
 
@@ -175,21 +184,16 @@ class Cache:
     def claim(self, key: str) -> CaseLock | None:
         """The right to play a case; None while another sweep has it. It ends with the process, however that ends.
         Where the file system has no locks everybody has it: then a case may be played twice."""
-        path = self._path(key, CLAIM)
-        self._clear(path)
-        while True:
-            try:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-            except OSError as error:
-                raise self._failed(error) from None
-            if not lock(handle):
-                os.close(handle)
-                return None
-            # Its last owner may have removed the file meanwhile: then the lock is on nothing.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), os.stat(path)):
-                    return CaseLock(handle, path)
-            os.close(handle)
+        with self._claiming:
+            if self._claims is None:
+                path = os.path.join(self.folder, CLAIMS)
+                try:
+                    os.makedirs(self.folder, exist_ok=True)
+                    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+                    self._claims = Claims(os.open(path, flags, 0o666))
+                except OSError as error:
+                    raise self._failed(error) from None
+            return self._claims.claim(key)
 
     def clean(self) -> None:
         """Removes what processes have left behind when they were killed."""
@@ -198,7 +202,7 @@ class Cache:
             for folder in os.scandir(self.folder):
                 with suppress(OSError):
                     entries = list(os.scandir(folder))
-                    remove_stale([entry.path for entry in entries if entry.name.endswith((TEMPORARY, CLAIM))])
+                    remove_stale([entry.path for entry in entries if entry.name.endswith((TEMPORARY, ".claim"))])
                     old = [entry for entry in entries if entry.name.endswith(RESULT)]
                     self._moved += [entry.path for entry in old if self._is_moved(entry.name.removesuffix(RESULT))]
         if self._moved:
@@ -443,15 +447,49 @@ def _is_other(path: str, is_right: Callable[[int], bool]) -> bool:
         return os.path.islink(path)
 
 
+class Claims:
+    """The locks of cases. They belong to the open file: another one, of this process too, finds them taken.
+
+    Args:
+        handle: the file of claims, open.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._file = os.fdopen(handle, "r+b", buffering=0)
+        self._ours: set[int] = set()
+
+    def claim(self, key: str) -> CaseLock | None:
+        """The right to play a case; None while another one has it."""
+        place = int(key[:CLAIM_DIGITS], 16)
+        if place in self._ours or not self._set(place, fcntl.F_WRLCK):
+            return None
+        self._ours.add(place)
+        return CaseLock(self, place)
+
+    def release(self, place: int) -> None:
+        """Gives a right back."""
+        self._ours.discard(place)
+        self._set(place, fcntl.F_UNLCK)
+
+    def _set(self, place: int, kind: int) -> bool:
+        # struct flock: type, whence, start, length, process.
+        wanted = struct.pack("hhqqi", kind, os.SEEK_SET, place, 1, 0)
+        try:
+            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, wanted)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:
+            return True
+        return True
+
+
 class CaseLock:
     """The right to play a case."""
 
-    def __init__(self, handle: int, path: str) -> None:
-        self._handle = handle
-        self._path = path
+    def __init__(self, claims: Claims, place: int) -> None:
+        self._claims = claims
+        self._place = place
 
     def release(self) -> None:
         """Gives the right back."""
-        with suppress(OSError):
-            os.unlink(self._path)
-        os.close(self._handle)
+        self._claims.release(self._place)

@@ -405,6 +405,7 @@ class _Campaign:
                         running[executor.submit(self.options(index), key, partial(self.manifest, index))] = key
                     except InputError as error:
                         self.keep(key, Answer("changed", str(error)))
+                executor.flush()
                 if not running and not waiting:
                     break
                 missing = {}
