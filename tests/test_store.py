@@ -253,3 +253,26 @@ def test_nothing_is_lost_and_nothing_counts_twice_wherever_a_sweep_is_killed(
         if done:
             break
     assert step > 20
+
+
+def test_what_a_fuzzer_could_write_stops_no_cache(tmp_path: Path, played: Payload) -> None:
+    """Any bytes in place of a journal, a batch or an index: the cache says so, and goes on."""
+    with closing(Cache(tmp_path / "good")) as cache:
+        for number in range(3):
+            cache.put(key_of(number), drawn(played, number))
+    good = next((tmp_path / "good" / "batches").iterdir()).read_bytes()
+    draw = random.Random(5)
+    for turn in range(60):
+        data = bytearray(good)
+        for _ in range(draw.randrange(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        folder = tmp_path / f"bad{turn}" / "batches"
+        folder.mkdir(parents=True)
+        for ending in (JOURNAL, BATCH, KEYS):
+            (folder / f"x{ending}").write_bytes(data)
+        with closing(Cache(folder.parent)) as cache:
+            found = [cache.get(key_of(number)) for number in range(3)]
+            assert all(payload is None or payload == drawn(played, number) for number, payload in enumerate(found))
+            assert cache.unusable
+            cache.put(key_of(4), drawn(played, 4))
+        assert all_of(folder.parent, 5)[4] == drawn(played, 4)

@@ -27,14 +27,15 @@ from conftest import Cli, of_before
 from ssdlab.cli.base import report_failures
 from ssdlab.faults.spec import Campaign
 from ssdlab.runs.manifest import key_of
+from ssdlab.runs.options import Options
 from ssdlab.searches.spec import Search
 from ssdlab.show import verdicts
 from ssdlab.sweeps import campaign
 from ssdlab.sweeps.cache import Cache
 from ssdlab.sweeps.comparison import moved_by
-from ssdlab.sweeps.executors import ExternalExecutor
+from ssdlab.sweeps.executors import ExternalExecutor, Together
 from ssdlab.sweeps.spec import MOST_CASES, Sweep
-from ssdlab.sweeps.task import Answer
+from ssdlab.sweeps.task import Answer, Task
 
 SMALL: dict[str, Any] = {"run": {"requests": 201}, "axes": {"seed": [1, 2, 3, 4]}}
 
@@ -377,6 +378,57 @@ def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.Monk
     for seed in SMALL["axes"]["seed"]:
         claim = Cache(tmp_path).claim(key_of(ssdlab.run(**SMALL["run"], seed=seed).manifest.to_dict()))
         assert claim is not None, "given back"
+
+
+def done(wall_s: float) -> Answer:
+    return Answer("done", {"data": {"process": {"wall_s": wall_s}}})
+
+
+def test_short_cases_are_given_to_workers_together_and_long_ones_alone() -> None:
+    tasks: list[list[Task]] = []
+    sent: list[Future[list[Answer]]] = []
+
+    def send(given: list[Task]) -> Future[list[Answer]]:
+        tasks.append(given)
+        sent.append(Future())
+        return sent[-1]
+
+    together = Together(send)
+    sizes = []
+    for wall_s in (0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.02, 5.0, 5.0):
+        futures = [together.add(Task(Options("tlc", "default"), "0")) for _ in range(together.size)]
+        together.flush()
+        sizes.append(len(tasks[-1]))
+        sent[-1].set_result([done(wall_s)] * sizes[-1])
+        assert [future.result() for future in futures] == [done(wall_s)] * sizes[-1]
+    assert sizes == [1, 2, 4, 8, 16, 32, 64, 64, 64, 5, 1]
+
+
+def test_cases_that_lost_their_worker_together_are_played_again_by_themselves() -> None:
+    sent: list[tuple[list[Task], Future[list[Answer]]]] = []
+
+    def send(given: list[Task]) -> Future[list[Answer]]:
+        sent.append((given, Future()))
+        return sent[-1][1]
+
+    together = Together(send)
+    together.size = 3
+    futures = [together.add(Task(Options("tlc", "default"), key)) for key in "abc"]
+    sent[0][1].set_exception(RuntimeError("the worker has died"))
+    assert ["".join(task.key for task in given) for given, _ in sent] == ["abc", "a", "b", "c"]
+    for (given, future), killer in zip(sent[1:], (False, True, False), strict=True):
+        assert len(given) == 1
+        if killer:
+            future.set_exception(RuntimeError("the worker has died"))
+        else:
+            future.set_result([done(1.0)])
+    assert [future.exception() is None for future in futures] == [True, False, True]
+    # What is cancelled here is cancelled there, and the other way round.
+    together.size = 2
+    first, second = (together.add(Task(Options("tlc", "default"), key)) for key in "de")
+    first.cancel()
+    assert sent[-1][1].cancelled()
+    assert second.cancelled()
 
 
 def test_files_are_looked_for_beside_the_file_that_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

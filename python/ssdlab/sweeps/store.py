@@ -28,6 +28,7 @@ Described = list[list[str]]
 
 JOURNAL, BATCH, KEYS = ".journal", ".parquet", ".keys"
 """What the files end in."""
+SHAPE_BYTES = 8
 KEY_BYTES = 16
 """So much of a case's hash tells it from all others."""
 MAGIC = b"ssdlab journal 1\n"
@@ -77,7 +78,8 @@ class Journal:
         """What was wrong with it, if anything was."""
         self._file = file
         self._end = 0
-        self._described: list[bytes] = []
+        self._described: dict[bytes, bytes] = {}
+        """Names, units and descriptions of statistics, by their digest."""
         self._first: bytes | None = None
         """The text of its first result, by which others are compressed."""
         self._synced = 0.0
@@ -141,11 +143,12 @@ class Journal:
             if _digest(kind, body) != digest:
                 self.problem = "holds a damaged record"
             elif kind == DESCRIBED:
-                self._described.append(body)
+                self._described[_shape(body)] = body
             elif kind == RESULT:
                 found.append(Record(body[:KEY_BYTES], self._end + at + HEAD.size, length))
-                if self._first is None and body[KEY_BYTES + 1]:
-                    self._first = zlib.decompress(body[KEY_BYTES + 2 :])
+                _, first, packed = _parts(body)
+                if self._first is None and first:
+                    self._first = zlib.decompress(packed)
             at += HEAD.size + length
         self._end += at
         if at < len(data) and self.own:
@@ -157,10 +160,10 @@ class Journal:
     def append(self, key: bytes, payload: Mapping[str, Any], now: float) -> Record:
         """Writes a result behind the others. ``now``: a clock, which tells when they are to be on the disk [s]."""
         described = json.dumps(payload["described"], separators=(",", ":")).encode()
-        if described not in self._described:
+        shape = _shape(described)
+        if shape not in self._described:
             self._append(_record(DESCRIBED, described))
-            self._described.append(described)
-        shape = self._described.index(described)
+            self._described[shape] = described
         text = json.dumps([payload["data"], payload["distributions"]], separators=(",", ":")).encode()
         first = self._first is None
         if self._first is None:
@@ -168,7 +171,7 @@ class Journal:
         else:
             by = zlib.compressobj(1, zdict=self._first)
             packed = by.compress(text) + by.flush()
-        body = key + bytes([shape, first]) + packed
+        body = key + shape + bytes([first]) + packed
         record = Record(key, self._end + HEAD.size, len(body))
         self._append(_record(RESULT, body))
         self.records.append(record)
@@ -187,18 +190,18 @@ class Journal:
         head = os.pread(self._file.fileno(), HEAD.size, record.offset - HEAD.size)
         if len(head) < HEAD.size or HEAD.unpack(head)[2] != _digest(RESULT, body):
             raise Damaged
-        shape, first, packed = body[KEY_BYTES], body[KEY_BYTES + 1], body[KEY_BYTES + 2 :]
+        shape, first, packed = _parts(body)
         try:
             text = zlib.decompress(packed) if first else _unpacked(packed, self._first or b"")
             data, distributions = json.loads(text)
             return {"data": data, "described": json.loads(self._described[shape]), "distributions": distributions}
-        except (zlib.error, ValueError, IndexError, RecursionError):
+        except (zlib.error, ValueError, KeyError, RecursionError):
             raise Damaged from None
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time for a batch: enough results, or enough kinds of them."""
-        return len(self.records) >= FULL or len(self._described) >= 255
+        """Whether it is time for a batch."""
+        return len(self.records) >= FULL
 
     @property
     def is_there(self) -> bool:
@@ -243,6 +246,17 @@ def _record(kind: int, body: bytes) -> bytes:
 
 def _digest(kind: int, body: bytes) -> bytes:
     return hashlib.blake2b(bytes([kind]) + body, digest_size=16).digest()
+
+
+def _shape(described: bytes) -> bytes:
+    """What a result calls the names, units and descriptions of its statistics by."""
+    return hashlib.blake2b(described, digest_size=SHAPE_BYTES).digest()
+
+
+def _parts(body: bytes) -> tuple[bytes, int, bytes]:
+    """Of the record of a result: its shape, whether it is compressed by itself, its compressed text."""
+    middle = KEY_BYTES + SHAPE_BYTES
+    return body[KEY_BYTES:middle], body[middle], body[middle + 1 :]
 
 
 def _unpacked(packed: bytes, first: bytes) -> bytes:
