@@ -21,7 +21,7 @@ from ssdlab.common.output import remove_stale, write
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.result import Result
-from ssdlab.sweeps.store import BATCH, JOURNAL, Batch, Damaged, Journal, Payload, Record, short
+from ssdlab.sweeps.store import BATCH, JOURNAL, Batch, Damaged, Journal, Kept, Payload, Record, short
 from ssdlab.sweeps.table import PLACE, Statistics
 
 RESULT, FAILURE, CHECKPOINT, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint", ".tmp"
@@ -285,14 +285,14 @@ class Cache:
     def _make_batch(self) -> None:
         """Makes a batch of what is in our journals, which then go, in this order: nothing is lost on the way."""
 
-        def payloads() -> Iterable[tuple[bytes, Payload]]:
+        def results() -> Iterable[Kept]:
             done = set()
             for journal in self._own:
                 for record in journal.records:
                     where = self._where.get(record.key)
                     if record.key not in done and (where is None or not isinstance(where[0], Batch)):
                         try:
-                            yield record.key, journal.payload(record)
+                            yield journal.kept(record)
                         except Damaged:
                             self.unusable[journal.path] = "holds a damaged record"
                             self._where.pop(record.key, None)
@@ -301,7 +301,7 @@ class Cache:
 
         for journal in self._own:
             journal.sync()
-        batch = Batch.create(self._batches, payloads())
+        batch = Batch.create(self._batches, results())
         if batch is not None:
             self._known.add(batch.path)
             self._where |= {key: (batch, row) for row, key in enumerate(batch.keys)}

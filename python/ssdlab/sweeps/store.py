@@ -62,6 +62,19 @@ class Record(NamedTuple):
     length: int
 
 
+class Kept(NamedTuple):
+    """A result, what is alike in most of them as text."""
+
+    key: bytes
+    described: str
+    """The names, units and descriptions of its statistics, as JSON."""
+    manifest: str
+    """As JSON."""
+    data: dict[str, Any]
+    """Without the manifest."""
+    distributions: list[Any]
+
+
 class Journal:
     """Results that have been kept one by one.
 
@@ -164,7 +177,9 @@ class Journal:
         if shape not in self._described:
             self._append(_record(DESCRIBED, described))
             self._described[shape] = described
-        text = json.dumps([payload["data"], payload["distributions"]], separators=(",", ":")).encode()
+        data = payload["data"]
+        rest = _text([{**data, "manifest": None}, payload["distributions"]])
+        text = f"{_text(data['manifest'])}\n{rest}".encode()
         first = self._first is None
         if self._first is None:
             self._first, packed = text, zlib.compress(text, 1)
@@ -186,6 +201,20 @@ class Journal:
         Raises:
             Damaged: it is not what was written.
         """
+        kept = self.kept(record)
+        try:
+            kept.data["manifest"] = json.loads(kept.manifest)
+            described = json.loads(kept.described)
+        except (ValueError, RecursionError):
+            raise Damaged from None
+        return {"data": kept.data, "described": described, "distributions": kept.distributions}
+
+    def kept(self, record: Record) -> Kept:
+        """A result as it is written.
+
+        Raises:
+            Damaged: it is not what was written.
+        """
         body = os.pread(self._file.fileno(), record.length, record.offset)
         head = os.pread(self._file.fileno(), HEAD.size, record.offset - HEAD.size)
         if len(head) < HEAD.size or HEAD.unpack(head)[2] != _digest(RESULT, body):
@@ -193,8 +222,9 @@ class Journal:
         shape, first, packed = _parts(body)
         try:
             text = zlib.decompress(packed) if first else _unpacked(packed, self._first or b"")
-            data, distributions = json.loads(text)
-            return {"data": data, "described": json.loads(self._described[shape]), "distributions": distributions}
+            manifest, rest = text.decode().split("\n")
+            data, distributions = json.loads(rest)
+            return Kept(record.key, self._described[shape].decode(), manifest, data, distributions)
         except (zlib.error, ValueError, KeyError, RecursionError):
             raise Damaged from None
 
@@ -296,13 +326,13 @@ class Batch:
         return found
 
     @classmethod
-    def create(cls, folder: str, payloads: Iterable[tuple[bytes, Payload]]) -> Batch | None:
+    def create(cls, folder: str, results: Iterable[Kept]) -> Batch | None:
         """Writes a batch: whole, or not at all; None where there is nothing to write.
 
         Raises:
             SimulationError: the disk is full, or another reason why it cannot be written.
         """
-        frame = _frame(payloads)
+        frame = _frame(results)
         if not frame.height:
             return None
         content = io.BytesIO()
@@ -394,30 +424,31 @@ def _split(keys: bytes) -> list[bytes]:
     return [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
 
 
-def _frame(payloads: Iterable[tuple[bytes, Payload]]) -> polars.DataFrame:
+def _frame(results: Iterable[Kept]) -> polars.DataFrame:
     """Results as a table: what are numbers of their own as columns, the rest as text."""
     import polars
 
     shapes: dict[str, int] = {}
+    paths: list[list[tuple[str, list[str]]]] = []
     columns: dict[str, list[Any]] = {}
     others: dict[str, list[Any]] = {name: [] for name in NOT_STATISTICS if name != "shapes"}
-    for count, (key, payload) in enumerate(payloads):
-        shape = shapes.setdefault(json.dumps(payload["described"]), len(shapes))
-        data = payload["data"]
-        for name, value in _taken(data, payload["described"]):
+    for count, kept in enumerate(results):
+        shape = shapes.setdefault(kept.described, len(shapes))
+        if shape == len(paths):
+            paths.append([(name, name.split(".")) for name, *_ in json.loads(kept.described)])
+        for name, value in _taken(kept.data, paths[shape]):
             column = columns.setdefault(name, [])
-            column += [None] * (count - len(column))
+            if len(column) < count:
+                column += [None] * (count - len(column))
             column.append(value)
-        findings = data.get("warnings")
-        rest = {name: None if name in ("manifest", "warnings") else part for name, part in data.items()}  # in its order
-        for name, value in (
-            ("key", key),
-            ("shape", shape),
-            ("findings", None if findings is None else _text(findings)),
-            ("manifest", _text(data["manifest"])),
-            ("rest", _text([rest, payload["distributions"]])),
-        ):
-            others[name].append(value)
+        findings = kept.data.get("warnings")
+        if findings is not None:
+            kept.data["warnings"] = None
+        others["key"].append(kept.key)
+        others["shape"].append(shape)
+        others["findings"].append(None if findings is None else _text(findings))
+        others["manifest"].append(kept.manifest)
+        others["rest"].append(_text([kept.data, kept.distributions]))
     lines = len(others["key"])
     kinds = {"key": polars.Binary, "shape": polars.Int32}
     series = [polars.Series(name, values, dtype=kinds.get(name, polars.String)) for name, values in others.items()]
@@ -427,10 +458,9 @@ def _frame(payloads: Iterable[tuple[bytes, Payload]]) -> polars.DataFrame:
     return polars.DataFrame(series)
 
 
-def _taken(data: Payload, described: Described) -> Iterator[tuple[str, Any]]:
+def _taken(data: dict[str, Any], paths: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, Any]]:
     """The statistics that are one number; null takes their place in ``data``."""
-    for name, *_ in described:
-        *parts, last = name.split(".")
+    for name, (*parts, last) in paths:
         level = data
         for part in parts:
             level = level[part]
