@@ -86,7 +86,8 @@ def test_results_come_back_as_they_were_from_journals_and_batches(
     assert len(list(tmp_path.glob(f"batches/*{BATCH}"))) == (7 if full == 3 else 0)
     with closing(Cache(tmp_path)) as cache:
         assert len(cache) == 23
-        assert cache.find(key_of(5)[:12]) == payloads[5]
+        for digits in (12, 13, 33, 64):
+            assert cache.find(key_of(5)[:digits]) == payloads[5]
         assert cache.find("ff" * 6) is None
 
 

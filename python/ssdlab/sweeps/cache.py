@@ -21,7 +21,7 @@ from ssdlab.common.output import remove_stale, write
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.result import Result
-from ssdlab.sweeps.store import BATCH, JOURNAL, Batch, Damaged, Journal, Kept, Payload, Record, short
+from ssdlab.sweeps.store import BATCH, JOURNAL, KEY_BYTES, Batch, Damaged, Journal, Kept, Payload, Record, short
 from ssdlab.sweeps.table import PLACE, Statistics
 
 RESULT, FAILURE, CHECKPOINT, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint", ".tmp"
@@ -91,11 +91,12 @@ class Cache:
         self._refresh()
         if len(self._sorted) != len(self._where):
             self._sorted = sorted(self._where)
-        place = bisect.bisect_left(self._sorted, bytes.fromhex(start[: len(start) // 2 * 2]))
+        known = start[: 2 * KEY_BYTES]
+        place = bisect.bisect_left(self._sorted, bytes.fromhex(known[: len(known) // 2 * 2]))
         for key in self._sorted[place:]:
-            if not key.hex().startswith(start[:2]):
+            if not key.hex().startswith(known[: len(known) // 2 * 2]):
                 break
-            if key.hex().startswith(start) and (where := self._find(key)) is not None:
+            if key.hex().startswith(known) and (where := self._find(key)) is not None:
                 return self._payload(where)
         folder = os.path.join(self.folder, start[:2])
         with suppress(FileNotFoundError, NotADirectoryError):
