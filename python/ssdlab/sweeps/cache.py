@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 
 from ssdlab._core import SimulationError
+from ssdlab.common import signals
 from ssdlab.common.output import remove_stale, write
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.manifest import key_of
@@ -113,7 +114,8 @@ class Cache:
                 self._own.append(Journal.create(self._batches))
                 self._known.add(self._own[0].path)
             journal = self._own[0]
-            record = journal.append(short(key), payload, time.monotonic())
+            with signals.held():
+                record = journal.append(short(key), payload, time.monotonic())
         except OSError as error:
             raise self._failed(error) from None
         self._where[record.key] = (journal, record)

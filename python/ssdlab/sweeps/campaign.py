@@ -204,7 +204,7 @@ def _cases(
     """The cases that a sweep is asked for."""
     cases = Sweep.read(source).cases(quick)
     if shard is not None:
-        cases = cases.only(array("q", filter(shard.holds, range(cases.whole))))
+        cases = cases.only(array("q", shard.numbers(cases.whole)))
     return cases if traces is None else cases.with_traces(os.fspath(traces))
 
 

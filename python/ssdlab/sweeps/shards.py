@@ -7,7 +7,7 @@ with what is needed to check it, and :func:`merge` makes of all parts the table 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
@@ -46,9 +46,14 @@ class Shard(NamedTuple):
             return cls(int(number), int(of))
         raise InputError(f"--shard {text}: is no part of a whole\n  help: write i/N with i from 1 to N, such as 3/16")
 
-    def holds(self, number: int) -> bool:
-        """Whether a case is one of these."""
-        return self == Shard.of_case(number, self.of)
+    def numbers(self, cases: int) -> Iterator[int]:
+        """The numbers of its cases, of so many in all."""
+        first, end = (-(-(number << 64) // self.of) for number in (self.number - 1, self.number))
+        at = 0
+        for number in range(cases):
+            if first <= at < end:
+                yield number
+            at = at + SPREAD & (1 << 64) - 1
 
     @classmethod
     def of_case(cls, number: int, of: int) -> Shard:
