@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import shutil
 import sys
 import warnings
@@ -117,6 +118,30 @@ def test_a_journal_that_is_cut_anywhere_gives_what_is_whole_and_goes_on(tmp_path
         cache.close()
         assert all_of(folder, 3) == payloads
         shutil.rmtree(folder)
+
+
+def test_a_full_disk_costs_the_result_that_it_stopped(tmp_path: Path) -> None:
+    """Files may have so many bytes and no more: a record is written in part, and taken back."""
+    whole = ssdlab.sweep(SMALL, cache=tmp_path / "whole")
+    size = next((tmp_path / "whole" / "batches").iterdir()).stat().st_size
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    kept = 0
+    for share in (0.05, 0.5, 0.55, 0.9):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), hard))
+        try:
+            with pytest.raises(ssdlab.SimulationError, match=r"cannot be written: File too large\n  help: make room"):
+                ssdlab.sweep(SMALL, cache=tmp_path / "full", threads=1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        with closing(Cache(tmp_path / "full")) as cache:
+            before, kept = kept, len(cache)
+        assert kept >= before
+    assert 0 < kept < 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = ssdlab.sweep(SMALL, cache=tmp_path / "full")
+    assert again.played == 12 - kept
+    assert again.table.equals(whole.table)
 
 
 def test_a_damaged_record_is_named_and_costs_one_result(tmp_path: Path) -> None:

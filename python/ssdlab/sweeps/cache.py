@@ -155,6 +155,9 @@ class Cache:
                 journal.sync()
             journal.close()
         self._remove_moved()
+        if self._claims is not None:
+            self._claims.close()
+        self._claims = None
         self._own, self._others, self._where, self._known = [], [], {}, set()
         self._listed = (0, 0)
 
@@ -472,7 +475,12 @@ class Claims:
     def release(self, place: int) -> None:
         """Gives a right back."""
         self._ours.discard(place)
-        self._set(place, fcntl.F_UNLCK)
+        if not self._file.closed:
+            self._set(place, fcntl.F_UNLCK)
+
+    def close(self) -> None:
+        """Gives all rights back."""
+        self._file.close()
 
     def _set(self, place: int, kind: int) -> bool:
         # struct flock: type, whence, start, length, process.
