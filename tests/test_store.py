@@ -22,10 +22,12 @@ import pytest
 
 import ssdlab
 from conftest import of_before
+from ssdlab._core import Simulation
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import play
+from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps import cache as caches
-from ssdlab.sweeps import store
+from ssdlab.sweeps import campaign, opened, store
 from ssdlab.sweeps.cache import Cache
 from ssdlab.sweeps.store import BATCH, JOURNAL, KEYS, Batch, Payload, short
 
@@ -302,3 +304,46 @@ def test_what_a_fuzzer_could_write_stops_no_cache(tmp_path: Path, played: Payloa
             assert cache.unusable
             cache.put(key_of(4), drawn(played, 4))
         assert all_of(folder.parent, 5)[4] == drawn(played, 4)
+
+
+def test_hashes_that_are_remembered_are_those_that_opening_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file has changed, or ssdlab has, a case is opened again."""
+    monkeypatch.setattr(opened, "LEAST", 1)
+    monkeypatch.chdir(tmp_path)
+    device, base = tmp_path / "mine.toml", tmp_path / "base.toml"
+    device.write_text("[geometry]\nchannels = 2\n")
+    sweep = {"run": {"requests": 20, "device": "mine.toml"}, "axes": {"seed": [1, 2]}}
+    opens: list[int] = []
+
+    def counted(options: Options) -> Simulation:
+        opens.append(1)
+        return open_simulation(options)
+
+    monkeypatch.setattr(campaign, "open_simulation", counted)
+
+    def sweeps(played: int, opening: int) -> list[Any]:
+        opens.clear()
+        found = ssdlab.sweep(sweep, cache=tmp_path / "cache", keep_results=False)
+        assert (found.played, len(opens)) == (played, opening)
+        fresh = ssdlab.sweep(sweep, cache=tmp_path / f"fresh{len(list(tmp_path.iterdir()))}")
+        assert found.table.equals(fresh.table)
+        return found.table["case"].to_list()
+
+    first = sweeps(2, 2)
+    assert sweeps(0, 0) == first
+    device.write_text("[geometry]\nchannels = 4\n")
+    second = sweeps(2, 2)
+    assert second != first
+    device.write_text("[geometry]\nchannels = 2\n")
+    assert sweeps(0, 2) == first, "another time of the file: it is opened, and found to be what it was"
+    assert sweeps(0, 0) == first
+    # What a file names that the options do not is not known from them.
+    base.write_text("[geometry]\nchannels = 2\n")
+    device.write_text('base = "base.toml"\n[geometry]\nchips = 1\n')
+    third = sweeps(2, 2)
+    base.write_text("[geometry]\nchannels = 4\n")
+    assert sweeps(2, 2) != third
+    monkeypatch.setattr(opened, "_program", lambda: ("another ssdlab",))
+    sweeps(0, 2)

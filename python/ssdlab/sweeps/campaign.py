@@ -270,7 +270,7 @@ class _Campaign:
         self.cache = cache
         self.progress = progress
         self.keys: list[str | None] = []
-        self.opened = Opened(os.path.join(cache.folder, OPENED))
+        self.opened = Opened(os.path.join(cache.folder, OPENED), len(cases))
         self.claims: dict[str, CaseLock] = {}
         """The cases that this sweep alone plays."""
         self.waits = False

@@ -31,10 +31,12 @@ class Opened:
 
     Args:
         folder: where they are kept.
+        cases: how many are asked for: what is kept is not read for a few.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, cases: int) -> None:
         self._folder = folder
+        self._is_worth_it = cases >= LEAST
         self._known: dict[bytes, bytes] | None = None
         self._new: dict[bytes, bytes] = {}
         self._states: dict[str, tuple[Any, ...] | None] = {}
@@ -45,7 +47,12 @@ class Opened:
 
     def asked(self, options: Options) -> bytes | None:
         """What asks for a case's hash; None where that may not be all."""
-        if options.policies is not None or options.traces is not None or options.array is not None:
+        if (
+            not self._is_worth_it
+            or options.policies is not None
+            or options.traces is not None
+            or options.array is not None
+        ):
             return None
         text = repr((_program(), options.given(), self._named(options)))
         return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=ASKED_BYTES).digest()
