@@ -17,7 +17,7 @@ SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_outpu
 """The options of a run that a sweep may set. All other names in it are configuration keys."""
 
 MOST_CASES = 10_000_000
-"""Cases of a sweep on one machine: some 300 bytes of memory each (docs/scale.md)."""
+"""Cases of a sweep on one machine: some 3 kB of memory each at most (docs/scale.md)."""
 FILES = (
     "device",
     "workload",
