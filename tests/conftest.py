@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,6 +49,19 @@ def beyond_the_end(folder: Path) -> str:
     lines = [f"{index * 20_000} 0 {index * 64} 16 1" for index in range(500)]
     (folder / "beyond.trace").write_text("\n".join([*lines, f"{20_000_000} 0 {1 << 50} 16 1"]) + "\n")
     return str(folder / "beyond.trace")
+
+
+def of_before(folder: Path, keys: list[str]) -> list[Path]:
+    """Makes of a cache what it was before there were batches: a file a result. Returns these files."""
+    from ssdlab.sweeps.cache import BATCHES, RESULT, Cache
+
+    with closing(Cache(folder)) as cache:
+        payloads = {key: cache.get(key) for key in keys}
+    shutil.rmtree(folder / BATCHES)
+    for key, payload in payloads.items():
+        assert payload is not None
+        cache._write(cache._path(key, RESULT), payload)
+    return sorted(folder.rglob(f"*{RESULT}"))
 
 
 def cpu_s(pid: int) -> float:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 
 import ssdlab
 import ssdlab._version
-from conftest import until
+from conftest import of_before, until
 from ssdlab import _core
 from ssdlab.common.frames import write_table
 from ssdlab.runs import manifest as manifests
@@ -260,8 +261,8 @@ def test_a_sweep_plays_what_is_missing_and_gives_the_same_table(tmp_path: Path) 
 
 
 def test_a_damaged_result_is_found_and_computed_again(tmp_path: Path) -> None:
-    first = ssdlab.sweep(SWEEP, cache=tmp_path)
-    entries = sorted(tmp_path.rglob("*.json.gz"))
+    first = ssdlab.sweep(SWEEP, cache=tmp_path, keep_results=True)
+    entries = of_before(tmp_path, list(first.results))
     assert len(entries) == 16
     whole = entries[0].read_bytes()
     entries[0].write_bytes(whole[: len(whole) // 2])
@@ -283,6 +284,11 @@ def cached(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
+def results(folder: Path) -> int:
+    """How many results a cache has."""
+    return len(Cache(folder))
+
+
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(FILE)
@@ -297,9 +303,10 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was_and_ends_the_same(tmp_path:
         process = subprocess.Popen(
             command("killed.csv", "killed"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        # At the sight of a file that is being written, or of a result more.
-        before, last = cached(tmp_path / "killed"), draw.choice(["", ".json.gz"])
-        while process.poll() is None and not any(n.endswith(last) for n in cached(tmp_path / "killed") - before):
+        # At the sight of a file more or less, or of a result more.
+        what: Callable[[Path], object] = draw.choice([cached, results])
+        had = what(tmp_path / "killed")
+        while process.poll() is None and what(tmp_path / "killed") == had:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -317,7 +324,7 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [str(SSDLAB), "sweep", "sweep.toml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    until(lambda: any(name.endswith(".json.gz") for name in cached(tmp_path / "results" / "cache")), process)
+    until(lambda: results(tmp_path / "results" / "cache"), process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -400,7 +407,7 @@ def test_two_sweeps_share_a_cache(tmp_path: Path) -> None:
         tables = [future.result().table for future in [pool.submit(ssdlab.sweep, SWEEP, cache=tmp_path) for _ in "123"]]
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
-    assert len(list(tmp_path.rglob("*.json.gz"))) == 16
+    assert results(tmp_path) == 16
     assert not list(tmp_path.rglob("*.tmp"))
 
 

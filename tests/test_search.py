@@ -471,7 +471,7 @@ def test_a_statistic_that_no_run_reports_is_told_after_one_case(tmp_path: Path) 
         ssdlab.InputError, match=r"no run reports this.*\n.*did you mean `host\.read\.latency_ns\.p99_9`"
     ):
         ssdlab.search(about, cache=tmp_path)
-    assert len(list(tmp_path.rglob("*.json.gz"))) == 1
+    assert len(Cache(tmp_path)) == 1
 
 
 def test_the_first_page_reads_the_format_of_the_whole_question() -> None:
@@ -582,13 +582,14 @@ def test_results_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) ->
 def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE.replace("requests = 600", "requests = 1000"))
     words: list[str | Path] = [SSDLAB, "search", "search.toml", "--threads", "1", "--out", "killed"]
+    results = tmp_path / "results" / "cache"
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        until(lambda: len(list((tmp_path / "results").rglob("*.json.gz"))) > 6, running)
+        until(lambda: len(Cache(results)) > 6, running)
         running.kill()
-    kept = len(list((tmp_path / "results").rglob("*.json.gz")))
+    kept = len(Cache(results))
     done = cli("search", "search.toml", "--out", "resumed")
     assert done.returncode == 0, done.stderr
-    cases = len(list((tmp_path / "results").rglob("*.json.gz")))
+    cases = len(Cache(results))
     assert f"; {cases - kept} cases run now" in done.stdout
     cli("search", "search.toml", "--out", "whole", "--cache", "other")
     assert written(tmp_path / "resumed") == written(tmp_path / "whole")

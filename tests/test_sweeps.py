@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +23,19 @@ import polars
 import pytest
 
 import ssdlab
-from conftest import Cli
+from conftest import Cli, of_before
 from ssdlab.cli.base import report_failures
 from ssdlab.faults.spec import Campaign
 from ssdlab.runs.manifest import key_of
+from ssdlab.runs.options import Options
 from ssdlab.searches.spec import Search
 from ssdlab.show import verdicts
 from ssdlab.sweeps import campaign
 from ssdlab.sweeps.cache import Cache
 from ssdlab.sweeps.comparison import moved_by
-from ssdlab.sweeps.executors import ExternalExecutor
+from ssdlab.sweeps.executors import ExternalExecutor, Together
 from ssdlab.sweeps.spec import MOST_CASES, Sweep
-from ssdlab.sweeps.task import Answer
+from ssdlab.sweeps.task import Answer, Task
 
 SMALL: dict[str, Any] = {"run": {"requests": 201}, "axes": {"seed": [1, 2, 3, 4]}}
 
@@ -65,7 +66,7 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
     assert done.returncode == 2, done.stderr
     for part in ("error: ", *parts, "\n  help: "):
         assert part in done.stderr
-    assert not list((tmp_path / "results").rglob("*.gz"))
+    assert len(Cache(tmp_path / "results" / "cache")) == 0
 
 
 def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
@@ -78,12 +79,12 @@ def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
     done = cli("sweep", "sweep.toml")
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "error: sweep.toml: has 1,000,000,000 cases (1000 ftl.streams x 1000 seed x 1000 gc.start), more than 100,000"
+        "error: sweep.toml: has 1,000,000,000 cases (1000 ftl.streams x 1000 seed x 1000 gc.start), more than 10,000,0"
     )
-    largest = {"axes": {"seed": [*range(400)], "gc.start": [*range(250)]}}
+    largest = {"axes": {"seed": [*range(4000)], "gc.start": [*range(2500)]}}
     assert len(Sweep.read(largest).cases()) == MOST_CASES
     largest["axes"]["requests"] = [1, 2]
-    with pytest.raises(ssdlab.InputError, match="has 200,000 cases"):
+    with pytest.raises(ssdlab.InputError, match="has 20,000,000 cases"):
         Sweep.read(largest).cases()
     done = cli("run", "--repeat", 999999999999, "--requests", 1)
     assert done.returncode == 2
@@ -125,7 +126,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_played(cli: Cli, t
         done = cli("sweep", "sweep.toml", *words)
         assert done.returncode == 2, done.stderr
         assert problem in done.stderr
-        assert not list(tmp_path.rglob("*.json.gz")), "nothing has been played"
+        assert len(Cache(tmp_path / "results" / "cache")) == 0, "nothing has been played"
     assert cli("sweep", "sweep.toml", "--out", "x.csv").returncode == 0
     for option, path in (("--out", "y.txt"), ("--plot", "y.txt"), ("--out", "x.csv")):
         assert cli("compare", "x.csv", "--by", "seed", option, path).returncode == 2
@@ -172,8 +173,8 @@ def spoilers(entries: list[Path]) -> dict[str, Callable[[], object]]:
 @pytest.mark.parametrize("way", range(6))
 @pytest.mark.filterwarnings("ignore")
 def test_an_entry_counts_for_its_own_case_only_and_stops_nothing(tmp_path: Path, way: int) -> None:
-    first = ssdlab.sweep(SMALL, cache=tmp_path)
-    entries = sorted(tmp_path.rglob("*.json.gz"))
+    first = ssdlab.sweep(SMALL, cache=tmp_path, keep_results=True)
+    entries = of_before(tmp_path, list(first.results))
     assert len({entry.parent for entry in entries}) == 4, "each in a folder of its own"
     says, spoil = list(spoilers(entries[:3]).items())[way]
     spoil()
@@ -187,13 +188,13 @@ def test_an_entry_counts_for_its_own_case_only_and_stops_nothing(tmp_path: Path,
 
 
 def test_a_file_in_place_of_a_folder_of_entries_stops_nothing(tmp_path: Path) -> None:
-    first = ssdlab.sweep(SMALL, cache=tmp_path)
-    folder = min(path.parent for path in tmp_path.rglob("*.json.gz"))
+    first = ssdlab.sweep(SMALL, cache=tmp_path, keep_results=True)
+    folder = of_before(tmp_path, list(first.results))[0].parent
     shutil.rmtree(folder)
     folder.write_text("mine")
     again = ssdlab.sweep(SMALL, cache=tmp_path)
     assert (again.played, again.table.equals(first.table)) == (1, True)
-    assert [path.read_text() for path in tmp_path.glob("*.aside")] == ["mine"], "it is put aside"
+    assert folder.read_text() == "mine"
 
 
 def test_a_failure_of_another_case_is_none_of_this_one(tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_entries_have_the_rights_of_other_files(tmp_path: Path) -> None:
     ssdlab.sweep(SMALL, cache=tmp_path)
     plain = tmp_path / "plain"
     plain.touch()
-    assert {entry.stat().st_mode for entry in tmp_path.rglob("*.json.gz")} == {plain.stat().st_mode}
+    assert {entry.stat().st_mode for entry in (tmp_path / "batches").iterdir()} == {plain.stat().st_mode}
 
 
 CLAIMANT = """
@@ -242,7 +243,6 @@ def test_a_case_is_claimed_by_one_and_free_when_that_is_killed(tmp_path: Path) -
     assert says(other) == "refused"
     other.kill()
     mine.release()
-    assert not list(tmp_path.rglob("*.claim"))
     other = claimant(tmp_path, key)
     assert says(other) == "claimed"
     assert cache.claim(key) is None
@@ -251,7 +251,7 @@ def test_a_case_is_claimed_by_one_and_free_when_that_is_killed(tmp_path: Path) -
     again = cache.claim(key)
     assert again is not None, "a claim ends with its process"
     again.release()
-    assert not list(tmp_path.rglob("*.claim"))
+    assert (tmp_path / "claims").stat().st_size == 0
 
 
 def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,13 +279,15 @@ def test_three_sweeps_play_each_case_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert sorted(played) == sorted(set(played))
     assert len(played) == sum(outcome.played for outcome in outcomes) == 24
     assert all(outcome.table.equals(outcomes[0].table) for outcome in outcomes)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".json.gz")]
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".journal" and path.name != "claims"
+    ]
 
 
-def test_claims_that_come_and_go_are_not_taken_for_something_else(tmp_path: Path) -> None:
-    """A claim's file may vanish between two looks at it."""
+def test_of_threads_that_claim_a_case_one_has_it(tmp_path: Path) -> None:
     cache, begin = Cache(tmp_path), threading.Barrier(3)
     failed: list[BaseException] = []
+    having: list[int] = []
 
     def one() -> None:
         begin.wait()
@@ -293,6 +295,9 @@ def test_claims_that_come_and_go_are_not_taken_for_something_else(tmp_path: Path
             for _ in range(1500):
                 claim = cache.claim("ab" * 32)
                 if claim is not None:
+                    having.append(1)
+                    assert len(having) == 1
+                    having.pop()
                     claim.release()
         except BaseException as error:
             failed.append(error)
@@ -331,27 +336,24 @@ def test_a_sweep_takes_other_cases_first_and_over_from_one_that_is_killed(
 
 def test_what_killed_sweeps_leave_is_removed_and_what_is_used_is_not(tmp_path: Path) -> None:
     ssdlab.sweep(SMALL, cache=tmp_path)
-    shard = next(path for path in tmp_path.iterdir())
-    cache, key = Cache(tmp_path), shard.name + "0" * 62
-    mine = cache.claim(key)
-    assert mine is not None
+    shard = tmp_path / "ab"
+    shard.mkdir()
     stale = [shard / "tmpabc.tmp", shard / ".x.json.gz.0000aaaa.tmp", shard / f"{'1' * 64}.claim"]
     young = shard / "young.tmp"
     for path in (*stale, young):
         path.write_text("half")
-    for path in (*stale, shard / f"{key}.claim"):
+    for path in stale:
         os.utime(path, (1, 1))
     ssdlab.sweep(SMALL, cache=tmp_path)
     assert not any(path.exists() for path in stale)
     assert young.exists()
-    assert (shard / f"{key}.claim").exists()
-    mine.release()
 
 
 class Deserted(ExternalExecutor):
     """A cluster that has lost all its workers: no case comes to an end."""
 
     def __init__(self, limit: int) -> None:
+        super().__init__(Executor())
         self.checks, self.limit = 0, limit
 
     def submit(self, options: Any, key: str, manifest: Any) -> Future[Answer]:
@@ -373,7 +375,60 @@ def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ssdlab.SimulationError, match="no worker for long"):
         ssdlab.sweep(SMALL, cache=tmp_path)
     assert executor.checks == 6
-    assert not list(tmp_path.rglob("*.claim"))
+    for seed in SMALL["axes"]["seed"]:
+        claim = Cache(tmp_path).claim(key_of(ssdlab.run(**SMALL["run"], seed=seed).manifest.to_dict()))
+        assert claim is not None, "given back"
+
+
+def done(wall_s: float) -> Answer:
+    return Answer("done", {"data": {"process": {"wall_s": wall_s}}})
+
+
+def test_short_cases_are_given_to_workers_together_and_long_ones_alone() -> None:
+    tasks: list[list[Task]] = []
+    sent: list[Future[list[Answer]]] = []
+
+    def send(given: list[Task]) -> Future[list[Answer]]:
+        tasks.append(given)
+        sent.append(Future())
+        return sent[-1]
+
+    together = Together(send)
+    sizes = []
+    for wall_s in (0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.02, 5.0, 5.0):
+        futures = [together.add(Task(Options("tlc", "default"), "0")) for _ in range(together.size)]
+        together.flush()
+        sizes.append(len(tasks[-1]))
+        sent[-1].set_result([done(wall_s)] * sizes[-1])
+        assert [future.result() for future in futures] == [done(wall_s)] * sizes[-1]
+    assert sizes == [1, 2, 4, 8, 16, 32, 64, 64, 64, 5, 1]
+
+
+def test_cases_that_lost_their_worker_together_are_played_again_by_themselves() -> None:
+    sent: list[tuple[list[Task], Future[list[Answer]]]] = []
+
+    def send(given: list[Task]) -> Future[list[Answer]]:
+        sent.append((given, Future()))
+        return sent[-1][1]
+
+    together = Together(send)
+    together.size = 3
+    futures = [together.add(Task(Options("tlc", "default"), key)) for key in "abc"]
+    sent[0][1].set_exception(RuntimeError("the worker has died"))
+    assert ["".join(task.key for task in given) for given, _ in sent] == ["abc", "a", "b", "c"]
+    for (given, future), killer in zip(sent[1:], (False, True, False), strict=True):
+        assert len(given) == 1
+        if killer:
+            future.set_exception(RuntimeError("the worker has died"))
+        else:
+            future.set_result([done(1.0)])
+    assert [future.exception() is None for future in futures] == [True, False, True]
+    # What is cancelled here is cancelled there, and the other way round.
+    together.size = 2
+    first, second = (together.add(Task(Options("tlc", "default"), key)) for key in "de")
+    first.cancel()
+    assert sent[-1][1].cancelled()
+    assert second.cancelled()
 
 
 def test_files_are_looked_for_beside_the_file_that_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.campaign import sweep
     from ssdlab.sweeps.comparison import Comparison, compare
     from ssdlab.sweeps.curve import Curve, curve
+    from ssdlab.sweeps.merging import merge
     from ssdlab.sweeps.surface import Tier
     from ssdlab.sweeps.tier import tier
 
@@ -53,6 +54,7 @@ __all__ = [
     "compare",
     "curve",
     "load",
+    "merge",
     "plot",
     "presets",
     "run",
@@ -82,6 +84,7 @@ _HOMES = {
     "compare": "sweeps.comparison",
     "curve": "sweeps.curve",
     "load": "runs.saved",
+    "merge": "sweeps.merging",
     "plot": "plot",
     "presets": "runs.catalogue",
     "run": "runs.api",

@@ -56,6 +56,11 @@ TRACES = click.option(
 @takes_where_cases_play
 @RETRY_FAILED
 @click.option("--quick", is_flag=True, help="Only the cases of the file's [quick].")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only the I-th of N parts of the cases; --out is then a part of the table (.parquet) for `ssdlab merge`.",
+)
 @TRACES
 @click.option("--files", metavar="DIR", help="Write each case's result (JSON) into this folder.")
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="A statistic to be shown; may be repeated.")
@@ -72,6 +77,7 @@ def sweep(
     file: str,
     out: str | None,
     quick: bool,
+    shard: str | None,
     files: str | None,
     shown: tuple[str, ...],
     plot: str | None,
@@ -105,7 +111,7 @@ def sweep(
             )
     one_place(played)
     with case_progress(os.path.basename(file)) as progress:
-        outcome = sweep_cases(file, quick=quick, out=out, files=files, progress=progress, **played)
+        outcome = sweep_cases(file, quick=quick, shard=shard, out=out, files=files, progress=progress, **played)
     cells = of_sweep(outcome.table, shown)
     for line in outcome.warning_lines():
         echo(line, err=quiet)
@@ -122,7 +128,7 @@ def sweep(
 
         drawing.save(pictures.sweep(outcome.table, *plot.split(",")), picture)
         echo(f"wrote {picture}")
-    if not quiet:
+    if not quiet and shard is None:
         suggest(*_next_of_sweep(outcome.table, out))
     report_failures(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
@@ -140,6 +146,39 @@ def _next_of_sweep(table: polars.DataFrame, out: str | None) -> Iterator[str]:
         yield "--out table.csv keeps the table, for compare and for other programs"
     elif by is not None:
         yield f"ssdlab compare {out} --by {by}: what it changes, with confidence intervals"
+
+
+@commands.command()
+@click.argument("parts", metavar="PART…", nargs=-1, required=True)
+@click.option("--out", metavar="FILE", required=True, help="Write the table (.csv, .parquet or .json).")
+@takes_strict
+@click.option("--quiet", "-q", is_flag=True, help="Do not show the table, only what was written.")
+def merge(parts: tuple[str, ...], out: str, strict: bool, quiet: bool) -> None:
+    """Put the PARTs of a table together that shards of a sweep have written: it is the table of one machine.
+
+    \b
+    ssdlab sweep sweep.toml --shard 1/2 --out part.1.parquet
+    ssdlab sweep sweep.toml --shard 2/2 --out part.2.parquet
+    ssdlab merge part.*.parquet --out sweep.csv
+    """
+    from ssdlab.common.tables import show
+    from ssdlab.show.sweeps import notes_of, of_sweep
+    from ssdlab.sweeps.merging import merge as merge_parts
+
+    outcome = merge_parts(parts, out=out)
+    cells = of_sweep(outcome.table)
+    for line in outcome.warning_lines():
+        echo(line, err=quiet)
+    if not quiet:
+        show([cells], notes_of(cells))
+    echo(f"wrote {out}: {outcome.table.height:,} cases of {len(parts)} parts")
+    if not quiet:
+        suggest(*_next_of_sweep(outcome.table, out))
+    report_failures(
+        [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed],
+        "--retry-failed runs them again in their shards",
+    )
+    exit_if_marked(strict, any(outcome.warnings))
 
 
 def one_place(played: dict[str, Any]) -> None:

@@ -102,11 +102,11 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     from ssdlab import _core
 
     found = {}
-    is_named = options.device in {of["name"] for of in _core.devices()} or _core.described_device(options.device)
+    is_named = options.device in _presets()[0] or _core.described_device(options.device)
     if options.device != options.array and not is_named and not is_text(options.device):
         found["device"] = options.device
     parts = manifest["workload"].get("traces", [manifest["workload"]])
-    if options.workload not in {of["name"] for of in _core.workloads()}:
+    if options.workload not in _presets()[1]:
         if not is_text(options.workload):
             found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
@@ -127,6 +127,14 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         for drive in manifest["array"]["drives"]:
             found |= {f"drive.{drive['name']}.{key}": path for key, path in _named(drive["device"]).items()}
     return {role: os.path.abspath(path) for role, path in found.items()}
+
+
+@cache
+def _presets() -> tuple[frozenset[str], frozenset[str]]:
+    """The names of devices and workloads."""
+    from ssdlab import _core
+
+    return frozenset(of["name"] for of in _core.devices()), frozenset(of["name"] for of in _core.workloads())
 
 
 def _named(device: Mapping[str, Any]) -> dict[str, str]:

@@ -113,6 +113,10 @@ class Options:
         """The same run with other values of some options."""
         return Options(**{**self._values, **changed})
 
+    def given(self) -> dict[str, Any]:
+        """The options that are not at their defaults."""
+        return {name: value for name, value in self._values.items() if value != _DEFAULTS[name]}
+
     def without_outputs(self) -> Options:
         """The same run, which writes and keeps nothing."""
         return self.replace(**{name: option.default for name, option in OPTIONS.items() if option.is_output})

@@ -22,9 +22,9 @@ from ssdlab.searches.race import mean
 from ssdlab.searches.space import Point
 from ssdlab.searches.spec import Constraint, Objective, Rung, Search
 from ssdlab.sweeps.cache import Cache
-from ssdlab.sweeps.campaign import SweepProgress, sweep, with_traces
+from ssdlab.sweeps.campaign import SweepProgress, sweep
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
-from ssdlab.sweeps.spec import MOST_CASES, Case, Sweep
+from ssdlab.sweeps.spec import MOST_CASES, Cases, Sweep
 from ssdlab.sweeps.table import WARNINGS
 
 if TYPE_CHECKING:
@@ -118,12 +118,12 @@ class Player:
                 return str(error)
         return None
 
-    def cases(self, point: Point, seed: int) -> list[Case]:
+    def cases(self, point: Point, seed: int) -> Cases:
         """The full cases of a candidate by one seed, one for each context."""
         made = Sweep.parse(self._search.sweep({0: point}, 1.0, [seed]), self._search.origin).cases()
         if self._places.traces is None:
             return made
-        return [with_traces(each, os.fspath(self._places.traces)) for each in made]
+        return made.with_traces(os.fspath(self._places.traces))
 
     def start_of_reads(self, point: Point, seed: int) -> str | None:
         """Where the reads of a candidate begin (``read.start``), under a context in which data is aged; None where none

@@ -22,16 +22,18 @@ A sweep is a TOML file (or the same as a mapping)::
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import json
 import os
 import re
 import time
 import warnings
-import zlib
+from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import closing, suppress
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,10 +50,12 @@ from ssdlab.runs.result import Result
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, CaseLock
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S, CaseExecutor, ExternalExecutor, LocalExecutor
-from ssdlab.sweeps.spec import Case, Sweep, Value
-from ssdlab.sweeps.table import ROWS, statistics_frame, sweep_frame
-from ssdlab.sweeps.task import Answer
-from ssdlab.sweeps.warm import warm_up
+from ssdlab.sweeps.opened import Opened
+from ssdlab.sweeps.shards import ENDING, Header, Line, Shard, header_of, write_part
+from ssdlab.sweeps.spec import Cases, Sweep, Value, labels_at
+from ssdlab.sweeps.table import Statistics, sweep_frame
+from ssdlab.sweeps.task import Answer, build, sha256_of
+from ssdlab.sweeps.warm import State, warm_up
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +67,9 @@ WAIT_S, POLL_S = 1.0, 0.2
 """How long a sweep waits for a case to end before it looks at its workers and reports its progress, and before it looks
 again at cases that another sweep plays [s]."""
 
+
+OPENED = "opened"
+"""The folder in a cache of what opening runs has found out."""
 
 IDLE = "settings-without-effect"
 """Of a sweep this is a finding where it holds of all cases."""
@@ -127,6 +134,7 @@ def sweep(
     worker_timeout: float = WORKER_TIMEOUT_S,
     retry_failed: bool = False,
     quick: bool = False,
+    shard: str | None = None,
     traces: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     files: str | os.PathLike[str] | None = None,
@@ -146,6 +154,8 @@ def sweep(
         worker_timeout: how long the cluster may be without any worker before the sweep ends [s].
         retry_failed: run again the cases that failed before.
         quick: only the cases of ``[quick]``.
+        shard: only the ``i``-th of ``N`` parts of the cases, as ``"i/N"``: ``out`` is then a part of the table
+            (.parquet), and :func:`ssdlab.merge` makes the table of all parts.
         traces: a folder of real traces that take the place of twins, as in :func:`ssdlab.run`.
         out: write the table to this file (.csv, .parquet or .json).
         files: write each case's result as JSON into this folder, without what it cost.
@@ -160,38 +170,85 @@ def sweep(
         Interrupted: Ctrl-C; what was done is in the cache.
     """
     out = None if out is None else os.fspath(out)
+    part = None if shard is None else Shard.read(shard)
+    cases = _cases(source, quick, part, traces)
+    _check_places(source, part, out, cache, files)
+    campaign = _Campaign(cases, Cache(cache), progress)
+    with closing(campaign.cache):
+        try:
+            campaign.warm_up(threads or cpus(), retry_failed)
+            campaign.look_up(retry_failed)
+            if out is not None:
+                check_outputs({"--out": out}, campaign.inputs() if os.path.isfile(out) else ())
+            if campaign.missing:
+                check_folder("--cache", cache)  # one that holds all of the sweep need not be writable
+                with closing(_case_executor(threads, executor, dask, worker_timeout)) as played_by:
+                    campaign.play(played_by)
+            lines, statistics, results = campaign.outcome(files, keep_results)
+            outcome = result_of(cases.labels_of, lines, statistics, results, campaign.played)
+            if out is not None and part is not None:
+                write_part(out, campaign.header(part, quick), lines, statistics)
+            elif out is not None:
+                write_table(outcome.table, out)
+        except KeyboardInterrupt:
+            raise Interrupted(Kept(campaign.done)) from None
+    return outcome
+
+
+def _cases(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    quick: bool,
+    shard: Shard | None,
+    traces: str | os.PathLike[str] | None,
+) -> Cases:
+    """The cases that a sweep is asked for."""
+    cases = Sweep.read(source).cases(quick)
+    if shard is not None:
+        cases = cases.only(array("q", shard.numbers(cases.whole)))
+    return cases if traces is None else cases.with_traces(os.fspath(traces))
+
+
+def _check_places(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    shard: Shard | None,
+    out: str | None,
+    cache: str | os.PathLike[str],
+    files: str | os.PathLike[str] | None,
+) -> None:
+    """Refuses places that cannot be written to."""
     check_ending("--out", out, TABLES)
-    found = Sweep.read(source)
-    cases = found.cases(quick)
-    if traces is not None:
-        cases = [with_traces(case, os.fspath(traces)) for case in cases]
+    if shard is not None and out is not None and not out.lower().endswith(ENDING):
+        raise InputError(f"--out {out}: a shard writes a part of the table\n  help: write to a {ENDING} file")
     check_outputs({"--out": out}, () if isinstance(source, Mapping) else (os.fspath(source),))
     if not os.path.isdir(cache):
         check_folder("--cache", cache)
     if files is not None:
         check_folder("--files", files)
-    campaign = _Campaign(cases, Cache(cache), progress)
-    try:
-        campaign.warm_up(threads or cpus(), retry_failed)
-        campaign.look_up(retry_failed)
-        if out is not None:
-            check_outputs({"--out": out}, campaign.inputs(out))
-        if campaign.missing:
-            check_folder("--cache", cache)  # one that holds all of the sweep need not be writable
-            with closing(_case_executor(threads, executor, dask, worker_timeout)) as played_by:
-                campaign.play(played_by)
-        outcome = campaign.outcome(found.statistics, files, keep_results)
-        if out is not None:
-            write_table(outcome.table, out)
-    except KeyboardInterrupt:
-        raise Interrupted(Kept(campaign.done)) from None
-    return outcome
 
 
-def with_traces(case: Case, folder: str) -> Case:
-    """A case with a folder of real traces."""
-    warm = None if case.warm is None else case.warm.replace(traces=folder)
-    return case._replace(options=case.options.replace(traces=folder), warm=warm)
+def result_of(
+    axes: Mapping[str, Sequence[Value]],
+    lines: Sequence[Line],
+    statistics: Statistics,
+    results: dict[str, Result] | None = None,
+    played: int = 0,
+) -> SweepResult:
+    """The result of a sweep from what there is of each case. ``axes``: their labels."""
+    found = [line.findings for line in lines]
+    if not all(any(of.id == IDLE for of in each) for each in found):
+        # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
+        found = [tuple(of for of in each if of.id != IDLE) for each in found]
+    labels = [labels_at(axes, line.number) for line in lines]
+    columns = {axis: [each[axis] for each in labels] for axis in axes}
+    cases = [None if line.case is None else line.case[:12] for line in lines]
+    table = sweep_frame(columns, cases, [ids(each) for each in found], statistics)
+    failed = [FailedCase(each, line.error) for each, line in zip(labels, lines, strict=True) if line.error is not None]
+    return SweepResult(table, tuple(failed), results or {}, played, tuple(found))
+
+
+def _contents(paths: Iterable[str], folder: str) -> dict[str, str]:
+    """Files as they are seen from a folder, and the SHA-256 of each. What is in the cache is not of the input."""
+    return {os.path.relpath(path, folder or "."): sha256_of(path) for path in sorted(paths)}
 
 
 def _case_executor(
@@ -208,20 +265,19 @@ def _case_executor(
 class _Campaign:
     """A sweep in progress."""
 
-    def __init__(self, cases: list[Case], cache: Cache, progress: Callable[[SweepProgress], None] | None) -> None:
+    def __init__(self, cases: Cases, cache: Cache, progress: Callable[[SweepProgress], None] | None) -> None:
         self.cases = cases
         self.cache = cache
         self.progress = progress
         self.keys: list[str | None] = []
-        self.manifests: list[bytes] = []
-        """Of each case, as compressed JSON: there may be many."""
+        self.opened = Opened(os.path.join(cache.folder, OPENED), len(cases))
         self.claims: dict[str, CaseLock] = {}
         """The cases that this sweep alone plays."""
         self.waits = False
         """Whether the user knows that another sweep is waited for."""
         self.missing: dict[str, int] = {}
-        self.unwarmed: dict[int, str] = {}
-        """The cases whose drives could not be warmed up, and why."""
+        self.states: dict[Options, State] = {}
+        """The drives that were warmed up."""
         self.errors: dict[int, str] = {}
         self.changed: dict[str, str] = {}
         self.kept = 0
@@ -232,45 +288,50 @@ class _Campaign:
     def warm_up(self, threads: int, retry_failed: bool) -> None:
         """Warms up the drives of cases that go on from there."""
         self.cache.clean()
-        runs = [case.warm for case in self.cases if case.warm is not None]
+        if self.cases.sweep.warm is None:
+            return
+        runs = dict.fromkeys(case.warm for case in self.cases if case.warm is not None)
         if not runs:
             return
         check_folder("--cache", self.cache.folder)
         self.report()
-        states = warm_up(runs, self.cache, threads, retry_failed)
-        for index, case in enumerate(self.cases):
-            if case.warm is not None:
-                state = states[case.warm]
-                if state.error:
-                    self.unwarmed[index] = state.error
-                self.cases[index] = case._replace(options=case.options.replace(checkpoint=state.path))
+        self.states = warm_up(list(runs), self.cache, threads, retry_failed)
+
+    def options(self, index: int) -> Options:
+        """The run of a case, with the drive that was warmed up for it.
+
+        Raises:
+            InputError: the drive could not be warmed up.
+        """
+        case = self.cases[index]
+        if case.warm is None:
+            return case.options
+        state = self.states[case.warm]
+        if state.error:
+            raise InputError(state.error)
+        return case.options.replace(checkpoint=state.path)
 
     def look_up(self, retry_failed: bool) -> None:
         """Finds out which cases are missing."""
-        for index, case in enumerate(self.cases):
+        for index in range(len(self.cases)):
             self.report()
             try:
-                if index in self.unwarmed:
-                    raise InputError(self.unwarmed[index])
-                simulation = open_simulation(case.options)
+                key = self.key(self.options(index))
             except (InputError, SimulationError) as error:
                 self.keys.append(None)
-                self.manifests.append(b"")
                 self.errors[index] = str(error)
                 self.done += 1
                 self.failed += 1
                 continue
-            text = simulation.manifest
-            key = key_of(json.loads(text))
             self.keys.append(key)
-            self.manifests.append(zlib.compress(text.encode(), 1))
             if retry_failed:
                 self.cache.forgive(key)
             if key in self.missing:
                 self.done += 1
             elif not self.is_there(key):
                 self.missing[key] = index
-        if self.cases and len(self.errors) == len(self.cases):
+        self.opened.save()
+        if self.errors and len(self.errors) == self.cases.whole:  # a shard does not know of the others
             raise InputError(self.errors[0])
         for why, count in Counter(self.cache.unusable.values()).items():
             first = next(path for path, problem in self.cache.unusable.items() if problem == why)
@@ -278,10 +339,23 @@ class _Campaign:
             warnings.warn(f"{first} {why}{more}: played again", stacklevel=3)
         self.report()
 
+    def key(self, options: Options) -> str:
+        """The hash of a case."""
+        asked = self.opened.asked(options)
+        key = self.opened.key(asked)
+        if key is None:
+            manifest = json.loads(open_simulation(options).manifest)
+            if asked is not None:
+                read = inputs_of(options, manifest)
+            key = key_of(manifest)
+            if asked is not None:
+                self.opened.learn(asked, key, options, read)
+        return key
+
     def is_there(self, key: str) -> bool:
         """Whether there is a result of a case, or a failure: then the case is done."""
         failed = False
-        if self.cache.get(key) is None:
+        if key not in self.cache:
             if self.cache.failure(key) is None:
                 return False
             failed = True
@@ -291,22 +365,32 @@ class _Campaign:
         return True
 
     def manifest(self, index: int) -> dict[str, Any]:
-        """What a case plays."""
-        found: dict[str, Any] = json.loads(zlib.decompress(self.manifests[index]))
+        """What a case plays.
+
+        Raises:
+            InputError: its input is not what it was when the sweep began.
+        """
+        found: dict[str, Any] = json.loads(open_simulation(self.options(index)).manifest)
         return found
 
-    def inputs(self, out: str) -> set[str]:
-        """The files that all cases read, where one of them could be ``out``."""
-        if not os.path.isfile(out):
-            return set()
-        numbers = (index for index, key in enumerate(self.keys) if key is not None)
-        return {path for index in numbers for path in inputs_of(self.cases[index].options, self.manifest(index))}
+    def inputs(self) -> set[str]:
+        """The files that all cases read, but for the drives that were warmed up."""
+        found: set[str] = set()
+        for index, key in enumerate(self.keys):
+            if key is not None:
+                options = self.cases[index].options
+                if self.opened.key(self.opened.asked(options)) is not None:
+                    found |= {*self.opened.files(options)}
+                else:
+                    found |= {*inputs_of(options)}
+        return found
 
     def in_turn(self) -> Iterator[str]:
         """Missing cases: those that differ by their schemes alone follow one another, so their past is played once."""
-        alike: dict[Options, list[str]] = {}
+        alike: dict[bytes, list[str]] = {}
         for key, index in self.missing.items():
-            alike.setdefault(self.cases[index].options.replace(scheme=None), []).append(key)
+            past = repr(self.cases[index].options.replace(scheme=None)).encode(errors="surrogatepass")
+            alike.setdefault(hashlib.blake2b(past, digest_size=16).digest(), []).append(key)
         return chain.from_iterable(alike.values())
 
     def play(self, executor: CaseExecutor) -> None:
@@ -318,9 +402,10 @@ class _Campaign:
                 for key in self.claimed(waiting, executor.ahead - len(running)):
                     index = self.missing[key]
                     try:
-                        running[executor.submit(self.cases[index].options, key, self.manifest(index))] = key
+                        running[executor.submit(self.options(index), key, partial(self.manifest, index))] = key
                     except InputError as error:
                         self.keep(key, Answer("changed", str(error)))
+                executor.flush()
                 if not running and not waiting:
                     break
                 missing = {}
@@ -413,49 +498,49 @@ class _Campaign:
         if self.progress is not None:
             self.progress(SweepProgress(self.done, len(self.cases), self.kept, self.failed))
 
+    def header(self, shard: Shard, quick: bool) -> Header:
+        """What the part of a table says of itself that this sweep writes."""
+        inputs = _contents(self.inputs(), os.path.dirname(self.cases.sweep.origin))
+        return header_of(self.cases, shard, quick=quick, build=build(), inputs=inputs)
+
     def outcome(
-        self, statistics: tuple[str, ...], files: str | os.PathLike[str] | None, keep_results: bool
-    ) -> SweepResult:
-        pattern = re.compile("|".join(fnmatch.translate(name) for name in statistics))
+        self, files: str | os.PathLike[str] | None, keep_results: bool
+    ) -> tuple[list[Line], Statistics, dict[str, Result]]:
+        """What there is of each case."""
+        pattern = re.compile("|".join(map(fnmatch.translate, self.cases.sweep.statistics)))
 
         def is_kept(name: str) -> bool:
             return pattern.match(name) is not None and not name.startswith("run.")
 
-        cases: list[str | None] = []
-        found: list[tuple[Finding, ...]] = []
-        rows: list[dict[str, Any]] = []
-        frames: list[polars.DataFrame] = []
-        failed = []
+        statistics = Statistics(len(self.cases))
+        there = [(index, key) for index, key in enumerate(self.keys) if key is not None]
+        findings = self.cache.gather(there, is_kept, statistics)
+        lines = []
         results = {}
-        for index, (case, key) in enumerate(zip(self.cases, self.keys, strict=True)):
-            row: dict[str, Any] = {}
-            cases.append(None if key is None else key[:12])
-            found.append(())
-            payload = None if key is None else self.cache.get(key)
-            if payload is None:
-                why = self.errors.get(index)
-                if key is not None:
-                    why = self.changed.get(key) or self.cache.failure(key)
-                failed.append(FailedCase(case.labels, why or "its result was lost while the sweep ran: run it again"))
-            else:
-                payload["data"]["manifest"] = self.manifest(index)
-                result = Result.from_payload(payload)
-                found[-1] = result.warnings
-                row = {name: value for name, value, _, _ in result.scalars() if is_kept(name)}
-                if keep_results and key is not None:
+        for index, key in enumerate(self.keys):
+            why = None
+            if index not in findings:
+                why = self.errors.get(index) if key is None else self.changed.get(key) or self.cache.failure(key)
+                why = why or "its result was lost while the sweep ran: run it again"
+            number = self.cases.numbers[index]
+            lines.append(Line(number, None if key is None else key[:12], findings.get(index, ()), why))
+            if key is not None and (keep_results or files is not None) and index in findings:
+                result = self.result(index, key)
+                if keep_results:
                     results[key] = result
                 if files is not None:
-                    name = f"{_file_name(case.labels)}.{cases[-1]}.json"
+                    name = f"{_file_name(self.cases.labels(index))}.{key[:12]}.json"
                     write(os.path.join(files, name), result.to_json(process=False).encode())
-            rows.append(row)
-            if len(rows) == ROWS or index == len(self.cases) - 1:
-                frames.append(statistics_frame(rows))
-                rows = []
-        if not all(any(of.id == IDLE for of in each) for each in found):
-            # Beside others a case may well be ideal: an age means nothing to a scheme without a chip model.
-            found = [tuple(of for of in each if of.id != IDLE) for each in found]
-        table = sweep_frame([case.labels for case in self.cases], cases, [ids(each) for each in found], frames)
-        return SweepResult(table, tuple(failed), results, self.played, tuple(found))
+        return lines, statistics, results
+
+    def result(self, index: int, key: str) -> Result:
+        """The result of a case, with the names that this sweep gives its files."""
+        payload = self.cache.get(key)
+        if payload is None:
+            raise SimulationError(f"{self.cache.folder}: a result was lost while the sweep ran\n  help: run it again")
+        with suppress(InputError, SimulationError):
+            payload["data"]["manifest"] = self.manifest(index)
+        return Result.from_payload(payload)
 
 
 def _file_name(labels: Mapping[str, Value]) -> str:

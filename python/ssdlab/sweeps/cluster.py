@@ -10,7 +10,7 @@ import pickle
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.runs.manifest import base_of, files_of, is_device
 from ssdlab.runs.options import Options
+from ssdlab.sweeps.executors import TASKS_AHEAD, Manifest, Together
 from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, receive, sha256_of, with_files
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 CONNECT_S = 10.0
 """How long the scheduler has to answer [s]."""
-
-AHEAD = 256
-"""Tasks given to the scheduler at once, at least: enough for a cluster that grows with what is waiting."""
 
 
 class Cluster:
@@ -64,7 +62,8 @@ class Cluster:
         self._files: dict[str, tuple[File, bytes | None]] = {}
         self._submitted: WeakKeyDictionary[Future[Answer], float] = WeakKeyDictionary()
         self._shipped: dict[tuple[str, str], float] = {}
-        self._ahead, self._counted = AHEAD, 0.0
+        self._threads, self._counted = 0, 0.0
+        self._together = Together(self._send)
         self._play, self._build = _player(), build()
         try:
             builds = self._client.run(_prober(), on_error="ignore")
@@ -77,11 +76,11 @@ class Cluster:
 
     @property
     def ahead(self) -> int:
-        """How many cases may be under way: four a thread."""
+        """How many cases may be under way: four tasks a thread, and enough for a cluster that grows with what waits."""
         if time.monotonic() > self._counted + 1.0:
-            self._ahead = max(AHEAD, 4 * sum(self._there().values()))
+            self._threads = sum(self._there().values())
             self._counted = time.monotonic()
-        return self._ahead
+        return max(TASKS_AHEAD, 4 * self._threads) * self._together.size
 
     def check(self) -> None:
         """Says that there are no workers, and raises where there have been none for too long."""
@@ -111,22 +110,29 @@ class Cluster:
             raise self.lost() from error
         return threads
 
-    def submit(self, options: Options, key: str, manifest: Mapping[str, Any]) -> Future[Answer]:
+    def submit(self, options: Options, key: str, manifest: Manifest) -> Future[Answer]:
         """Gives a case to the cluster."""
-        paths = files_of(options, manifest)
+        paths = files_of(options, manifest())
         files = tuple(pair for role, path in paths.items() for pair in self._described(role, path))
         task = Task(with_files(options, paths), key, self._build, files)
-        try:
-            future = self._followed(self._client.submit(self._play, self._build, pickle.dumps(task), pure=False))
-        except Exception as error:  # Dask's own, such as ClosedClientError
-            raise self.lost() from error
+        future = self._together.add(task)
         self._submitted[future] = time.monotonic()
         return future
 
-    def _followed(self, task: Any) -> Future[Answer]:
+    def flush(self) -> None:
+        """Gives the cluster what has been gathered."""
+        self._together.flush()
+
+    def _send(self, tasks: list[Task]) -> Future[list[Answer]]:
+        try:
+            return self._followed(self._client.submit(self._play, self._build, pickle.dumps(tasks), pure=False))
+        except Exception as error:  # Dask's own, such as ClosedClientError
+            raise self.lost() from error
+
+    def _followed(self, task: Any) -> Future[list[Answer]]:
         """A future of Dask's as one of Python's. ``Client.get_executor`` does the same, but takes a result for an error
         where the worker dies while it is fetched."""
-        future: Future[Answer] = Future()
+        future: Future[list[Answer]] = Future()
 
         async def follow() -> None:
             with suppress(InvalidStateError):  # cancelled here meanwhile
@@ -138,7 +144,7 @@ class Cluster:
                 except Exception as error:
                     future.set_exception(error)
 
-        def cancel(future: Future[Answer]) -> None:
+        def cancel(future: Future[list[Answer]]) -> None:
             if future.cancelled() and not task.done():
                 task.cancel()
 
@@ -313,10 +319,10 @@ def _prober() -> Callable[[], str]:
     return probe
 
 
-def _player() -> Callable[[str, bytes], Answer]:
+def _player() -> Callable[[str, bytes], list[Answer]]:
     probe = _prober()
 
-    def case(expected: str, task: bytes) -> Any:
+    def play(expected: str, tasks: bytes) -> Any:
         import os
         import pickle
 
@@ -325,8 +331,8 @@ def _player() -> Callable[[str, bytes], Answer]:
         worker: Any = get_worker()
         found = probe()
         if found != expected:
-            return ("refused", f"{worker.address} has {found}")
-        from ssdlab.sweeps.task import execute
+            return [("refused", f"{worker.address} has {found}")]
+        from ssdlab.sweeps.task import execute_all
 
         class Stop:
             """Whether the task has been cancelled meanwhile."""
@@ -338,9 +344,9 @@ def _player() -> Callable[[str, bytes], Answer]:
                 return state is None or state.state == "cancelled"
 
         store = os.path.join(worker.local_directory, "ssdlab")
-        return execute(pickle.loads(task), Stop(), worker.address, store)
+        return execute_all(pickle.loads(tasks), Stop(), worker.address, store)
 
-    return case
+    return play
 
 
 def _take(file: File, offset: int, chunk: bytes, dask_worker: Any) -> str | None:

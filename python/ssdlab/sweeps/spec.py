@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
+import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from ssdlab._core import InputError
 from ssdlab.runs.documents import word_of
@@ -15,8 +16,8 @@ from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
 """The options of a run that a sweep may set. All other names in it are configuration keys."""
 
-MOST_CASES = 100_000
-"""Cases of a sweep: some 3 ms and 5 kB each go before the first is played."""
+MOST_CASES = 10_000_000
+"""Cases of a sweep on one machine: some 3 kB of memory each at most (docs/scale.md)."""
 FILES = (
     "device",
     "workload",
@@ -43,6 +44,81 @@ class Case(NamedTuple):
     """The run that its drive is warmed up by, if it is."""
 
 
+class Cases(Sequence[Case]):
+    """The cases of a sweep, the last axis varying fastest. Each is made when it is asked for: there may be many.
+
+    Args:
+        sweep: what all of them are made of.
+        axes: for each axis its labels, with what each sets.
+        numbers: which cases of the product these are.
+        traces: a folder of real traces that take the place of synthetic ones.
+    """
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        axes: dict[str, list[tuple[Value, dict[str, Value]]]],
+        numbers: Sequence[int] | None = None,
+        traces: str | None = None,
+    ) -> None:
+        self.sweep = sweep
+        self._axes = axes
+        self._sets = {axis: dict(labels) for axis, labels in axes.items()}
+        self.whole = math.prod(map(len, axes.values()))
+        """How many cases the product has."""
+        self.labels_of = {axis: [label for label, _ in labels] for axis, labels in axes.items()}
+        """The labels of each axis."""
+        self.numbers: Sequence[int] = range(self.whole) if numbers is None else numbers
+        self.traces = traces
+
+    def only(self, numbers: Sequence[int]) -> Cases:
+        """Some of the cases, by their numbers in the product."""
+        return Cases(self.sweep, self._axes, numbers, self.traces)
+
+    def with_traces(self, folder: str) -> Cases:
+        """The same cases with a folder of real traces."""
+        return Cases(self.sweep, self._axes, self.numbers, folder)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Case]: ...
+    def __getitem__(self, index: int | slice) -> Case | list[Case]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(len(self))[index]]
+        values, labels = dict(self.sweep.run), self.labels(index)
+        for axis, label in labels.items():
+            values |= self._sets[axis][label]
+        options, warm = run_of(values, self.sweep.origin), self.sweep.warm_run(values)
+        if self.traces is not None:
+            options = options.replace(traces=self.traces)
+            warm = None if warm is None else warm.replace(traces=self.traces)
+        return Case(labels, options, warm)
+
+    def labels(self, index: int) -> dict[str, Value]:
+        """The label of a case on each axis."""
+        return labels_at(self.labels_of, self.numbers[index])
+
+    def check(self) -> None:
+        """Makes a case of each label, beside the first ones of other axes: what no case can have is refused early."""
+        step = 1
+        for labels in reversed(self._axes.values()):
+            for place in range(len(labels)):
+                _ = self[place * step]
+            step *= len(labels)
+
+
+def labels_at(axes: Mapping[str, Sequence[Value]], number: int) -> dict[str, Value]:
+    """The labels of a case by its number: the last axis varies fastest."""
+    places = {}
+    for axis, labels in reversed(list(axes.items())):
+        number, places[axis] = divmod(number, len(labels))
+    return {axis: labels[places[axis]] for axis, labels in axes.items()}
+
+
 DRIVE = ("device", "array", "scheme", "age", "precondition", "seed", "policies", "traces", "checkpoint")
 """The options of a case that hold for what warms its drive up too, with the drive's keys; all other ones say what is
 played."""
@@ -65,6 +141,8 @@ class Sweep(NamedTuple):
     warm: dict[str, Value] | None = None
     """What every drive goes through before its cases, if anything: options of a run, above the drive's own, and when
     it is saved."""
+    digest: str = ""
+    """Of all that the file says: comments and layout do not count."""
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
@@ -76,38 +154,33 @@ class Sweep(NamedTuple):
         """Takes what a sweep file says; ``origin`` is where it was read, for errors."""
         return _parse(data, origin)
 
-    def cases(self, quick: bool = False) -> list[Case]:
+    def cases(self, quick: bool = False) -> Cases:
         """All cases, the last axis varying fastest; with ``quick`` those of the quick check only.
 
         Raises:
             InputError: there are more than :data:`MOST_CASES`, or a value is not accepted.
         """
-        axes = [
-            [
-                (axis, label, values)
+        axes = {
+            axis: [
+                (label, values)
                 for label, values in labels.items()
                 if not quick or axis not in self.quick or label in self.quick[axis]
             ]
             for axis, labels in self.axes.items()
-        ]
-        count = math.prod(map(len, axes))
-        if count > MOST_CASES:
-            lengths = " x ".join(f"{len(axis)} {axis[0][0]}" for axis in axes if len(axis) > 1)
+        }
+        found = Cases(self, axes)
+        if found.whole > MOST_CASES:
+            lengths = " x ".join(f"{len(labels)} {axis}" for axis, labels in axes.items() if len(labels) > 1)
             raise InputError(
-                f"{self.origin}: has {count:,} cases ({lengths}), more than {MOST_CASES:,}\n  help: give its axes "
-                "fewer values, or make several sweeps of it: they may share a cache"
+                f"{self.origin}: has {found.whole:,} cases ({lengths}), more than {MOST_CASES:,}\n  help: give its "
+                "axes fewer values, or make several sweeps of it: they may share a cache"
             )
-        cases = []
-        for point in itertools.product(*axes):
-            values = dict(self.run)
-            for _, _, set_by_label in point:
-                values |= set_by_label
-            labels = {axis: label for axis, label, _ in point}
-            cases.append(Case(labels, run_of(values, self.origin), self._warm(values)))
-        return cases
+        if found.whole:
+            found.check()
+        return found
 
-    def _warm(self, values: Mapping[str, Value]) -> Options | None:
-        """The run that warms up the drive of a case."""
+    def warm_run(self, values: Mapping[str, Value]) -> Options | None:
+        """The run that warms up the drive of a case, if any does."""
         if self.warm is None:
             return None
         of_drive = {
@@ -184,7 +257,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
         raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
     names = {name for labels in axes.values() for values in labels.values() for name in values}
     _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
-    return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm)
+    digest = hashlib.sha256(json.dumps(data, default=str, separators=(",", ":")).encode()).hexdigest()
+    return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm, digest)
 
 
 def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:

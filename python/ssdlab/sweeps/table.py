@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
@@ -22,43 +24,97 @@ that were written before there were any lack it."""
 ROWS = 1000
 """Lines of a table that are held as Python's numbers, which take ten times the room of polars'."""
 
+PLACE = "#"
+"""The column of a part of a table that says which line each of its lines is. No statistic has this name."""
 
-def statistics_frame(rows: list[dict[str, Any]]) -> polars.DataFrame:
-    import polars
 
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = [[row.get(name) for row in rows] for name in names]
-    frame = polars.DataFrame(
-        [
-            polars.Series(name, values, dtype=polars.Float64, strict=False)
-            for name, values in zip(names, columns, strict=True)
+class Statistics:
+    """The statistics of the lines of a table, gathered in any order.
+
+    A column stands where it stands in the first line that has it: which lines were gathered first, and how, changes
+    nothing.
+    """
+
+    def __init__(self, lines: int) -> None:
+        self.shape_of = array("i", [-1]) * lines
+        """Which names the statistics of each line have; -1 where it has none."""
+        self.shapes: list[tuple[str, ...]] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._frames: list[polars.DataFrame] = []
+
+    def add(self, place: int, statistics: dict[str, Any]) -> None:
+        """Gathers a line."""
+        self.shape_of[place] = self.shape(tuple(statistics))
+        self._rows.append({PLACE: place, **statistics})
+        if len(self._rows) == ROWS:
+            self._flush()
+
+    def shape(self, names: tuple[str, ...]) -> int:
+        """The number of statistics of these names, in this order."""
+        number = self._numbers.setdefault(names, len(self.shapes))
+        if number == len(self.shapes):
+            self.shapes.append(names)
+        return number
+
+    def extend(self, frame: polars.DataFrame, shapes: Iterable[int]) -> None:
+        """Gathers lines at once: a frame of their statistics, and of :data:`PLACE`; and their shapes."""
+        for place, shape in zip(frame[PLACE], shapes, strict=True):
+            self.shape_of[place] = shape
+        self._frames.append(frame)
+
+    def frame(self) -> polars.DataFrame:
+        """The columns of the table: null where a line has none."""
+        import polars
+
+        self._flush()
+        used = dict.fromkeys(shape for shape in self.shape_of if shape >= 0)
+        names = list(dict.fromkeys(name for shape in used for name in self.shapes[shape]))
+        if not names:
+            return polars.DataFrame()
+        places = polars.DataFrame({PLACE: polars.Series(range(len(self.shape_of)), dtype=polars.Int64)})
+        found = polars.concat(self._frames, how="diagonal")
+        return places.join(found, on=PLACE, how="left").sort(PLACE).select(names)
+
+    def _flush(self) -> None:
+        import polars
+
+        if not self._rows:
+            return
+        names = dict.fromkeys(name for row in self._rows for name in row)
+        columns = [
+            polars.Series(
+                name,
+                [row.get(name) for row in self._rows],
+                dtype=polars.Int64 if name == PLACE else polars.Float64,
+                strict=False,
+            )
+            for name in names
         ]
-    )
-    # A frame without columns has no lines: the number of lines is what counts here.
-    return frame if names else polars.DataFrame({"": [None] * len(rows)})
+        self._frames.append(polars.DataFrame(columns))
+        self._rows = []
 
 
 def sweep_frame(
-    labels: list[dict[str, Value]],
+    labels: dict[str, list[Value]],
     cases: list[str | None],
     marks: list[str | None],
-    statistics: list[polars.DataFrame],
+    statistics: Statistics,
 ) -> polars.DataFrame:
+    """The table: ``labels`` by axis, the hashes of cases, the ids of their warnings, and their statistics."""
     import polars
 
     columns = []
-    for axis in labels[0] if labels else []:
-        values: list[Any] = [each[axis] for each in labels]
+    for axis, values in labels.items():
         kinds = {type(value) for value in values}
         kind = polars.Int64 if kinds == {int} else polars.Float64 if kinds <= {int, float} else polars.String
         if any(isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 for value in values):
             kind = polars.String
-        values = [str(value) for value in values] if kind == polars.String else values
-        columns.append(polars.Series(axis, values, dtype=kind, strict=False))
+        given = [str(value) for value in values] if kind == polars.String else values
+        columns.append(polars.Series(axis, given, dtype=kind, strict=False))
     columns.append(polars.Series("case", cases, dtype=polars.String))
     columns.append(polars.Series(WARNINGS, marks, dtype=polars.String))
-    found = polars.concat(statistics, how="diagonal") if statistics else polars.DataFrame()
-    found = found.select(name for name in found.columns if name)
+    found = statistics.frame()
     return polars.DataFrame(columns).hstack(found) if found.width else polars.DataFrame(columns)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -124,6 +124,13 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
         if _state(path) != state:
             return Answer("changed", f"{path}: changed while the case was played on {where or _here()}")
     return Answer("done", payload)
+
+
+def execute_all(
+    tasks: Iterable[Task], stop: Stop | None = None, where: str | None = None, store: str | None = None
+) -> list[Answer]:
+    """Plays cases one after the other; as :func:`execute`."""
+    return [execute(task, stop, where, store) for task in tasks]
 
 
 def _here() -> str:
