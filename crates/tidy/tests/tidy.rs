@@ -144,6 +144,7 @@ const ROOMS: [&str; 31] = [
     "ftl",
     "writes",
     "power",
+    "media",
     "device",
     "run",
 ];
