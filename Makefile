@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -109,6 +109,12 @@ wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, w
 capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
 	$(CARGO) build --release --package ssdlab-capi
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
+
+# The crate `ssdlab` and what it is made of.
+PUBLISHED := ssdlab ssdlab-drive ssdlab-units ssdlab-workload ssdlab-nand ssdlab-ecc ssdlab-schemes ssdlab-tier
+
+packages: ## make the packages of the crate ssdlab and of what it is made of in target/package, and build each from its package
+	$(CARGO) package --offline $(PUBLISHED:%=--package %)
 
 # Programs and the packages of Debian that have them.
 PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver node qemu-img nbdcopy fuse2fs
