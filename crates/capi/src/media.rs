@@ -311,7 +311,7 @@ pub unsafe extern "C" fn ssdlab_media_outstanding(media: *const Media, commands:
 /// # Safety
 /// Pointers are null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ssdlab_media_shape(media: *const Media, shape: *mut MediaShape) -> Status {
+pub unsafe extern "C" fn ssdlab_media_shape_of(media: *const Media, shape: *mut MediaShape) -> Status {
     let of = |media: &ssd::Media| {
         let ssd::media::MediaShape { channels, dies, planes, blocks, pages, page_size, program_pages } = media.shape();
         MediaShape { page_size: page_size.0, channels, dies, planes, blocks, pages, program_pages }
