@@ -273,6 +273,9 @@ impl Plan {
     }
 }
 
+/// What the pages and blocks of a plane are for.
+type SpaceOf = fn(&Config, &Layout, u64, &Streams, Option<&SlcPlan>) -> Result<Space, Refusal>;
+
 impl Config {
     /// Checks everything together and works it out.
     pub fn plan(&self) -> Result<Plan, ConfigError> {
@@ -284,10 +287,7 @@ impl Config {
         self.plan_with(|_, _, _, _, _| Ok(Space::default()))
     }
 
-    fn plan_with(
-        &self,
-        space: impl FnOnce(&Config, &Layout, u64, &Streams, Option<&SlcPlan>) -> Result<Space, Refusal>,
-    ) -> Result<Plan, ConfigError> {
+    fn plan_with(&self, space: SpaceOf) -> Result<Plan, ConfigError> {
         let layout = self.geometry.layout().map_err(in_section("geometry"))?;
         let layout = self.mapping.divide(&layout).map_err(in_section("mapping"))?;
         let layout = self.ftl.joined(&layout).map_err(in_section("ftl"))?;
