@@ -15,7 +15,7 @@ from pages import ROOT, blocks
 
 def ended(media: ssdlab.Media) -> dict[int, ssdlab.MediaCompletion]:
     """All that ends, by number."""
-    found = {}
+    found: dict[int, ssdlab.MediaCompletion] = {}
     while done := media.advance_to_completion():
         found |= {of.command: of for of in done}
     return found
