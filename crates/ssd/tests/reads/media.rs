@@ -196,7 +196,7 @@ fn the_pages_of_a_drive_read_the_same_without_it() {
 fn a_rest_ages_data_and_an_erase_wears_its_block() {
     let settings = ["chip.model=tlc48", "age.pec=1000", "chip.plane_programs=single", "read.pipeline=off"];
     let mut media = media(&settings);
-    let mut retries = |media: &mut Media, block| {
+    let retries = |media: &mut Media, block| {
         let reads: Vec<_> = (0..96).map(|page| (Read, at(0, block, page))).collect();
         played(media, &reads).iter().map(|done| u64::from(done.retries)).sum::<u64>()
     };
