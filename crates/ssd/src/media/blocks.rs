@@ -117,7 +117,7 @@ impl MediaBlocks {
         Lpn(self.number(self.index_of(at), at.page))
     }
 
-    /// The rule that a command would break that is taken up now. `Err` where that cannot be told yet: the page is being programmed.
+    /// The rule that a command would break that is taken up now, where everything before it that it depends on has ended.
     pub fn rule_against(&self, op: MediaOp, at: PageAddress) -> Option<Rule> {
         let index = self.index_of(at);
         let MediaBlock { holds, begun, .. } = self.blocks[index];
