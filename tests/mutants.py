@@ -149,7 +149,17 @@ def copy(files: dict[str, str]) -> Path:
 def build(source: Path, targets: Iterable[str]) -> dict[str, str]:
     """Compiles tests of crate ssd; the programs by their names."""
     chosen = [word for name in sorted(targets) for word in (["--lib"] if name == "lib" else ["--test", name])]
-    command = ["cargo", "test", "--quiet", "--offline", "--package", "ssd", "--no-run", "--message-format", "json"]
+    command = [
+        "cargo",
+        "test",
+        "--quiet",
+        "--offline",
+        "--package",
+        "ssdlab-drive",
+        "--no-run",
+        "--message-format",
+        "json",
+    ]
     command += ["--target-dir", str(BUILD / "target"), *chosen]
     done = subprocess.run(command, cwd=source, stdout=subprocess.PIPE, text=True, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]

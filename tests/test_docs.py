@@ -197,7 +197,7 @@ def test_the_tutorials_policies_compile_and_keep_their_promises() -> None:
     manifest.write_text(manifest.read_text().replace(lints, lints + 'warnings = "deny"\n'))
     # The checkout's target folder and profile: what the crates need from elsewhere has been compiled there already.
     done = subprocess.run(
-        [cargo, "test", "--quiet", "--locked", "--package", "schemes", "--lib", "--", "--format=pretty"],
+        [cargo, "test", "--quiet", "--locked", "--package", "ssdlab-schemes", "--lib", "--", "--format=pretty"],
         cwd=TUTORIAL,
         env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")},
         capture_output=True,

@@ -120,6 +120,15 @@ def as_embedded(replayed: ssdlab.Result) -> dict[str, Any]:
     return result
 
 
+def test_the_program_that_drives_flash_alone_says_what_the_page_says(
+    compiled: Compiled, in_page: Callable[[str, str, str], None]
+) -> None:
+    source = EXAMPLES / "media.c"
+    done = compiled("gcc -std=c11", [source])
+    assert (done.returncode, done.stderr) == (0, "")
+    in_page("embedding.md", "media", f"```c\n{source.read_text()}```\n\n```console\n$ ./media\n{done.stdout}```\n")
+
+
 def test_the_program_of_the_page_has_the_result_of_its_replay(
     compiled: Compiled, tmp_path: Path, in_page: Callable[[str, str, str], None]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -35,6 +36,31 @@ def test_all_name_the_same_version() -> None:
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == version
     assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
+
+
+def test_the_crate_and_what_it_is_made_of_are_packaged_without_a_complaint(tmp_path: Path) -> None:
+    """`make packages` builds them too."""
+    names = re.search(r"^PUBLISHED := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert names is not None
+    chosen = [word for name in names[1].split() for word in ("--package", name)]
+    command = ["cargo", "package", "--offline", "--no-verify", "--allow-dirty", "--target-dir", str(tmp_path), *chosen]
+    if shutil.which("cargo") is None:
+        pytest.skip("there is no cargo")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr, done.stderr
+    made = {path.name.removesuffix(f"-{ssdlab.__version__}.crate") for path in (tmp_path / "package").glob("*.crate")}
+    assert made == set(names[1].split())
+    # A name of their own each: one as general as `ssd` is somebody else's.
+    assert all(name.startswith("ssdlab") for name in made)
+    # All that they are made of is among them: what else the workspace has is needed by none.
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    own = {name: of.get("package", name) for name, of in workspace.items() if isinstance(of, dict) and "path" in of}
+    for name, package in own.items():
+        if package in made:
+            manifest = tomllib.loads((ROOT / "crates" / name / "Cargo.toml").read_text())
+            assert manifest["lib"]["name"] == name
+            assert {own[needed] for needed in manifest["dependencies"] if needed in own} <= made
 
 
 def test_a_build_says_how_far_it_is_and_its_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:

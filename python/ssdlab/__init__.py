@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.device import Completion, Conditions, Device
     from ssdlab.runs.findings import Finding
     from ssdlab.runs.kept import Interrupted, Kept
+    from ssdlab.runs.media import Media, MediaCompletion, MediaShape
     from ssdlab.runs.result import Result, Runs
     from ssdlab.runs.saved import load
     from ssdlab.searches.campaign import SearchResult, search
@@ -44,6 +45,9 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Kept",
+    "Media",
+    "MediaCompletion",
+    "MediaShape",
     "Result",
     "Runs",
     "SearchResult",
@@ -75,6 +79,9 @@ _HOMES = {
     "InputError": "_core",
     "Interrupted": "runs.kept",
     "Kept": "runs.kept",
+    "Media": "runs.media",
+    "MediaCompletion": "runs.media",
+    "MediaShape": "runs.media",
     "Result": "runs.result",
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",

@@ -596,6 +596,85 @@ class Tier:
     def cross_validation(self) -> list[TierCheck]:
         """The errors of the interpolation."""
 
+class MediaEnded(TypedDict):
+    """A command to flash that has ended."""
+
+    command: int
+    finish_ns: int
+    status: str
+    retries: int
+    problem: str | None
+    miscorrected: bool
+
+class MediaShape(TypedDict):
+    """What flash is made of."""
+
+    channels: int
+    dies: int
+    planes: int
+    blocks: int
+    pages: int
+    page_size: int
+    program_pages: int
+
+class Media:
+    """Flash that its host manages."""
+
+    def __new__(
+        cls,
+        device: str = "tlc",
+        *,
+        scheme: str | None = None,
+        age: str | None = None,
+        settings: list[str] = ...,
+        seed: int = 1,
+    ) -> Media: ...
+    def submit_many(
+        self,
+        time: list[int],
+        op: list[str],
+        die: list[int],
+        plane: list[int],
+        block: list[int],
+        page: list[int],
+        bytes: list[int],
+    ) -> int:
+        """Hands commands to the flash, as columns of one length; the number of the first."""
+
+    def advance(self, time: int) -> list[MediaEnded]:
+        """Plays up to ``time`` [ns]; returns all that ended, in order."""
+
+    def advance_to_completion(self) -> list[MediaEnded]:
+        """Plays until something ends, or until nothing is left to do; returns what ended."""
+
+    def rest(self, span: str, at: str | None = None) -> None:
+        """What is under way is played; then all data grows older by a span such as "6mo"."""
+
+    def save(self, path: str) -> None:
+        """Writes the whole state to a file."""
+
+    def next_page(self, die: int, plane: int, block: int) -> int | None:
+        """The page of a block that is programmed next; None where it is full, not erased or bad."""
+
+    def is_bad(self, die: int, plane: int, block: int) -> bool:
+        """Whether the factory found a block bad."""
+
+    @property
+    def shape(self) -> MediaShape:
+        """What it is made of."""
+
+    @property
+    def now(self) -> int:
+        """The present simulated time [ns]."""
+
+    @property
+    def next_event(self) -> int | None:
+        """When something happens next [ns], if nothing is submitted before."""
+
+    @property
+    def outstanding(self) -> int:
+        """Commands that were submitted and have not ended."""
+
 class DeviceRow(TypedDict):
     """A device preset: ``source`` is where its values come from, ``capacity`` in bytes, ``text`` TOML."""
 

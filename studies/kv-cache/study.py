@@ -20,12 +20,17 @@ FIRST, LOAD = "host.task.latency_ns.mean", "host.kv.load_ns"
 PARTS = {"loading": "host.kv.load_ns", "waiting": "host.kv.wait_ns", "computing": "host.kv.compute_ns"}
 BLOCKS = ("32", "128", "512")
 SHARES = ("100 %", "90 %", "75 %")
+PLACEMENTS = ("all data together", "relocated data apart", "a handle")
+VICTIMS = ("greedy", "fifo")
+RECLAIMS = ("none", "block", "wordline")
 
 RATE, INPUT, NEW, TOKEN = 0.8, 7_590, 0.5, 128 << 10
 """Of the preset: prompts a second, tokens of one, the share that is computed, bytes of a token."""
 CAPACITY, CYCLES = {"tlc": 1.08e12, "qlc": 1.45e12, "plc": 1.81e12}, {"tlc": 3_000, "qlc": 1_000, "plc": 500}
 """Capacity of each drive [B]; P/E cycles that parts of such cells are sold with (assumed; of PLC none is sold)."""
 DAY = 86_400
+UNIT = 4096
+"""What the drives count pages in (`mapping.unit`) [B]."""
 
 
 def of(table: pl.DataFrame, name: str, **labels: str) -> list[float]:
@@ -44,6 +49,10 @@ def findings(tables: Tables) -> dict[str, str]:
         found["recompute"] = _recompute(tables["recompute"])
     if "writes" in tables:
         found |= {"writes": _writes(tables["writes"]), "life": _life(tables["writes"])}
+    if "placement" in tables:
+        found["placement"] = _placement(tables["placement"])
+    if "reclaim" in tables:
+        found["reclaim"] = _reclaim(tables["reclaim"])
     return found
 
 
@@ -106,6 +115,25 @@ def _writes(table: pl.DataFrame) -> str:
         cells = (mean_text(of(table, "ftl.waf", block=block, share=share), 2) for share in SHARES)
         rows.append([block, f"{int(block) * 2:,} KiB", *cells])
     return markdown(["tokens of a block", "its size here", *(f"{share} of the drive" for share in SHARES)], rows)
+
+
+def _placement(table: pl.DataFrame) -> str:
+    rows = []
+    for placement in PLACEMENTS:
+        cells = (mean_text(of(table, "ftl.waf", placement=placement, victim=victim), 2) for victim in VICTIMS)
+        rows.append([placement, *cells])
+    return markdown(["placement", *VICTIMS], rows)
+
+
+def _reclaim(table: pl.DataFrame) -> str:
+    rows = []
+    for cells in ("tlc", "qlc"):
+        for reclaim in RECLAIMS:
+            labels = {"cells": cells, "reclaim": reclaim}
+            pages = of(table, "ftl.relocated_by.read_reclaim.pages", **labels)
+            times = (mean_text(ms(of(table, name, **labels))) for name in (LOAD, FIRST))
+            rows.append([cells, reclaim, mean_text([each * UNIT / 1e9 for each in pages], 1), *times])
+    return markdown(["drive", "read reclaim", "moved, GB", "loading, ms", "first token, ms"], rows)
 
 
 def waf(table: pl.DataFrame, block: str, share: str) -> float:

@@ -78,6 +78,66 @@
 #define SSDLAB_ZONE_REPORT 12
 
 /**
+ * Reads a page.
+ */
+#define SSDLAB_MEDIA_READ 0
+
+/**
+ * Programs the pages of a program command, of which the first is named.
+ */
+#define SSDLAB_MEDIA_PROGRAM 1
+
+/**
+ * Erases a block, of which page 0 is named.
+ */
+#define SSDLAB_MEDIA_ERASE 2
+
+/**
+ * It was done.
+ */
+#define SSDLAB_MEDIA_SUCCESS 0
+
+/**
+ * The page could not be corrected.
+ */
+#define SSDLAB_MEDIA_UNCORRECTABLE 1
+
+/**
+ * The program failed: its pages hold nothing.
+ */
+#define SSDLAB_MEDIA_PROGRAM_FAILED 2
+
+/**
+ * The erase failed: nothing can be programmed in the block before an erase that does not.
+ */
+#define SSDLAB_MEDIA_ERASE_FAILED 3
+
+/**
+ * Not begun: the block is to be erased before the page is programmed.
+ */
+#define SSDLAB_MEDIA_ERASE_FIRST 4
+
+/**
+ * Not begun: pages of a block are programmed in order, and `next_page` comes next.
+ */
+#define SSDLAB_MEDIA_OUT_OF_ORDER 5
+
+/**
+ * Not begun: the page holds no data.
+ */
+#define SSDLAB_MEDIA_UNWRITTEN 6
+
+/**
+ * Not begun: the factory found the block bad.
+ */
+#define SSDLAB_MEDIA_FACTORY_BAD 7
+
+/**
+ * Another reason, of a later version.
+ */
+#define SSDLAB_MEDIA_OTHER 255
+
+/**
  * What became of a call.
  */
 typedef enum {
@@ -115,6 +175,11 @@ typedef enum {
  * A simulated SSD. One call at a time is played: others wait.
  */
 typedef struct ssdlab_drive ssdlab_drive;
+
+/**
+ * Flash that its host manages. One call at a time is played: others wait.
+ */
+typedef struct ssdlab_media ssdlab_media;
 
 /**
  * A drive and its run. Begin with `ssdlab_defaults`; every pointer may be null.
@@ -252,6 +317,108 @@ typedef struct {
    */
   uint8_t state;
 } Zone;
+
+/**
+ * A command to the flash.
+ */
+typedef struct {
+  /**
+   * When the controller has it [ns]: not before the present, nor before the command before it.
+   */
+  uint64_t time;
+  /**
+   * The die, counted over the whole device, channel by channel.
+   */
+  uint32_t die;
+  /**
+   * The plane in its die.
+   */
+  uint32_t plane;
+  /**
+   * The block in its plane.
+   */
+  uint32_t block;
+  /**
+   * The page in its block; 0 of an erase.
+   */
+  uint32_t page;
+  /**
+   * Of a read the bytes that are wanted, from the page's first on; 0 is all.
+   */
+  uint32_t bytes;
+  /**
+   * SSDLAB_MEDIA_READ, SSDLAB_MEDIA_PROGRAM or SSDLAB_MEDIA_ERASE.
+   */
+  uint8_t op;
+} ssdlab_media_command;
+
+/**
+ * A command that has ended.
+ */
+typedef struct {
+  /**
+   * Its number.
+   */
+  uint64_t id;
+  /**
+   * What was asked.
+   */
+  ssdlab_media_command command;
+  /**
+   * When it ended [ns].
+   */
+  uint64_t finish;
+  /**
+   * With SSDLAB_MEDIA_OUT_OF_ORDER the page that comes next.
+   */
+  uint32_t next_page;
+  /**
+   * Of a read, how often its page was sensed again for the controller.
+   */
+  uint16_t retries;
+  /**
+   * SSDLAB_MEDIA_SUCCESS or one of the others.
+   */
+  uint8_t status;
+  /**
+   * Its data is other data than was programmed, and nothing has noticed.
+   */
+  bool miscorrected;
+} ssdlab_media_completion;
+
+/**
+ * What the flash is made of.
+ */
+typedef struct {
+  /**
+   * Data bytes of a page.
+   */
+  uint64_t page_size;
+  /**
+   * Channels.
+   */
+  uint32_t channels;
+  /**
+   * Dies, over all channels.
+   */
+  uint32_t dies;
+  /**
+   * Planes of a die.
+   */
+  uint32_t planes;
+  /**
+   * Blocks of a plane.
+   */
+  uint32_t blocks;
+  /**
+   * Pages of a block.
+   */
+  uint32_t pages;
+  /**
+   * Pages that one program writes.
+   */
+  uint32_t program_pages;
+} ssdlab_media_shape;
 
 #ifdef __cplusplus
 extern "C" {
@@ -426,6 +593,238 @@ void ssdlab_string_free(char *string);
  * The drive is null, or was opened, has not been freed, and no other thread uses it.
  */
 void ssdlab_free(ssdlab_drive *drive);
+
+/**
+ * Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
+ * `warmup`, `requests_out` and `series_out` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
+ * `ssdlab_media_free`.
+ *
+ * # Safety
+ * As `ssdlab_open`.
+ */
+ssdlab_status ssdlab_media_open(const ssdlab_options *options,
+                                ssdlab_media **media,
+                                char **error);
+
+/**
+ * Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the first one's is written
+ * to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a command is refused, since there is no such page or
+ * it comes too late, those before it have been submitted, it and those after it have not; `ssdlab_media_last_error` names it. Commands of
+ * one block take effect in their order; what breaks a rule of the chip says so in its completion. Commands of the same time reach their
+ * dies together.
+ *
+ * # Safety
+ * Pointers are null or valid; `commands` points to `count` of them.
+ */
+ssdlab_status ssdlab_media_submit_many(ssdlab_media *media,
+                                       const ssdlab_media_command *commands,
+                                       size_t count,
+                                       uint64_t *first,
+                                       size_t *submitted);
+
+/**
+ * Plays everything that happens up to and including a time [ns]. Where that lies in the past, nothing happens.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+ssdlab_status ssdlab_media_advance(ssdlab_media *media,
+                                   uint64_t to);
+
+/**
+ * Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is written to
+ * `*completed` unless that is null.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_advance_to_completion(ssdlab_media *media,
+                                                 uint64_t limit,
+                                                 bool *completed);
+
+/**
+ * Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to `*taken`. Others wait.
+ *
+ * # Safety
+ * Pointers are null or valid; `into` has room for `room` completions.
+ */
+ssdlab_status ssdlab_media_take_completions(ssdlab_media *media,
+                                            ssdlab_media_completion *into,
+                                            size_t room,
+                                            size_t *taken);
+
+/**
+ * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends earlier.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_next_event(const ssdlab_media *media,
+                                      uint64_t *time);
+
+/**
+ * The present [ns]: 0 when the flash was opened.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_now(const ssdlab_media *media, uint64_t *time);
+
+/**
+ * Commands that were submitted and have not ended.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_outstanding(const ssdlab_media *media, uint64_t *commands);
+
+/**
+ * What the flash is made of.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_shape_of(const ssdlab_media *media, ssdlab_media_shape *shape);
+
+/**
+ * Writes the whole state to a file, from which `ssdlab_media_open` goes on.
+ *
+ * # Safety
+ * Pointers are null or valid, and the path ends with a null byte.
+ */
+ssdlab_status ssdlab_media_save(const ssdlab_media *media, const char *path);
+
+/**
+ * What the last failure was and how to mend it; null if there was none. Free it with `ssdlab_string_free`.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+char *ssdlab_media_last_error(const ssdlab_media *media);
+
+/**
+ * Frees flash; null is passed over.
+ *
+ * # Safety
+ * It is null, or was opened, has not been freed, and no other thread uses it.
+ */
+void ssdlab_media_free(ssdlab_media *media);
+
+/**
+ * Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
+ * `warmup`, `requests_out` and `series_out` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
+ * `ssdlab_media_free`.
+ *
+ * # Safety
+ * As `ssdlab_open`.
+ */
+ssdlab_status ssdlab_media_open(const ssdlab_options *options,
+                                ssdlab_media **media,
+                                char **error);
+
+/**
+ * Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the first one's is written
+ * to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a command is refused, since there is no such page or
+ * it comes too late, those before it have been submitted, it and those after it have not; `ssdlab_media_last_error` names it. Commands of
+ * one block take effect in their order; what breaks a rule of the chip says so in its completion. Commands of the same time reach their
+ * dies together.
+ *
+ * # Safety
+ * Pointers are null or valid; `commands` points to `count` of them.
+ */
+ssdlab_status ssdlab_media_submit_many(ssdlab_media *media,
+                                       const ssdlab_media_command *commands,
+                                       size_t count,
+                                       uint64_t *first,
+                                       size_t *submitted);
+
+/**
+ * Plays everything that happens up to and including a time [ns]. Where that lies in the past, nothing happens.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+ssdlab_status ssdlab_media_advance(ssdlab_media *media,
+                                   uint64_t to);
+
+/**
+ * Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is written to
+ * `*completed` unless that is null.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_advance_to_completion(ssdlab_media *media,
+                                                 uint64_t limit,
+                                                 bool *completed);
+
+/**
+ * Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to `*taken`. Others wait.
+ *
+ * # Safety
+ * Pointers are null or valid; `into` has room for `room` completions.
+ */
+ssdlab_status ssdlab_media_take_completions(ssdlab_media *media,
+                                            ssdlab_media_completion *into,
+                                            size_t room,
+                                            size_t *taken);
+
+/**
+ * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends earlier.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_next_event(const ssdlab_media *media,
+                                      uint64_t *time);
+
+/**
+ * The present [ns]: 0 when the flash was opened.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_now(const ssdlab_media *media, uint64_t *time);
+
+/**
+ * Commands that were submitted and have not ended.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_outstanding(const ssdlab_media *media, uint64_t *commands);
+
+/**
+ * What the flash is made of.
+ *
+ * # Safety
+ * Pointers are null or valid.
+ */
+ssdlab_status ssdlab_media_shape_of(const ssdlab_media *media, ssdlab_media_shape *shape);
+
+/**
+ * Writes the whole state to a file, from which `ssdlab_media_open` goes on.
+ *
+ * # Safety
+ * Pointers are null or valid, and the path ends with a null byte.
+ */
+ssdlab_status ssdlab_media_save(const ssdlab_media *media, const char *path);
+
+/**
+ * What the last failure was and how to mend it; null if there was none. Free it with `ssdlab_string_free`.
+ *
+ * # Safety
+ * The pointer is null or valid.
+ */
+char *ssdlab_media_last_error(const ssdlab_media *media);
+
+/**
+ * Frees flash; null is passed over.
+ *
+ * # Safety
+ * It is null, or was opened, has not been freed, and no other thread uses it.
+ */
+void ssdlab_media_free(ssdlab_media *media);
 
 #ifdef __cplusplus
 }  // extern "C"

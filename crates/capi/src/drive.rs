@@ -118,52 +118,62 @@ impl Playing {
     }
 }
 
-enum Stage {
-    Open(Box<Playing>),
+enum Stage<T> {
+    Open(Box<T>),
     Finished,
-    /// After a panic nothing is known of the drive's state.
+    /// After a panic nothing is known of its state.
     Broken,
 }
 
-struct State {
-    stage: Stage,
+struct State<T> {
+    stage: Stage<T>,
     error: Option<String>,
 }
 
+/// What a program holds: one call at a time is played, others wait, and a panic breaks it.
+pub(crate) struct Handle<T>(Mutex<State<T>>);
+
 /// A simulated SSD. One call at a time is played: others wait.
-pub struct Drive(Mutex<State>);
+pub struct Drive(pub(crate) Handle<Playing>);
 
 impl Drive {
-    /// A drive with a run under way.
-    pub(crate) fn new(playing: Playing) -> Drive {
-        Drive(Mutex::new(State { stage: Stage::Open(Box::new(playing)), error: None }))
+    /// Ends the run.
+    pub(crate) fn finish(&self) -> Result<(), Status> {
+        self.0.end(Playing::finish)
+    }
+}
+
+impl<T> Handle<T> {
+    /// Of what is open.
+    pub fn new(open: T) -> Handle<T> {
+        Handle(Mutex::new(State { stage: Stage::Open(Box::new(open)), error: None }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the last failure was.
-    pub(crate) fn last_error(&self) -> Option<String> {
+    pub fn last_error(&self) -> Option<String> {
         self.lock().error.clone()
     }
 
-    /// Does something with a run under way.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Playing) -> Result<T, Failure>) -> Result<T, Status> {
+    /// Does something with what is open.
+    pub fn with<R>(&self, act: impl FnOnce(&mut T) -> Result<R, Failure>) -> Result<R, Status> {
         let mut state = self.lock();
         let done = match &mut state.stage {
-            Stage::Open(playing) => guarded(|| act(playing)),
+            Stage::Open(open) => guarded(|| act(open)),
             Stage::Finished => Err(finished()),
             Stage::Broken => Err(broken()),
         };
         done.map_err(|failure| state.fail(failure))
     }
 
-    /// Ends the run.
-    pub(crate) fn finish(&self) -> Result<(), Status> {
+    /// Ends it.
+    fn end(&self, end: impl FnOnce(T) -> Result<(), Failure>) -> Result<(), Status> {
         let mut state = self.lock();
         let done = match std::mem::replace(&mut state.stage, Stage::Finished) {
-            Stage::Open(playing) => guarded(|| playing.finish()),
+            Stage::Open(open) => guarded(|| end(*open)),
             Stage::Finished => Err(finished()),
             Stage::Broken => Err(broken()),
         };
@@ -171,7 +181,7 @@ impl Drive {
     }
 }
 
-impl State {
+impl<T> State<T> {
     fn fail(&mut self, failure: Failure) -> Status {
         if failure.status == Status::Panic {
             self.stage = Stage::Broken;
@@ -192,6 +202,6 @@ fn finished() -> Failure {
 }
 
 fn broken() -> Failure {
-    let text = "the drive broke in an earlier call\n  help: free it, and open another one";
+    let text = "it broke in an earlier call\n  help: free it, and open another one";
     Failure { status: Status::Panic, text: text.into() }
 }

@@ -7,6 +7,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod drive;
+mod media;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,8 @@ use units::{Bytes, Time};
 use workload::Op;
 
 pub use drive::{Drive, Status};
-use drive::{Failure, Playing, guarded};
+use drive::{Failure, Handle, Playing, guarded};
+pub use media::*;
 
 /// A time that does not come: there is no next event, or no limit.
 pub const SSDLAB_NEVER: u64 = u64::MAX;
@@ -173,7 +175,7 @@ pub unsafe extern "C" fn ssdlab_open(
     // SAFETY: neither is null, so the caller's promise makes them valid.
     let opened = guarded(|| unsafe { open(&*options) });
     let (status, opened, text) = match opened {
-        Ok(playing) => (Status::Ok, Box::into_raw(Box::new(Drive::new(playing))), ptr::null_mut()),
+        Ok(playing) => (Status::Ok, Box::into_raw(Box::new(Drive(Handle::new(playing)))), ptr::null_mut()),
         Err(Failure { status, text }) if !error.is_null() => (status, ptr::null_mut(), owned(text)),
         Err(Failure { status, .. }) => (status, ptr::null_mut(), ptr::null_mut()),
     };
@@ -190,26 +192,10 @@ pub unsafe extern "C" fn ssdlab_open(
 /// # Safety
 /// As `ssdlab_open`.
 unsafe fn open(options: &Options) -> Result<Playing, Failure> {
+    // SAFETY: by the caller's promise.
+    let (device, settings) = unsafe { (device(options)?, settings(options)?) };
     // SAFETY: each is null or a string, by the promise of `ssdlab_open`.
     let text = |name, pointer| unsafe { text(name, pointer) };
-    let device = match (text("device", options.device)?, text("toml", options.toml)?) {
-        (Some(_), Some(_)) => return Err(Failure::input("device and toml are both given\n  help: give one of them")),
-        (None, Some(toml)) => DeviceWord::Text(toml),
-        (name, None) => DeviceWord::Named(name.unwrap_or("tlc")),
-    };
-    if options.settings.is_null() && options.setting_count > 0 {
-        return Err(Failure {
-            status: Status::NullPointer,
-            text: "settings is null\n  help: set setting_count to 0".into(),
-        });
-    }
-    let mut settings = Vec::new();
-    for index in 0..options.setting_count {
-        // SAFETY: there are `setting_count` of them.
-        let setting = text("settings", unsafe { *options.settings.add(index) })?;
-        let null = || Failure { status: Status::NullPointer, text: format!("settings[{index}] is null") };
-        settings.push(setting.ok_or_else(null)?.to_owned());
-    }
     let inputs = DriveInputs {
         version: env!("CARGO_PKG_VERSION"),
         device,
@@ -225,6 +211,36 @@ unsafe fn open(options: &Options) -> Result<Playing, Failure> {
     Playing::open(&inputs, requests_out, series_out)
 }
 
+/// The drive that options name.
+///
+/// # Safety
+/// As `ssdlab_open`.
+unsafe fn device(options: &Options) -> Result<DeviceWord<'_>, Failure> {
+    // SAFETY: each is null or a string, by the promise of `ssdlab_open`.
+    match unsafe { (text("device", options.device)?, text("toml", options.toml)?) } {
+        (Some(_), Some(_)) => Err(Failure::input("device and toml are both given\n  help: give one of them")),
+        (None, Some(toml)) => Ok(DeviceWord::Text(toml)),
+        (name, None) => Ok(DeviceWord::Named(name.unwrap_or("tlc"))),
+    }
+}
+
+/// The settings of options.
+///
+/// # Safety
+/// As `ssdlab_open`.
+unsafe fn settings(options: &Options) -> Result<Vec<String>, Failure> {
+    let null = |text: String| Failure { status: Status::NullPointer, text };
+    if options.settings.is_null() && options.setting_count > 0 {
+        return Err(null("settings is null\n  help: set setting_count to 0".into()));
+    }
+    let setting = |index| {
+        // SAFETY: there are `setting_count` of them, each null or a string.
+        let setting = unsafe { text("settings", *options.settings.add(index))? };
+        setting.map(str::to_owned).ok_or_else(|| null(format!("settings[{index}] is null")))
+    };
+    (0..options.setting_count).map(setting).collect()
+}
+
 /// Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up plays
 /// the drive up to its time.
 ///
@@ -236,7 +252,7 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Drive, request: *const Reques
     let (Some(drive), Some(request)) = (unsafe { drive.as_ref() }, unsafe { request.as_ref() }) else {
         return Status::NullPointer;
     };
-    let submitted = drive.with(|playing| Ok(playing.live.submit(in_core(request)?)?));
+    let submitted = drive.0.with(|playing| Ok(playing.live.submit(in_core(request)?)?));
     // SAFETY: as above.
     status_of(submitted.map(|submitted| unsafe { id.as_mut() }.map_or((), |id| *id = submitted)))
 }
@@ -264,7 +280,7 @@ pub unsafe extern "C" fn ssdlab_submit_many(
     // SAFETY: there are `count` of them, and a slice of none needs no pointer.
     let requests = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(requests, count) } };
     let mut done = 0;
-    let begun = drive.with(|playing| {
+    let begun = drive.0.with(|playing| {
         let from = playing.live.submitted();
         // SAFETY: null or valid, by the caller's promise.
         if let Some(first) = unsafe { first.as_mut() } {
@@ -307,7 +323,7 @@ fn in_core(request: &Request) -> Result<workload::Request, Failure> {
 pub unsafe extern "C" fn ssdlab_advance(drive: *mut Drive, to: u64) -> Status {
     // SAFETY: null or valid, by the caller's promise.
     let Some(drive) = (unsafe { drive.as_ref() }) else { return Status::NullPointer };
-    status_of(drive.with(|playing| Ok(playing.live.advance(Time(to))?)))
+    status_of(drive.0.with(|playing| Ok(playing.live.advance(Time(to))?)))
 }
 
 /// Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is
@@ -319,7 +335,7 @@ pub unsafe extern "C" fn ssdlab_advance(drive: *mut Drive, to: u64) -> Status {
 pub unsafe extern "C" fn ssdlab_advance_to_completion(drive: *mut Drive, limit: u64, completed: *mut bool) -> Status {
     // SAFETY: null or valid, by the caller's promise.
     let Some(drive) = (unsafe { drive.as_ref() }) else { return Status::NullPointer };
-    let any = drive.with(|playing| Ok(playing.live.advance_to_completion(Time(limit))?));
+    let any = drive.0.with(|playing| Ok(playing.live.advance_to_completion(Time(limit))?));
     // SAFETY: as above.
     status_of(any.map(|any| unsafe { completed.as_mut() }.map_or((), |completed| *completed = any)))
 }
@@ -344,7 +360,7 @@ pub unsafe extern "C" fn ssdlab_take_completions(
         return Status::NullPointer;
     }
     *taken = 0;
-    status_of(drive.with(|playing| {
+    status_of(drive.0.with(|playing| {
         for done in playing.live.take_first(room) {
             let (time, finish) = (done.request.time.0, done.finish.0);
             // What a power cut has ended was not done either.
@@ -409,7 +425,7 @@ pub unsafe extern "C" fn ssdlab_zone(drive: *const Drive, number: u32, zone: *mu
     let (Some(drive), Some(zone)) = (unsafe { drive.as_ref() }, unsafe { zone.as_mut() }) else {
         return Status::NullPointer;
     };
-    status_of(drive.with(|playing| {
+    status_of(drive.0.with(|playing| {
         let none =
             || Failure::input(format!("there is no zone {number}\n  help: ssdlab_zones says how many there are"));
         let found = playing.live.device().zones().and_then(|zones| zones.zone(number)).ok_or_else(none)?;
@@ -441,7 +457,7 @@ pub unsafe extern "C" fn ssdlab_result(drive: *const Drive, json: *mut *mut c_ch
         return Status::NullPointer;
     };
     *json = ptr::null_mut();
-    status_of(drive.with(|playing| Ok(playing.result())).map(|text| *json = owned(text)))
+    status_of(drive.0.with(|playing| Ok(playing.result())).map(|text| *json = owned(text)))
 }
 
 /// Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
@@ -462,7 +478,7 @@ pub unsafe extern "C" fn ssdlab_finish(drive: *mut Drive) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ssdlab_last_error(drive: *const Drive) -> *mut c_char {
     // SAFETY: null or valid, by the caller's promise.
-    let error = unsafe { drive.as_ref() }.and_then(Drive::last_error);
+    let error = unsafe { drive.as_ref() }.and_then(|drive| drive.0.last_error());
     error.map_or(ptr::null_mut(), owned)
 }
 
@@ -503,7 +519,7 @@ unsafe fn number(drive: *const Drive, into: *mut u64, of: impl FnOnce(&Playing) 
     let (Some(drive), Some(into)) = (unsafe { drive.as_ref() }, unsafe { into.as_mut() }) else {
         return Status::NullPointer;
     };
-    status_of(drive.with(|playing| Ok(of(playing))).map(|number| *into = number))
+    status_of(drive.0.with(|playing| Ok(of(playing))).map(|number| *into = number))
 }
 
 /// A string that was given; none if it is null.

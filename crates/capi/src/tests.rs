@@ -60,7 +60,7 @@ fn played(drive: *mut Drive, requests: u64) -> String {
 fn the_header_is_what_cbindgen_makes_of_the_source() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
-    let files = ["src/drive.rs", "src/lib.rs"].map(|file| folder.join(file));
+    let files = ["src/drive.rs", "src/lib.rs", "src/media.rs"].map(|file| folder.join(file));
     let source = files.into_iter().fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src);
     let mut made = Vec::new();
     source.generate().unwrap().write(&mut made);
@@ -150,7 +150,7 @@ fn a_panic_is_a_status_and_the_drive_stays_broken() {
     let drive = opened(&ssdlab_defaults()).unwrap();
     // SAFETY: the drive is open until it is freed.
     unsafe {
-        assert_eq!((*drive).with(|_| -> Result<(), Failure> { panic!("of the {}", "test") }), Err(Status::Panic));
+        assert_eq!((*drive).0.with(|_| -> Result<(), Failure> { panic!("of the {}", "test") }), Err(Status::Panic));
         assert!(string(ssdlab_last_error(drive)).starts_with("Invariant: of the test\n  help: "));
         assert_eq!((ssdlab_advance(drive, 9), ssdlab_finish(drive)), (Status::Panic, Status::Panic));
         ssdlab_free(drive);
@@ -219,4 +219,102 @@ fn a_batch_is_what_its_requests_are_one_by_one_up_to_the_first_that_is_refused()
         }
     }
     assert_eq!(played(batched, 0), played(single, 0));
+}
+
+/// Flash of the preset tlc, from options that are changed.
+fn flash(change: impl FnOnce(&mut Options)) -> Result<*mut Media, (Status, String)> {
+    let (mut options, mut media, mut error) = (ssdlab_defaults(), null_mut(), null_mut());
+    change(&mut options);
+    // SAFETY: all of them are valid.
+    match unsafe { ssdlab_media_open(&options, &mut media, &mut error) } {
+        Status::Ok => Ok(media),
+        status => Err((status, string(error))),
+    }
+}
+
+fn media_command(op: u8, block: u32, page: u32) -> MediaCommand {
+    MediaCommand { op, block, page, ..MediaCommand::default() }
+}
+
+/// All that ends, four at a time.
+fn media_played(media: *mut Media) -> Vec<MediaCompletion> {
+    let (mut all, mut completed) = (Vec::new(), true);
+    while completed {
+        let (mut done, mut taken) = ([MediaCompletion::default(); 4], 0);
+        // SAFETY: the flash is open, and there is room for four.
+        unsafe {
+            assert_eq!(ssdlab_media_advance_to_completion(media, SSDLAB_NEVER, &mut completed), Status::Ok);
+            assert_eq!(ssdlab_media_take_completions(media, done.as_mut_ptr(), done.len(), &mut taken), Status::Ok);
+        }
+        all.extend_from_slice(&done[..taken]);
+    }
+    all
+}
+
+#[test]
+fn flash_alone_is_driven_as_a_drive_is() {
+    let age = CString::new("fill=0.5").unwrap();
+    let media = flash(|options| options.age = age.as_ptr()).unwrap();
+    let (erase, program, read) = (SSDLAB_MEDIA_ERASE, SSDLAB_MEDIA_PROGRAM, SSDLAB_MEDIA_READ);
+    let (mut shape, mut first, mut submitted, mut number) = (MediaShape::default(), 7, 7, 7);
+    let path = std::env::temp_dir().join(format!("ssdlab-capi-media-{}.ckpt", std::process::id()));
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    let commands = [
+        media_command(erase, 3, 0),
+        media_command(program, 3, 0),
+        media_command(program, 3, 6),
+        media_command(read, 3, 2),
+        media_command(read, 3, 5),
+        media_command(read, 9, 0),
+    ];
+    // SAFETY: the flash is open until it is freed.
+    let (done, again) = unsafe {
+        assert_eq!(ssdlab_media_shape_of(media, &mut shape), Status::Ok);
+        assert_eq!((shape.planes, shape.program_pages, shape.page_size), (4, 3, 16_384));
+        assert_eq!(ssdlab_media_submit_many(media, commands.as_ptr(), 6, &mut first, &mut submitted), Status::Ok);
+        assert_eq!((first, submitted), (0, 6));
+        assert_eq!(ssdlab_media_advance(media, 1000), Status::Ok);
+        assert_eq!(ssdlab_media_save(media, name.as_ptr()), Status::Ok);
+        let again = flash(|options| options.device = name.as_ptr()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        for media in [media, again] {
+            assert_eq!(ssdlab_media_now(media, &mut number), Status::Ok);
+            assert_eq!(number, 1000);
+            assert_eq!(ssdlab_media_outstanding(media, &mut number), Status::Ok);
+            assert_eq!(number, 6);
+            assert_eq!(ssdlab_media_next_event(media, &mut number), Status::Ok);
+            assert!(number > 1000 && number < SSDLAB_NEVER);
+        }
+        let both = (media_played(media), media_played(again));
+        ssdlab_media_free(again);
+        both
+    };
+    let of = |id: u64| done.iter().find(|done| done.id == id).unwrap();
+    let statuses: Vec<u8> = (0..6).map(|id| of(id).status).collect();
+    assert_eq!(statuses, [0, 0, SSDLAB_MEDIA_OUT_OF_ORDER, 0, SSDLAB_MEDIA_UNWRITTEN, 0]);
+    assert_eq!((of(2).next_page, of(2).command.page, of(3).command.op), (3, 6, read));
+    assert!(of(3).finish > of(1).finish && of(1).finish > of(0).finish);
+    let ends = |done: &[MediaCompletion]| done.iter().map(|done| (done.id, done.finish)).collect::<Vec<_>>();
+    assert_eq!(ends(&done), ends(&again), "the checkpoint goes on as the flash does");
+    // Up to what cannot be a command.
+    let bad = [media_command(read, 9, 0), MediaCommand { op: 9, ..media_command(read, 9, 0) }];
+    let late = MediaCommand { time: SSDLAB_NEVER - 1, ..media_command(read, 9, 0) };
+    let now = |command: MediaCommand| MediaCommand { time: command.time.max(of(3).finish), ..command };
+    // SAFETY: as above.
+    unsafe {
+        let bad = bad.map(now);
+        assert_eq!(ssdlab_media_submit_many(media, bad.as_ptr(), 2, &mut first, &mut submitted), Status::InvalidInput);
+        assert_eq!((first, submitted), (6, 1));
+        assert!(
+            string(ssdlab_media_last_error(media)).starts_with("commands[1]: op is 9\n  help: write SSDLAB_MEDIA_READ")
+        );
+        assert_eq!(ssdlab_media_submit_many(media, &late, 1, null_mut(), null_mut()), Status::InvalidInput);
+        assert_eq!(ssdlab_media_submit_many(media, null(), 1, null_mut(), null_mut()), Status::NullPointer);
+        assert_eq!(ssdlab_media_submit_many(null_mut(), &late, 1, null_mut(), null_mut()), Status::NullPointer);
+        assert_eq!(ssdlab_media_save(media, null()), Status::NullPointer);
+        ssdlab_media_free(media);
+        ssdlab_media_free(null_mut());
+    }
+    let (status, text) = flash(|options| options.warmup = 5).unwrap_err();
+    assert!(status == Status::InvalidInput && text.contains("of the run of a drive"), "{text}");
 }

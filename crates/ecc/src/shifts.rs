@@ -1,4 +1,4 @@
-//! The shifts of the code: `Code::search(1)`, written by `cargo run -p ecc --example search`.
+//! The shifts of the code: `Code::search(1)`, written by `cargo run -p ssdlab-ecc --example search`.
 
 /// The shift of every block; 65535 stands for a zero block.
 #[rustfmt::skip]

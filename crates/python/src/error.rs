@@ -25,7 +25,7 @@ pub(crate) fn raise_in_batch(refused: BatchError) -> PyErr {
     raise_as(refused.to_string(), &refused.error)
 }
 
-fn raise_as(text: String, error: &RunError) -> PyErr {
+pub(crate) fn raise_as(text: String, error: &RunError) -> PyErr {
     match error {
         RunError::Config(_) | RunError::Trace(_) | RunError::OutOfRange { .. } | RunError::BackInTime { .. } => {
             InputError::new_err(text)

@@ -7,6 +7,7 @@ mod chip;
 mod device;
 mod ecc;
 mod error;
+mod media;
 mod policies;
 mod serve;
 mod simulation;
@@ -45,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;
     module.add_class::<device::Device>()?;
+    module.add_class::<media::Media>()?;
     module.add_class::<tier::Tier>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<serve::Session>()?;

@@ -1,7 +1,7 @@
 //! Which drive it is.
 
 use ssd::DeviceSpec;
-use ssd::run::{DeviceWord, device_given};
+use ssd::run::{DeviceWord, device_given, open_media};
 
 use crate::Error;
 
@@ -98,8 +98,16 @@ impl Config {
         if self.is_text { None } else { ssd::run::checkpoint::given(&self.device) }
     }
 
+    fn word(&self) -> DeviceWord<'_> {
+        if self.is_text { DeviceWord::Text(&self.device) } else { DeviceWord::Named(&self.device) }
+    }
+
+    pub(crate) fn media(&self) -> Result<ssd::Media, Error> {
+        let (scheme, age) = (self.scheme.as_deref(), self.age.as_deref());
+        Ok(open_media(self.word(), scheme, age, &self.settings, self.seed)?)
+    }
+
     pub(crate) fn spec(&self) -> Result<DeviceSpec, Error> {
-        let word = if self.is_text { DeviceWord::Text(&self.device) } else { DeviceWord::Named(&self.device) };
-        Ok(device_given(word, self.scheme.as_deref(), self.age.as_deref(), &self.settings)?)
+        Ok(device_given(self.word(), self.scheme.as_deref(), self.age.as_deref(), &self.settings)?)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ssd::RunError;
+use ssd::media::MediaBatchError;
 use ssd::run::BatchError;
 
 /// Why something was not done. Its text says what was expected and how to mend it.
@@ -73,6 +74,12 @@ impl From<RunError> for Error {
 impl From<units::ConfigError> for Error {
     fn from(error: units::ConfigError) -> Error {
         Error::Input(error.to_string())
+    }
+}
+
+impl From<MediaBatchError> for Error {
+    fn from(refused: MediaBatchError) -> Error {
+        Error::of(refused.to_string(), &refused.error)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A [`Device`] is driven request by request: [`submit`](Device::submit) what the host asks, [`advance`](Device::advance) the time,
 //! [take](Device::take_completions) what has completed. A [`Config`] says which drive it is, how worn, and what it does about errors.
+//! [`Media`] is the flash of a drive without the drive: its host names pages and blocks.
 //! [`Tier`] reads surfaces of latency and throughput for programs that want numbers in place of a drive.
 //!
 //! ```
@@ -23,6 +24,7 @@
 mod config;
 mod device;
 mod error;
+pub mod media;
 
 /// A size or an address in bytes.
 ///
@@ -122,6 +124,8 @@ pub use tier::Tier;
 pub use config::Config;
 pub use device::Device;
 pub use error::Error;
+#[doc(inline)]
+pub use media::Media;
 
 /// The names of the drives that come with the library.
 ///

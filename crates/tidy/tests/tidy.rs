@@ -114,7 +114,7 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
 /// it, it asks of a `Placement`.
-const ROOMS: [&str; 31] = [
+const ROOMS: [&str; 32] = [
     "persist",
     "status",
     "streams",
@@ -144,6 +144,7 @@ const ROOMS: [&str; 31] = [
     "ftl",
     "writes",
     "power",
+    "media",
     "device",
     "run",
 ];

@@ -1,5 +1,5 @@
 //! Measures how fast traces are read and requests generated:
-//! `cargo run --release -p workload --example throughput`.
+//! `cargo run --release -p ssdlab-workload --example throughput`.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ssdlab import _core
-from ssdlab._core import InputError
 from ssdlab.common.output import replacing
+from ssdlab.runs.batches import Columns, Refusing
 from ssdlab.runs.documents import Given as Word
 from ssdlab.runs.documents import word_of
 from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
@@ -148,7 +148,7 @@ class Device:
         seed: int = 1,
     ) -> None:
         """The options are those of :func:`ssdlab.run`. Raises :class:`ssdlab.InputError` for what cannot be built."""
-        with _Refusing():
+        with Refusing():
             self._core = _core.Device(
                 word_of("device", device),
                 scheme=scheme,
@@ -211,7 +211,7 @@ class Device:
         Raises:
             InputError: a time that goes backwards, or bytes beyond the device.
         """
-        with _Refusing():
+        with Refusing():
             return self._core.submit(time_ns, op, offset, bytes, queue, hint)
 
     def submit_many(self, requests: polars.DataFrame | Mapping[str, Any]) -> range:
@@ -232,12 +232,12 @@ class Device:
         >>> device.submit_many({"time_ns": [0, 0, 50], "op": "read", "offset": [0, 65536, 0], "bytes": 4096})
         range(0, 3)
         """
-        columns = _columns(requests)
+        columns = _COLUMNS.of(requests)
         count = len(columns[0])
         try:
             first = self._core.submit_many(*columns)
         except (OverflowError, TypeError):
-            raise _unread(columns) from None
+            raise _COLUMNS.unread(columns) from None
         return range(first, first + count)
 
     def zones(self, first: int = 0, count: int | None = None) -> list[Zone]:
@@ -247,7 +247,7 @@ class Device:
         >>> drive.zones(count=1)[0].state
         'empty'
         """
-        with _Refusing():
+        with Refusing():
             return [Zone(**zone) for zone in self._core.zones(first, count)]
 
     @property
@@ -262,7 +262,7 @@ class Device:
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""
-        with _Refusing():
+        with Refusing():
             return [Completion(**done) for done in self._core.advance(time_ns)]
 
     def advance_to_completion(self) -> list[Completion]:
@@ -288,7 +288,7 @@ class Device:
 
     def conditions(self, offset: int) -> Conditions | None:
         """The conditions of the flash page behind a byte address; None where it was never written."""
-        with _Refusing():
+        with Refusing():
             found = self._core.conditions(offset)
         return None if found is None else Conditions(**found)
 
@@ -313,62 +313,15 @@ class Device:
         return self._core.outstanding
 
 
-COLUMNS: dict[str, Any] = {"time_ns": None, "op": None, "offset": None, "bytes": None, "queue": 0, "hint": 0}
-"""What :meth:`Device.submit_many` takes, and what a column is that is not given; None where it must be."""
-LARGEST = {"queue": (1 << 16) - 1, "hint": (1 << 16) - 1}
-"""The largest number of a column, where that is less than 64 bits hold."""
-
-
-def _columns(requests: polars.DataFrame | Mapping[str, Any]) -> tuple[list[Any], ...]:
-    """The columns of requests, all of one length."""
-    names = list(requests.columns) if hasattr(requests, "columns") else list(requests)
-    missing = [name for name, default in COLUMNS.items() if default is None and name not in names]
-    unknown = [name for name in names if name not in COLUMNS]
-    if missing or unknown:
-        problem = f"has no column {missing[0]}" if missing else f"{unknown[0]} is no column"
-        raise InputError(f"requests: {problem}\n  help: the columns are {', '.join(COLUMNS)}")
-
-    def is_one(value: Any) -> bool:
-        return isinstance(value, str | int)
-
-    given = {name: requests[name] if name in names else default for name, default in COLUMNS.items()}
-    lengths = {name: len(value) for name, value in given.items() if not is_one(value)}
-    count = next(iter(lengths.values()), 1)
-    for name, length in lengths.items():
-        if length != count:
-            raise InputError(
-                f"requests: {name} has {length:,} values, and {next(iter(lengths))} has {count:,}\n  help: give columns"
-                " of one length, or one value for all"
-            )
-    return tuple([value] * count if is_one(value) else list(value) for value in given.values())
-
-
-def _unread(columns: tuple[list[Any], ...]) -> InputError:
-    """Which of the values the core cannot hold: nothing has been submitted."""
-    for name, values in zip(COLUMNS, columns, strict=True):
-        largest = LARGEST.get(name, (1 << 64) - 1)
-        for index, value in enumerate(values):
-            if isinstance(value, str) if name == "op" else isinstance(value, int) and 0 <= value <= largest:
-                continue
-            expected = "the name of an operation" if name == "op" else f"a whole number from 0 to {largest:,}"
-            return InputError(
-                f"requests[{index}]: {name} is {value!r}\n  help: write {expected}; nothing has been submitted"
-            )
-    raise AssertionError("Invariant: a value was refused")
+_COLUMNS = Columns(
+    "requests",
+    {"time_ns": None, "op": None, "offset": None, "bytes": None, "queue": 0, "hint": 0},
+    {"queue": (1 << 16) - 1, "hint": (1 << 16) - 1},
+)
+"""What :meth:`Device.submit_many` takes."""
 
 
 def _loaded(policies: Given | None) -> list[GivenPolicy]:
     from ssdlab.policy.source import load, pairs
 
     return load(pairs(policies) or ())
-
-
-class _Refusing:
-    """Turns numbers that the core cannot hold into an InputError."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OverflowError):
-            raise InputError("a number is negative or too large\n  help: write whole numbers from 0 up") from None

@@ -167,6 +167,11 @@ class HostKv(Section):
     """Mean time that a prompt then waits for an engine [ns]."""
     compute_ns: float
     """Mean time of computing up to the first new token [ns]."""
+    engine_load: float
+    """Computing that prompts ask for, over what the engines can do from the first arrival to the last: above 1 waits
+    grow with the run."""
+    backlog: float
+    """Computing that is left for each engine at the last arrival, in mean prompts."""
 
 
 class HostAppendLatencyNs(Section):

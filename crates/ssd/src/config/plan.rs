@@ -14,7 +14,7 @@ use super::bus::{PageTime, Transfer};
 use super::chip_model::Decoding;
 use super::combinations;
 use super::modes::SlcPlan;
-use super::refusal::{dotted, in_section};
+use super::refusal::{Refusal, dotted, in_section};
 use super::space::Space;
 use super::streams;
 use super::zone_plan::ZonePlan;
@@ -275,9 +275,21 @@ impl Plan {
     }
 }
 
+/// What the pages and blocks of a plane are for.
+type SpaceOf = fn(&Config, &Layout, u64, &Streams, Option<&SlcPlan>) -> Result<Space, Refusal>;
+
 impl Config {
     /// Checks everything together and works it out.
     pub fn plan(&self) -> Result<Plan, ConfigError> {
+        self.plan_with(Space::new)
+    }
+
+    /// The same of flash without an FTL: no space is kept for one.
+    pub(crate) fn plan_of_media(&self) -> Result<Plan, ConfigError> {
+        self.plan_with(|_, _, _, _, _| Ok(Space::default()))
+    }
+
+    fn plan_with(&self, space: SpaceOf) -> Result<Plan, ConfigError> {
         let layout = self.geometry.layout().map_err(in_section("geometry"))?;
         let layout = self.mapping.divide(&layout).map_err(in_section("mapping"))?;
         let layout = self.ftl.joined(&layout).map_err(in_section("ftl"))?;
@@ -294,7 +306,7 @@ impl Config {
         streams::check(self).map_err(dotted)?;
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
-        let space = Space::new(self, &layout, stored_pages, &streams, slc.as_ref()).map_err(dotted)?;
+        let space = space(self, &layout, stored_pages, &streams, slc.as_ref()).map_err(dotted)?;
         let page_time = self.bus.page_time(layout.flash_page_size).map_err(in_section("bus"))?;
         let model = self.chip_model(&layout)?;
         if model.is_some() {

@@ -23,7 +23,7 @@ use crate::streams::{StreamId, Streams};
 pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
 
 /// What the pages and blocks of a plane are for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Space {
     /// Pages of the map on flash: they are numbered behind the logical pages.
     pub map_pages: u32,

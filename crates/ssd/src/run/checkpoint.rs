@@ -232,8 +232,12 @@ fn check_sound(drive: &(impl Drive + ?Sized)) -> Result<(), RunError> {
 
 /// Writes a drive as a checkpoint.
 fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
+    seal(drive.header(), |state| drive.write_state(state), to)
+}
+
+/// Writes a header and a state as a checkpoint.
+pub(super) fn seal(mut header: Value, write: impl FnOnce(&mut Writer), to: &mut dyn Write) -> io::Result<()> {
     let mut to = Hashed { to, hash: blake3::Hasher::new() };
-    let mut header = drive.header();
     for (name, value) in build() {
         header[name] = value;
     }
@@ -243,7 +247,7 @@ fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
     to.write_all(header.as_bytes())?;
     packing::pack(&mut to, |packed| {
         let mut state = Writer::new(packed);
-        drive.write_state(&mut state);
+        write(&mut state);
         state.finish()
     })?;
     to.to.write_all(to.hash.finalize().as_bytes())
@@ -290,11 +294,11 @@ impl Write for Hashed<'_> {
     }
 }
 
-fn unreadable(origin: &str, error: &io::Error) -> ConfigError {
+pub(super) fn unreadable(origin: &str, error: &io::Error) -> ConfigError {
     refused(origin, &format!("cannot be read: {error}"), "give the path of a checkpoint (ssdlab run --save FILE)")
 }
 
-fn damaged(origin: &str) -> ConfigError {
+pub(super) fn damaged(origin: &str) -> ConfigError {
     refused(origin, "is damaged: its digest is another one", "copy it again, or make it anew")
 }
 
@@ -313,7 +317,7 @@ pub(super) fn header_of<P: Probe>(device: &Device<P>) -> Value {
 }
 
 /// What the files hold that a configuration names, as digests by their keys: it is compared, not how they are called.
-fn files_of(plan: &Plan) -> Value {
+pub(super) fn files_of(plan: &Plan) -> Value {
     let digest = |content: Value| json!(blake3::hash(content.to_string().as_bytes()).to_hex().as_str());
     let ecc = &plan.config.ecc;
     let code = |name: &str| workload::content_hash(Path::new(name)).ok();
@@ -351,15 +355,18 @@ fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> 
     Ok(header)
 }
 
-fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
+pub(super) fn config_of(header: &Value, origin: &str) -> Result<Config, ConfigError> {
     let text = header["config"].as_str().ok_or_else(|| damaged(origin))?;
     let mut config = Config::default();
     config.apply(&Document::parse(text, origin)?, &[])?;
     Ok(config)
 }
 
-/// Refuses the checkpoint of an array where that of a device is needed.
+/// Refuses the checkpoint of an array, or of flash without a drive, where that of a device is needed.
 fn check_of_device(header: &Value, origin: &str) -> Result<(), ConfigError> {
+    if header.get("media").is_some() {
+        return Err(refused(origin, "is the checkpoint of flash without a drive", "open it as Media"));
+    }
     if header.get("drives").is_none() {
         return Ok(());
     }
@@ -373,6 +380,11 @@ fn check_of_device(header: &Value, origin: &str) -> Result<(), ConfigError> {
 /// Checks that a drive of this configuration can go on from what a checkpoint's header says of one.
 pub fn check(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
     check_of_device(header, origin)?;
+    check_same(header, plan, origin)
+}
+
+/// Checks that a header is of what has this configuration.
+pub(super) fn check_same(header: &Value, plan: &Plan, origin: &str) -> Result<(), ConfigError> {
     let theirs = config_of(header, origin)?;
     let (rests, files) = (header["rests"] == json!(true), files_of(plan));
     let mut differ = Vec::new();
@@ -449,7 +461,7 @@ fn is_file(value: &str) -> bool {
 }
 
 /// The header of a whole checkpoint, and its state as it is packed.
-fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a [u8]), ConfigError> {
+pub(super) fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a [u8]), ConfigError> {
     let mut rest = bytes;
     // What another version has written is refused as such, whatever follows.
     let header = read_header(&mut rest, origin)?;
@@ -477,11 +489,24 @@ fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, Co
 
 /// Gives a drive the state that a checkpoint has.
 fn restored(drive: &mut impl Drive, header: &Value, packed: &[u8], origin: &str) -> Result<(), ConfigError> {
+    take_state(header, packed, origin, |state| {
+        drive.read_state(state)?;
+        Ok(drive.now())
+    })
+}
+
+/// Hands the state of a checkpoint over; who takes it says at which time it stands.
+pub(super) fn take_state(
+    header: &Value,
+    packed: &[u8],
+    origin: &str,
+    take: impl FnOnce(&mut Reader) -> io::Result<Time>,
+) -> Result<(), ConfigError> {
     let mut unpacked = packing::unpack(packed).map_err(|_| damaged(origin))?;
     let mut state = Reader::new(&mut *unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.
-    let fits = drive.read_state(&mut state).and_then(|()| state.finish()).is_ok();
-    if !fits || header["time_ns"] != json!(drive.now().0) {
+    let taken = take(&mut state).and_then(|now| state.finish().map(|()| now));
+    if !taken.is_ok_and(|now| header["time_ns"] == json!(now.0)) {
         let remedy = "make it anew with this build, or go on with the one that wrote it";
         return Err(refused(origin, "was written by another build: its state has another form", remedy));
     }

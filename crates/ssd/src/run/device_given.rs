@@ -30,6 +30,14 @@ impl DeviceWord<'_> {
             DeviceWord::Text(_) => None,
         }
     }
+
+    /// The device of a preset or a file.
+    pub(super) fn spec(self) -> Result<DeviceSpec, ConfigError> {
+        match self {
+            DeviceWord::Named(word) => presets::load(word),
+            DeviceWord::Text(text) => presets::read(text),
+        }
+    }
 }
 
 /// A device with its scheme, age and settings applied, in this order. A checkpoint
@@ -40,24 +48,32 @@ pub fn device_given(
     age: Option<&str>,
     settings: &[String],
 ) -> Result<DeviceSpec, ConfigError> {
-    let mut spec = match (device, device.checkpoint()) {
-        (_, Some(path)) => Checkpoint::open(&path)?.spec()?,
-        (DeviceWord::Named(word), None) => presets::load(word)?,
-        (DeviceWord::Text(text), None) => presets::read(text)?,
+    let mut spec = match device.checkpoint() {
+        Some(path) => Checkpoint::open(&path)?.spec()?,
+        None => device.spec()?,
     };
+    change(&mut spec.config, scheme, age, settings)?;
+    Ok(spec)
+}
+
+/// Applies a scheme, an age and settings, in this order.
+pub(super) fn change(
+    config: &mut Config,
+    scheme: Option<&str>,
+    age: Option<&str>,
+    settings: &[String],
+) -> Result<(), ConfigError> {
     for word in scheme.map(words).transpose()?.into_iter().flatten() {
-        let word = filled_in(&word, &spec.config)?;
-        spec.config.set(&word)?;
+        let word = filled_in(&word, config)?;
+        config.set(&word)?;
     }
     for pair in age.into_iter().flat_map(|age| age.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
-        spec.config
-            .set(&format!("age.{pair}"))
-            .map_err(|error| ConfigError { origin: format!("--age {pair}"), ..error })?;
+        config.set(&format!("age.{pair}")).map_err(|error| ConfigError { origin: format!("--age {pair}"), ..error })?;
     }
     for word in settings.iter().filter(|word| !is_workload_key(word)) {
-        spec.config.set(word)?;
+        config.set(word)?;
     }
-    Ok(spec)
+    Ok(())
 }
 
 /// What of a scheme's ideal settings (such as `chip.model=none`) a setting changes again.

@@ -2,6 +2,7 @@
 
 mod checked;
 mod data;
+mod media;
 mod oracle;
 mod power;
 mod random_devices;

@@ -4,6 +4,7 @@ mod contention;
 mod data_errors;
 mod heat;
 mod lone_requests;
+mod media;
 mod read_disturb;
 mod read_retry;
 mod read_successors;

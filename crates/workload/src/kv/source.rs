@@ -87,8 +87,11 @@ pub(super) struct Engine {
     reading: HashMap<u64, u32>,
     /// When each engine has computed what it was given.
     engines: Vec<Time>,
-    /// Bytes of a nanosecond in the loads before, as a moving average.
+    /// Bytes of a nanosecond in the loads before, as a moving average; and prompts since the last of them that are computed in place of loads.
     bandwidth: Option<f64>,
+    computed_in_a_row: u32,
+    /// When the first prompt and the last one have arrived.
+    arrivals: Option<(Time, Time)>,
     made: u64,
     counts: Counts,
     ended: Vec<TaskEnd>,
@@ -122,6 +125,8 @@ impl Engine {
             reading: HashMap::new(),
             engines: vec![Time::ZERO; kv.engines as usize],
             bandwidth: None,
+            computed_in_a_row: 0,
+            arrivals: None,
             made: 0,
             counts: Counts::default(),
             ended: Vec::new(),
@@ -155,6 +160,8 @@ impl Engine {
 
     /// A prompt arrives: what it begins with and is known is read.
     fn arrives(&mut self, prompt: &Prompt) {
+        let first = self.arrivals.map_or(prompt.arrives, |(first, _)| first);
+        self.arrivals = Some((first, prompt.arrives));
         let mut found = Vec::new();
         let stored = (self.kv.stored.0 * prompt.blocks.len() as f64).round() as usize;
         for (i, block) in prompt.blocks.iter().enumerate() {
@@ -203,13 +210,19 @@ impl Engine {
     }
 
     /// The first block on the drive, if computing it and all that has been found behind it takes less time than reading what of them is there.
-    fn faster_to_compute_from(&self, prompt: &Prompt, found: &[Found]) -> Option<usize> {
-        let bandwidth = self.bandwidth.filter(|_| self.kv.recompute == Recompute::Faster)?;
+    fn faster_to_compute_from(&mut self, prompt: &Prompt, found: &[Found]) -> Option<usize> {
+        let Recompute::Faster(probe) = self.kv.recompute else { return None };
+        let bandwidth = self.bandwidth?;
         let is_read = |place: &Found| matches!(place, Found::Drive(_));
         let first = found.iter().position(is_read)?;
         let bytes = found.iter().filter(|place| is_read(place)).count() as u64 * self.block_bytes;
         let more = (first..found.len()).map(|i| self.tokens_of(prompt, i)).sum();
-        ((self.computes(more) as f64) < bytes as f64 / bandwidth).then_some(first)
+        if self.computes(more) as f64 >= bytes as f64 / bandwidth {
+            return None;
+        }
+        // What is never loaded would be slow for ever.
+        self.computed_in_a_row += 1;
+        (self.computed_in_a_row != probe).then_some(first)
     }
 
     /// All that is known of a prompt has been read: the rest is computed when an engine is free, and written when that is done.
@@ -229,6 +242,17 @@ impl Engine {
             let at = self.kv.offset.0 + u64::from(slot.0) * self.block_bytes;
             self.is_due(ends, Transfer { op: Op::Write, at, left: bytes, of: Of::Block(block, slot) });
         }
+    }
+
+    /// What prompts asked the engines for, over what these can compute from the first arrival to the last; and how many prompts' worth of it
+    /// is left for each engine at the last arrival.
+    fn offered(&self) -> Option<(f64, f64)> {
+        let (first, last) = self.arrivals?;
+        let (engines, prompts) = (self.engines.len() as f64, self.counts.prompts as f64);
+        let mean = self.counts.computing as f64 / prompts;
+        let left: u64 = self.engines.iter().map(|engine| engine.0.saturating_sub(last.0)).sum();
+        let load = mean * (prompts - 1.0) / (engines * last.since(first).0 as f64);
+        (last > first && mean > 0.0).then(|| (load, left as f64 / (mean * engines)))
     }
 
     /// The next request of what is due first. Invariant: something is.
@@ -346,6 +370,18 @@ impl Source for Engine {
                 about: "mean time of computing up to the first new token",
                 value: mean(computing),
             },
+            SourceStatistic {
+                name: "kv.engine_load",
+                unit: "",
+                about: "computing that prompts ask for, over what the engines can do from the first arrival to the last: above 1 waits grow with the run",
+                value: Number::Amount(self.offered().map_or(0.0, |(load, _)| load)),
+            },
+            SourceStatistic {
+                name: "kv.backlog",
+                unit: "prompts",
+                about: "computing that is left for each engine at the last arrival, in mean prompts",
+                value: Number::Amount(self.offered().map_or(0.0, |(_, left)| left)),
+            },
         ]
     }
 }
@@ -368,6 +404,7 @@ impl ClosedLoop for Engine {
         let took = time.since(prompt.arrived).0.max(1) as f64;
         let last = bytes as f64 / took;
         self.bandwidth = Some(self.bandwidth.map_or(last, |before| before + LAST * (last - before)));
+        self.computed_in_a_row = 0;
         self.ended.push(TaskEnd { kind: TaskKind::Load, first: prompt.first, began: prompt.arrived, ended: time });
         self.is_loaded(prompt, time);
     }

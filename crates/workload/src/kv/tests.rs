@@ -146,7 +146,7 @@ fn the_block_that_was_used_least_recently_makes_way() {
 fn blocks_are_computed_where_reading_them_takes_longer() {
     let prompts: &[(u64, u64, &[u64])] = &[(0, 1024, &[0, 1]), (5_000, 1024, &[0, 1]), (20_000, 1024, &[0, 1])];
     let (_file, kv) = of("recompute", prompts);
-    let kv = Kv { recompute: Recompute::Faster, ..kv };
+    let kv = Kv { recompute: Recompute::Faster(16), ..kv };
     let reads = |took| {
         let (requests, _, source) = play(&kv, took);
         let times = requests.iter().filter(|(_, op, _)| *op == Op::Read).map(|request| request.0).collect::<Vec<_>>();
@@ -155,6 +155,38 @@ fn blocks_are_computed_where_reading_them_takes_longer() {
     assert_eq!(reads(900 * MS), (vec![5_000, 5_000, 5_000, 5_000, 20_000, 20_000, 20_000, 20_000], 0.0));
     // Two blocks are computed in a second. The first load shows that reading takes longer.
     assert_eq!(reads(1_100 * MS), (vec![5_000; 4], 1024.0));
+}
+
+#[test]
+fn loads_that_were_slow_are_tried_again() {
+    // Reading takes 1.1 s and computing 1 s, but for the first load: 2 s.
+    let blocks: &[u64] = &[0, 1];
+    let prompts: Vec<(u64, u64, &[u64])> = (0..12).map(|n| (10_000 * n, 1024, blocks)).collect();
+    let (_file, kv) = of("probe", &prompts);
+    let loads = |probe| {
+        let (requests, ..) = play(&Kv { recompute: Recompute::Faster(probe), ..kv.clone() }, 1_100 * MS);
+        let mut at: Vec<u64> =
+            requests.iter().filter(|asked| asked.1 == Op::Read).map(|asked| asked.0 / 10_000).collect();
+        at.dedup();
+        at
+    };
+    // The first prompt fills the cache, the second one's load is slow; every so many prompts one is loaded all the same.
+    assert_eq!(loads(0), [1]);
+    assert_eq!(loads(4), [1, 5, 9]);
+    assert_eq!(loads(1), (1..12).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_load_of_the_engines_is_what_prompts_ask_for() {
+    // 1,024 tokens a second: four prompts of a second each come in 1.5 s, and with two engines each has half.
+    let prompts: &[(u64, u64, &[u64])] =
+        &[(0, 1024, &[0]), (500, 1024, &[1]), (1_000, 1024, &[2]), (1_500, 1024, &[3])];
+    let (_file, kv) = of("offered", prompts);
+    for (engines, load, backlog) in [(1, 2.0, 2.5), (2, 1.0, 0.75)] {
+        let (.., source) = play(&Kv { engines, ..kv.clone() }, MS);
+        let found = ["kv.engine_load", "kv.backlog"].map(|name| statistic(source.as_ref(), name));
+        assert_eq!(found, [load, backlog], "{engines}");
+    }
 }
 
 #[test]

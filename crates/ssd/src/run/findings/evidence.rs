@@ -1,5 +1,7 @@
 //! What findings are made from: what a run has measured, and how it went.
 
+use workload::Number;
+
 use super::super::course::{Arrivals, Point};
 use crate::observe::stats::{Finding, Measured, die};
 
@@ -41,6 +43,15 @@ impl Evidence<'_> {
         let writes = sum(die::LOAD) + sum(die::PROGRAM) + sum(die::ERASE);
         let all: f64 = (0..die::CAUSES.len()).map(sum).sum();
         if all > 0.0 { writes / all } else { 0.0 }
+    }
+
+    /// A statistic of the workload's source, where it has it.
+    pub fn of_source(&self, name: &str) -> Option<f64> {
+        let found = self.measured.of_source.iter().find(|statistic| statistic.name == name)?;
+        Some(match found.value {
+            Number::Count(count) => count as f64,
+            Number::Amount(amount) => amount,
+        })
     }
 
     /// Pages that host reads asked for.

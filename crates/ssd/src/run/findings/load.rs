@@ -12,6 +12,8 @@ pub const BACKLOG: f64 = 0.05;
 pub const GROWTH: f64 = 2.0;
 /// The queue of a drive that keeps up holds some requests for each die.
 pub const QUEUED_PER_DIE: f64 = 4.0;
+/// An engine that keeps up has some prompts to compute.
+pub const QUEUED_PER_ENGINE: f64 = 4.0;
 /// Requests beyond a percentile without which it says little.
 pub const BEYOND: u64 = 10;
 /// The percentile that has to be known at least.
@@ -65,6 +67,22 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \
                   (--replay closed:32)";
     Some(finding("overload", text, &numbers, remedy))
+}
+
+/// Prompts arrive faster than the engines of a KV cache compute them: each waits longer than the one before.
+pub(super) fn engine_overload(evidence: &Evidence) -> Option<Finding> {
+    let of = |name| evidence.of_source(name);
+    let (load, backlog, wait) = (of("kv.engine_load")?, of("kv.backlog")?, of("kv.wait_ns")?);
+    if load < 1.0 + BACKLOG || backlog < QUEUED_PER_ENGINE {
+        return None;
+    }
+    let text = format!(
+        "prompts ask for {load:.2} times what the engines compute: at the last arrival {backlog:.1} of them are left for each engine, and times \
+         to the first token grow with the length of the run, whatever the drive does",
+    );
+    let numbers = [("engine_load", load), ("waiting_prompts", backlog), ("wait_ns", wait)];
+    let remedy = "lower kv.rate (of a file of prompts kv.speed), or raise kv.prefill_rate or kv.engines";
+    Some(finding("engine-overload", text, &numbers, remedy))
 }
 
 /// Nothing was measured at all.

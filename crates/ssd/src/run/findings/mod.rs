@@ -98,6 +98,21 @@ pub const KINDS: &[Kind] = &[
         test: Some(load::overload),
     },
     Kind {
+        id: "engine-overload",
+        meaning: "prompts arrive faster than the engines of a KV cache compute them: times to the first token grow with the run",
+        when: || {
+            format!(
+                "prompts ask for {} more computing than the engines can do from the first arrival to the last, or more than that, and {} prompts or \
+                 more are left for each engine then (host.kv.engine_load, host.kv.backlog)",
+                percent(load::BACKLOG),
+                load::QUEUED_PER_ENGINE
+            )
+        },
+        why: "what is asked for beyond what can be done waits at the end, in a run twice as long twice as much; the drive has no part in it",
+        excludes: true,
+        test: Some(load::engine_overload),
+    },
+    Kind {
         id: "start-not-stationary",
         meaning: "the drive could not be brought into the state that long overwriting leaves",
         when: || {

@@ -1,7 +1,7 @@
 //! Each finding from both sides of its threshold: what a run has measured is set to just below it and to just at it.
 
 use units::{Retention, Span, Time};
-use workload::Op;
+use workload::{Number, Op, SourceStatistic};
 
 use super::super::course::{Arrivals, Point};
 use super::super::replay::Run;
@@ -101,6 +101,23 @@ fn reads_are_judged_by_what_they_read() {
     };
     assert_eq!((young(Span(1), 1001), young(Span(1), 1000)), (vec![], vec!["young-data"]), "half");
     assert_eq!(young(Span::ZERO, 0), [""; 0], "no age was asked for");
+}
+
+#[test]
+fn engines_are_overloaded_where_prompts_ask_for_more_than_they_compute() {
+    let asks = |load, backlog| {
+        Case::with(|case| {
+            let of = [("kv.engine_load", load), ("kv.backlog", backlog), ("kv.wait_ns", 1e9)];
+            let statistic = |(name, value)| SourceStatistic { name, unit: "", about: "", value: Number::Amount(value) };
+            case.measured.of_source = of.map(statistic).to_vec();
+        })
+    };
+    assert_eq!((asks(1.04, 100.0), asks(1.05, 100.0)), (vec![], vec!["engine-overload"]), "5 % more");
+    assert_eq!(
+        (asks(2.0, 3.9), asks(2.0, 4.0)),
+        (vec![], vec!["engine-overload"]),
+        "few prompts are a queue, not a load"
+    );
 }
 
 #[test]
