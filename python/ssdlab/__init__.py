@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ssdlab import plot
     from ssdlab._core import InputError, SimulationError
     from ssdlab.common.frames import to_pandas
+    from ssdlab.lives.fleet import Fleet, fleet
+    from ssdlab.lives.life import Life, life
     from ssdlab.runs.api import run
     from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
@@ -40,9 +42,11 @@ __all__ = [
     "Curve",
     "Device",
     "Finding",
+    "Fleet",
     "InputError",
     "Interrupted",
     "Kept",
+    "Life",
     "Result",
     "Runs",
     "SearchResult",
@@ -52,6 +56,8 @@ __all__ = [
     "bounds",
     "compare",
     "curve",
+    "fleet",
+    "life",
     "load",
     "plot",
     "presets",
@@ -70,9 +76,11 @@ _HOMES = {
     "Curve": "sweeps.curve",
     "Device": "runs.device",
     "Finding": "runs.findings",
+    "Fleet": "lives.fleet",
     "InputError": "_core",
     "Interrupted": "runs.kept",
     "Kept": "runs.kept",
+    "Life": "lives.life",
     "Result": "runs.result",
     "Runs": "runs.result",
     "SearchResult": "searches.campaign",
@@ -81,6 +89,8 @@ _HOMES = {
     "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
     "curve": "sweeps.curve",
+    "fleet": "lives.fleet",
+    "life": "lives.life",
     "load": "runs.saved",
     "plot": "plot",
     "presets": "runs.catalogue",
