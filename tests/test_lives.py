@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -24,8 +25,6 @@ PAGE = 16384
 
 
 def drive(settings: dict[str, Any], device: str = "tlc") -> Drive:
-    import json
-
     return Drive.of(json.loads(open_simulation(run_of({"device": device, **DRIVE, **settings}, "test")).manifest))
 
 
@@ -209,3 +208,19 @@ def test_what_is_wrong_is_named(change: dict[str, Any], message: str) -> None:
 def test_a_life_without_writes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.InputError, match="writes nothing"):
         life({**TWO, "run": {**TWO["run"], "workload.rw": "randread"}}, cache=tmp_path)
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_table_and_draws(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    keys = {**DRIVE, **LOAD, "device": "tlc", "requests": 100}
+    run = "\n".join(f'"{key}" = {json.dumps(value)}' for key, value in keys.items())
+    conditions = "[life]\nyears = 1\nepochs = 2\n[schemes]\ntable = { scheme = 'baseline' }\n"
+    (tmp_path / "life.toml").write_text(f"[run]\n{run}\n{conditions}")
+    command = [Path(sys.executable).with_name("ssdlab"), "life", "life.toml", "--out", "a.csv", "--plot", "a.svg"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "P/E cycles" in found.stdout
+    assert (tmp_path / "a.csv").read_text().startswith("scheme,epoch,month")
+    assert "<svg" in (tmp_path / "a.svg").read_text()

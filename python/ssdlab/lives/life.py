@@ -14,6 +14,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.common.wording import listed
 from ssdlab.lives.ages import DAY_S, MONTH_S, DataAge, Drive, acceleration, data_age
 from ssdlab.lives.spec import Conditions, LifeSpec
+from ssdlab.runs.findings import Finding, shared
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.spec import Value, run_of
 
@@ -236,7 +237,7 @@ def life(
     if not table:
         raise InputError(f"no life lasts for an epoch: {courses[0].ended}\n  help: write less a day, or more epochs")
     labels = {course.label: course.ended for course in courses if course.ended is not None}
-    notes = play.warnings + [_throttled(course) for course in courses if course.throttled]
+    notes = shared(tuple(play.findings), "runs") + [_throttled(course) for course in courses if course.throttled]
     order = list(spec.schemes)
     table.sort(key=lambda row: (order.index(row["scheme"]), row["epoch"]))
     frame = polars.DataFrame(table, infer_schema_length=None)
@@ -301,7 +302,8 @@ class _Player:
     ) -> None:
         self.spec, self.cache, self.threads, self.progress = spec, cache, threads, progress
         self.done = 0
-        self.warnings: list[str] = []
+        self.findings: list[tuple[Finding, ...]] = []
+        """What puts each run in doubt."""
 
     def __call__(self, settings: Mapping[str, Mapping[str, Value]], probing: bool = False) -> list[list[Row]]:
         """A row a seed of each drive; none where failed blocks leave too few."""
@@ -329,7 +331,7 @@ class _Player:
             if TOO_FEW not in case.error:
                 raise InputError(f"{case.labels['scheme']}: {case.error}")
         if not probing:
-            self.warnings += [line for line in found.warning_lines() if line not in self.warnings]
+            self.findings += found.warnings
         out = {case.labels["scheme"] for case in found.failed}
         rows = [complete(row) for row in found.table.to_dicts() if row["scheme"] not in out]
         return [[row for row in rows if row["scheme"] == label] for label in labels]
