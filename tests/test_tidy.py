@@ -17,6 +17,7 @@ LAYERS = (
     "sweeps",
     "searches",
     "faults",
+    "lives",
     "chip",
     "foreign",
     "devices",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ssdlab import plot
     from ssdlab._core import InputError, SimulationError
     from ssdlab.common.frames import to_pandas
+    from ssdlab.lives.fleet import Fleet, fleet
+    from ssdlab.lives.life import Life, life
     from ssdlab.runs.api import run
     from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
@@ -42,9 +44,11 @@ __all__ = [
     "Curve",
     "Device",
     "Finding",
+    "Fleet",
     "InputError",
     "Interrupted",
     "Kept",
+    "Life",
     "Media",
     "MediaCompletion",
     "MediaShape",
@@ -57,6 +61,8 @@ __all__ = [
     "bounds",
     "compare",
     "curve",
+    "fleet",
+    "life",
     "load",
     "merge",
     "plot",
@@ -76,9 +82,11 @@ _HOMES = {
     "Curve": "sweeps.curve",
     "Device": "runs.device",
     "Finding": "runs.findings",
+    "Fleet": "lives.fleet",
     "InputError": "_core",
     "Interrupted": "runs.kept",
     "Kept": "runs.kept",
+    "Life": "lives.life",
     "Media": "runs.media",
     "MediaCompletion": "runs.media",
     "MediaShape": "runs.media",
@@ -90,6 +98,8 @@ _HOMES = {
     "bounds": "runs.bounds",
     "compare": "sweeps.comparison",
     "curve": "sweeps.curve",
+    "fleet": "lives.fleet",
+    "life": "lives.life",
     "load": "runs.saved",
     "merge": "sweeps.merging",
     "plot": "plot",

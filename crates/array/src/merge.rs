@@ -99,6 +99,7 @@ pub(crate) fn sample<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> 
 pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> DriveState {
     let together = |mut sum: DriveState, next: DriveState| {
         sum.written += next.written;
+        sum.waf_before = sum.waf_before.zip(next.waf_before).map(|(one, other)| one + other);
         sum.erases.extend(next.erases);
         sum.effective_pec = sum.effective_pec.zip(next.effective_pec).map(|(all, more)| [all, more].concat());
         sum.end_of_life = [sum.end_of_life, next.end_of_life].into_iter().flatten().min();
@@ -115,5 +116,6 @@ pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> D
     let mut state = states.into_iter().reduce(together).expect("Invariant: an array has a drive");
     // Of the mean drive, since the plan is that of one.
     state.written /= count;
+    state.waf_before = state.waf_before.map(|sum| sum / count as f64);
     state
 }

@@ -35,6 +35,9 @@ pub enum Retention {
     Fixed(Span),
     /// Ages are spread evenly between two bounds; one draw a block, whose pages were written together.
     Uniform(Span, Span),
+    /// The drive has been overwritten: all of its flash is programmed once in the first span, and a block is as old as what has been
+    /// programmed since; no data is older than the second. Where the order of blocks is not known ages are spread evenly over a turnover.
+    Turnover(Span, Span),
 }
 
 impl Retention {
@@ -44,6 +47,7 @@ impl Retention {
         match self {
             Retention::Fixed(age) => age,
             Retention::Uniform(from, to) => Span(from.0 + ages.below(block, to.0 - from.0 + 1)),
+            Retention::Turnover(turnover, most) => Span(ages.below(block, turnover.0 + 1).min(most.0)),
         }
     }
 }

@@ -269,34 +269,47 @@ impl Value for Temperature {
 
 impl Value for Retention {
     fn expects() -> String {
-        "a retention age such as \"3mo\", or a distribution such as \"uniform:0..30d\"".into()
+        "a retention age such as \"3mo\", or a distribution such as \"uniform:0..30d\" or \"turnover:9d..1y\" (what all of the flash takes to be \
+         programmed, and the most that data is old)"
+            .into()
     }
     fn read(scalar: &Scalar) -> Option<Retention> {
         let Scalar::Text(text) = scalar else { return Span::read(scalar).map(Retention::Fixed) };
-        let Some(range) = text.strip_prefix("uniform:") else {
-            return Span::read(scalar).map(Retention::Fixed);
-        };
-        let (from, to) = range.split_once("..")?;
-        let to_span = Span::read(&Scalar::Text(to.into()))?;
-        // "0..30d": the lower bound may leave the unit to the upper one.
-        let from_span = match from.trim().parse::<f64>() {
-            Ok(number) => {
-                let unit = to.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '_');
-                Span::read(&Scalar::Text(format!("{number}{unit}")))?
-            }
-            Err(_) => Span::read(&Scalar::Text(from.into()))?,
-        };
-        (from_span <= to_span).then_some(Retention::Uniform(from_span, to_span))
+        if let Some(range) = text.strip_prefix("uniform:") {
+            let (from, to) = two_spans(range)?;
+            return (from <= to).then_some(Retention::Uniform(from, to));
+        }
+        if let Some(range) = text.strip_prefix("turnover:") {
+            let (turnover, most) = two_spans(range)?;
+            return Some(Retention::Turnover(turnover, most));
+        }
+        Span::read(scalar).map(Retention::Fixed)
     }
     fn write(&self) -> Scalar {
+        let pair = |name: &str, from: &Span, to: &Span| {
+            let (Scalar::Text(from), Scalar::Text(to)) = (from.write(), to.write()) else { unreachable!() };
+            Scalar::Text(format!("{name}:{from}..{to}"))
+        };
         match self {
             Retention::Fixed(age) => age.write(),
-            Retention::Uniform(from, to) => {
-                let (Scalar::Text(from), Scalar::Text(to)) = (from.write(), to.write()) else { unreachable!() };
-                Scalar::Text(format!("uniform:{from}..{to}"))
-            }
+            Retention::Uniform(from, to) => pair("uniform", from, to),
+            Retention::Turnover(turnover, most) => pair("turnover", turnover, most),
         }
     }
+}
+
+/// Two spans: in "0..30d" the first one may leave the unit to the second.
+fn two_spans(range: &str) -> Option<(Span, Span)> {
+    let (first, second) = range.split_once("..")?;
+    let second_span = Span::read(&Scalar::Text(second.into()))?;
+    let first_span = match first.trim().parse::<f64>() {
+        Ok(number) => {
+            let unit = second.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '_');
+            Span::read(&Scalar::Text(format!("{number}{unit}")))?
+        }
+        Err(_) => Span::read(&Scalar::Text(first.into()))?,
+    };
+    Some((first_span, second_span))
 }
 
 impl<T: Value> Value for Option<T> {
@@ -505,6 +518,7 @@ mod tests {
         assert_eq!(Retention::read(&text("uniform:0..30d")), Some(Retention::Uniform(Span(0), month)));
         assert_eq!(Retention::read(&text("uniform:1d..30d")), Retention::read(&text("uniform:1..30d")));
         assert_eq!(Retention::read(&text("uniform:3d..1d")), None);
+        assert_eq!(Retention::read(&text("turnover:90..30d")), Some(Retention::Turnover(Span(3 * month.0), month)));
         assert_eq!(Retention::read(&text("1mo")), Some(Retention::Fixed(month)));
     }
 

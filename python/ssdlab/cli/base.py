@@ -103,7 +103,19 @@ def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
 
 SECTIONS = {
     "Runs": ("run", "curve", "explain", "device", "presets", "schema"),
-    "Many runs": ("sweep", "merge", "compare", "shares", "tier", "search", "faults", "report", "study"),
+    "Many runs": (
+        "sweep",
+        "merge",
+        "compare",
+        "shares",
+        "tier",
+        "life",
+        "fleet",
+        "search",
+        "faults",
+        "report",
+        "study",
+    ),
     "Drives for other programs, and drives that exist": ("serve", "tell", "age", "fit-device"),
     "Chips and codes": ("characterize", "lifetime", "ecc"),
     "Traces": ("trace",),

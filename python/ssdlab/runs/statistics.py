@@ -892,6 +892,9 @@ class Ftl(Section):
     """Write amplification: bytes programmed over the bytes of the host writes that they hold; below 1 where data was
     written again in the buffer."""
     waf_by: FtlWafBy
+    waf_before: float | None
+    """Write amplification, in the long run, of the load that the drive has been through before: as its planes
+    (age.precondition = closed-form) or its FTL were played, without padding; null without."""
     gc_runs: int
     """Blocks that garbage collection reclaimed."""
     pages_relocated: int

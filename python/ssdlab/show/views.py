@@ -9,6 +9,8 @@ from ssdlab.chip.characterize import Chip
 from ssdlab.common.shown import View
 from ssdlab.devices.fitting import Fit
 from ssdlab.faults.campaign import Found
+from ssdlab.lives.fleet import Fleet
+from ssdlab.lives.life import Life
 from ssdlab.runs.bounds import DeviceBounds
 from ssdlab.runs.catalogue import Keys, Presets
 from ssdlab.runs.explain import Explanation, Explanations, of_explanation
@@ -21,7 +23,9 @@ from ssdlab.show.bounds import of_bounds
 from ssdlab.show.curves import of_curve
 from ssdlab.show.devices import of_fit
 from ssdlab.show.faults import of_campaign
+from ssdlab.show.fleets import of_fleet
 from ssdlab.show.lists import of_chip, of_keys, of_presets
+from ssdlab.show.lives import of_life
 from ssdlab.show.runs import of_result, of_runs, warnings_of
 from ssdlab.show.searches import of_search
 from ssdlab.show.sweeps import notes_of, of_comparison, of_sweep, shown_of
@@ -69,6 +73,16 @@ def _(found: Curve) -> View:
 @view.register
 def _(found: Tier) -> View:
     return View(list(found.warnings), found.verdict(), *of_tier(found))
+
+
+@view.register
+def _(found: Life) -> View:
+    return View(found.warnings, found.verdict(), *of_life(found))
+
+
+@view.register
+def _(found: Fleet) -> View:
+    return View(found.warnings, found.verdict(), *of_fleet(found))
 
 
 @view.register

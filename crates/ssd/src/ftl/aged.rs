@@ -21,7 +21,7 @@ use units::{Lpn, Ppn};
 
 use super::profile::overwritten;
 use super::rows::{Role, StripedRows};
-use super::stationary::{self, PlaneState, VictimState};
+use super::stationary::{self, PlaneState, Turnovers, VictimState};
 use crate::config::{Placement, Plan, Precondition};
 use crate::streams::{MOST, StreamId};
 
@@ -51,8 +51,12 @@ pub(crate) struct Aged {
     shuffle: Option<Shuffle>,
     /// Where each plane is in its cycle, if not all begin alike.
     starts: Vec<PlaneStart>,
+    /// The write amplification of the load that has brought them there.
+    amplification: Option<f64>,
     /// Pages programmed on its plane since each block lost a valid one, where the victim policy asks for them.
     untouched: Option<Rows>,
+    /// How old the data of each block is, where that is known.
+    ages: Vec<Vec<Turnovers>>,
     /// The stream that filled each block, where data goes by where its last version was.
     streams: Option<Rows>,
     /// Where there is parity: how the pages stand in stripes, and the number from which the pages of their parity are numbered.
@@ -155,13 +159,18 @@ impl Aged {
                 .then(|| Shuffle::new(dealt(count, deal_bits, &layout, layout.planes - 1))),
             deal_bits,
             starts: Vec::new(),
+            amplification: None,
             untouched: None,
+            ages: Vec::new(),
             streams: None,
             striped,
         };
         let of_planes: Vec<u32> = (0..layout.planes).map(|plane| aged.count_of(PlaneId(plane))).collect();
         match stationary::states(plan, usable, &of_planes, seed) {
-            Some(states) => aged.begin_apart(plan, &states),
+            Some(life) => {
+                aged.amplification = Some(life.amplification);
+                aged.begin_apart(plan, &life.planes);
+            }
             None => aged.begin_alike(plan, usable.iter().copied().min().unwrap_or(layout.blocks)),
         }
         aged
@@ -216,6 +225,10 @@ impl Aged {
             });
             guess.push(guesses(&row, self.guess_bits));
             before.push(row);
+            let mut ages: Vec<Turnovers> = state.full.iter().map(|block| block.age).collect();
+            ages.extend(state.victim.map(|victim| victim.age));
+            ages.extend(state.open.iter().zip(state.open_ages).filter_map(|(open, age)| open.map(|_| age)));
+            self.ages.push(ages);
             untouched.push(state.full.iter().map(|block| block.since).collect());
             self.starts.push(PlaneStart { full, parts, victim, open, running: state.running });
         }
@@ -234,6 +247,17 @@ impl Aged {
     /// Where a plane is in its cycle at the start, if not all begin alike.
     pub fn start(&self, plane: PlaneId) -> Option<&PlaneStart> {
         self.starts.get(plane.0 as usize)
+    }
+
+    /// The write amplification of uniform overwriting, as it was when the state was taken.
+    pub fn amplification(&self) -> Option<f64> {
+        self.amplification
+    }
+
+    /// How old the data of a block of the initial state is, where that is known.
+    pub fn age(&self, plane: PlaneId, block: u32) -> Option<Turnovers> {
+        let blocks = self.ages.get(plane.0 as usize)?;
+        Some(blocks.get(block as usize).copied().unwrap_or_default())
     }
 
     /// Pages programmed on a plane since a block of the initial state lost a valid one, where that is known.

@@ -13,13 +13,14 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use nand::{Address, BlockId, Layout, PlaneId};
-use units::{Ppn, Stream};
+use units::{Ppn, Retention, Stream};
 
 use super::aged::Aged;
 use super::ageing::Ageing;
 use super::candidates::FullBlocks;
 use super::open::Open;
 use super::slc::{Free, SlcBlocks};
+use super::stationary::Turnovers;
 use super::zones::ZoneBlocks;
 use crate::config::{EraseWhen, FreeBlock, Plan};
 use crate::flash::AgeClock;
@@ -118,6 +119,8 @@ pub(crate) struct Blocks {
     by_valid: bool,
     victim_valid_limit: u32,
     ages: Stream,
+    /// How old the data of each block was at the start, where `age.retention` follows from that and it is known.
+    turnovers: Vec<Turnovers>,
     ageing: Ageing,
     releases: u64,
     pub pages_programmed: u64,
@@ -165,6 +168,7 @@ impl Blocks {
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
+            turnovers: turnovers(plan, aged),
             ageing: Ageing::new(plan),
             releases: 0,
             pages_programmed: 0,
@@ -371,11 +375,19 @@ impl Blocks {
     }
 }
 
+/// How old the data of each block was at the start; nothing where its age does not follow from that, or it is not known.
+fn turnovers(plan: &Plan, aged: &Aged) -> Vec<Turnovers> {
+    let Retention::Turnover(..) = plan.retention else { return Vec::new() };
+    let layout = plan.layout;
+    let of_plane = |plane| (0..layout.blocks).map(move |block| aged.age(PlaneId(plane), block));
+    (0..layout.planes).flat_map(of_plane).collect::<Option<_>>().unwrap_or_default()
+}
+
 state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
         parts { slc, zones, ageing }
-        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, handles, shared, by_valid, victim_valid_limit, ages }
+        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, handles, shared, by_valid, victim_valid_limit, ages, turnovers }
     }
 }
 

@@ -53,6 +53,11 @@ impl<'a> Seen<'a> {
         self.ftl.mapping.start().start(PlaneId(0)).is_some()
     }
 
+    /// The write amplification of the uniform overwriting that the drive has been through, where its planes are in the middle of it.
+    pub fn waf_before(&self) -> Option<f64> {
+        self.ftl.mapping.start().amplification()
+    }
+
     /// Whether collections go on that were under way at the start.
     pub fn still_collects_from_start(&self) -> bool {
         self.ftl.relocator.planes.iter().any(|relocation| relocation.from_start)

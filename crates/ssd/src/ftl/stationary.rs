@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use nand::{Layout, PlanePrograms};
 use schemes::{Candidates as _, Collection, Pacing, Price, Victim};
-use units::Stream;
+use units::{Span, Stream};
 
 use super::candidates::FullBlocks;
 use crate::config::{Placement, Plan, SlcCache};
@@ -52,6 +52,8 @@ pub(crate) struct PlaneState {
     pub victim: Option<VictimState>,
     /// Pages written in the open block of each stream, and those of them that are valid.
     pub open: [Option<(u32, u32)>; MOST],
+    /// How old their data is.
+    pub open_ages: [Turnovers; MOST],
     /// Collection goes on.
     pub running: bool,
 }
@@ -64,6 +66,24 @@ pub(crate) struct FullState {
     pub since: u32,
     /// The stream that filled it.
     pub stream: StreamId,
+    /// How old its data is.
+    pub age: Turnovers,
+}
+
+/// An age as what has been programmed on the plane since, in 4096ths of all its good blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turnovers(pub u16);
+
+impl Turnovers {
+    /// So many programs, of those that write all of the plane once.
+    fn of(programs: u64, all: u64) -> Turnovers {
+        Turnovers((programs * 4096 / all.max(1)).min(u16::MAX.into()) as u16)
+    }
+
+    /// What that takes, where all of the plane takes `turnover`.
+    pub fn of_span(self, turnover: Span) -> Span {
+        Span(((u128::from(turnover.0) * u128::from(self.0)) >> 12) as u64)
+    }
 }
 
 /// A block that is being collected.
@@ -71,6 +91,8 @@ pub(crate) struct FullState {
 pub(crate) struct VictimState {
     /// The stream that filled it.
     pub stream: StreamId,
+    /// How old its data is.
+    pub age: Turnovers,
     /// Valid pages when it began, those that have moved since, and those that are left.
     pub began: u32,
     pub moved: u32,
@@ -82,8 +104,16 @@ fn is_played(plan: &Plan) -> bool {
     plan.config.plays_past() && plan.config.ftl.slc_cache == SlcCache::None
 }
 
+/// The planes of a drive in the middle of its life.
+pub(crate) struct MidLife {
+    /// Each at a place of its own.
+    pub planes: Vec<PlaneState>,
+    /// Programs for each program of host data, the mean over the planes: the write amplification in the long run.
+    pub amplification: f64,
+}
+
 /// The states of all planes at the start, of which so many blocks are good and so many pages are valid; none where they all begin alike.
-pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Option<Vec<PlaneState>> {
+pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Option<MidLife> {
     if !is_played(plan) {
         return None;
     }
@@ -98,7 +128,7 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
     // The map's open block is apart.
     let of_map = u32::from(plan.space.map_pages > 0);
     let mut lives: Vec<(u32, Life)> = Vec::new();
-    let mut states = Vec::new();
+    let (mut states, mut of_planes) = (Vec::new(), Vec::new());
     for (place, (usable, live)) in (0u64..).zip(usable.chunks(together).zip(live.chunks(together))) {
         let place = (first + (place * step % places) as f64 / places as f64).fract();
         let mut filled = None;
@@ -117,10 +147,12 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
                 None => life.until_place(place)?,
             }
             filled = Some(life.filled());
+            of_planes.push(at);
             states.push(life.state().fitted(plan, blocks.saturating_sub(BLOCKS), *live)?);
         }
     }
-    Some(states)
+    let amplification = of_planes.iter().map(|at| lives[*at].1.amplification()).sum::<f64>() / states.len() as f64;
+    Some(MidLife { planes: states, amplification })
 }
 
 /// Where dies are idle, the time from one program of host data on a plane to the next, in parts of a program's time.
@@ -190,6 +222,8 @@ struct Plane {
     stream: Vec<StreamId>,
     /// The order of filling: numbers of blocks that were filled.
     filled: Vec<u64>,
+    /// Programs of the plane when its data was written, in the mean of its pages; of an open block when it was opened.
+    written: Vec<u64>,
     free: Vec<u32>,
     open: [Option<Open>; MOST],
     /// The block, its valid bundles when it began, and those that have moved.
@@ -217,6 +251,9 @@ struct Life<'a> {
     /// Programs of relocated data since the last one of host data, and all programs.
     between: u32,
     programs: u64,
+    /// Programs when half of the first turnovers were over, and those of host data since.
+    settled: u64,
+    of_host: u64,
     /// The time from one block that is opened for the host to the next, in the mean; and the time played: in programs of a die that never
     /// rests, otherwise in parts of them.
     cycle: u64,
@@ -271,6 +308,8 @@ impl<'a> Life<'a> {
             opened: 0,
             between: 0,
             programs: 0,
+            settled: 0,
+            of_host: 0,
             cycle: 0,
             time: 0,
             interval: interval(plan),
@@ -286,11 +325,20 @@ impl<'a> Life<'a> {
     fn settle(&mut self) -> Option<()> {
         let pages = u64::from(self.layout.pages);
         let wanted = TURNOVERS * u64::from(self.layout.blocks) * pages / u64::from(self.unit);
+        while self.programs < wanted / 2 {
+            self.step()?;
+        }
+        (self.settled, self.of_host) = (self.programs, 0);
         while self.programs < wanted {
             self.step()?;
         }
         self.cycle = self.time / self.opened.max(1);
         Some(())
+    }
+
+    /// Programs for each of host data, since the first turnovers. Of n programs it scatters by sqrt((A - 1) / n).
+    fn amplification(&self) -> f64 {
+        (self.programs - self.settled) as f64 / self.of_host.max(1) as f64
     }
 
     /// Plays a cycle on, and to a place in the next one. Places are moments, whatever happens then: each moment is as likely as any other,
@@ -334,7 +382,7 @@ impl<'a> Life<'a> {
 
     /// The plane as it is.
     fn state(&self) -> PlaneState {
-        self.plane.state(self.layout.pages, self.plan)
+        self.plane.state((self.layout.pages, self.unit), self.programs, self.plan)
     }
 
     fn draw(&mut self, n: u64) -> u64 {
@@ -420,6 +468,7 @@ impl<'a> Life<'a> {
 
     fn host_program(&mut self, class: StreamId) {
         self.programs += 1;
+        self.of_host += 1;
         let stream = self.plan.streams.opened_by(class);
         for _ in 0..self.unit {
             let block = self.valid_block();
@@ -461,6 +510,9 @@ impl<'a> Life<'a> {
             let entry = &mut self.plane;
             let already = entry.open[stream.index()];
             let Some(mut open) = already.or_else(|| entry.open_block(stream)) else { return };
+            if already.is_none() {
+                entry.written[open.block as usize] = self.programs;
+            }
             self.opened += u64::from(already.is_none() && stream == StreamId::new(0));
             let here = written.min(self.layout.pages - open.next);
             let kept = here.min(valid);
@@ -474,6 +526,8 @@ impl<'a> Life<'a> {
             entry.open[stream.index()] = None;
             self.fills += 1;
             entry.filled[open.block as usize] = self.fills;
+            let written = &mut entry.written[open.block as usize];
+            *written = (*written + self.programs) / 2;
             entry.candidates.insert(open.block, entry.valid[open.block as usize]);
         }
     }
@@ -549,6 +603,7 @@ impl Plane {
             valid: vec![0; blocks],
             stream: vec![StreamId::new(1); blocks],
             filled: vec![0; blocks],
+            written: vec![0; blocks],
             free: (held..layout.blocks).rev().collect(),
             open: [None; MOST],
             victim: None,
@@ -583,7 +638,7 @@ impl Plane {
     }
 
     /// What the plane holds, whose blocks have so many bundles.
-    fn state(&self, of_block: u32, plan: &Plan) -> PlaneState {
+    fn state(&self, (of_block, unit): (u32, u32), programs: u64, plan: &Plan) -> PlaneState {
         let full = |block: &u32| self.candidates.contains(*block);
         let mut blocks: Vec<u32> = (0..self.valid.len() as u32).filter(full).collect();
         let since = |block: u32| self.candidates.block(block).1;
@@ -592,21 +647,27 @@ impl Plane {
             false => blocks.sort_by_key(|block| self.filled[*block as usize]),
         }
         let pages = |bundles: u32| (u64::from(bundles) * u64::from(plan.layout.pages) / u64::from(of_block)) as u32;
+        let turnover = self.valid.len() as u64 * u64::from(of_block / unit);
+        let age = |block: u32| Turnovers::of(programs - self.written[block as usize], turnover);
         let open = |open: Open| (pages(open.next), pages(self.valid[open.block as usize]));
         let full = |block: u32| FullState {
             valid: pages(self.valid[block as usize]),
             since: since(block),
             stream: self.stream[block as usize],
+            age: age(block),
         };
         PlaneState {
             full: blocks.iter().map(|block| full(*block)).collect(),
             victim: self.victim.map(|(block, began, moved)| VictimState {
                 stream: self.stream[block as usize],
+                age: age(block),
                 began: pages(began),
                 moved: pages(moved),
                 left: pages(self.valid[block as usize]),
             }),
             open: self.open.map(|stream| stream.map(open)),
+            // They have been written since they were opened.
+            open_ages: self.open.map(|stream| stream.map_or(Turnovers(0), |open| Turnovers(age(open.block).0 / 2))),
             running: self.running,
         }
     }

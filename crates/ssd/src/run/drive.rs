@@ -336,6 +336,7 @@ impl<P: Probe> Drive for Device<P> {
             plan: self.plan().clone(),
             start: self.start_of_life(),
             warmed: None,
+            waf_before: self.seen().waf_before(),
             written: self.counters().write_bytes,
             erases: self.erases().collect(),
             effective_pec: self.effective_pec().map(Iterator::collect),

@@ -93,9 +93,19 @@ impl<D: Drive> MeasuredDrive<D> {
             read: reading.counts,
             of_source: reading.statistics,
             steady: None,
-            drive: DriveState { start: self.start(), warmed: self.warmed, ..self.drive.state() },
+            drive: self.drive_state(),
             findings: Vec::new(),
         }
+    }
+
+    /// How the drive stands, with what is known of how it was brought to its start.
+    fn drive_state(&self) -> DriveState {
+        let state = self.drive.state();
+        let waf_before = match self.warmed {
+            None => state.waf_before,
+            Some(warmed) => warmed.reached.then_some(warmed.waf),
+        };
+        DriveState { start: self.start(), warmed: self.warmed, waf_before, ..state }
     }
 
     /// Ends the run, and checks the conservation laws.

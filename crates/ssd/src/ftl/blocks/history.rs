@@ -1,7 +1,7 @@
 //! Erases and reads of blocks, and the age of their data: the conditions under which a page is read.
 
 use nand::PlaneId;
-use units::{Conditions, PeCycles, Ppn, Span};
+use units::{Conditions, PeCycles, Ppn, Retention, Span};
 
 use super::{AgeClock, Aged, Ageing, Blocks, EMPTY, INITIAL};
 use crate::config::Plan;
@@ -105,7 +105,10 @@ impl Blocks {
     fn retention(&self, index: usize, programmed: Option<u32>, now: AgeClock, plan: &Plan) -> Span {
         match programmed {
             None => {
-                let before = plan.retention.of_block(self.ages, index as u64);
+                let before = match (plan.retention, self.turnovers.get(index / self.layout.stripe as usize)) {
+                    (Retention::Turnover(turnover, most), Some(age)) => Span(age.of_span(turnover).0.min(most.0)),
+                    (retention, _) => retention.of_block(self.ages, index as u64),
+                };
                 Span(before.0.saturating_add(self.ageing.in_run(now).0))
             }
             Some(stamp) => self.ageing.since(stamp, now),

@@ -131,6 +131,8 @@ pub struct DriveState {
     pub start: Start,
     /// What was played through the FTL alone before, for a load that has no closed form.
     pub warmed: Option<Warmed>,
+    /// The write amplification of the load that has brought it to its start, where that was played.
+    pub waf_before: Option<f64>,
     /// Bytes that the host has written since its start.
     pub written: u64,
     /// Erases of each block since its start.

@@ -15,6 +15,12 @@ use crate::zones::ZoneState;
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let counters = &measured.totals.counters;
     amplification(report, counters, &measured.drive.plan);
+    report.add(
+        "ftl.waf_before",
+        "",
+        "write amplification, in the long run, of the load that the drive has been through before: as its planes (age.precondition = closed-form) or its FTL were played, without padding; null without",
+        measured.drive.waf_before,
+    );
     relocation(report, measured);
     wear(report, measured);
     if measured.drive.plan.config.ftl.raid != Raid::None {

@@ -1,0 +1,1 @@
+"""Lives of drives, epoch by epoch, and fleets of them."""

@@ -1,0 +1,150 @@
+"""What joins the epochs of a life: closed forms of wear, failed blocks, the age of data, and temperature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ssdlab.common.numbers import size_of
+
+DAY_S = 86_400.0
+MONTH_S = 30.0 * DAY_S
+"""A month of ``age.retention`` is 30 days."""
+YEAR_MONTHS = 365.0 / 30.0
+ACTIVATION_EV = 1.108
+BOLTZMANN_EV_PER_K = 8.617333262e-5
+SPANS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": DAY_S, "mo": MONTH_S}
+SPANS |= {"y": 365.0 * DAY_S}
+LONGEST_S = 100.0 * 365.0 * DAY_S
+"""Spans of the core are 64 bits of nanoseconds: a drive that is hardly written has a turnover of more."""
+REFRESHED = 1.5
+"""How old data becomes that only refresh rewrites, over its period: a block is visited once a period, and data that was
+younger waits for the next visit, so that ages at a visit are spread evenly from one period to two."""
+
+
+def acceleration(celsius: float) -> float:
+    """How much faster data ages than at 30 °C (Arrhenius; 1.108 eV: docs/model-state.md). A test compares it with the
+    core's."""
+    return math.exp(ACTIVATION_EV / BOLTZMANN_EV_PER_K * (1.0 / 303.15 - 1.0 / (celsius + 273.15)))
+
+
+def seconds_of(span: str) -> float:
+    """A span of a manifest, such as ``"30d"`` [s]."""
+    unit = span.lstrip("0123456789.")
+    return float(span.removesuffix(unit)) * SPANS[unit]
+
+
+class Drive(NamedTuple):
+    """What the closed forms need of a configured drive."""
+
+    capacity: int
+    """Logical [B]."""
+    raw: int
+    """Of all flash, spare blocks included [B]."""
+    filled: float
+    """Share of the logical capacity that holds data."""
+    pec: float
+    """P/E cycles at the start of the life."""
+    bad: float
+    """Share of blocks that are bad at the start."""
+    fails: float
+    """Probability that a block fails in a cycle, without wear."""
+    growth: float
+    """P/E cycles after which that is twice as high; infinity where wear does not change it."""
+    endurance: float
+    """P/E cycles after which blocks fail for good; infinity where they never do."""
+    refresh_s: float
+    """The period of refresh, at 30 °C [s]; infinity without."""
+    idle_w: float
+    """Power of the drive whatever it does [W]."""
+    resistance: float
+    """Kelvins above the air for each watt; 0 where its heat is not followed."""
+    throttles: float
+    """From here on it throttles [C]."""
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> Drive:
+        """That of a run's manifest."""
+        device = manifest["device"]
+        config = device["config"]
+        geometry, wear, faults = config["geometry"], config["wear"], config["faults"]
+        planes = geometry["channels"] * geometry["chips"] * geometry["dies"] * geometry["planes"]
+        raw = planes * geometry["blocks"] * geometry["pages"] * size_of(geometry["page_size"])
+        whole = config["chip"]["program_unit"] == "wordline"
+        bits = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4, "PLC": 5}[geometry["cell"]] if whole else 1
+        programs = geometry["pages"] / bits
+        # A superblock goes out of service with any block of it.
+        together = geometry["planes"] if config["ftl"]["allocation"] == "superblock" else 1
+        fails = programs * wear["program_fail"] + wear["erase_fail"] + faults["blocks"] * faults["burst"]
+
+        def or_never(value: Any) -> float:
+            return math.inf if value == "none" else float(value)
+
+        period = config["refresh"]["period"]
+        thermal = config["thermal"]
+        return cls(
+            int(device["capacity_bytes"]),
+            raw,
+            float(config["age"]["fill"]),
+            float(config["age"]["pec"]),
+            float(wear["factory_bad"]),
+            fails * together,
+            or_never(faults["growth"]),
+            or_never(wear["endurance"]),
+            math.inf if period == "none" else seconds_of(period),
+            float(config["energy"]["idle_mw"]) / 1e3,
+            0.0 if thermal["resistance"] == "none" else float(thermal["resistance"]),
+            float(thermal["light"].removesuffix("C")),
+        )
+
+    def failed(self, pec: float) -> float:
+        """The share of blocks out of service after so many cycles, those of the factory included: each cycle a share p
+        (1 + c / growth) of those left fails, c cycles old."""
+        if pec >= self.endurance:
+            return 1.0
+
+        def sum_to(cycles: float) -> float:
+            return cycles + cycles * cycles / (2.0 * self.growth)
+
+        return 1.0 - (1.0 - self.bad) * math.exp(-self.fails * (sum_to(pec) - sum_to(self.pec)))
+
+    def spare(self, failed: float) -> float:
+        """The share that is left of the new drive's capacity beyond its logical one."""
+        new = self.raw * (1.0 - self.bad) - self.capacity
+        return max(0.0, (self.raw * (1.0 - failed) - self.capacity) / new)
+
+    def cycles(self, written: float, waf: float, failed: float) -> float:
+        """P/E cycles that so many bytes of the host cost each block in service."""
+        return written * waf / (self.raw * (1.0 - failed))
+
+
+class DataAge(NamedTuple):
+    """How old the data of a drive is that is overwritten uniformly, in seconds at 30 °C."""
+
+    turnover: float
+    """In which the flash is programmed once over: a block is as old as what has been programmed since."""
+    most: float
+    """No data is older: than the drive, and than what refresh leaves."""
+    rewritten: float = 0.0
+    """Bytes that refresh writes, for each byte of the drive's data and second of the calendar."""
+
+    @property
+    def option(self) -> str:
+        """As ``age.retention`` takes it."""
+        return f"turnover:{min(self.turnover, LONGEST_S):.0f}s..{min(self.most, LONGEST_S):.0f}s"
+
+
+def data_age(drive: Drive, written_per_s: float, waf: float, failed: float, life_s: float, faster: float) -> DataAge:
+    """The ages of data on a drive whose host writes so many bytes a second, since ``life_s``; its data ages ``faster``
+    than at 30 °C.
+
+    The flash is programmed over in raw / (writes x WAF), and a block is as old as what its plane has programmed since:
+    the start of a run knows the order of its blocks (``age.retention = "turnover:…"``). Data that would grow older than
+    refresh lets it is written again once in so long.
+    """
+    raw = drive.raw * (1.0 - failed)
+    turnover = raw / (written_per_s * waf)
+    refreshed = REFRESHED * drive.refresh_s / faster
+    rewritten = 1.0 / refreshed if refreshed < turnover else 0.0
+    return DataAge(turnover * faster, min(life_s, refreshed) * faster, rewritten)

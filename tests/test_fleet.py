@@ -1,0 +1,183 @@
+"""Fleets: what is drawn, what lies between points, and sums with a closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ssdlab
+from ssdlab.lives.ages import YEAR_MONTHS, Drive
+from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
+from ssdlab.lives.points import NINES, Surface
+from ssdlab.lives.population import FleetSpec
+
+SOURCED = {"value": 0.1, "source": "assumed"}
+FILE: dict[str, Any] = {
+    "run": {
+        "device": "tlc", "requests": 150, "workload.rw": "randrw", "geometry.channels": 2, "geometry.chips": 1,
+        "geometry.planes": 1, "geometry.blocks": 64, "geometry.pages": 48, "ftl.over_provisioning": 0.25,
+        "buffer.size": "1MiB", "energy.idle_mw": 1,
+    },
+    "schemes": {"table": {"scheme": "baseline"}, "rif": {"scheme": "rif"}},
+    "fleet": {
+        "drives": 2000, "replicates": 10, "duty": 0.001, "failures_per_year": SOURCED,
+        "embodied_kg_per_gb": SOURCED, "grid_kg_per_kwh": SOURCED,
+    },
+    "draw": {
+        "writes_per_day": {"median": 0.3, "sigma": 0.5, "least": 0.05, "most": 2.0, "source": "assumed"},
+        "temperature": {"mean": 40, "deviation": 5, "source": "assumed"},
+        "wear": {"median": 1.0, "sigma": 0.1, "source": "assumed"},
+    },
+    "workloads": {
+        "mixed": {"share": 0.75, "source": "assumed"},
+        "reading": {"share": 0.25, "source": "assumed", "workload.read_ratio": 0.9},
+    },
+    "replace": {"3 years": {"years": 3}, "worn": {"years": 6, "pec": 2000}},
+    "grid": {"writes_per_day": [0.05, 2.0], "pec": [0, 1500, 4000], "age_days": [1, 100]},
+}  # fmt: skip
+
+
+def changed(**sections: Any) -> dict[str, Any]:
+    return {
+        name: {**FILE.get(name, {}), **of} if isinstance(of, Mapping) else of for name, of in (FILE | sections).items()
+    }
+
+
+def test_every_draw_is_stratified_in_every_replicate() -> None:
+    spec = FleetSpec.read(FILE)
+    drives = population(spec)
+    for replicate in range(10):
+        ages = np.sort(drives.age[drives.replicate == replicate])
+        assert np.array_equal((ages * 200).astype(int), np.arange(200))
+        assert np.count_nonzero(drives.workload[drives.replicate == replicate] == 0) == 150
+    assert np.median(drives.writes) == pytest.approx(0.3, rel=0.01)
+    assert drives.writes.min() >= 0.05
+    assert drives.writes.max() <= 2.0
+    # The draws of one thing say nothing of the others.
+    assert abs(np.corrcoef(drives.age, drives.writes)[0, 1]) < 0.1
+
+
+def surface(latency: Any, waf: float = 2.0) -> Surface:
+    axes = (np.log([0.05, 2.0]), np.array([0.0, 1500.0, 4000.0]), np.log([1.0, 100.0]))
+    w, c, a = np.meshgrid(*axes, indexing="ij")
+    values = latency(w, c, a)[..., None] * np.ones(NINES)
+    return Surface(axes, values, np.array([waf, waf]), np.ones((2, 3, 2)), 1e-4)
+
+
+def test_what_is_linear_between_points_is_met() -> None:
+    def plane(w: Any, c: Any, a: Any) -> Any:
+        return 10.0 + w + c / 1000.0 + 0.5 * a
+
+    of = surface(plane)
+    writes, pec, days = np.array([0.05, 0.1, 2.0]), np.array([0.0, 2000.0, 4000.0]), np.array([1.0, 10.0, 100.0])
+    found = of.at(of.latency, writes, pec, days)
+    assert found[:, 0] == pytest.approx(plane(np.log(writes), pec, np.log(days)))
+    # Beyond the grid it is that of the grid's end.
+    assert of.at(of.latency, np.array([9.0]), np.array([9e9]), np.array([9e9]))[0, 0] == pytest.approx(found[2, 0])
+
+
+DRIVE = Drive(10**9, 2 * 10**9, 1.0, 0.0, 0.0, 0.0, math.inf, math.inf, math.inf, 1.0, 0.0, 75.0)
+
+
+def lives(latency: Any, **sections: Any) -> Lives:
+    spec = FleetSpec.read(
+        changed(
+            workloads={"mixed": {"share": 1.0, "source": "x"}, "reading": {"share": 0.0, "source": "x"}}, **sections
+        )
+    )
+    of = surface(latency)
+    return Lives(spec, DRIVE, [of, of], population(spec))
+
+
+def test_a_renewed_fleet_has_the_ages_and_purchases_of_renewal_theory() -> None:
+    alike = {"writes_per_day": {"median": 0.3, "sigma": 0.0, "source": "x"}}
+    of = lives(lambda w, c, a: np.full(w.shape, math.log(1.23e5)), draw=alike)
+    row, tail, _ = _renewed(of, of.spec.replace["3 years"])
+    hazard = 0.1
+    # Of drives that live three years or until they fail: (1 - e^(-3 h)) / h.
+    mean = (1.0 - math.exp(-3.0 * hazard)) / hazard
+    assert row["life_months"] == pytest.approx(mean * YEAR_MONTHS)
+    assert row["failures"] == pytest.approx(hazard)
+    assert row["retired"] == pytest.approx(math.exp(-3.0 * hazard) / mean)
+    assert row["failures"] + row["retired"] == pytest.approx(1.0 / mean)
+    assert row["embodied_kg"] == pytest.approx(100.0 / mean)
+    assert row["p99_99_ns"] == pytest.approx(1.23e5, rel=0.01)
+    # All drives alike: a tenth of the tail from each tenth of a life, but for those that have failed by then.
+    first = -math.expm1(-0.03) / -math.expm1(-0.3)
+    assert tail == pytest.approx([first * math.exp(-0.03 * part) for part in range(10)], rel=0.05)
+
+
+def test_cycles_and_ages_follow_from_writes() -> None:
+    of = lives(lambda w, c, a: w)
+    turnover = 2.0 / (of.drives.writes * 2.0)
+    assert of.turnover_days == pytest.approx(turnover)
+    assert of.pec(12.0) == pytest.approx(360.0 / turnover * of.drives.wear)
+    assert of.data_days(100.0) == pytest.approx(turnover / 2.0 * of.drives.faster)
+    # Before all of it was written again most data is as old as the drive.
+    days = 0.03
+    young = days - days**2 / (2.0 * turnover)
+    assert of.data_days(days / 30.0) == pytest.approx(young * of.drives.faster)
+
+
+def test_a_rule_looks_at_cycles_and_at_a_drives_own_tail() -> None:
+    of = lives(lambda w, c, a: math.log(1e5) + c / 4000.0, replace={"slow": {"years": 50, "p99_us": 200}})
+    months, _ = of.lengths(of.spec.replace["slow"])
+    # ln 2 of 4,000 effective cycles: where that is reached before 50 years, to a step in 48 of these.
+    reached = 4000.0 * math.log(2.0) / (of.cycles * of.drives.wear)
+    early = reached < 49.0 * YEAR_MONTHS
+    assert early.any()
+    assert np.all((months >= reached)[early])
+    assert np.all((months <= reached + 50.0 * YEAR_MONTHS / 48.0)[early])
+    months, _ = of.lengths(of.spec.replace["worn"])
+    assert months == pytest.approx(np.minimum(6.0 * YEAR_MONTHS, 2000.0 / of.cycles))
+
+
+def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
+    of = lives(lambda w, c, a: np.where(c > 3000.0, math.log(1e6), math.log(1e5)))
+    drives: Population = of.drives
+    slow = np.arange(len(drives.age)) % 100 == 0
+    of.cycles = np.where(slow, 1e9, 0.0)
+    of.reads = np.ones(len(slow))
+    histogram = of.served(np.ones(len(slow)), np.zeros(len(slow), dtype=int), 1)[0]
+    assert quantile(histogram, 0.98) == pytest.approx(1e5, rel=0.01)
+    assert quantile(histogram, 0.995) == pytest.approx(1e6, rel=0.01)
+
+
+def test_a_fleet_from_its_file(tmp_path: Path) -> None:
+    found = fleet(FILE, cache=tmp_path)
+    rows = {(row["scheme"], row["rule"]): row for row in found.table.to_dicts()}
+    assert len(rows) == 4
+    # Schemes differ in reading alone: the same drives wear and fail alike.
+    for name in ("failures", "life_months", "embodied_kg"):
+        assert rows["table", "3 years"][name] == pytest.approx(rows["rif", "3 years"][name], rel=1e-3)
+    assert rows["table", "3 years"]["p99_99_ns"] > rows["rif", "3 years"]["p99_99_ns"]
+    assert rows["rif", "worn"]["pec"] <= 2000.0 * 1.001
+    assert found.shares.filter(scheme="table", rule="3 years", old=1.0)["p99_99_ns"][0] > 0
+    months = found.months.filter(scheme="rif", rule="3 years")
+    gone = sum(sum(months[name].to_list()) for name in ("failed", "retired", "worn"))
+    assert gone == pytest.approx(1.0, abs=0.02)
+    assert {(of.axis, of.points) for of in found.errors} == {("pec", 8)}
+    assert "assumed" in str(found)
+    assert fleet(FILE, cache=tmp_path).table.equals(found.table)
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"fleet": {"failures_per_year": 0.1}}, "fleet.failures_per_year: has no value with its source"),
+        ({"draw": {"wear": {"median": 1}}}, "draw.wear: is no distribution"),
+        ({"workloads": {"mixed": {"share": 0.5, "source": "x"}}}, "do not add to 1"),
+        ({"replace": {"never": {}}}, "replace.never: is no rule"),
+        ({"grid": {"pec": [10, 5]}}, "grid.pec: does not grow"),
+        ({"fleet": {"drive": 1}}, "fleet.drive: unknown"),
+        ({"life": {"years": 5}}, "life: unknown"),
+    ],
+)
+def test_what_is_wrong_is_named(sections: dict[str, Any], message: str) -> None:
+    with pytest.raises(ssdlab.InputError, match=message):
+        FleetSpec.read(changed(**sections))

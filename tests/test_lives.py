@@ -1,0 +1,226 @@
+"""Lives of drives: the closed forms, the file, and a life that is played whole."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from ssdlab.lives.ages import DAY_S, Drive, acceleration, data_age, seconds_of
+from ssdlab.lives.life import Life, life
+from ssdlab.runs.simulation import open_simulation
+from ssdlab.sweeps.spec import run_of
+
+DRIVE: dict[str, Any] = {
+    "geometry.channels": 2, "geometry.chips": 1, "geometry.dies": 2, "geometry.planes": 1, "geometry.blocks": 64,
+    "geometry.pages": 48, "ftl.over_provisioning": 0.25, "buffer.size": "1MiB", "mapping.unit": "16KiB",
+}  # fmt: skip
+LOAD: dict[str, Any] = {"workload.rw": "randrw", "workload.read_ratio": 0.5, "workload.align": "bs"}
+PAGE = 16384
+
+
+def drive(settings: dict[str, Any], device: str = "tlc") -> Drive:
+    return Drive.of(json.loads(open_simulation(run_of({"device": device, **DRIVE, **settings}, "test")).manifest))
+
+
+def test_data_ages_as_in_the_core() -> None:
+    device = ssdlab.Device("tlc", settings={"age.schedule": ["10d 55C"]})
+    found = device.conditions(0)
+    assert found is not None
+    assert found.retention_s == pytest.approx(10.0 * DAY_S * acceleration(55.0), rel=1e-6)
+    assert acceleration(30.0) == 1.0
+    assert (seconds_of("2h"), seconds_of("1mo"), seconds_of("500ms")) == (7200.0, 30 * DAY_S, 0.5)
+
+
+def test_blocks_fail_by_their_cycles() -> None:
+    of = drive({"wear.program_fail": 1e-4, "wear.erase_fail": 2e-4, "faults.growth": 100, "ftl.allocation": "plane"})
+    # 16 wordlines a cycle and the erase; the probability doubles in 100 cycles.
+    assert of.fails == pytest.approx(16 * 1e-4 + 2e-4)
+    survive = math.prod(1.0 - of.fails * (1.0 + cycle / 100.0) for cycle in range(200))
+    assert of.failed(200.0) == pytest.approx(1.0 - survive, rel=0.01)
+    assert drive({"wear.endurance": 300}).failed(300.0) == 1.0
+    # The capacity beyond the logical one is a fifth of the flash: a tenth of all blocks is half of it.
+    assert of.spare(0.1) == pytest.approx(0.5, abs=0.02)
+
+
+def test_refresh_bounds_ages_and_costs_writes() -> None:
+    of = drive({"refresh.period": "30d"})
+    slow = data_age(of, of.capacity / (1000 * DAY_S), 2.0, 0.0, 365 * DAY_S, 1.0)
+    assert slow.most == pytest.approx(45 * DAY_S)
+    assert slow.rewritten == pytest.approx(1.0 / (45 * DAY_S))
+    # At twice the speed of ageing the same data is visited in half the time.
+    warm = data_age(of, of.capacity / (1000 * DAY_S), 2.0, 0.0, 365 * DAY_S, 2.0)
+    assert warm.most == pytest.approx(slow.most)
+    assert warm.rewritten == pytest.approx(2 * slow.rewritten)
+    fast = data_age(of, of.capacity / DAY_S, 2.0, 0.0, 365 * DAY_S, 1.0)
+    assert fast.rewritten == 0.0
+    assert fast.turnover == pytest.approx(of.raw / of.capacity / 2.0 * DAY_S)
+
+
+def in_epochs(device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], cache: Path) -> Life:
+    spec = {"run": {"device": device, "requests": 300, **DRIVE, **LOAD, **given}, "life": conditions}
+    return life(spec | {"schemes": {"all": {"scheme": scheme}}}, cache=cache)
+
+
+def played_whole(
+    device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], folder: Path
+) -> list[dict[str, float]]:
+    """A life by its own writes, one after another over the years. Around the middle of each epoch what readers meet is
+    measured on copies of the drive, at moments of two turnovers."""
+    settings = DRIVE | given | {"age.precondition": "closed-form", "age.temperature": conditions["temperature"]}
+    drive = ssdlab.Device(device, scheme=scheme, settings=settings, seed=5)
+    draws, pages = random.Random(3), drive.capacity // PAGE
+    a_day, days = conditions["writes_per_day"] * pages, conditions["years"] * 365.0
+    gap, epochs = round(DAY_S * 1e9 / a_day), conditions["epochs"]
+    apart = 2 * int(drive.raw_capacity / PAGE / 4.4 / LOOKS)
+    """Writes between two looks."""
+    rows: list[dict[str, float]] = []
+    for epoch in range(epochs):
+        first = int((epoch + 0.5) * days * a_day / epochs) - LOOKS // 2 * apart
+        for number in range(LOOKS):
+            count = max(1, first + number * apart - drive.now // gap)
+            while count > 0:
+                some = min(count, 50_000)
+                offsets = [draws.randrange(pages) * PAGE for _ in range(some)]
+                times = [drive.now + number * gap for number in range(some)]
+                drive.submit_many({"time_ns": times, "op": "write", "offset": offsets, "bytes": PAGE})
+                drive.advance(drive.now + some * gap)
+                count -= some
+            rows.append(look(drive, folder / "drive.ckpt", 2e9 / gap))
+    means = [rows[at : at + LOOKS] for at in range(0, LOOKS * epochs, LOOKS)]
+    return [{name: sum(row[name] for row in of) / LOOKS for name in rows[0]} for of in means]
+
+
+LOOKS = 40
+"""Moments at which readers of an epoch are asked."""
+SEEN = {"pec": "flash.read_pec", "data_days": "flash.read_retention_days", "retries": "flash.retry.steps.mean"}
+SEEN |= {"read_mean_ns": "host.read.latency_ns.mean", "read_p99_ns": "host.read.latency_ns.p99"}
+
+
+def look(drive: ssdlab.Device, path: Path, rate: float) -> dict[str, float]:
+    """What readers and writers meet on a copy of a drive."""
+    drive.save(path)
+    run = ssdlab.run(checkpoint=path, requests=300, settings=LOAD | {"workload.rate_iops": rate}, seed=10)
+    return {name: float(run[of]) for name, of in SEEN.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["baseline", "rif"])
+def test_epochs_agree_with_a_life_that_is_played_whole(scheme: str, tmp_path: Path) -> None:
+    given = {"age.pec": 1500}
+    conditions = {"years": 2, "epochs": 2, "writes_per_day": 0.1, "duty": 1.0, "temperature": "55C", "seeds": 24}
+    epochs = in_epochs("tlc", scheme, given, conditions, tmp_path / "cache").table.to_dicts()
+    whole = played_whole("tlc", scheme, given, conditions, tmp_path)
+    for epoch, played in zip(epochs, whole, strict=True):
+        # Wear since the start of the life is write amplification.
+        assert played["pec"] - 1500 == pytest.approx(epoch["pec"] - 1500, rel=0.03)
+        for name in ("data_days", "read_mean_ns", "read_p99_ns"):
+            assert played[name] == pytest.approx(epoch[name], rel=0.05), name
+        if scheme == "baseline":
+            assert played["retries"] == pytest.approx(epoch["retries"], rel=0.05)
+
+
+def test_the_amplification_before_a_run_is_that_of_a_long_one() -> None:
+    settings = DRIVE | {"workload.rw": "randwrite", "workload.align": "bs", "workload.rate_iops": 100.0}
+    # The planes of so small a drive are played for some thousand programs: one seed scatters by 3 %.
+    seeds = range(1, 17)
+    runs = [ssdlab.run("tlc", settings=settings, requests=20, precondition="closed-form", seed=seed) for seed in seeds]
+    long = ssdlab.run("tlc", settings=settings, requests=30_000, precondition="closed-form")
+    before = sum(float(run["ftl.waf_before"]) for run in runs) / len(runs)
+    assert before == pytest.approx(long["ftl.waf"] - long["ftl.waf_by.padding"], rel=0.03)
+    assert ssdlab.run("tlc", settings=settings, requests=10)["ftl.waf_before"] is None
+
+
+def test_ages_follow_the_order_in_which_blocks_were_written() -> None:
+    settings = DRIVE | {"age.precondition": "closed-form", "age.retention": "turnover:100h..90h", "age.load": 0.01}
+    device = ssdlab.Device("tlc", settings=settings)
+    valid: dict[float, int] = {}
+    for page in range(device.capacity // PAGE):
+        found = device.conditions(page * PAGE)
+        assert found is not None
+        valid[found.retention_s / 3600.0] = valid.get(found.retention_s / 3600.0, 0) + 1
+    pages = sum(valid.values())
+    # Overwritten evenly: half of a turnover on average, less what was overwritten, and no more than is allowed.
+    assert sum(age * count for age, count in valid.items()) / pages == pytest.approx(48.0, rel=0.05)
+    assert max(valid) == pytest.approx(90.0)
+    # All planes together: the valid pages of young blocks and of old ones.
+    young = [count for age, count in valid.items() if 5.0 < age < 20.0]
+    old = [count for age, count in valid.items() if 60.0 < age < 90.0]
+    assert sum(young) / len(young) > 1.05 * sum(old) / len(old)
+
+
+TWO: dict[str, Any] = {
+    "run": {"device": "tlc", "requests": 200, **DRIVE, **LOAD, "energy.idle_mw": 1000},
+    "life": {"years": 1, "epochs": 3, "writes_per_day": 1.0, "duty": 0.1, "temperature": "40C"},
+    "schemes": {"table": {"scheme": "baseline"}, "rif": {"scheme": "rif"}},
+}
+
+
+def test_a_life_is_a_row_a_scheme_and_epoch(tmp_path: Path) -> None:
+    found = life(TWO, cache=tmp_path)
+    assert found.table.select("scheme", "epoch").rows() == [(s, e) for s in ("table", "rif") for e in (1, 2, 3)]
+    first, second, last = found.of("rif").to_dicts()
+    assert first["month"] == pytest.approx(365.0 / 30.0 / 6.0)
+    # Equal steps of wear, as the write amplification stays; the first row stands in the middle of its epoch.
+    assert second["pec"] - first["pec"] == pytest.approx(2.0 * first["pec"], rel=0.02)
+    raw, capacity = drive({}).raw, drive({}).capacity
+    assert last["pec"] == pytest.approx(365.0 * 2.5 / 3.0 * capacity * last["waf"] / raw, rel=0.02)
+    assert last["written_tb"] == pytest.approx(365.0 * capacity / 1e12)
+    assert 1.0 < last["power_w"] < 1.1
+    assert last["energy_kwh"] == pytest.approx(last["power_w"] * 365.0 / 3.0 * 24.0 / 1e3)
+    again = life(TWO, cache=tmp_path)
+    assert again.table.equals(found.table)
+    assert "after 10 months" in found.verdict()
+
+
+def test_failed_blocks_take_spare_capacity_and_end_a_life(tmp_path: Path) -> None:
+    failing = {**TWO, "run": {**TWO["run"], "wear.program_fail": 1e-6, "ftl.allocation": "plane"}}
+    found = life(failing, cache=tmp_path)
+    rows = found.of("rif").to_dicts()
+    assert rows[1]["waf"] > 1.02 * rows[0]["waf"], "collection has less room"
+    assert rows[0]["spare"] > rows[1]["spare"]
+    worn = life({**TWO, "run": {**TWO["run"], "wear.endurance": 300}}, cache=tmp_path)
+    assert "wear.endurance" in worn.ended["table"]
+    assert worn.of("table").height < 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"life": {"duty": 2}}, "life.duty: is 2"),
+        ({"life": {"temperature": 40}}, "life.temperature: is 40\n  help: write a temperature from -40C to 125C"),
+        ({"life": {"month": 1}}, "life.month: unknown"),
+        ({"schemes": {"a": "rif"}}, 'write a = { scheme = "rif" }'),
+        ({"run": {"age": "pec=5"}}, "run.age: is set by the life itself"),
+        ({"runs": {}}, "runs: unknown"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ssdlab.InputError, match=message.replace("{", r"\{").replace("(", r"\(")):
+        life({**TWO, **change})
+
+
+def test_a_life_without_writes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.InputError, match="writes nothing"):
+        life({**TWO, "run": {**TWO["run"], "workload.rw": "randread"}}, cache=tmp_path)
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_table_and_draws(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    keys = {**DRIVE, **LOAD, "device": "tlc", "requests": 100}
+    run = "\n".join(f'"{key}" = {json.dumps(value)}' for key, value in keys.items())
+    conditions = "[life]\nyears = 1\nepochs = 2\n[schemes]\ntable = { scheme = 'baseline' }\n"
+    (tmp_path / "life.toml").write_text(f"[run]\n{run}\n{conditions}")
+    command = [Path(sys.executable).with_name("ssdlab"), "life", "life.toml", "--out", "a.csv", "--plot", "a.svg"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "P/E cycles" in found.stdout
+    assert (tmp_path / "a.csv").read_text().startswith("scheme,epoch,month")
+    assert "<svg" in (tmp_path / "a.svg").read_text()
