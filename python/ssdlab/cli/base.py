@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -102,42 +103,44 @@ def handling_closed_stdout(*, needed: bool) -> Iterator[None]:
 
 
 SECTIONS = {
-    "Runs": ("run", "curve", "explain", "device", "presets", "schema"),
-    "Many runs": (
-        "sweep",
-        "merge",
-        "compare",
-        "shares",
-        "tier",
-        "life",
-        "fleet",
-        "search",
-        "faults",
-        "report",
-        "study",
-    ),
-    "Drives for other programs, and drives that exist": ("serve", "tell", "age", "fit-device"),
-    "Chips and codes": ("characterize", "lifetime", "ecc"),
-    "Traces": ("trace",),
-    "The shell": ("completion",),
-}
-"""The commands in the order of the help; what is not here comes last."""
+    "Runs": {
+        "run": "runs", "curve": "curves", "explain": "runs", "device": "lists", "presets": "lists", "schema": "lists",
+    },
+    "Many runs": {
+        "sweep": "sweeps", "merge": "sweeps", "compare": "sweeps", "shares": "sweeps", "tier": "tiers", "life": "lives",
+        "fleet": "lives", "search": "searching", "faults": "faulting", "report": "studies", "study": "studies",
+    },
+    "Drives for other programs, and drives that exist": {
+        "serve": "serve", "tell": "tell", "age": "age", "fit-device": "devices",
+    },
+    "Chips and codes": {"characterize": "chips", "lifetime": "chips", "ecc": "chips"},
+    "Traces": {"trace": "traces"},
+    "The shell": {"completion": "lists"},
+}  # fmt: skip
+"""The commands in the order of the help, each with its module, which is imported when it is asked for."""
+MODULES = {name: module for names in SECTIONS.values() for name, module in names.items()}
 
 
 class Sectioned(click.Group):
     """A group whose help lists its commands by section, each with the whole first sentence of what it does."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, whether their modules are imported or not."""
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command, with its module."""
+        if cmd_name not in self.commands and cmd_name in MODULES:
+            import_module(f"ssdlab.cli.{MODULES[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the sections."""
-        left = self.list_commands(ctx)
-        sections = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
-        named = {name for names in sections.values() for name in names}
-        sections["Others"] = [name for name in left if name not in named]
-        width = max(map(len, left))
-        for title, names in sections.items():
-            if names:
-                with formatter.section(title):
-                    formatter.write_dl([(name.ljust(width), _sentence(self.commands[name])) for name in names])
+        width = max(map(len, MODULES))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                every = [(name, self.get_command(ctx, name)) for name in names]
+                formatter.write_dl([(name.ljust(width), _sentence(command)) for name, command in every if command])
 
 
 def _sentence(command: click.Command) -> str:

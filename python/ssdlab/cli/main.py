@@ -1,4 +1,4 @@
-"""The entry point of the command line: every command, and how a command ends."""
+"""The entry point of the command line, and how a command ends. The commands are in :data:`ssdlab.cli.base.SECTIONS`."""
 
 from __future__ import annotations
 
@@ -7,46 +7,11 @@ from typing import NoReturn
 
 import click
 
-from ssdlab.cli import (
-    age,
-    chips,
-    curves,
-    devices,
-    faulting,
-    lists,
-    lives,
-    runs,
-    searching,
-    serve,
-    studies,
-    sweeps,
-    tell,
-    tiers,
-    traces,
-)
 from ssdlab.cli.base import BAD_INPUT, INTERNAL, abandon_stdout, commands, echo_error
 from ssdlab.common import signals
 from ssdlab.common.output import discard_all
 
-__all__ = [
-    "age",
-    "chips",
-    "commands",
-    "curves",
-    "devices",
-    "faulting",
-    "lists",
-    "lives",
-    "main",
-    "runs",
-    "searching",
-    "serve",
-    "studies",
-    "sweeps",
-    "tell",
-    "tiers",
-    "traces",
-]
+__all__ = ["commands", "main"]
 
 
 def main() -> NoReturn:
