@@ -66,7 +66,7 @@ def surface(latency: Any, waf: float = 2.0) -> Surface:
     axes = (np.log([0.05, 2.0]), np.array([0.0, 1500.0, 4000.0]), np.log([1.0, 100.0]))
     w, c, a = np.meshgrid(*axes, indexing="ij")
     values = latency(w, c, a)[..., None] * np.ones(NINES)
-    return Surface(axes, values, np.array([waf, waf]), np.ones((2, 3, 2)), 1e-4)
+    return Surface(axes, values, np.array([waf, waf]), np.ones((2, 3, 2)), np.full((2, 3, 2), 0.01), 1e-4)
 
 
 def test_what_is_linear_between_points_is_met() -> None:
@@ -103,6 +103,7 @@ def test_a_renewed_fleet_has_the_ages_and_purchases_of_renewal_theory() -> None:
     mean = (1.0 - math.exp(-3.0 * hazard)) / hazard
     assert row["life_months"] == pytest.approx(mean * YEAR_MONTHS)
     assert row["failures"] == pytest.approx(hazard)
+    assert row["uncorrectable"] == pytest.approx(0.01)
     assert row["retired"] == pytest.approx(math.exp(-3.0 * hazard) / mean)
     assert row["failures"] + row["retired"] == pytest.approx(1.0 / mean)
     assert row["embodied_kg"] == pytest.approx(100.0 / mean)

@@ -219,7 +219,7 @@ def test_the_command_writes_a_table_and_draws(tmp_path: Path) -> None:
     run = "\n".join(f'"{key}" = {json.dumps(value)}' for key, value in keys.items())
     conditions = "[life]\nyears = 1\nepochs = 2\n[schemes]\ntable = { scheme = 'baseline' }\n"
     (tmp_path / "life.toml").write_text(f"[run]\n{run}\n{conditions}")
-    command = [Path(sys.executable).with_name("ssdlab"), "life", "life.toml", "--out", "a.csv", "--plot", "a.svg"]
+    command = [str(Path(sys.executable).with_name("ssdlab")), "life", "life.toml", "--out", "a.csv", "--plot", "a.svg"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "P/E cycles" in found.stdout
     assert (tmp_path / "a.csv").read_text().startswith("scheme,epoch,month")

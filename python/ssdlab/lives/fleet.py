@@ -34,6 +34,8 @@ AGES = 10
 """Parts of a drive's life by which a tail is taken apart."""
 STEPS = 48
 """Ages at which a rule looks at a drive's p99."""
+LOST = 1e-6
+"""From here on a fleet whose reads cannot be corrected is marked (assumed)."""
 MONTHLY = 5_000
 """Drives of a cohort whose tail is followed by month."""
 
@@ -135,6 +137,10 @@ class Lives:
         active = self._at("power_w", months)
         return self.spec.duty * active + (1.0 - self.spec.duty) * self.drive.idle_w
 
+    def lost(self, months: Any) -> Any:
+        """The share of each drive's reads that cannot be corrected."""
+        return self._at("lost", months)
+
     def p99_ns(self, months: Any) -> Any:
         """Each drive's own p99."""
         np = numpy()
@@ -148,7 +154,7 @@ class Lives:
         writes, workload = self.drives.writes[some], self.drives.workload[some]
         found: Any = None
         for number, surface in enumerate(self.surfaces):
-            values = surface.power_w if what == "power_w" else surface.latency
+            values = {"power_w": surface.power_w, "lost": surface.lost}.get(what, surface.latency)
             values = values[..., 20] if what == "p99" else values
             mine = workload == number
             part = surface.at(values, writes[mine], pec[mine], days[mine])
@@ -205,7 +211,8 @@ class Fleet:
         self.table = tables["table"]
         """The fleet as it is when it has been renewed for long, a row a scheme and rule: scheme, rule, p50_ns to
         p99_99_ns of the service's reads, life_months (mean of what drives serve), pec (mean when they go), failures,
-        worn and retired (a year, for each drive in service), energy_kwh (a year), operation_kg, embodied_kg and
+        worn and retired (a year, for each drive in service), uncorrectable (a read),
+        energy_kwh (a year), operation_kg, embodied_kg and
         carbon_kg (CO2e a year), these for each TB in service; ``_ci95`` is half the width of the 95 % interval over
         replicates.
         """
@@ -277,6 +284,12 @@ def fleet(
             parts["tail"] += [names | {"part": part, "beyond": share} for part, share in enumerate(tail)]
             parts["shares"] += [names | of for of in _mixed(lives, rule)]
             parts["months"] += [names | of for of in _cohort(lives, rule)]
+    for row in parts["table"]:
+        if row["uncorrectable"] > LOST:
+            warnings.append(
+                f"note: {row['scheme']}, {row['rule']}: {row['uncorrectable']:.1e} of the reads cannot be corrected: "
+                "such drives would be retired before"
+            )
     if beyond > 0.01:
         warnings.append(
             f"note: {beyond:.0%} of the drives are beyond [grid] at some time: they are taken as its last points are"
@@ -310,6 +323,7 @@ def _renewed(lives: Lives, rule: Rule) -> tuple[dict[str, Any], list[float], flo
         "failures": np.full(len(lengths), hazard * YEAR_MONTHS),
         "worn": np.where(worn, ends, 0.0),
         "retired": np.where(worn, 0.0, ends),
+        "uncorrectable": lives.lost(months) * lives.reads / lives.reads.mean(),
         "energy_kwh": energy,
         "operation_kg": operation,
         "embodied_kg": embodied,

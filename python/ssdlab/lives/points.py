@@ -36,6 +36,8 @@ class Surface(NamedTuple):
     """By writes a day."""
     power_w: Any
     """While the host is active, by point."""
+    lost: Any
+    """The share of reads that could not be corrected, by point."""
     reads_per_write: float
     """Read requests for each byte written."""
 
@@ -135,7 +137,7 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
     for scheme in spec.schemes:
         for workload in spec.workloads:
             latency, power = np.zeros((*shape, NINES)), np.zeros(shape)
-            waf = np.zeros(shape)
+            waf, lost = np.zeros(shape), np.zeros(shape)
             mine = [row for row in rows if row["scheme"] == scheme and row["load"].startswith(f"{workload} at ")]
             reads = sum(row["host.read.requests"] for row in mine) / sum(row["host.write.bytes"] for row in mine)
             of_point = grid.seeds
@@ -143,8 +145,11 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
                 point = mine[number * of_point : (number + 1) * of_point]
                 latency[at] = np.log(quantiles([by_case[row["case"]] for row in point]))
                 power[at] = sum(row["power_w"] for row in point) / of_point
+                lost[at] = sum(row["host.uncorrectable"] for row in point) / sum(
+                    row["host.read.requests"] for row in point
+                )
                 waf[at] = sum(row["waf"] for row in point) / of_point
-            surfaces[scheme, workload] = Surface(axes, latency, waf.mean(axis=(1, 2)), power, reads)
+            surfaces[scheme, workload] = Surface(axes, latency, waf.mean(axis=(1, 2)), power, lost, reads)
     return surfaces
 
 
