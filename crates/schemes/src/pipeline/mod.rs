@@ -34,6 +34,11 @@ impl Pipeline {
         }
     }
 
+    /// Whether any steps overlap.
+    pub fn overlaps(self) -> bool {
+        !matches!(self, Pipeline::Off)
+    }
+
     /// Whether it asks what similar pages needed.
     pub fn asks_similar(self) -> bool {
         self == Pipeline::CacheReadLikely

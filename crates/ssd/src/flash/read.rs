@@ -12,7 +12,7 @@
 //! plane senses with it.
 
 use nand::DieId;
-use schemes::{Class, Known, Pipeline, ReadReference};
+use schemes::{Class, Known, ReadReference};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate, Step};
@@ -105,7 +105,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return None;
         };
         let data = match attempt.fate {
-            Fate::Uncorrectable => return self.failed(id),
+            Fate::Uncorrectable => {
+                if attempt.number == 0 && self.flash.ops[read].read.hasty {
+                    self.haste_failed(read);
+                }
+                return self.failed(id);
+            }
             Fate::Corrected => PageData::Right,
             Fate::Miscorrected => PageData::Wrong,
         };
@@ -129,12 +134,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// An attempt was not corrected: the next one waits for the die, unless it does already; or it was the last.
     #[inline(never)]
     fn failed(&mut self, id: AttemptId) -> Option<ReadEnd> {
-        let Attempt { read, number, .. } = self.flash.attempts[id];
-        let read = read.expect("Invariant: void attempts are not looked at");
-        if number == 0 && self.flash.ops[read].read.hasty {
-            self.haste_failed(read);
-        }
-        let (attempt, op) = (&self.flash.attempts[id], &self.flash.ops[read]);
+        let attempt = &self.flash.attempts[id];
+        let read = attempt.read.expect("Invariant: void attempts are not looked at");
+        let op = &self.flash.ops[read];
         if op.read.newest != Some(id) {
             self.drop_earlier(read, id);
             let newest = self.flash.ops[read].read.newest.filter(|newest| {
@@ -216,7 +218,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page is sensed, or in the controller: with CACHE READ the next attempt follows at once, if its references are known by now.
     #[inline]
     fn speculate(&mut self, id: AttemptId, now: Known) {
-        if self.core.plan.config.read.pipeline != Pipeline::Off {
+        if self.core.plan.config.read.pipeline.overlaps() {
             self.speculate_from(id, now);
         }
     }
@@ -224,9 +226,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn speculate_from(&mut self, id: AttemptId, now: Known) {
         let attempt = self.flash.attempts[id];
         let config = &self.core.plan.config.read;
+        let retry = attempt.number > 0;
         if self.flash.outcomes.is_some()
             && let Some(read) = attempt.read
-            && config.pipeline.speculates(attempt.number > 0, self.flash.ops[read].read.likely_to_fail)
+            && config.pipeline.speculates(retry, !retry && self.flash.ops[read].read.likely_to_fail)
             && config.next.known(attempt.v_ref) == now
             && let Some((v_ref, t_pre_fallback)) = self.next_step(&self.flash.ops[read], &attempt)
             && v_ref.fine().is_none()
@@ -252,7 +255,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             reads_in_progress.swap_remove(place);
         }
         self.mark_dirty(die);
-        let ahead = self.flash.ops[read].read.newest != Some(id);
+        let ahead = attempt.number == 0 && self.flash.ops[read].read.newest != Some(id);
         let reset = self.void_attempts(read, id);
         if attempt.number > 0 || ahead {
             self.release_plane(die, attempt.queue.plane(), seq, reset);
@@ -374,10 +377,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let attempt = &mut attempts[id];
         let state = &mut dies[attempt.die];
         let Config { chip, read, .. } = &self.core.plan.config;
-        let likely = || attempt.read.is_some_and(|read| ops[read].read.likely_to_fail);
-        let speculates = read.pipeline != Pipeline::Off && read.pipeline.speculates(attempt.number > 0, likely());
+        let retry = attempt.number > 0;
+        let likely = !retry && attempt.read.is_some_and(|read| ops[read].read.likely_to_fail);
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = (chip.cache_read || speculates) && state.loaded.is_none();
+        let caches = (chip.cache_read || read.pipeline.speculates(retry, likely)) && state.loaded.is_none();
         let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
         attempt.step = step;
         if leaves {

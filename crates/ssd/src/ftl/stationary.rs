@@ -37,6 +37,8 @@ const BLOCKS: u32 = 2048;
 /// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
 /// that the play begins with.
 const TURNOVERS: u64 = 4;
+/// Programs from which the write amplification A is told at least: of so many it scatters by sqrt((A - 1) / n), 1 % where it is 4.
+const COUNTED: u64 = 32_768;
 /// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
 const LEAST_VALID: f64 = 0.02;
 
@@ -151,7 +153,8 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
             states.push(life.state().fitted(plan, blocks.saturating_sub(BLOCKS), *live)?);
         }
     }
-    let amplification = of_planes.iter().map(|at| lives[*at].1.amplification()).sum::<f64>() / states.len() as f64;
+    let amplifications: Vec<f64> = lives.iter_mut().map(|(_, life)| life.amplification()).collect::<Option<_>>()?;
+    let amplification = of_planes.iter().map(|at| amplifications[*at]).sum::<f64>() / states.len() as f64;
     Some(MidLife { planes: states, amplification })
 }
 
@@ -336,9 +339,12 @@ impl<'a> Life<'a> {
         Some(())
     }
 
-    /// Programs for each of host data, since the first turnovers. Of n programs it scatters by sqrt((A - 1) / n).
-    fn amplification(&self) -> f64 {
-        (self.programs - self.settled) as f64 / self.of_host.max(1) as f64
+    /// Programs for each of host data, since the first turnovers. A small plane is played on for it, when its states have been taken.
+    fn amplification(&mut self) -> Option<f64> {
+        while self.programs - self.settled < COUNTED {
+            self.step()?;
+        }
+        Some((self.programs - self.settled) as f64 / self.of_host.max(1) as f64)
     }
 
     /// Plays a cycle on, and to a place in the next one. Places are moments, whatever happens then: each moment is as likely as any other,
