@@ -39,7 +39,7 @@ SMALL = {"requests": 100, "workload.rw": "randrw"}
 RUNS: tuple[dict[str, Any], ...] = (
     {"until_steady": "5ms"},
     SMALL
-    | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01}
+    | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01, "read.sensing": "adaptive-first"}
     | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},
     SMALL
     | {"ftl.slc_cache": "dynamic", "slc.convert": "hot:100", "gc.pacing": "none", "ftl.allocation": "plane"}

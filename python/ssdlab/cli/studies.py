@@ -129,7 +129,8 @@ def run_study(
             raise click.exceptions.Exit(1)
         return
     absent = {name: trace for name, trace in found.needs.items() if not Path(trace).exists()}
-    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in found.sweeps if name not in absent)}")
+    written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
+    echo(f"wrote {', '.join(written)}")
     for name, trace in absent.items():
         echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
     if figures is not None:

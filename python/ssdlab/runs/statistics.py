@@ -620,6 +620,16 @@ class FlashSuspend(Section):
     """Time added to those, reads served included [%]."""
 
 
+class FlashFirst(Section):
+    """What stands under ``flash.first``."""
+
+    __slots__ = ()
+    hastened: int
+    """First senses with the RPT's tPRE (read.sensing = adaptive-first) [flash pages]."""
+    repeated: int
+    """Of these, senses that failed and were repeated with the default tPRE [flash pages]."""
+
+
 class Flash(Section):
     """What the flash did."""
 
@@ -629,6 +639,7 @@ class Flash(Section):
         "prediction": FlashPrediction,
         "erase": FlashErase,
         "suspend": FlashSuspend,
+        "first": FlashFirst,
     }
     reads: int
     """Pages read from flash [flash pages]."""
@@ -652,6 +663,7 @@ class Flash(Section):
     prediction: FlashPrediction
     erase: FlashErase
     suspend: FlashSuspend
+    first: FlashFirst
 
 
 class FtlWafBy(Section):
