@@ -563,6 +563,16 @@ ssdlab_status ssdlab_result(const ssdlab_drive *drive,
                             char **json);
 
 /**
+ * Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path): another run, of the same
+ * drive, whose time begins with 0. What is buffered is written to flash first, as at the end of a run. The run goes on afterwards.
+ *
+ * # Safety
+ * Pointers are null or valid, and the path ends with a null byte.
+ */
+ssdlab_status ssdlab_save(ssdlab_drive *drive,
+                          const char *path);
+
+/**
  * Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
  *
  * # Safety

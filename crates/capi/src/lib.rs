@@ -460,6 +460,25 @@ pub unsafe extern "C" fn ssdlab_result(drive: *const Drive, json: *mut *mut c_ch
     status_of(drive.0.with(|playing| Ok(playing.result())).map(|text| *json = owned(text)))
 }
 
+/// Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path): another run, of the same
+/// drive, whose time begins with 0. What is buffered is written to flash first, as at the end of a run. The run goes on afterwards.
+///
+/// # Safety
+/// Pointers are null or valid, and the path ends with a null byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_save(drive: *mut Drive, path: *const c_char) -> Status {
+    // SAFETY: null or valid, by the caller's promise.
+    let Some(drive) = (unsafe { drive.as_ref() }) else { return Status::NullPointer };
+    if path.is_null() {
+        return Status::NullPointer;
+    }
+    // SAFETY: it is a string, by the caller's promise.
+    status_of(drive.0.with(|playing| match unsafe { text("path", path)? } {
+        Some(path) => Ok(playing.live.save(path.as_ref())?),
+        None => unreachable!("Invariant: it is not null"),
+    }))
+}
+
 /// Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
 ///
 /// # Safety

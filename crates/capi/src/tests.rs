@@ -318,3 +318,51 @@ fn flash_alone_is_driven_as_a_drive_is() {
     let (status, text) = flash(|options| options.warmup = 5).unwrap_err();
     assert!(status == Status::InvalidInput && text.contains("of the run of a drive"), "{text}");
 }
+
+#[test]
+fn a_drive_goes_on_from_what_was_saved() {
+    let path = std::env::temp_dir().join(format!("ssdlab-capi-{}.ckpt", std::process::id()));
+    let word = CString::new(path.to_str().unwrap()).unwrap();
+    let writes = |drive: *mut Drive, from: u64, time: u64| {
+        let ends = |number: u64| Request {
+            op: SSDLAB_WRITE,
+            bytes: 16_384,
+            offset: number * 16_384,
+            ..read(time + number * 20_000, 0)
+        };
+        let mut found = Vec::new();
+        // SAFETY: the drive is open.
+        unsafe {
+            for number in from..from + 200 {
+                assert_eq!(ssdlab_submit(drive, &ends(number), null_mut()), Status::Ok);
+            }
+            let mut completed = true;
+            while completed {
+                let mut done = [Completion::default(); 8];
+                let mut taken = 0;
+                assert_eq!(ssdlab_advance_to_completion(drive, SSDLAB_NEVER, &mut completed), Status::Ok);
+                assert_eq!(ssdlab_take_completions(drive, done.as_mut_ptr(), done.len(), &mut taken), Status::Ok);
+                found.extend(done[..taken].iter().map(|completion| (completion.time, completion.finish)));
+            }
+        }
+        found
+    };
+    let defaults = ssdlab_defaults();
+    let drive = opened(&defaults).unwrap();
+    writes(drive, 0, 0);
+    let mut now = 0;
+    // SAFETY: the drives are open, and the path is a string.
+    unsafe {
+        assert_eq!(ssdlab_save(drive, null()), Status::NullPointer);
+        assert_eq!(ssdlab_save(drive, word.as_ptr()), Status::Ok);
+        assert_eq!(ssdlab_now(drive, &mut now), Status::Ok);
+        let again = opened(&Options { device: word.as_ptr(), ..defaults }).unwrap();
+        // The time of a run begins with 0.
+        let later: Vec<(u64, u64)> =
+            writes(again, 200, 1_000).into_iter().map(|(time, finish)| (time + now, finish + now)).collect();
+        assert_eq!(later, writes(drive, 200, now + 1_000), "both go on alike");
+        ssdlab_free(again);
+        ssdlab_free(drive);
+    }
+    std::fs::remove_file(path).unwrap();
+}
