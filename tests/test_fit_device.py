@@ -132,7 +132,8 @@ def test_the_constants_of_a_drive_that_is_not_known_are_found_again(seed: int, t
     host = ("host.t_submit + host.t_complete", "host.t_firmware")
     assert sum(by[name].value for name in host) == pytest.approx(sum(values[name] for name in host), rel=0.05)
     means = [each for each in found.figures if each.figure.metric == "mean"]
-    assert [each for each in means if abs(each.error) > 0.05] == []
+    # Or as near as two seeds can tell.
+    assert [each for each in means if abs(each.error) > max(0.05, (each.ci95 or 0.0) / each.simulated)] == []
 
 
 TABLE = """# a drive of which little is published
