@@ -55,7 +55,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
-        if op.seq == lead && self.core.plan.config.read.predictor.looks_on_die(attempt.repeats) {
+        let looks = self.core.plan.config.read.predictor.looks_on_die(attempt.repeats);
+        if op.seq == lead && looks && attempt.v_ref.fine().is_none() {
             self.count_prediction();
         }
         let entry = &mut self.flash.attempts[id];
@@ -169,7 +170,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let read = &self.core.plan.config.read;
         let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retries > 0);
         let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
-        (if read.predictor.looks_on_die(attempt.repeats) { all + read.t_pred } else { all }, less)
+        // What a die counts are the syndromes of bits, which soft senses do not give.
+        let looks = read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none();
+        (if looks { all + read.t_pred } else { all }, less)
     }
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
@@ -345,13 +348,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let corrected = decodes && !self.flash.is_broken(ppn);
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
-        if predictor.predicts(again) {
+        let hard = attempt.v_ref.fine().is_none();
+        if hard && predictor.predicts(again) {
             self.core.counters.predictions += 1;
             self.use_energy(|plan| plan.config.energy.prediction_nj * 1e3);
             self.core.counters.predicted_failures += u64::from(predicted);
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
-        if predictor.retries_on_die(predicted, again)
+        if hard
+            && predictor.retries_on_die(predicted, again)
             && !self.flash.is_broken(ppn)
             && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
         {
