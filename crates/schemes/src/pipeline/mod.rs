@@ -1,8 +1,7 @@
 //! Whether a retry step is sensed while the one before is still transferred and decoded.
 //!
-//! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it likely that it has failed;
-//! nothing else. Registers decide when the
-//! next sense can really begin.
+//! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it likely that it
+//! has failed; nothing else. Registers decide when the next sense can really begin.
 
 mod cache_read;
 mod cache_read_likely;

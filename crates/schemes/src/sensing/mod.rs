@@ -1,7 +1,8 @@
 //! How long a sense precharges.
 //!
-//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and of a first sense for how
-//! many more the timing is to rest since one of a similar page failed by it; nothing else. The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
+//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and of a
+//! first sense how many more of similar pages take the default timing, since one of them failed by the reduced one; nothing else.
+//! The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
 
 mod adaptive;
 mod adaptive_first;

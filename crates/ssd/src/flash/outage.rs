@@ -24,7 +24,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What is under way in the array of a die: what it does now, and programs of which a pass has been done and another one has not.
     pub fn under_way(&self, die: DieId) -> Vec<Interrupted> {
         let state = &self.flash.dies[die];
-        let now = state.active.map(|(active, _)| active).or(state.suspended.as_ref().map(|paused| paused.active));
+        let now = state.operation();
         let mut known: Vec<OpId> = match now {
             Some(Active::Program(program)) => vec![program.ops],
             _ => Vec::new(),
@@ -49,7 +49,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What a die's array does now.
     fn in_array(&self, die: DieId) -> Option<Interrupted> {
         let state = &self.flash.dies[die];
-        let active = state.active.map(|(active, _)| active).or(state.suspended.as_ref().map(|paused| paused.active));
+        let active = state.operation();
         let next_pass = state.next_pass.map(Active::Program);
         let array = active.or(next_pass)?;
         // Data may still be on its way into the registers; further passes go over what has been programmed.

@@ -60,9 +60,9 @@ impl References {
         }
     }
 
-    /// A first sense has failed by the RPT's tPRE.
-    pub fn rest(&mut self, similar: Similar) {
-        self.steps.put((similar.0, similar.1 | TIMING), RESTS);
+    /// A first sense has failed by the RPT's tPRE. Whether a record had to make room for that.
+    pub fn rest(&mut self, similar: Similar) -> bool {
+        self.keep((similar.0, similar.1 | TIMING), RESTS)
     }
 
     /// Keeps the step that has read a page. Whether the record that was needed least recently had to make room.

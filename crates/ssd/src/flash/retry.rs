@@ -69,21 +69,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let mut op = self.flash.ops[read];
         let config = &self.core.plan.config.read;
         let (start, pipeline, sensing) = (config.start, config.pipeline, config.sensing);
-        if start.tracks()
-            && let Some(step) = self.first_step(&op)
-        {
-            op.read.start = step;
+        let Some(place) = self.similar(&op) else { return op };
+        if start.tracks() {
+            op.read.start = self.first_step(&op, place);
         }
-        if pipeline.asks_similar()
-            && let Some(place) = self.similar(&op)
-        {
+        if pipeline.asks_similar() {
             op.read.likely_to_fail = self.flash.references.last(place).is_some_and(|step| step != op.read.start);
         }
-        if sensing.hastens()
-            && let Some(place) = self.similar(&op)
-        {
-            let rests = self.flash.references.rests(place);
-            op.read.hasty = sensing.reduces_first(rests);
+        if sensing.hastens() {
+            op.read.hasty = sensing.reduces_first(self.flash.references.rests(place));
             self.core.counters.first_senses_hastened += u64::from(op.read.hasty);
         }
         self.flash.ops[read] = op;
@@ -95,7 +89,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let op = self.flash.ops[read];
         self.core.counters.first_senses_repeated += 1;
         if let Some(place) = self.similar(&op) {
-            self.flash.references.rest(place);
+            self.core.counters.records_evicted += u64::from(self.flash.references.rest(place));
         }
     }
 
@@ -105,15 +99,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
     }
 
-    /// The step of the table where a read begins, where that is tracked.
-    fn first_step(&mut self, op: &PageOp) -> Option<u8> {
-        let place = self.similar(op)?;
+    /// The step of the table where a read begins that is tracked.
+    fn first_step(&mut self, op: &PageOp, place: Similar) -> u8 {
         let mut last = self.flash.references.last(place);
         if last.is_none() && self.core.plan.config.read.start == Start::Patrolled {
             last = self.patrolled(op, place);
         }
         let read = &self.core.plan.config.read;
-        Some(read.start.step(last, read.next.walks()))
+        read.start.step(last, read.next.walks())
     }
 
     /// The step next to the best references of a page that a patrol has read before the run: another one drawn from those that are

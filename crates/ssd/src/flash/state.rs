@@ -384,6 +384,11 @@ impl DieState {
         self.ready.meets(USER_READS.or(HOST_PROGRAMS))
     }
 
+    /// The program or erase that its array does, or has suspended.
+    pub(super) fn operation(&self) -> Option<Active> {
+        self.active.map(|(active, _)| active).or(self.suspended.as_ref().map(|paused| paused.active))
+    }
+
     /// Whether its array does anything.
     pub fn works(&self) -> bool {
         !self.array_idle()
