@@ -23,16 +23,6 @@ SENTINEL_KIND = 0
 Phase = tuple[Literal["pulse", "verify", "check"], int]
 """What a phase is, and how long. A check is the verify that shows whether a cancelled program phase is repeated."""
 
-DEPARTURES = {
-    "erase while a page is held": "an erase is begun at the end of a sense, past older reads",
-    "timing after a sense that ends by itself": "AR2's timing is set back by the next sense alone",
-    "sense behind a cancelled page": "the die waits for it though the cache register has it",
-    "erase resumed before its page has left": "the page stays in the page register, where CACHE READ would move it on",
-    "suspension while data is sent again": "a voltage reset is begun before the program's data is back in its register",
-    "suspension in the reset of a check": "a voltage reset lasts into the program's next phase",
-}
-"""Where the drive departs from the papers' text, in rare cases. Workloads that meet one are not compared."""
-
 
 @dataclass(frozen=True)
 class Die:
@@ -123,8 +113,8 @@ class Program:
     pulse: int = 0
     """The length of the pulse that is applied, and from where on of it the next safe point comes."""
     least: int = 0
-    applied: bool = False
-    """Its first phase has begun."""
+    setting: int = 0
+    """How long the phase at its beginning sets voltages again."""
     opened: bool = False
     """Its block has been erased."""
 
@@ -158,8 +148,6 @@ class Simulator:
         self.reduced = False
         self.opened = 0
         self.filled = 0
-        self.departures: set[str] = set()
-        """Which of :data:`DEPARTURES` were met."""
         self.run = 0
         """Counts what the array does: an end that belongs to something cancelled is recognised by it."""
         self.array_end = 0
@@ -236,11 +224,10 @@ class Simulator:
             return False
         if self.array is not None:
             return False
-        if self.suspended is not None or any(self.reserved in (None, each.read) for each in self.waiting):
+        erases = bool(self.programs) and self.erases(self.programs[0])
+        if self.suspended is not None or erases or any(self.reserved in (None, each.read) for each in self.waiting):
             self.into_cache()
         if self.page_register is not None or self.keeps_cache():
-            if self.programs and self.erases(self.programs[0]):
-                self.departures.add("erase while a page is held")
             return False
         senses = [each for each in self.waiting if self.reserved in (None, each.read)]
         sense = min(senses, key=lambda each: (each.read.age, each.step), default=None)
@@ -270,6 +257,9 @@ class Simulator:
 
     def sense(self, sense: Sense) -> bool:
         die = self.die
+        if self.bus is not None:
+            # Its command takes the bus too.
+            return False
         self.waiting.remove(sense)
         self.array = sense
         kind = sense.read.page % len(die.t_read)
@@ -401,8 +391,6 @@ class Simulator:
             self.reserved = None
         if isinstance(self.array, Sense) and self.array.void:
             # A sense that ends sooner than its reset would is left to end.
-            if self.array_end - self.now < self.die.t_rst and self.reduced:
-                self.departures.add("timing after a sense that ends by itself")
             self.array = "RESET"
             self.ends(min(self.die.t_rst, self.array_end - self.now), self.set_back)
         elif self.array is None:
@@ -412,8 +400,6 @@ class Simulator:
     def set_back(self) -> None:
         """AR2 sets its timing back after each read (asplos21 section 6.2)."""
         self.array = None
-        if self.die.cache_read and self.cache_register is not None:
-            self.departures.add("sense behind a cancelled page")
         if self.reduced and self.reserved is None:
             self.reduced = False
             self.array = "SET FEATURE"
@@ -429,6 +415,8 @@ class Simulator:
         return self.filled == 0 and not program.opened
 
     def load(self, program: Program) -> bool:
+        if self.bus is not None:
+            return False
         if self.erases(program):
             program.erase = list(self.die.erases[min(self.opened, len(self.die.erases) - 1)])
             self.opened += 1
@@ -451,7 +439,6 @@ class Simulator:
         program = self.array
         assert isinstance(program, Program)
         time = program.phases[0][1]
-        program.applied |= not program.erasing
         program.pulse = program.pulse or time
         self.suspend_pending = self.buffering = False
         self.ends(time, self.array_ended)
@@ -461,7 +448,7 @@ class Simulator:
         assert isinstance(program, Program)
         was_erase = program.erasing
         program.phases.pop(0)
-        program.pulse = program.least = 0
+        program.pulse = program.least = program.setting = 0
         if was_erase and not program.erase:
             # Erased: the die chooses anew, and what ranks better goes before the program's data.
             self.array = None
@@ -481,8 +468,6 @@ class Simulator:
         if self.suspend_pending or not self.waiting:
             return
         if self.page_register is program:
-            if program.applied:
-                self.departures.add("suspension while data is sent again")
             return
         if self.rank(True) >= self.rank(False):
             return
@@ -493,12 +478,8 @@ class Simulator:
         reset = self.die.t_voltage_reset
         if self.buffering:
             # No phase has begun; what follows is as after any other voltage reset (assumed).
-            if self.array_end - self.now < reset:
-                self.departures.add("suspension in the reset of a check")
             self.ends(reset, lambda: self.leave(program))
             return
-        if program.phases[0][0] == "check" and policy == "intra-phase" and self.now >= self.array_end - reset:
-            self.departures.add("suspension in the reset of a check")
         if policy in ("inter-phase", "pulse-boundary") or self.now >= self.array_end - reset:
             return
         what, _ = program.phases[0]
@@ -510,8 +491,9 @@ class Simulator:
             # The cells may be charged already: a verify shows that they are not.
             verify = next(time for what, time in self.die.program if what == "verify")
             program.phases.insert(0, ("check", verify))
-        elif policy == "reset-and-resume" and what == "pulse":
+        elif policy == "reset-and-resume" and what == "pulse" and program.phases[0][1] - left >= program.setting:
             program.phases[0] = (what, left + reset)
+            program.setting = reset
         self.ends(reset, lambda: self.leave(program))
 
     def wait_for_safe_point(self, program: Program) -> None:
@@ -539,8 +521,6 @@ class Simulator:
         assert program is not None
         self.suspended = None
         self.array = program
-        if program.erasing and self.cache_register is not None:
-            self.departures.add("erase resumed before its page has left")
         if program.erasing:
             self.phase()
         elif self.die.shadow_buffer:

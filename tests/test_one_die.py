@@ -23,7 +23,7 @@ WRITTEN = 120
 """Pages that hold data when the run begins; those behind them are written."""
 SENSES = (2, 3, 2)
 CUT = 0.4
-CASES = 6
+CASES = 12
 """Workloads that are compared under each scheme."""
 NO_RETRIES = ("norr", "ssd-zero")
 IDEAL_TIMES: dict[str, int] = {"per": 91_000, "pe0": 0}
@@ -238,10 +238,7 @@ def failing(result: ssdlab.Result, scheme: str, settings: dict[str, Any], path: 
     ids=lambda each: str(each).strip("{}"),
 )
 def test_a_drive_of_one_die_is_the_independent_one(scheme: str, other: dict[str, Any], tmp_path: Path) -> None:
-    compared = 0
-    for seed in range(8 * CASES):
-        if compared == CASES:
-            break
+    for seed in range(CASES):
         rng = random.Random(f"{scheme} {other} {seed}")
         die, settings, requests = drawn(rng, scheme, other, tmp_path)
         path = tmp_path / "requests.csv"
@@ -252,11 +249,6 @@ def test_a_drive_of_one_die_is_the_independent_one(scheme: str, other: dict[str,
             Request(time, op == "Read", page % PAGES, fails)
             for (time, op, page), fails in zip(requests, senses, strict=True)
         ]
-        simulator = Simulator(die, given)
-        finished = simulator.play()
-        if simulator.departures:
-            continue
-        compared += 1
+        finished = Simulator(die, given).play()
         drive = {row["request"]: row["finish_ns"] for row in result.requests.iter_rows(named=True)}
         assert drive == finished, f"seed {seed}: {die}"
-    assert compared == CASES, "too few of the workloads can be compared"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -34,7 +35,9 @@ def _document(schemes: tuple[str, ...]) -> Document:
 
 @lru_cache(maxsize=2)
 def _fleet(schemes: tuple[str, ...]) -> Fleet:
-    return fleet(_document(schemes))
+    # What an earlier build has left in a cache is not what this one gives.
+    with TemporaryDirectory() as folder:
+        return fleet(_document(schemes), cache=folder)
 
 
 def _renewed(schemes: tuple[str, ...]) -> pl.DataFrame:

@@ -334,13 +334,23 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         Some(Span((now.0 + u64::from(took)).saturating_sub(ends.0)))
     }
 
-    /// The plane of a read that has ended is free for others: after RESET, and SET FEATURE where nothing else is retried on the die.
+    /// The plane of a read that has ended is free for others: after RESET, or when a sense of its own ends that is not reset; and SET
+    /// FEATURE where nothing else is retried on the die.
     fn release_plane(&mut self, die: DieId, plane: usize, seq: u64, reset: Span) {
-        let reserved = &mut self.flash.dies[die].reserved;
-        if !reserved.holds(seq) {
+        let state = &mut self.flash.dies[die];
+        if !state.reserved.holds(seq) {
             return;
         }
-        reserved.ends(seq);
+        state.reserved.ends(seq);
+        let senses = state.page_register[plane].filter(|_| state.sensing >> plane & 1 != 0);
+        if senses.is_some_and(|id| self.flash.attempts[id].read.is_none()) {
+            return;
+        }
+        self.set_back(die, plane, reset);
+    }
+
+    /// A plane that is reserved for a read that has ended senses nothing for it any more: what is left is RESET and SET FEATURE.
+    pub(super) fn set_back(&mut self, die: DieId, plane: usize, reset: Span) {
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
         let state = &self.flash.dies[die];

@@ -74,12 +74,12 @@ impl<L: Placement> FlashView<'_, L> {
             (Some((_, queue)), None) => Pick::Read(queue),
             (Some((before, queue)), Some((after, _))) if before < after => Pick::Read(queue),
             (_, Some((_, queue))) => {
-                if self.is_erase(die, queue) {
-                    if state.sensing == 0 { Pick::Erase(queue) } else { Pick::Nothing }
-                } else if state.sensing == 0 && registers_empty {
-                    Pick::Program(queue)
-                } else {
-                    Pick::Nothing
+                let erase = self.is_erase(die, queue);
+                let free = if erase { !state.holds_array(self.plan.config.chip.cache_read) } else { registers_empty };
+                match (state.sensing == 0 && free, erase) {
+                    (true, true) => Pick::Erase(queue),
+                    (true, false) => Pick::Program(queue),
+                    (false, _) => Pick::Nothing,
                 }
             }
         }
@@ -286,11 +286,12 @@ impl<L: Placement> FlashView<'_, L> {
 
     /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
     fn suspended_idles(&self, state: &DieState) -> bool {
-        let registers =
-            if self.plan.config.chip.shadow_buffer { state.page_full } else { state.page_full | state.cache_full };
+        let chip = &self.plan.config.chip;
+        let sends_again = !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
+        let held = if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
         let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
         let passed = state.reserved.is_of_host() || waits;
-        state.active.is_none() && !passed && state.sensing == 0 && registers == 0
+        state.active.is_none() && !passed && state.sensing == 0 && !held
     }
 
     /// Whether a program whose data is in the registers goes before the suspended erase of its die.

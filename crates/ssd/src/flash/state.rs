@@ -127,6 +127,11 @@ impl Reservation {
         self.holders.iter_mut().filter(|holder| holder.read.seq == seq).for_each(|holder| holder.ended = true);
     }
 
+    /// Whether a plane is reserved for a read that has ended.
+    pub(super) fn has_ended(&self, plane: usize) -> bool {
+        self.holders.iter().any(|holder| holder.ended && holder.read.queue.plane() == plane)
+    }
+
     /// A plane is reserved no more for the read that has ended there.
     pub(super) fn release(&mut self, plane: usize) {
         self.holders.retain(|holder| !holder.ended || holder.read.queue.plane() != plane);
@@ -397,6 +402,13 @@ impl DieState {
     pub(super) fn array_idle(&self) -> bool {
         let between_passes = self.next_pass.is_some() || !self.coarse.is_empty();
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
+    }
+
+    /// Whether a page in a register keeps the array from an erase, or from what is suspended: in a page register, or without CACHE READ
+    /// of every page in a cache register.
+    #[inline]
+    pub(super) fn holds_array(&self, cache_read: bool) -> bool {
+        self.page_full | if cache_read { 0 } else { self.cache_full } != 0
     }
 
     /// The planes that may begin to sense, of an array that does nothing else.

@@ -38,6 +38,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return;
         }
         let now = self.core.now;
+        let sends_again = class != Class::Erase && !self.core.plan.config.chip.shadow_buffer;
         let work = &mut self.flash.dies[die].work;
         let waited_from = *work.waited_from.get_or_insert(now);
         let not_before = if work.suspensions == 0 {
@@ -48,6 +49,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         } else {
             waited_from + schedule.suspend_after
         };
+        // Its data is sent again until then.
+        let sent = if sends_again { Time(work.runs_from.0 - work.before.0) } else { now };
+        let not_before = not_before.max(sent);
         if now < not_before {
             self.flash.dies[die].look_again = Some(not_before).filter(|at| *at < end);
             return;
@@ -65,8 +69,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let reset = self.core.plan.config.chip.t_voltage_reset;
         let gets_on = class == Class::Erase && self.core.plan.config.schedule.suspend_erase.gets_on();
         let (after, position, before) = if self.core.now < work.runs_from && !gets_on {
-            // Suspended again before it has got on.
-            (reset, work.position, work.before)
+            // Suspended again before it has got on; a verify that is in its last voltage reset has shown what it shows.
+            let left = work.runs_from.since(self.core.now);
+            let verified = class != Class::Erase && left <= reset.min(work.before);
+            if verified { (left, work.position, Span::ZERO) } else { (reset, work.position, work.before) }
         } else {
             let from = self.core.now.max(work.runs_from);
             let position = work.position + from.since(work.runs_from).0;
