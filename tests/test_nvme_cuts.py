@@ -121,6 +121,8 @@ def test_a_sanitize_operation_goes_on_after_a_cut(serve: Callable[..., Target]) 
     tell(str(target.folder / "c"), {"do": "cut"})
     assert host.log(0x81, 512)[2] == 2, "it is under way"
     refused(0x01D, partial(host.queues[0].read, 0, 1))
+    # What the drive is told now it hears after what goes on.
+    tell(str(target.folder / "c"), {"do": "health"})
     host.close()
     target.end()
     trims = target.result()["host"]["trim"]["requests"]

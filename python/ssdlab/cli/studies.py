@@ -26,7 +26,7 @@ from ssdlab.cli.sweeps import RETRY_FAILED, TRACES, one_place, takes_where_cases
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.study.folder import Study
+    from ssdlab.study.folder import Difference, Study
 
 
 def outdated_lines(study: Study, results: Path | None = None) -> Iterator[str]:
@@ -118,15 +118,7 @@ def run_study(
                 **played,
             )
     if quick:
-        for line in differences[:20]:
-            echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
-        echo(f"{compared} cases compared, {len(differences)} statistics differ")
-        for said in outdated_lines(found):
-            echo_error(said)
-        if differences:
-            echo_error("error: results are not those that are kept\n  help: if the model was meant to change, raise")
-            echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
-            raise click.exceptions.Exit(1)
+        _compared(found, compared, differences)
         return
     absent = {name: trace for name, trace in found.needs.items() if not Path(trace).exists()}
     written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
@@ -145,6 +137,19 @@ def run_study(
             echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
     exit_if_marked(strict, bool(warned))
+
+
+def _compared(found: Study, compared: int, differences: list[Difference]) -> None:
+    """Tells how the kept results differ from what runs give now; exits with 1 if they do."""
+    for line in differences[:20]:
+        echo_error(f"  {line.table} {line.case}: {line.statistic} is {line.now}, was {line.kept}")
+    echo(f"{compared} cases compared, {len(differences)} statistics differ")
+    for said in outdated_lines(found):
+        echo_error(said)
+    if differences:
+        echo_error("error: results are not those that are kept\n  help: if the model was meant to change, raise")
+        echo_error("        RESULTS_VERSION (crates/ssd/src/lib.rs) and run the studies again")
+        raise click.exceptions.Exit(1)
 
 
 @study.command("figures")
