@@ -83,6 +83,7 @@ claims-check: tested ## pull every lever of every predicted claim (two minutes);
 check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: licences, every random case, planted mistakes, long traces fitted, the documentation's site, the wheel; then writes .ci/stamp
 	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
+	$(BIN)/python -m pytest tests/test_claims.py --all-claims -k moves_with_its_mechanism
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
 

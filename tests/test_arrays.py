@@ -17,7 +17,7 @@ from ssdlab.sweeps import task
 from ssdlab.sweeps.spec import Sweep
 
 LOAD = {"workload.rate_iops": 100000, "workload.rw": "randrw"}
-SMALL = ["geometry.blocks=40", "ftl.over_provisioning=1.0"]
+SMALL = ["geometry.blocks=40", "geometry.pages=96", "ftl.over_provisioning=1.0"]
 DRIVES = "[drive.a]\ndevice = 'tlc'\ncount = 3\n"
 
 
