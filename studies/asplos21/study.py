@@ -19,6 +19,7 @@ from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Fitted, Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
+from ssdlab.study.shapes import Look, Seen, listed, rises
 from ssdlab.sweeps.comparison import compare
 
 CHIP = "tlc48"
@@ -574,3 +575,59 @@ def _wrong(table: pl.DataFrame) -> Figure:
         axes.set_xlabel(f"read latency, {metric.replace('p99_9', 'p99.9')} (ms)")
     figure.axes[1].legend(loc="lower right")
     return figure
+
+
+# What the figures show (shapes.toml).
+
+CONDITIONS = ("0, 3 mo", "1K, 3 mo", "1K, 6 mo", "2K, 6 mo")
+"""From the best to the worst."""
+
+
+def _over_baseline(tables: Tables, scheme: str) -> pl.DataFrame:
+    """Response times over Baseline's by age and workload, mean of the seeds."""
+    runs, on = tables["systems"], ["seed", "age", "workload"]
+    both = runs.filter(scheme=scheme).join(runs.filter(scheme="baseline"), on=on, suffix="_over")
+    ratio = pl.col("host.all.latency_ns.mean") / pl.col("host.all.latency_ns.mean_over")
+    return both.group_by("age", "workload").agg(ratio=ratio.mean())
+
+
+def _more_errors(tables: Tables) -> Seen:
+    cuts, fewer = tables["cuts"], 0
+    for over, others in (
+        ("pec", ["months", "celsius", "phase", "cut"]),
+        ("months", ["pec", "celsius", "phase", "cut"]),
+    ):
+        lines = cuts.sort(over).group_by(others).agg("m_err")
+        fewer += sum(not rises(line) for line in lines["m_err"])
+    return Seen(fewer == 0, f"{fewer} of the lines over cycles and over retention fall somewhere")
+
+
+def _fastest(tables: Tables) -> Seen:
+    order = ("pnar2", "pr2", "ar2")
+    means = {scheme: _over_baseline(tables, scheme).group_by("age").agg(pl.col("ratio").mean()) for scheme in order}
+    found = {
+        age: {scheme: 100 * number(of.filter(age=age)["ratio"].item()) for scheme, of in means.items()}
+        for age in CONDITIONS
+    }
+    holds = all(of["pnar2"] < min(of["pr2"], of["ar2"]) and max(of.values()) < 100 for of in found.values())
+    holds &= sum(of["pr2"] for of in found.values()) < sum(of["ar2"] for of in found.values())
+    return Seen(holds, "; ".join(f"{age}: {listed(of)}" for age, of in found.items()))
+
+
+def _none_slower(tables: Tables) -> Seen:
+    worst = _over_baseline(tables, "pnar2").sort("ratio").row(-1, named=True)
+    return Seen(worst["ratio"] <= 1.0, f"at most {100 * worst['ratio']:.1f} % ({worst['workload']} at {worst['age']})")
+
+
+def _gains_grow(tables: Tables) -> Seen:
+    of = _over_baseline(tables, "pnar2").group_by("age").agg(pl.col("ratio").mean())
+    gains = {age: 100 * (1 - number(of.filter(age=age)["ratio"].item())) for age in CONDITIONS}
+    return Seen(rises(gains.values()), f"{listed(gains)} %")
+
+
+SHAPES: dict[str, Look] = {
+    "rr.shape.m_err.cuts": _more_errors,
+    "rr.shape.schemes": _fastest,
+    "rr.shape.each": _none_slower,
+    "rr.shape.worse": _gains_grow,
+}

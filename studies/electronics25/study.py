@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
+from ssdlab.study.shapes import Look, Seen, listed, rises
 
 CHIP = "tlc48-reo"
 PLANAR = "tlc2x"
@@ -926,3 +928,68 @@ def _endurance_figure(table: pl.DataFrame) -> Figure:
     axes.set_ylabel("TB that the host may write")
     axes.legend(frameon=False)
     return figure
+
+
+# What the figures show (shapes.toml).
+
+
+def _rises_with_wear(tables: Tables) -> Seen:
+    falls = {}
+    for scheme in ("ispe", "reo-minus", "reo"):
+        errors = tables["lives"].filter(scheme=scheme).sort("pec")["m_rber"].to_list()
+        falls[scheme] = max(0.0, *(before - after for before, after in pairwise(errors)))
+    return Seen(max(falls.values()) <= 1e-9, f"falls by at most: {listed(falls, 2)} errors")
+
+
+def _rises_slower(tables: Tables) -> Seen:
+    lives = tables["lives"]
+    rise = {
+        scheme: number(lives.filter(scheme=scheme, pec=WORN)["m_rber"].item())
+        - number(lives.filter(scheme=scheme, pec=0)["m_rber"].item())
+        for scheme in ("reo", "reo-minus", "ispe")
+    }
+    return Seen(rises(rise.values()), f"{listed(rise)} errors")
+
+
+def _lives_longest(tables: Tables) -> Seen:
+    lives = tables["lifetimes"].filter(mispredictions=0.0)
+    found = {}
+    for errors in (40.0, 50.0, 63.0):
+        of = lives.filter(requirement=errors)
+        found[f"{errors:g}"] = {
+            scheme: number(of.filter(scheme=scheme)["cycles"].item()) for scheme in ("ispe", "reo-minus", "reo")
+        }
+    holds = all(rises(of.values()) for of in found.values())
+    return Seen(holds, "; ".join(f"{errors} errors: {listed(of, 0)}" for errors, of in found.items()))
+
+
+def _taken_off(tables: Tables) -> dict[str, dict[str, float]]:
+    """What REO takes off Baseline's tails [%] by percentile and age, mean over workloads and seeds."""
+    systems, on = tables["systems"], ["seed", "age", "workload"]
+    both = systems.filter(scheme="reo").join(systems.filter(scheme="ispe"), on=on, suffix="_over")
+    left = both.group_by("age").agg((pl.col(key) / pl.col(f"{key}_over")).mean() for key in (P4, P6))
+    return {
+        name: {age: 100 * (1 - number(left.filter(age=age)[key].item())) for age in AGES}
+        for name, key in (("p99.99", P4), ("p99.9999", P6))
+    }
+
+
+def _lower(tables: Tables) -> Seen:
+    off = _taken_off(tables)
+    what = "; ".join(f"{name}: {listed(of)} %" for name, of in off.items())
+    return Seen(all(value > 0 for of in off.values() for value in of.values()), what)
+
+
+def _less_with_wear(tables: Tables) -> Seen:
+    off = _taken_off(tables)
+    what = "; ".join(f"{name}: {listed(of)} %" for name, of in off.items())
+    return Seen(all(rises(list(of.values())[::-1]) for of in off.values()), what)
+
+
+SHAPES: dict[str, Look] = {
+    "reo.shape.mrber.rises": _rises_with_wear,
+    "reo.shape.mrber.slower": _rises_slower,
+    "reo.shape.weak_ecc": _lives_longest,
+    "reo.shape.tails.lower": _lower,
+    "reo.shape.tails.age": _less_with_wear,
+}

@@ -12,6 +12,7 @@ from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
+from ssdlab.study.shapes import Look, Seen, listed
 from ssdlab.sweeps.comparison import compare
 
 CHIPS = {"slc": "fast12-slc", "mlc": "fast12-mlc"}
@@ -458,3 +459,52 @@ def _tails(tables: Tables) -> Figure:
     figure.axes[0].set_ylabel("read latency (ms)")
     figure.axes[-1].legend(fontsize="small")
     return figure
+
+
+# What the figures show (shapes.toml).
+
+LIMITS = (16, 32, 64, 128, 256, 512)
+"""Fig. 7: pages of the write queue."""
+
+
+def _over_fifo(tables: Tables) -> dict[str, dict[str, list[float]]]:
+    """Write latency over FIFO's [%] by chip and scheme, a value for each limit."""
+    of = _queue(tables).group_by("device", "scheme", "limit").agg(ratio=100 * pl.col("ratio").mean()).sort("limit")
+    return {
+        chip: {scheme: of.filter(device=device, scheme=scheme)["ratio"].to_list() for scheme in ("rps", "pes-ipc")}
+        for chip, device in CHIPS.items()
+    }
+
+
+def _slower_by_queue(tables: Tables) -> Seen:
+    found = {f"{chip} {scheme}": line for chip, of in _over_fifo(tables).items() for scheme, line in of.items()}
+    what = "; ".join(f"{name}: {', '.join(f'{value:.0f}' for value in line)}" for name, line in found.items())
+    return Seen(all(line[0] < line[-1] for line in found.values()), f"{what} % of FIFO's")
+
+
+def _constant(tables: Tables) -> Seen:
+    added = {
+        chip: [ipc - rps for rps, ipc in zip(of["rps"], of["pes-ipc"], strict=True)]
+        for chip, of in _over_fifo(tables).items()
+    }
+    what = "; ".join(f"{chip}: {', '.join(f'{value:.1f}' for value in line)}" for chip, line in added.items())
+    return Seen(all(max(line) - min(line) <= 5 for line in added.values()), f"{what} points more than RPS")
+
+
+def _fastest_reads(tables: Tables) -> Seen:
+    found = {
+        chip: {
+            scheme: 100 * (_mean(_ratio(tables, READS, chip, scheme, "fifo"))[0] or 0.0)
+            for scheme in ("pe0", "pes-ipc", "rps")
+        }
+        for chip in CHIPS
+    }
+    holds = all(max(of["pe0"], of["pes-ipc"]) < of["rps"] < 100 for of in found.values())
+    return Seen(holds, "; ".join(f"{chip}: {listed(of)} % of FIFO's" for chip, of in found.items()))
+
+
+SHAPES: dict[str, Look] = {
+    "pes.shape.queue": _slower_by_queue,
+    "pes.shape.queue.constant": _constant,
+    "pes.shape.schemes": _fastest_reads,
+}

@@ -24,6 +24,7 @@ from ssdlab.common.machine import cpus
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
+from ssdlab.study.shapes import Look, Seen, listed, rises
 
 CHIP = "tlc48-rif"
 TWINS = {
@@ -866,3 +867,68 @@ def _pays(pays: pl.DataFrame) -> Figure:
     figure.axes[0].set_ylabel("RiF's bandwidth over SWR (%)")
     figure.axes[1].legend(title="channel")
     return figure
+
+
+# What the figures show (shapes.toml).
+
+AGED = ("0", "1K", "2K")
+SHOWN = ("Ali_121", "Ali_124")
+"""The workloads of Fig. 18."""
+
+
+def _channels(tables: Tables, scheme: str, part: str) -> dict[str, float]:
+    """A share of the channels' time [%] by workload of Fig. 18 and age."""
+    of = tables["systems"].filter(scheme=scheme)
+    name = f"usage.channel.{part}"
+    return {
+        f"{workload} {age}": number(of.filter(workload=workload, age=age)[name].mean())
+        for workload in SHOWN
+        for age in AGED
+    }
+
+
+def _bandwidths(tables: Tables) -> Seen:
+    found = {}
+    for age in AGED:
+        of = tables["systems"].filter(age=age)
+        found[age] = {scheme: number(of.filter(scheme=scheme)["host.all.bandwidth_mb_s"].mean()) for scheme in SCHEMES}
+    most = all(max(*list(of.values())[:4]) < of["rif"] < of["ssd-zero"] for of in found.values())
+    holds = most and rises(list(found["2K"].values())[:3])
+    return Seen(holds, "MB/s; ".join(f"{age}: {listed(of, 0)} " for age, of in found.items()) + "MB/s")
+
+
+def _nearly_all(tables: Tables) -> Seen:
+    parts = {
+        part: _channels(tables, "rif", part) for part in ("read_data", "write_data", "command", "idle", "ecc_wait")
+    }
+    share = {
+        key: 100 * sum(parts[part][key] for part in ("read_data", "write_data", "command")) / (100 - parts["idle"][key])
+        for key in parts["idle"]
+    }
+    waits = max(parts["ecc_wait"].values())
+    return Seen(
+        min(share.values()) >= 95, f"{listed(share)} %; waits for the ECC engine take up to {waits:.1f} % of the time"
+    )
+
+
+def _less(tables: Tables, part: str, least: str, most: str) -> Seen:
+    less, more = _channels(tables, least, part), _channels(tables, most, part)
+    aged = [key for key in less if not key.endswith(" 0")]
+    what = "; ".join(f"{key}: {less[key]:.1f} and {more[key]:.1f} %" for key in aged)
+    return Seen(all(less[key] < more[key] for key in aged), f"{papers.NAMES[least]} and {papers.NAMES[most]}: {what}")
+
+
+def _below(tables: Tables) -> Seen:
+    names = [f"host.read.latency_ns.p{share}" for share in ("99", "99_9", "99_99")]
+    of = {scheme: [number(tables["tails"].filter(scheme=scheme)[name].mean()) for name in names] for scheme in SCHEMES}
+    over = {scheme: min(b / a for a, b in zip(of["rif"], of[scheme], strict=True)) for scheme in SCHEMES[:4]}
+    return Seen(min(over.values()) > 1, f"at least so many times RiF's: {listed(over, 2)}")
+
+
+SHAPES: dict[str, Look] = {
+    "rif.shape.bandwidth": _bandwidths,
+    "rif.shape.cor": _nearly_all,
+    "rif.shape.eccwait": lambda tables: _less(tables, "ecc_wait", "rpssd", "swr"),
+    "rif.shape.uncor": lambda tables: _less(tables, "failed_reads", "rif", "rpssd"),
+    "rif.shape.tails": _below,
+}

@@ -230,7 +230,7 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
     from pathlib import Path
 
     from ssdlab.common.tables import show
-    from ssdlab.show.studies import of_claims
+    from ssdlab.show.studies import of_claims, of_shapes
     from ssdlab.show.verdicts import of_claims as sentence
     from ssdlab.study.claims import HALVES, KINDS, count
     from ssdlab.study.folder import studies
@@ -246,7 +246,9 @@ def claims(id: str | None, as_json: bool, results: str | None) -> None:
         print(json.dumps([verdict.to_dict() for part in verdicts.values() for verdict in part], indent=1))
         return
     for each, part in verdicts.items():
-        show([of_claims(each.id, each.about, part)], verdict=sentence(each.id, part))
+        shapes = each.shapes(None if results is None else Path(results))
+        tables = [of_claims(each.id, each.about, part), *([of_shapes(each.id, shapes)] if shapes else [])]
+        show(tables, verdict=sentence(each.id, part))
     for each in found:
         for line in outdated_lines(each, None if results is None else Path(results)):
             echo_error(line)

@@ -11,6 +11,7 @@ from ssdlab.common.tables import Table
 if TYPE_CHECKING:
     from ssdlab.study.claims import Verdict
     from ssdlab.study.infer import Inferred
+    from ssdlab.study.shapes import Told
 
 BEST = 10
 """Points that are shown of a search."""
@@ -39,6 +40,21 @@ def of_claims(id: str, about: str, verdicts: Sequence[Verdict]) -> Table:
         )
     columns = ("claim", "published", "measured", "accepted", "in range", "says", "evidence", "note")
     return Table(f"{id}: {about}", columns, rows, left=1, right=3)
+
+
+def of_shapes(id: str, shapes: Sequence[Told]) -> Table:
+    """The shapes of a study's figures."""
+    rows: list[tuple[str, ...]] = [
+        (
+            told.shape.id,
+            "-" if told.seen is None else "yes" if told.seen.holds else "NO",
+            told.shape.says,
+            told.shape.where,
+            "; ".join(part for part in (*(told.reason or ()), "" if told.seen is None else told.seen.what) if part),
+        )
+        for told in shapes
+    ]
+    return Table(f"{id}: shapes of its figures", ("shape", "holds", "says", "where", "seen"), rows, left=1)
 
 
 def of_inferred(id: str, inferred: Inferred) -> tuple[Table, Table]:

@@ -15,6 +15,8 @@ from ssdlab.common.tables import one_line
 from ssdlab.study.claims import Claim, Measured, Measuring, Proof, Reason, Tables, Verdict, half
 from ssdlab.study.open import Open
 from ssdlab.study.paper import Shown, figures_of
+from ssdlab.study.shapes import Look, Told
+from ssdlab.study.shapes import read as shapes_of
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 VERSIONS = "versions.toml"
 """The file beside kept tables that says of which results version each is."""
-NOT_SWEEPS = ("claims", "open", "why", "figures")
+NOT_SWEEPS = ("claims", "shapes", "open", "why", "figures")
 """TOML files of a study that are no sweeps."""
 
 
@@ -230,8 +232,31 @@ class Study:
         ]
 
     @property
+    def looks(self) -> dict[str, Look]:
+        """What looks at the tables for each shape (``SHAPES`` of ``study.py``), in the order of ``shapes.toml``."""
+        known = [shape.id for shape in shapes_of(self.folder)]
+        found: dict[str, Look] = getattr(self._module(), "SHAPES", {})
+        if set(known) != found.keys():
+            odd = ", ".join(sorted(set(known) ^ found.keys()))
+            raise InputError(
+                f"{self.folder / 'shapes.toml'}: {odd}\n  help: SHAPES of study.py has a function for each shape"
+            )
+        return {id: found[id] for id in known}
+
+    def shapes(self, results: Path | None = None) -> list[Told]:
+        """Every shape with what the tables in ``results``, or the study's own, show of it."""
+        folder, looks, reasons = results or self.folder / "results", self.looks, self.reasons
+        names = [*self.sweeps, *self.computed] if looks else []
+        there = all((folder / f"{name}.csv").exists() for name in names)
+        tables = Tables(folder, names)
+        return [
+            Told(shape, looks[shape.id](tables) if there else None, reasons.get(shape.id))
+            for shape in shapes_of(self.folder)
+        ]
+
+    @property
     def reasons(self) -> dict[str, Reason]:
-        """Why claims do not hold, from ``why.toml``."""
+        """Why claims and shapes do not hold, from ``why.toml``."""
         import tomllib
 
         path = self.folder / "why.toml"
@@ -241,9 +266,12 @@ class Study:
             found = {id: Reason(**part) for id, part in tomllib.loads(path.read_text(encoding="utf-8")).items()}
         except (tomllib.TOMLDecodeError, TypeError) as error:
             raise InputError(f'{path}: {error}\n  help: a line is "claim" = {{ why = "…", link = "…" }}') from None
-        unknown = sorted(found.keys() - {claim.id for claim in self.claims})
+        known = {claim.id for claim in self.claims} | {shape.id for shape in shapes_of(self.folder)}
+        unknown = sorted(found.keys() - known)
         if unknown:
-            raise InputError(f"{path}: {', '.join(unknown)}: no such claims\n  help: claims.toml has their ids")
+            raise InputError(
+                f"{path}: {', '.join(unknown)}: no such claims\n  help: claims.toml and shapes.toml have their ids"
+            )
         return found
 
     @property

@@ -20,6 +20,7 @@ from ssdlab._core import InputError
 from ssdlab.study.claims import HALVES, Claim, Measured, Tables, half
 from ssdlab.study.folder import Study, measuring
 from ssdlab.study.open import OF_STUDY, Open
+from ssdlab.study.shapes import Look
 from ssdlab.sweeps.executors import WORKER_TIMEOUT_S
 from ssdlab.sweeps.spec import Sweep, Value
 
@@ -45,6 +46,8 @@ class Point(NamedTuple):
     measured: dict[str, Measured]
     error: str = ""
     """Why it cannot be played, where it cannot."""
+    broken: tuple[str, ...] = ()
+    """The shapes that do not hold."""
 
 
 class Inferred(NamedTuple):
@@ -73,8 +76,10 @@ class Inferred(NamedTuple):
 
     @property
     def ranked(self) -> list[Point]:
-        """The points, the one that the tuning half chooses first."""
-        return sorted(self.points, key=lambda point: (-self.held(point, HALVES[0]), self.miss(point)))
+        """The points, the one that the tuning half chooses first; those that break shapes behind the others."""
+        return sorted(
+            self.points, key=lambda point: (len(point.broken), -self.held(point, HALVES[0]), self.miss(point))
+        )
 
     def table(self) -> polars.DataFrame:
         """A row a point, the chosen one first: settings, claims held in each half, miss, why it cannot be played, and
@@ -86,6 +91,7 @@ class Inferred(NamedTuple):
                 **{setting.name: str(label) for setting, label in zip(self.open.settings, point.labels, strict=True)},
                 **{of.replace(" ", "_"): self.held(point, of) for of in HALVES},
                 "miss": round(self.miss(point), 4),
+                "broken": " ".join(point.broken),
                 "error": point.error.splitlines()[0] if point.error else "",
                 **{claim.id: _rounded(point, claim) for claim in self.claims},
             }
@@ -196,8 +202,8 @@ def infer(
                 except InputError as failed:
                     error = str(failed)
             with _named(module, values):
-                measured = {} if error else _measured(study, module, tables)
-            found[labels] = Point(labels, measured, error)
+                measured, broken = ({}, ()) if error else _measured(study, module, tables)
+            found[labels] = Point(labels, measured, error, broken)
         return found[labels]
 
     every = [list(setting.values) for setting in declared.settings]
@@ -276,18 +282,22 @@ def _played(
     return polars.read_csv(text, infer_schema_length=None)
 
 
-def _measured(study: Study, module: ModuleType, played: dict[str, polars.DataFrame]) -> dict[str, Measured]:
-    """What the system claims come to: from what was played, and beside it the kept tables."""
+def _measured(
+    study: Study, module: ModuleType, played: dict[str, polars.DataFrame]
+) -> tuple[dict[str, Measured], tuple[str, ...]]:
+    """What the system claims come to, and which shapes do not hold: by what was played and the kept tables."""
     system = {claim.id for claim in study.claims if claim.kind == "system"}
     kept = Tables(study.folder / "results", [*study.sweeps, *getattr(module, "TABLES", {})])
-    tables: Mapping[str, polars.DataFrame] = ChainMap(played, kept)  # type: ignore[arg-type]
-    return {
+    tables: Tables = ChainMap(played, kept)  # type: ignore[arg-type, assignment]
+    measured = {
         id: found
         for function in measuring(module)
         if system & function.proofs.keys()
         for id, found in function(tables).items()
         if id in system
     }
+    looks: dict[str, Look] = getattr(module, "SHAPES", {})
+    return measured, tuple(id for id, look in looks.items() if not look(tables).holds)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         match step {
             // Its die has taken the commands.
             Step::Queued => attempt.step = Step::Sensing,
-            Step::Sensing if void => self.flash.attempts.release(id),
+            Step::Sensing if void => self.sensed_in_vain(id),
             // A die that predicts a failure senses again by itself.
             Step::Sensing => {
                 if !self.senses_again(id) {
@@ -349,8 +349,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.set_back(die, plane, reset);
     }
 
+    /// A void attempt has been sensed to its end.
+    fn sensed_in_vain(&mut self, id: AttemptId) {
+        let Attempt { die, queue, .. } = self.flash.attempts[id];
+        self.flash.attempts.release(id);
+        if self.flash.dies[die].reserved.has_ended(queue.plane()) {
+            self.set_back(die, queue.plane(), Span::ZERO);
+        }
+    }
+
     /// A plane that is reserved for a read that has ended senses nothing for it any more: what is left is RESET and SET FEATURE.
-    pub(super) fn set_back(&mut self, die: DieId, plane: usize, reset: Span) {
+    fn set_back(&mut self, die: DieId, plane: usize, reset: Span) {
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
         // ranks better has the array, or another die the chip.
         let state = &self.flash.dies[die];

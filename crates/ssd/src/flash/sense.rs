@@ -145,10 +145,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
-        let void = self.flash.attempts[id].read.is_none();
         self.step_ends(id, Step::Sensing);
-        if void && self.flash.dies[die].reserved.has_ended(plane) {
-            self.set_back(die, plane, Span::ZERO);
-        }
     }
 }
