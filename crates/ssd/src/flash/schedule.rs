@@ -287,8 +287,10 @@ impl<L: Placement> FlashView<'_, L> {
     /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
     fn suspended_idles(&self, state: &DieState) -> bool {
         let chip = &self.plan.config.chip;
-        let sends_again = !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
-        let held = if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
+        let sends_again =
+            !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
+        let held =
+            if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
         let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
         let passed = state.reserved.is_of_host() || waits;
         state.active.is_none() && !passed && state.sensing == 0 && !held

@@ -113,6 +113,14 @@ pub const KINDS: &[Kind] = &[
         test: Some(load::engine_overload),
     },
     Kind {
+        id: "held-off",
+        meaning: "programs or erases hardly get on for what suspends them",
+        when: || format!("those that were suspended were so {} times each or more", writes::HELD_OFF),
+        why: "an erase of 5 ms that is suspended so often has let a read go first every 100 us: free blocks then run out, or writes wait (assumed)",
+        excludes: false,
+        test: Some(writes::held_off),
+    },
+    Kind {
         id: "start-not-stationary",
         meaning: "the drive could not be brought into the state that long overwriting leaves",
         when: || {

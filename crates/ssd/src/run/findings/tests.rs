@@ -387,6 +387,18 @@ fn what_stays_in_a_cache_is_not_flash() {
 }
 
 #[test]
+fn what_is_suspended_again_and_again_is_held_off() {
+    let suspended = |programs, erases| {
+        Case::with(|case| {
+            let counters = &mut case.measured.totals.counters;
+            (counters.program_suspensions, counters.erase_suspensions) = (programs, erases);
+            counters.operations_suspended = 10;
+        })
+    };
+    assert_eq!((suspended(400, 99), suspended(400, 100), suspended(0, 0)), (vec![], vec!["held-off"], vec![]));
+}
+
+#[test]
 fn percentiles_need_a_thousand_requests_of_each_kind() {
     let writes = |count: u64| {
         Case::with(|case| (0..count).for_each(|_| case.measured.latencies.record(0, Op::Write, Span(1), 1)))
