@@ -20,7 +20,7 @@ impl<L: Placement> FlashView<'_, L> {
         if nothing { Pick::Nothing } else { self.pick_of_ready(die) }
     }
 
-    /// The same of a die that does not plainly start nothing.
+    /// What a die would start now for which a quick look has found something that may start.
     pub(super) fn pick_of_ready(&self, die: DieId) -> Pick {
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -287,8 +287,10 @@ impl<L: Placement> FlashView<'_, L> {
     /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
     fn suspended_idles(&self, state: &DieState) -> bool {
         let chip = &self.plan.config.chip;
-        let sends_again = !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
-        let held = if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
+        let sends_again =
+            !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
+        let held =
+            if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
         let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
         let passed = state.reserved.is_of_host() || waits;
         state.active.is_none() && !passed && state.sensing == 0 && !held
@@ -392,7 +394,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.force(die, programs);
     }
 
-    /// The same for one plane.
+    /// Lets the partly filled program units of one plane go.
     pub fn force_plane(&mut self, die: DieId, plane: u8, programs: QueueSet) {
         self.force(die, programs.and(QueueSet::on(1 << plane)));
     }
