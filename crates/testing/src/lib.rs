@@ -150,8 +150,8 @@ pub fn devices() -> BoxedStrategy<Vec<String>> {
     device.boxed()
 }
 
-/// These devices with blocks by themselves or in superblocks, and mapping units of every kind: a flash page, a part of one, several.
-/// A logical page has 16 KiB.
+/// These devices with blocks by themselves or in superblocks, and mapping units of every kind: a flash page, a part of
+/// one, several. A logical page has 16 KiB.
 pub fn with_units(devices: impl Strategy<Value = Vec<String>> + 'static) -> BoxedStrategy<Vec<String>> {
     let superblocks = prop::sample::select(vec![false, false, true]);
     let drawn = (with_map_units(devices.boxed()), superblocks, 9..24u32);

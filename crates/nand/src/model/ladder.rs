@@ -99,7 +99,8 @@ impl Ladder {
         Ladder::crossed(chip, page, [x, months, reads], celsius, celsius)
     }
 
-    /// The ladder of pages that were programmed at another temperature than they are read; `at` is cycles, months and reads as in [`Ladder::new`].
+    /// The ladder of pages that were programmed at another temperature than they are read; `at` is cycles, months and
+    /// reads as in [`Ladder::new`].
     pub fn crossed(chip: &VirtualChip, page: u32, at: [f64; 3], celsius: f64, programmed_at: f64) -> Ladder {
         let (cells, [x, months, reads]) = (&chip.cells, at);
         let (middle, half) = chip.variation.bounds();

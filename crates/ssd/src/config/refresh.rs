@@ -22,7 +22,8 @@ units::section! {
         period: Option<Span> = None,
         /// Reads of a block after which its data is relocated (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
-        /// What read reclaim relocates: the block; or a wordline whose neighbours were read that often (chip.neighbour_disturb), before the rest of its block.
+        /// What read reclaim relocates: the block; or a wordline whose neighbours were read that often
+        /// (chip.neighbour_disturb), before the rest of its block.
         reclaim: Reclaim = Reclaim::Block,
     }
 }

@@ -38,7 +38,8 @@ units::section! {
         full: Full = Full::Direct,
         /// How data is folded: controller or copyback.
         fold: Fold = Fold::Controller,
-        /// Folding begins when the host has been idle for this time, and ends with its next request; "none" folds only where forced.
+        /// Folding begins when the host has been idle for this time, and ends with its next request; "none" folds only
+        /// where forced.
         fold_idle: Option<Span> = Some(Span::from_ms(10)),
         /// Folding is forced while fewer blocks of a plane are free for the cache; 0 never forces it.
         fold_start: u32 = 0,

@@ -34,8 +34,8 @@ units::section! {
         conventional: u32 = 0,
         /// The most that an append may bring (Zone Append Size Limit); "none" has no limit.
         append_limit: Option<Bytes> = None,
-        /// Size of the zone random write area that a zone may be opened with: the part of that size behind its write pointer is written in any order, and again,
-        /// until it is committed. 0: none.
+        /// Size of the zone random write area that a zone may be opened with: the part of that size behind its write
+        /// pointer is written in any order, and again, until it is committed. 0: none.
         random_area: Bytes = Bytes(0),
         /// What becomes of the part of a zone that was not written when it is finished: pad or close.
         finish: Finish = Finish::Pad,

@@ -45,7 +45,8 @@ pub(crate) struct Flash {
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
     pub(super) outcomes: Option<Outcomes>,
-    /// Results of reads of the SLC cache's pages, where it holds more than one bit a cell and a virtual chip says how these read.
+    /// Results of reads of the SLC cache's pages, where it holds more than one bit a cell and a virtual chip says how
+    /// these read.
     pub(super) slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
     pub(super) references: References,

@@ -27,8 +27,8 @@ use crate::streams::{MOST, StreamId};
 
 /// Bundles of a block, at most (assumed): a block's valid share differs by chance by a percent.
 const BUNDLES: u32 = 2048;
-/// Bundles of a block, at most, where the victim policy asks how long a block has lost no page: between two victims each block must
-/// lose some (assumed).
+/// Bundles of a block, at most, where the victim policy asks how long a block has lost no page: between two victims
+/// each block must lose some (assumed).
 const BUNDLES_OF_AGES: u32 = 1 << 14;
 /// Bundles of a plane, at most, so that it is played in milliseconds; four times as many where ages are asked for (assumed).
 const BUNDLES_OF_PLANE: u32 = 1 << 21;

@@ -35,8 +35,8 @@ units::section! {
         rate_iops: Option<f64> = Some(40_000.0),
         /// How arrivals are spaced at that rate.
         arrivals: Arrivals = Arrivals::Poisson,
-        /// The most requests under way, or tasks where there are tasks (steps, batch): a further one waits until another completes; "none"
-        /// has no bound.
+        /// The most requests under way, or tasks where there are tasks (steps, batch): a further one waits until
+        /// another completes; "none" has no bound.
         iodepth: Option<u32> = None,
         /// With an iodepth: the time between a completion and the request that takes its place; within a task that between its batches.
         thinktime: Span = Span(0),
@@ -54,8 +54,8 @@ units::section! {
         zone_size: Option<Bytes> = None,
         /// With a zone size: bytes of a zone that are written; "none" is all of it.
         zone_capacity: Option<Bytes> = None,
-        /// With a zone size: what comes before a zone is written again, "reset" (zoned drives) or "trim" (files, regions or segments that a host removes
-        /// from a drive without zones).
+        /// With a zone size: what comes before a zone is written again, "reset" (zoned drives) or "trim" (files,
+        /// regions or segments that a host removes from a drive without zones).
         zone_reset: ZoneReset = ZoneReset::Reset,
         /// With a zone size: zones that are written at the same time, by random writes.
         open_zones: u32 = 1,
