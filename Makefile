@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs page pgo profile wheel capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -106,6 +106,12 @@ $(PROFILE): $(CORE) crates/python/pgo.py | $(TOOLS) $(BIN)/maturin
 	$(BIN)/python crates/python/pgo.py train
 
 wheel: pgo ## the same: a wheel in target/wheels, for any Python from 3.11 on, without Rust, and target/simple, an index that pip reads
+
+wheels: | $(BIN)/maturin ## the wheels of a release, for x86-64 and arm64, with the kept profile: target/dist, and an index of them; ten minutes
+	$(BIN)/python crates/python/pgo.py wheels
+
+sdist: | $(BIN)/maturin ## the source distribution, in target/dist
+	$(BIN)/maturin sdist --quiet --out target/dist
 
 capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
 	$(CARGO) build --release --package ssdlab-capi

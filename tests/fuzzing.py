@@ -157,7 +157,7 @@ def main(target: str, seconds: float, seed: int = 0) -> int:
 
 
 def guided(target: str, seconds: float) -> None:
-    """The same with Atheris, from the corpus on."""
+    """Feeds a target with Atheris, from the corpus on."""
     import atheris
 
     atheris.instrument_all()

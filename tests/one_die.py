@@ -31,7 +31,7 @@ class Die:
     t_read: tuple[int, ...]
     """tR of each page of a wordline."""
     t_reduced: tuple[int, ...]
-    """The same with AR2's tPRE."""
+    """tR of each page of a wordline with AR2's tPRE."""
     t_sense: int
     """One sense, as of sentinel cells: tPRE + tEVAL + tDISCH."""
     t_dma: int

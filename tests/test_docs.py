@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import os
 import re
 import shlex
@@ -145,7 +146,7 @@ def test_commands_have_valid_options() -> None:
         words = shlex.split(text.removeprefix(".venv/bin/").replace("\\\n", " "), comments=True)
         if words[0] != "ssdlab":
             continue
-        words = words[1 : words.index("|")] if "|" in words else words[1:]
+        words = list(itertools.takewhile(lambda word: word not in ("|", "&", ">"), words[1:]))
         command: click.Command = commands
         while isinstance(command, click.Group):
             found = command.get_command(click.Context(command), words.pop(0))
@@ -168,6 +169,7 @@ def test_commands_have_valid_options() -> None:
         ("scope.md", 3),
         ("media.md", 2),
         ("zones.md", 3),
+        ("tour.md", 15),
     ],
 )
 def test_a_page_runs_and_prints_what_it_shows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -71,6 +72,15 @@ def test_the_installed_library_has_the_name_of_its_interface_and_nothing_for_deb
     assert f"`{interface}`" in (ROOT / "docs" / "embedding.md").read_text()
     for name in ("libssdlab.so", interface):
         assert (folder / name).resolve() == (folder / f"libssdlab.so.{ssdlab.__version__}").resolve()
+    # What the header declares carries the version of the interface, and nothing else is to be seen.
+    symbols = in_shell(f"nm --dynamic --defined-only --with-symbol-versions {folder}/{interface}", tmp_path, installed)
+    version = f"SSDLAB_{interface.removeprefix('libssdlab.so.')}"
+    header = (ROOT / "crates" / "capi" / "include" / "ssdlab.h").read_text()
+    declared = set(re.findall(r"^[^#\n /*][^\n]*?\b(ssdlab_\w+)\(", header, re.MULTILINE))
+    assert len(declared) > 20
+    assert {line.split()[2] for line in symbols.stdout.splitlines()} - {version, f"{version}@@{version}"} == {
+        f"{name}@@{version}" for name in declared
+    }
     (tmp_path / "empty.c").write_text("#include <ssdlab.h>\nint main(void) { ssdlab_defaults(); return 0; }\n")
     built = in_shell("gcc empty.c $(pkg-config --cflags --libs ssdlab) -o empty", tmp_path, installed)
     assert built.returncode == 0, built.stderr

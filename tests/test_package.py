@@ -30,6 +30,23 @@ def module(path: Path) -> ModuleType:
     return found
 
 
+def test_every_dependency_has_a_row_that_says_what_it_is_for() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    told = {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell.partition("(")[0])}
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    crates = {name for name, of in workspace.items() if not (isinstance(of, dict) and "path" in of)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = [
+        *project["dependencies"],
+        *(text for extra in project["optional-dependencies"].values() for text in extra),
+    ]
+    assert told == crates | {re.split(r"[<>=]", text)[0] for text in listed}
+    # Each crate of the workspace's list is needed by one of them.
+    manifests = "".join(path.read_text() for path in ROOT.glob("crates/*/Cargo.toml"))
+    assert [name for name in crates if not re.search(rf"^{name}\b", manifests, re.MULTILINE)] == []
+
+
 def test_all_name_the_same_version() -> None:
     version = ssdlab.__version__
     assert tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"] == version

@@ -7,6 +7,8 @@ that the profile made hot there is no wheel.
 
 A profile is kept beside this file, for the toolchain that is pinned: ``flags`` unpacks it and prints with which flag a
 build uses it, so that `make build` needs no training. Functions that have changed since are compiled as without one.
+``wheels`` builds the wheels of a release with the kept profile, for each of :data:`TARGETS`, with zig as linker: they
+need no newer glibc than 2.17 (manylinux2014), whatever machine builds them.
 ``compare`` says how far the kept profile still fits the one just trained, and fails where it hardly does; ``keep``
 takes that one in its place (`make profile`).
 
@@ -37,6 +39,10 @@ LEAST_OVERLAP = 60.0
 (assumed)."""
 COUNTS = HERE / "counts"
 MAP = HERE / "link.map"
+TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+DIST = ROOT / "target" / "dist"
+MOST_BYTES = 6_000_000
+"""What a wheel may have."""
 FEWEST_HOT = 20
 """Functions that a build with its profile has among the hot ones, at least: without one it has none."""
 
@@ -124,9 +130,9 @@ def unpacked() -> Path:
     return profile
 
 
-def flags() -> None:
+def profile_flags() -> str:
     # What does not fit any more is no mistake: it is compiled as without a profile.
-    print(f"-Cprofile-use={unpacked()} -Cllvm-args=-no-pgo-warn-mismatch")
+    return f"-Cprofile-use={unpacked()} -Cllvm-args=-no-pgo-warn-mismatch"
 
 
 def keep() -> None:
@@ -151,17 +157,39 @@ def hot_functions() -> int:
         return sum(":(.text.hot." in line for line in lines)
 
 
-def write_index(wheel: Path, folder: Path) -> None:
-    """A package index of one wheel (PEP 503), to be served as it is: `pip install --extra-index-url URL ssdlab`."""
+def write_index(wheels: list[Path], folder: Path) -> None:
+    """A package index of wheels (PEP 503), to be served as it is: `pip install --extra-index-url URL ssdlab`."""
     shutil.rmtree(folder, ignore_errors=True)
     own = folder / "ssdlab"
     own.mkdir(parents=True)
-    shutil.copy(wheel, own)
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    page = '<!DOCTYPE html><title>{}</title>\n<a href="{}">{}</a>\n'
-    (folder / "index.html").write_text(page.format("packages", "ssdlab/", "ssdlab"))
-    link = f'{wheel.name}#sha256={digest}" data-requires-python="&gt;=3.11'
-    (own / "index.html").write_text(page.format("ssdlab", link, wheel.name))
+    head, link = "<!DOCTYPE html><title>{}</title>\n", '<a href="{}">{}</a>\n'
+    (folder / "index.html").write_text(head.format("packages") + link.format("ssdlab/", "ssdlab"))
+    lines = [head.format("ssdlab")]
+    for wheel in wheels:
+        shutil.copy(wheel, own)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        lines.append(link.format(f'{wheel.name}#sha256={digest}" data-requires-python="&gt;=3.11', wheel.name))
+    (own / "index.html").write_text("".join(lines))
+
+
+def release_wheels() -> None:
+    programs = Path(sys.executable).parent
+    subprocess.run([programs / "pip", "install", "--quiet", "ziglang>=0.14"], check=True)
+    shutil.rmtree(DIST, ignore_errors=True)
+    zig = ("--zig", "--compatibility", "manylinux2014")
+    for target in TARGETS:
+        subprocess.run(["rustup", "target", "add", target], check=True, cwd=ROOT)
+        command = [programs / "maturin", "build", "--quiet", "--release", *zig, "--target", target, "--out", DIST]
+        flags = {"RUSTFLAGS": profile_flags(), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+        subprocess.run([*map(str, command)], check=True, env=os.environ | flags, cwd=ROOT)
+    wheels = sorted(DIST.glob("*.whl"))
+    for wheel in wheels:
+        print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size / 1e6:.1f} MB", flush=True)
+    if large := [wheel.name for wheel in wheels if wheel.stat().st_size > MOST_BYTES]:
+        sys.exit(
+            f"error: {', '.join(large)}: more than {MOST_BYTES / 1e6:.0f} MB; is the module stripped (pyproject.toml)?"
+        )
+    write_index(wheels, DIST / "simple")
 
 
 def use() -> None:
@@ -174,7 +202,7 @@ def use() -> None:
     wheels = ROOT / "target" / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     shutil.copytree(wheel.parent, wheels)
-    write_index(wheel, ROOT / "target" / "simple")
+    write_index([wheel], ROOT / "target" / "simple")
     # Not written over: it may be in use.
     new = MODULE.with_suffix(".new")
     with zipfile.ZipFile(wheel) as archive:
@@ -183,4 +211,11 @@ def use() -> None:
 
 
 if __name__ == "__main__":
-    {"train": train, "build": use, "flags": flags, "keep": keep, "compare": compare}[sys.argv[1]]()
+    {
+        "train": train,
+        "build": use,
+        "flags": lambda: print(profile_flags()),
+        "keep": keep,
+        "compare": compare,
+        "wheels": release_wheels,
+    }[sys.argv[1]]()

@@ -228,7 +228,7 @@ impl<D: Drive> Array<D> {
         &self.layout
     }
 
-    /// The same with what `other` makes of each drive.
+    /// This array with each drive replaced by what `other` makes of it.
     pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
@@ -279,7 +279,7 @@ impl<D: Drive> Array<D> {
         self.members.iter().map(|member| &member.drive)
     }
 
-    /// The same, when it is not needed any more.
+    /// Takes the array apart into its drives, spare ones and those that have failed included.
     pub fn into_drives(self) -> impl Iterator<Item = D> {
         self.members.into_iter().map(|member| member.drive)
     }

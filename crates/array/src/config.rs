@@ -43,12 +43,13 @@ units::section! {
         select: Select = Select::Primary,
         /// When a read that has not completed is also sent to other drives: none, delay or percentile.
         hedge: Hedge = Hedge::None,
-        /// Hedging by delay: after so long (assumed). By percentile: before enough reads have completed to know it.
+        /// Hedging by delay: the time after which a read is hedged (assumed). By percentile: before enough reads have
+        /// completed to know it.
         hedge_delay: Span = Span::from_ms(1),
         /// Hedging by percentile: after this percentile of the latencies of recent reads.
         hedge_percentile: f64 = 95.0,
-        /// Late binding: so many chunks more than needed are read at once where a read covers all data chunks of a stripe (of a
-        /// mirror: any read), and the first that suffice are taken.
+        /// Late binding: how many chunks more than needed are read at once where a read covers all data chunks of a
+        /// stripe (of a mirror: any read), and the first that suffice are taken.
         extra_reads: u16 = 0,
         /// When drives collect ahead of need, and reads go around them: none, staggered or together.
         coordinate: Coordinate = Coordinate::None,

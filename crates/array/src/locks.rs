@@ -74,7 +74,7 @@ impl Locks {
         free
     }
 
-    /// The same, but `who` does not wait.
+    /// Locks bytes of a stripe if that is possible at once; `who` does not wait otherwise.
     pub fn try_acquire(&mut self, stripe: u64, who: Key, access: Access, (start, end): (u64, u64)) -> bool {
         let claim = Claim { who, access, start, end };
         let free = self.stripes.get(&stripe).is_none_or(|locks| locks.is_free(&claim, usize::MAX));

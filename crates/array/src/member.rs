@@ -144,7 +144,7 @@ impl<D: Drive> Member<D> {
         self.failed.is_some() || self.drive.header()["rests"] == true
     }
 
-    /// The same with what `other` makes of the drive.
+    /// This member with its drive replaced by what `other` makes of it.
     pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
         let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, pending, .. } = self;
         let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;

@@ -267,7 +267,8 @@ impl<D: Drive> Array<D> {
         written
     }
 
-    /// The same of whole units, given as bits, where the array repairs.
+    /// Writes whole units (given as bits) that drives could not correct again, where the array repairs; returns how
+    /// many.
     pub(crate) fn repair_units(&mut self, stripe: u64, key: Key, units: u64) -> usize {
         let units = if self.config.repair { units } else { 0 };
         let (width, end) = (self.layout.code.width(), self.layout.chunk);

@@ -40,7 +40,7 @@ pub fn prepare(inputs: &Inputs, path: &str) -> Result<PreparedArray, RunError> {
     Ok(PreparedArray { array: Arc::new(array), prepared })
 }
 
-/// The same of a run whose requests come from outside.
+/// What [`prepare_live`] has read and checked of an array whose requests come from outside.
 #[derive(Clone)]
 pub struct PreparedLiveArray {
     array: Arc<ArrayGiven>,

@@ -33,7 +33,7 @@ pub struct Counts {
     pub by_iterations: Vec<u64>,
     /// Words by syndrome weight of the first block row, then by whether they failed.
     pub pruned: Vec<[u64; 2]>,
-    /// The same by the weight of all syndromes.
+    /// Words by the weight of all syndromes, then by whether they failed.
     pub all: Vec<[u64; 2]>,
 }
 

@@ -223,7 +223,7 @@ impl Factors {
         with_cuts(chip, condition, cuts, &self.last_step_uncut(chip, condition))
     }
 
-    /// The same without cuts, by page type.
+    /// Mean errors per KiB in the last retry step without cuts, by page type.
     fn last_step_uncut(&self, chip: &VirtualChip, condition: Condition) -> Vec<Vec<(f64, f64)>> {
         let Condition { x, months, celsius } = condition;
         let cold = chip.cells.cold(celsius);

@@ -25,7 +25,7 @@ pub struct EptEntry {
     pub range: usize,
     /// Grains of the pulse.
     pub safe: u32,
-    /// The same where the ECC's margin is used.
+    /// Grains of the pulse where the ECC's margin is used.
     pub spared: u32,
 }
 

@@ -285,7 +285,7 @@ fn bits_for(values: u32) -> u32 {
 }
 
 impl Layout {
-    /// The same flash with logical pages of `size` bytes, a power of two and no more than a flash page: problem and remedy,
+    /// This flash with logical pages of `size` bytes, a power of two and no more than a flash page: problem and remedy,
     /// where so many pages cannot be counted.
     pub fn divided(&self, size: Bytes) -> Result<Layout, (String, String)> {
         let share_bits = self.page_size.0.trailing_zeros() - size.0.trailing_zeros();
@@ -301,8 +301,9 @@ impl Layout {
         Ok(Layout { pages: pages as u32, page_size: size, page_bits, share_bits, ..*self })
     }
 
-    /// The same flash with superblocks: a block is the blocks of a number on all planes of a die, its flash pages are dealt to
-    /// these in turn, and the planes of a die count as one. Problem and remedy, where the pages of a die cannot be counted.
+    /// This flash with superblocks: a block is the blocks of a number on all planes of a die, its flash pages are dealt
+    /// to these in turn, and the planes of a die count as one. Problem and remedy, where the pages of a die cannot be
+    /// counted.
     pub fn superblocks(&self) -> Result<Layout, (String, String)> {
         let stripe = self.planes_per_die;
         let pages = u64::from(self.pages) * u64::from(stripe);
@@ -315,8 +316,8 @@ impl Layout {
         Ok(Layout { planes: self.dies, planes_per_die: 1, stripe, pages, page_bits, ..*self })
     }
 
-    /// The same flash with blocks that hold `bits` bits a cell, fewer than the chip's own: they use the first of their pages, so that
-    /// page numbers stay.
+    /// This flash with blocks that hold `bits` bits a cell, fewer than the chip's own: they use the first of their
+    /// pages, so that page numbers stay.
     pub fn in_mode(&self, bits: u32) -> Layout {
         Layout { bits, pages: self.pages / self.bits * bits, ..*self }
     }

@@ -29,7 +29,7 @@ impl Fields {
         self.bytes(at, &value.to_le_bytes())
     }
 
-    /// The same value in several places.
+    /// Writes one value to several places.
     pub fn u16s(&mut self, places: impl IntoIterator<Item = usize>, value: u16) -> &mut Fields {
         places.into_iter().fold(self, |fields, at| fields.u16(at, value))
     }

@@ -37,7 +37,7 @@ pub struct Health {
     pub percentage_used: f64,
     /// Bytes that the host has read and written.
     pub read_bytes: u64,
-    /// The same of writes.
+    /// Bytes that the host has written.
     pub write_bytes: u64,
     /// Bytes that were programmed.
     pub media_bytes: u64,

@@ -24,7 +24,7 @@ pub struct Zones {
     pub size: u64,
     /// Zones that may be open, and active, at once.
     pub max_open: u32,
-    /// The same of active ones.
+    /// Zones that may be active at once.
     pub max_active: u32,
     /// The most that an append may bring \[B]; none has no limit but that of transfers.
     pub append_limit: Option<u64>,

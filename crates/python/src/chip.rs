@@ -195,7 +195,7 @@ impl Chip {
         py.detach(|| self.factors().m_err(&self.chip, at.0, cuts.0))
     }
 
-    /// The same before it is rounded up.
+    /// M_ERR under cuts of (tPRE, tEVAL, tDISCH), before it is rounded up.
     #[pyo3(signature = (at, cuts = CutShares::NONE))]
     fn m_err_between(&self, py: Python<'_>, at: At, cuts: CutShares) -> f64 {
         py.detach(|| self.factors().m_err_between(&self.chip, at.0, cuts.0))

@@ -20,7 +20,7 @@ pub struct DecodedWords {
     by_iterations: Vec<u64>,
     /// Words by pruned syndrome weight: decoded, failed.
     pruned: Vec<[u64; 2]>,
-    /// The same by the weight of all syndromes.
+    /// Words by the weight of all syndromes: decoded, failed.
     all: Vec<[u64; 2]>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn raise(error: RunError) -> PyErr {
     raise_as(error.to_string(), &error)
 }
 
-/// The same for requests that were submitted at once: the index of the one that was refused stands before it.
+/// [`raise`] for requests that were submitted at once: the index of the refused one stands before the message.
 pub(crate) fn raise_in_batch(refused: BatchError) -> PyErr {
     raise_as(refused.to_string(), &refused.error)
 }

@@ -153,7 +153,7 @@ impl OnWhat {
     }
 }
 
-/// The same, with where its requests are logged.
+/// A prepared run, and where its requests are logged.
 struct Ready {
     prepared: OnWhat,
     log: Option<Box<dyn RequestLog>>,

@@ -35,13 +35,13 @@ impl Step {
         Step::new(Op::Flush, 0, 0)
     }
 
-    /// The same with a placement hint.
+    /// This step with a placement hint.
     #[must_use]
     pub fn hinted(self, hint: u16) -> Step {
         Step { hint, ..self }
     }
 
-    /// The same, after which the drive need not try everything where `limited`.
+    /// This step, marked so that the drive need not try everything if `limited` (Limited Retry).
     #[must_use]
     pub fn limited(self, limited: bool) -> Step {
         Step { limited, ..self }

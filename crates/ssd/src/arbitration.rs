@@ -138,7 +138,7 @@ mod tests {
         .collect()
     }
 
-    /// The same, written out: rings of queues with names for classes, and a list of the turns of a round.
+    /// The expected order, written out: rings of queues with names for classes, and a list of the turns of a round.
     fn expected(classes: &[&str], weights: [u32; 3], burst: u32, left: &[u32]) -> Vec<usize> {
         let mut left = left.to_vec();
         let mut served = Vec::new();

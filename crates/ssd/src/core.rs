@@ -39,7 +39,7 @@ impl<P: Probe> Core<P> {
         }
     }
 
-    /// The same, watched by a probe from now on.
+    /// This core, watched by a probe from now on.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
         let Core { plan, now, agenda, slots, life, cuts, marks, counters, probe: _ } = self;
         Core { plan, now, agenda, slots, life, cuts, marks, counters, probe }

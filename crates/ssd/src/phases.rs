@@ -48,8 +48,8 @@ impl Phases {
         self.pulses.iter().fold(Span::ZERO, |sum, (pulse, loops)| sum + (*pulse + self.verify) * u64::from(*loops))
     }
 
-    /// The same on a plane beside, both made by [`Phases::each`]: a pulse lasts until both planes' have ended, and planes that
-    /// are done wait.
+    /// Adds the phases of another plane of the die, both made by [`Phases::each`]: a pulse lasts until both planes'
+    /// have ended, and planes that are done wait.
     pub fn join(&mut self, other: &Phases) {
         let most = self.pulses.len().max(other.pulses.len());
         self.pulses.resize(most, (Span::ZERO, 1));

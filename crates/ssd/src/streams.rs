@@ -171,7 +171,8 @@ impl Streams {
         self.row(id).pages
     }
 
-    /// The same of every number: of those without a stream, as of a block of the chip's own cells.
+    /// Pages that each stream number puts into a block; numbers without a stream count as blocks of the chip's own
+    /// cells.
     pub fn pages(&self, of_block: u32) -> [u32; MOST] {
         std::array::from_fn(|number| {
             let id = StreamId::new(number);

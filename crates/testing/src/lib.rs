@@ -150,8 +150,8 @@ pub fn devices() -> BoxedStrategy<Vec<String>> {
     device.boxed()
 }
 
-/// The same with blocks by themselves or in superblocks, and units of the map of every kind: a flash page, a part of one, several.
-/// A logical page has 16 KiB.
+/// These devices with blocks by themselves or in superblocks, and mapping units of every kind: a flash page, a part of
+/// one, several. A logical page has 16 KiB.
 pub fn with_units(devices: impl Strategy<Value = Vec<String>> + 'static) -> BoxedStrategy<Vec<String>> {
     let superblocks = prop::sample::select(vec![false, false, true]);
     let drawn = (with_map_units(devices.boxed()), superblocks, 9..24u32);
@@ -278,7 +278,7 @@ fn policies() -> impl Strategy<Value = Vec<String>> {
     )
 }
 
-/// The same on a few small blocks that collection keeps reclaiming from the first write on, with every mechanism that
+/// Devices of a few small blocks that collection keeps reclaiming from the first write on, with every mechanism that
 /// moves data drawn at random.
 pub fn living_devices() -> BoxedStrategy<Vec<String>> {
     let collection = (

@@ -24,8 +24,8 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// The same without the line, where it is one of `origin` and a key is named: of a text that a program wrote, whose
-    /// lines nobody sees.
+    /// This error without its line, if it lies in `origin` and names a key: `origin` is a text that a program wrote,
+    /// and no user sees its lines.
     #[must_use]
     pub fn without_line_in(self, origin: &str) -> ConfigError {
         let line = self.line.filter(|_| self.key.is_none() || self.origin != origin);

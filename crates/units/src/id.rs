@@ -35,7 +35,7 @@ impl<I: Id, T> PerId<I, T> {
         self.things.iter()
     }
 
-    /// The same, to be changed.
+    /// All of them in the order of their ids, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.things.iter_mut()
     }

@@ -75,7 +75,8 @@ impl Row<'_> {
         self.accept(column, |value| within.contains(value), remedy)
     }
 
-    /// The same, of a whole number.
+    /// The whole number in a column, within these bounds. `remedy` is what to write instead. Invariant: the column was
+    /// asked for.
     pub fn whole(&self, column: &str, within: RangeInclusive<f64>, remedy: &str) -> Result<f64, ConfigError> {
         self.accept(column, |value| within.contains(value) && value.fract() == 0.0, remedy)
     }

@@ -34,17 +34,17 @@ impl TraceError {
         }
     }
 
-    /// The same error at a line.
+    /// This error at a line.
     pub(crate) fn at(self, line: u64) -> TraceError {
         TraceError { line: Some(line), ..self }
     }
 
-    /// The same error at a column that holds `text`.
+    /// This error at a column that holds `text`.
     pub(crate) fn in_field(self, field: &str, text: &[u8]) -> TraceError {
         TraceError { field: Some(field.into()), found: Some(excerpt(text)), ..self }
     }
 
-    /// The same error at the column of a line with this index, which holds `text`.
+    /// This error at the column of a line with this index, which holds `text`.
     pub(crate) fn in_column(self, index: usize, name: &str, text: &[u8]) -> TraceError {
         self.in_field(&format!("column {} ({name})", index + 1), text)
     }

@@ -84,7 +84,7 @@ impl Input {
         })
     }
 
-    /// The same, for lines as long as a quarter of the buffer. Its first lines are not to be asked for.
+    /// This input, for lines as long as a quarter of the buffer. Its first lines are not to be asked for.
     pub(crate) fn with_long_lines(self) -> Input {
         Input { longest: BUFFER / 4, ..self }
     }

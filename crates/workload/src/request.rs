@@ -169,21 +169,21 @@ impl Request {
         Request { time, offset, bytes, op, queue: 0, hint: 0, limited: false }
     }
 
-    /// The same request to another submission queue.
+    /// This request, to another submission queue.
     #[inline]
     #[must_use]
     pub fn on(self, queue: u16) -> Request {
         Request { queue, ..self }
     }
 
-    /// The same request with another placement hint.
+    /// This request with another placement hint.
     #[inline]
     #[must_use]
     pub fn hinted(self, hint: u16) -> Request {
         Request { hint, ..self }
     }
 
-    /// The same read, after which the drive need not try everything.
+    /// This read, marked so that the drive need not try everything (Limited Retry).
     #[inline]
     #[must_use]
     pub fn with_limited_retry(self) -> Request {

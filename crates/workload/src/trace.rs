@@ -59,7 +59,7 @@ impl TraceFile {
         TraceFile::open_with(path, format, ReadOptions::default())
     }
 
-    /// The same, with options.
+    /// Opens `path` as `format`, or as the format that its first lines show, with options.
     pub fn open_with(path: &Path, format: Option<Format>, reading: ReadOptions) -> Result<TraceFile, TraceError> {
         let mut input = Input::open(path)?;
         // Text has no zeros.
@@ -112,7 +112,7 @@ impl TraceFile {
         }
     }
 
-    /// The same trace with its times as it counts them: the first request is not at time 0.
+    /// This trace with the times of its file: the first request is not at time 0.
     pub fn with_its_own_times(self) -> TraceFile {
         TraceFile { keep_times: true, ..self }
     }

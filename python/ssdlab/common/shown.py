@@ -34,7 +34,7 @@ def text(found: object) -> str:
 
 
 def html(found: object) -> str:
-    """The same for notebooks: no scripts, and no styles but what places a number."""
+    """The text for notebooks: no scripts, and no styles but what places a number."""
     doubts, verdict, tables, footnotes = _view(found)
     parts = [f"<p>{_escaped(line)}</p>" for line in doubts]
     parts += [f"<p><b>{_escaped(sentence)}</b></p>" for sentence in verdict.split("\n") if sentence]

@@ -20,14 +20,14 @@ NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 """The signals that are answered, and their names in messages."""
 
 AGAIN_S = 3.0
-"""So long after one signal others are ignored [s]."""
+"""The time after a signal in which others are ignored [s]."""
 
 DEAF_S = 2.0
-"""So long the main thread may take to answer, as it does not while the core computes; then the process ends [s of
-processor time: on a busy machine it gets little of it]."""
+"""The time that the main thread may take to answer, which it does not do while the core computes; then the process ends
+[s of processor time: a busy machine gives it little]."""
 
 STUCK_S = 30.0
-"""The same where the process waits and does not compute [s]."""
+"""The time that the main thread may take to answer where the process waits and does not compute; then it ends [s]."""
 
 _mode: Literal["leave", "raise"] = "leave"
 """Whether a signal ends the process at once, as nothing has been begun, or is raised."""

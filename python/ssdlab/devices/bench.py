@@ -125,7 +125,7 @@ class Bench:
 
 
 def measured(result: Result, figure: Figure) -> float:
-    """The same figure of a run [1/s, ns]."""
+    """The figure in a run [1/s, ns]."""
     part = result.host[figure.op]
     if figure.metric == "iops":
         return float(part["iops"])

@@ -29,11 +29,11 @@ OF_FIO = {"p50": "50.000000", "p99": "99.000000"}
 LEAST_NOISE = {"iops": 0.01, "mean": 0.01}
 """No figure is taken to repeat better than this, as a share of it (assumed: runs on one machine differ by so much)."""
 LEAST_NOISE_PERCENTILE = 0.02
-"""The same of percentiles, which fio keeps in buckets of 1.6 % (stat.h, FIO_IO_U_PLAT_BITS)."""
+"""The least error of percentiles, which fio keeps in buckets of 1.6 % (stat.h, FIO_IO_U_PLAT_BITS)."""
 
 
 STEADY_NOISE = 0.1
-"""The same of steady states, which a closed form stands for (unknowns.py)."""
+"""The least error of steady states, which a closed form stands for (unknowns.py)."""
 
 
 class Figure(NamedTuple):

@@ -75,7 +75,7 @@ def files(policies: Pairs) -> Mapping[str, str]:
 
 
 def moved(policies: Pairs, paths: Mapping[str, str]) -> Pairs:
-    """The same policies with their files elsewhere."""
+    """These policies, with their files elsewhere."""
     there = files(policies).keys() & paths.keys()
     return tuple(
         (axis, f"{paths[axis]}:{policy.rpartition(':')[2]}" if isinstance(policy, str) and axis in there else policy)

@@ -44,7 +44,7 @@ class Access(NamedTuple):
 
     @property
     def bandwidth_mb_s(self) -> float:
-        """The same in MB/s, 1 MB = 10^6 B."""
+        """The bound in MB/s, 1 MB = 10^6 B."""
         return self.iops * self.bytes / 1e6
 
     @property
@@ -107,7 +107,7 @@ def bounds(
 
 
 def bounds_of(options: Options) -> DeviceBounds:
-    """The same of the device of a run."""
+    """The bounds of the device of a run."""
     from ssdlab.runs.simulation import open_simulation
 
     simulation = open_simulation(options.replace(requests=1).without_outputs())

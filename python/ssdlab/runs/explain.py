@@ -151,7 +151,7 @@ def explain_played(
     requests: Sequence[int],
     progress: Callable[[float | None, int, int], None] | None = None,
 ) -> Explained:
-    """The same of a run that has been opened."""
+    """Plays a run that has been opened, and explains its requests."""
     import json
 
     found = simulation.explain(slowest, list(requests), progress)

@@ -18,7 +18,7 @@ class Finding(NamedTuple):
     text: str
     """What was found, a sentence with its numbers."""
     numbers: Mapping[str, float]
-    """The same numbers by name; a unit ends the name."""
+    """The numbers of ``text`` by name; a unit ends the name."""
     remedy: str
     """What to do about it."""
 

@@ -110,7 +110,7 @@ class Options:
         return _with_values, (self._values,)
 
     def replace(self, **changed: Any) -> Options:
-        """The same run with other values of some options."""
+        """This run with other values of some options."""
         return Options(**{**self._values, **changed})
 
     def given(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Options:
         return {name: value for name, value in self._values.items() if value != _DEFAULTS[name]}
 
     def without_outputs(self) -> Options:
-        """The same run, which writes and keeps nothing."""
+        """This run, which writes and keeps nothing."""
         return self.replace(**{name: option.default for name, option in OPTIONS.items() if option.is_output})
 
     def for_core(self) -> dict[str, Any]:

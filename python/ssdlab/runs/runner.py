@@ -141,7 +141,7 @@ def _say_how_to_replay(error: BaseException, options: Options) -> None:
 
 
 def _to_temporary(options: Options, log: Output | None, saved: Output | None) -> Options:
-    """The same run, which writes its files to where they are not read yet."""
+    """This run, which writes its files to where nobody reads them yet."""
     options = options if log is None else options.replace(requests_out=log.temporary)
     return options if saved is None else options.replace(save=saved.temporary)
 

@@ -37,7 +37,7 @@ class Drive(NamedTuple):
         return f"{stem}.{self.name}{suffix}"
 
     def with_outputs(self, requests_out: str | None, series_out: str | None) -> Drive:
-        """The same drive, which writes these files."""
+        """This drive, which writes these files."""
         named = {"requests_out": self.renamed(requests_out), "series_out": self.renamed(series_out)}
         return self._replace(options=self.options.replace(**named))
 

@@ -122,7 +122,7 @@ def tail(options: Options, percentile: float, progress: Listener | None = None) 
 
 
 def _explained(of: Tail, explained: Explained, slow: set[int], median: set[int]) -> Tail:
-    """The same with the sum of explanations."""
+    """This tail with the sum of explanations."""
     found = explained.requests
     long, dies = _means([each for each in found if each.request in slow])
     short, _ = _means([each for each in found if each.request in median])

@@ -31,7 +31,7 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
 
 
 def write_played(begin: Callable[[], Simulation], path: str, windows: Sequence[str], slowest: int | None) -> int:
-    """The same of the run that ``begin`` opens, each time anew."""
+    """Writes the timeline of the run that ``begin`` opens; it is called for each pass."""
     from ssdlab.common.output import replacing
 
     shown = list(windows)

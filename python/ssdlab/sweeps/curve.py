@@ -55,7 +55,7 @@ class Point(NamedTuple):
     iops: tuple[float, float | None]
     latency_ns: Latency
     writes_ns: Latency | None
-    """The same of writes, where a mixed load's reads are shown."""
+    """The latency of writes, where a mixed load's reads are shown."""
     writes: float
     """How many of these there are, of the seed that has the fewest."""
     whole_ns: float | None

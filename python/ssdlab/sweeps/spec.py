@@ -76,7 +76,7 @@ class Cases(Sequence[Case]):
         return Cases(self.sweep, self._axes, numbers, self.traces)
 
     def with_traces(self, folder: str) -> Cases:
-        """The same cases with a folder of real traces."""
+        """These cases with a folder of real traces."""
         return Cases(self.sweep, self._axes, self.numbers, folder)
 
     def __len__(self) -> int:

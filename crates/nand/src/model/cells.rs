@@ -147,8 +147,8 @@ impl Cells {
         Shape { shift, width, disturb: self.disturb * (1.0 + self.disturb_wear * x) * reads / 1e6 }
     }
 
-    /// The same, read so many kelvins hotter than programmed: the chip's own compensation leaves a part of the shift of its voltages
-    /// with temperature.
+    /// `shape` where it is read `kelvins` hotter than it was programmed: the chip's own compensation leaves a part of
+    /// the shift of its voltages with temperature.
     pub fn crossed(&self, shape: Shape, kelvins: f64) -> Shape {
         Shape { shift: shape.shift + self.cross_shift * kelvins, ..shape }
     }

@@ -99,7 +99,8 @@ impl Ladder {
         Ladder::crossed(chip, page, [x, months, reads], celsius, celsius)
     }
 
-    /// The same of pages that were programmed at another temperature; cycles, months and reads as there.
+    /// The ladder of pages that were programmed at another temperature than they are read; `at` is cycles, months and
+    /// reads as in [`Ladder::new`].
     pub fn crossed(chip: &VirtualChip, page: u32, at: [f64; 3], celsius: f64, programmed_at: f64) -> Ladder {
         let (cells, [x, months, reads]) = (&chip.cells, at);
         let (middle, half) = chip.variation.bounds();
@@ -152,7 +153,7 @@ impl Ladder {
         self.steps_from(log_factor, worst, 0)
     }
 
-    /// The same for a read that begins at step `from` of the table.
+    /// Retry steps of a read that begins at step `from` of the table.
     #[inline]
     pub fn steps_from(&self, log_factor: f64, worst: f64, from: u32) -> Option<u32> {
         let (point, part) = self.point(log_factor);

@@ -169,7 +169,7 @@ impl VirtualChip {
         }
     }
 
-    /// The same chip where its blocks hold `bits` bits a cell, fewer than its own.
+    /// This chip where its blocks hold `bits` bits a cell, fewer than its own.
     pub fn in_mode(&self, bits: u32) -> VirtualChip {
         VirtualChip { cells: self.cells.in_mode(bits), ..self.clone() }
     }

@@ -72,7 +72,8 @@ pub struct PageState {
     pub reads: u32,
     /// Steps of [`WARMER`] that it is read warmer than the drive is at rest.
     pub warmer: u8,
-    /// The same of its program; none at the other temperature that the outcomes know ([`Outcomes::programmed_at`]).
+    /// Steps of [`WARMER`] that it was programmed warmer than the drive is at rest; none if it was programmed at
+    /// [`Outcomes::programmed_at`].
     pub programmed: Option<u8>,
     /// Errors per KiB that incomplete erasure or narrower states add in its worst codeword.
     pub extra: f64,
@@ -254,7 +255,7 @@ impl Outcomes {
         }
     }
 
-    /// The same, with pages from before the run that were programmed at another temperature.
+    /// These outcomes where pages from before the run were programmed at another temperature.
     pub fn programmed_at(self, celsius: f64) -> Outcomes {
         Outcomes { programmed_at: celsius, ..self }
     }

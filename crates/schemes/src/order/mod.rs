@@ -33,8 +33,8 @@ impl Order {
         Class::ALL.map(rank)
     }
 
-    /// The same while the write queue is full (`schedule.write_queue`): no read passes a write then, under any order
-    /// (`assumed`: fast12 §5.3 asks for a limit and leaves open what it does).
+    /// The ranks of the classes while the write queue is full (`schedule.write_queue`): no read passes a write then,
+    /// under any order (`assumed`: fast12 §5.3 asks for a limit and leaves open what it does).
     pub fn ranks_behind_full_queue(self) -> [u8; Class::COUNT] {
         Class::ALL.map(fifo::rank)
     }

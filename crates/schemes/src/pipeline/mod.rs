@@ -14,10 +14,10 @@ units::choices! {
         /// A step begins as soon as the one before is sensed, with CACHE READ; success resets what was begun in vain
         /// (PR2, asplos21 section 6.1).
         CacheRead = "cache-read",
-        /// The same from the first sense on, where the last read of a similar page needed other references than this one begins with
-        /// (asplos21 section 8).
+        /// As cache-read, and from the first sense on where the last read of a similar page needed other references
+        /// than this one begins with (asplos21 section 8).
         CacheReadLikely = "cache-read-likely",
-        /// The same from the first sense on, whatever the page: what the others are compared with.
+        /// As cache-read, from the first sense of every page on: the others are compared with it.
         CacheReadFirst = "cache-read-first",
     }
 }

@@ -15,8 +15,9 @@ units::choices! {
         /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of asplos21
         /// section 7.3, SWR+ of hpca24 section VI-A).
         Tracked = "tracked",
-        /// The same on a drive that has read its blocks in the background before the run: where no similar page has been read
-        /// yet, with those that another page of its kind needs (`assumed`: what makers say of patrol reads and calibration).
+        /// As tracked, on a drive that has read its blocks in the background before the run: where no similar page has
+        /// been read yet, with those that another page of its kind needs (`assumed`: what makers say of patrol reads
+        /// and calibration).
         Patrolled = "patrolled",
         /// Those recorded of the same block and group of layers, in a table of bounded size (Nie et al., IEEE Trans.
         /// Reliability 2025).

@@ -18,7 +18,7 @@ units::section! {
         soft_after: Option<u32> = None,
         /// What the soft decoder makes of 2-bit pages: qc-ldpc, or a CSV file of `ssdlab ecc simulate --soft 2-bit`.
         code_2bit: String = "qc-ldpc".to_owned(),
-        /// The same of 3-bit pages.
+        /// What the soft decoder makes of 3-bit pages: qc-ldpc, or a CSV file of `ssdlab ecc simulate --soft 3-bit`.
         code_3bit: String = "qc-ldpc".to_owned(),
         /// Errors that the code corrects, over those that it was profiled with.
         strength: f64 = 1.0,

@@ -150,8 +150,9 @@ units::section! {
         /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It has an open
         /// block a plane.
         raid: Raid = Raid::None,
-        /// Placement handles: host data whose request has hint h goes into stream h mod so many, each with an open block a plane
-        /// (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0 ignores hints.
+        /// Placement handles: host data whose request has hint h goes into stream h modulo this number, each with an
+        /// open block a plane (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0
+        /// ignores hints.
         hints: u16 = 0,
         /// What of the data of placement handles stays apart: initial (what the host writes) or persistent (relocated data as well).
         isolation: Isolation = Isolation::Initial,
@@ -166,7 +167,7 @@ impl FtlConfig {
         if self.isolation == Isolation::Persistent { self.hints } else { 0 }
     }
 
-    /// The same flash in blocks as the FTL counts them.
+    /// The flash `layout` in blocks as the FTL counts them.
     pub(super) fn joined(&self, layout: &Layout) -> Result<Layout, Refusal> {
         match self.allocation {
             Allocation::Plane => Ok(*layout),

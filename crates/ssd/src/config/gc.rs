@@ -13,7 +13,7 @@ units::section! {
         victim: Victim = Victim::Greedy,
         /// Collection starts when a plane has fewer free blocks.
         start: u32 = 4,
-        /// It goes on until the plane has so many.
+        /// Collection goes on until the plane has this many free blocks.
         stop: u32 = 5,
         /// How fast host data may be programmed on a plane while its blocks are collected.
         pacing: Pacing = Pacing::None,
@@ -25,9 +25,9 @@ units::section! {
         copyback_limit: Option<u32> = None,
         /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
         preemptible: bool = true,
-        /// A die idle for so long collects in the background; "none" never does.
+        /// A die that has been idle for this time collects in the background; "none" never does.
         idle: Option<Span> = None,
-        /// Background collection keeps so many blocks of a plane free.
+        /// Background collection keeps this many blocks of a plane free.
         idle_stop: u32 = 8,
     }
 }

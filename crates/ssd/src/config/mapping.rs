@@ -74,8 +74,9 @@ units::section! {
         sharing: Sharing = Sharing::Shared,
         /// Translation pages on their way to flash beyond which host requests wait for the map.
         writes: u32 = 64,
-        /// Whenever the host has written so much, the translation pages that have changed are programmed, so that the map survives a
-        /// power cut; "none" never does. A map that is all in memory has translation pages on flash for this alone.
+        /// Whenever the host has written this amount, the translation pages that have changed are programmed, so that
+        /// the map survives a power cut; "none" never does. A map that is all in memory has translation pages on flash
+        /// for this alone.
         checkpoint: Option<Bytes> = None,
         /// Changes of the map go into a journal on flash, a page of it as soon as it is full and with each flush: beside the
         /// checkpoints.

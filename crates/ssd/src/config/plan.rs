@@ -284,7 +284,7 @@ impl Config {
         self.plan_with(Space::new)
     }
 
-    /// The same of flash without an FTL: no space is kept for one.
+    /// [`plan`](Self::plan) of flash without an FTL: no space is kept for one.
     pub(crate) fn plan_of_media(&self) -> Result<Plan, ConfigError> {
         self.plan_with(|_, _, _, _, _| Ok(Space::default()))
     }

@@ -18,11 +18,12 @@ units::choices! {
 units::section! {
     /// Relocating data before it is lost: old data, and blocks that were read often.
     pub struct RefreshConfig in "refresh" {
-        /// Every block is visited once in so long, and data older than that (at 30 C) is relocated; "none" never is.
+        /// Every block is visited once in this time, and data older than that (at 30 C) is relocated; "none" never is.
         period: Option<Span> = None,
         /// Reads of a block after which its data is relocated (read reclaim); "none" never is. With chip.read_disturb retries count.
         reads: Option<u32> = None,
-        /// What read reclaim relocates: the block; or a wordline whose neighbours were read so often (chip.neighbour_disturb), before the rest of its block.
+        /// What read reclaim relocates: the block; or a wordline whose neighbours were read that often
+        /// (chip.neighbour_disturb), before the rest of its block.
         reclaim: Reclaim = Reclaim::Block,
     }
 }

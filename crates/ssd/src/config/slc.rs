@@ -30,7 +30,7 @@ units::section! {
     /// The SLC cache, with ftl.slc_cache: its size, its blocks' times and wear, and how their data is folded into blocks of the
     /// chip's own cells.
     pub struct SlcConfig in "slc" {
-        /// Blocks of each plane in the cache: so many (static), or at most so many (dynamic).
+        /// Blocks of each plane in the cache: their number (static), or the most that it may have (dynamic).
         blocks: u32 = 8,
         /// Bits a cell of the cache's blocks, fewer than geometry.cell has.
         cell: Cell = Cell::Slc,
@@ -38,7 +38,8 @@ units::section! {
         full: Full = Full::Direct,
         /// How data is folded: controller or copyback.
         fold: Fold = Fold::Controller,
-        /// Folding begins when the host has been idle for so long, and ends with its next request; "none" folds only where forced.
+        /// Folding begins when the host has been idle for this time, and ends with its next request; "none" folds only
+        /// where forced.
         fold_idle: Option<Span> = Some(Span::from_ms(10)),
         /// Folding is forced while fewer blocks of a plane are free for the cache; 0 never forces it.
         fold_start: u32 = 0,

@@ -44,7 +44,7 @@ pub(crate) struct Space {
     pub victim_valid_limit: u32,
     /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
-    /// The same where planes have broken, whose data the others hold: all that can be collected.
+    /// The limit of valid pages where planes have broken and the others hold their data: all that can be collected.
     pub live_limit_of_rest: u32,
     /// Pages of parity that a plane may hold.
     pub parity: u32,

@@ -29,7 +29,7 @@ units::section! {
     pub struct WearConfig in "wear" {
         /// Which free block is opened next: the least worn one (dynamic wear levelling) or the oldest.
         free_block: FreeBlock = FreeBlock::LeastWorn,
-        /// Static wear levelling: when a block has been erased so many times more than the least worn one of its
+        /// Static wear levelling: when a block has been erased this many times more than the least worn one of its
         /// plane, that one's data is relocated; "none" never does it.
         static_spread: Option<u32> = None,
         /// Share of bad blocks from the factory, drawn for each block.

@@ -30,12 +30,12 @@ units::section! {
         max_open: Option<u32> = Some(14),
         /// Zones that may be active at once, which are open or closed and written in part (Maximum Active Resources); "none" has no limit.
         max_active: Option<u32> = Some(14),
-        /// The first so many zones are conventional: they are written anywhere, and collected.
+        /// How many zones, from the first one on, are conventional: they are written anywhere, and collected.
         conventional: u32 = 0,
         /// The most that an append may bring (Zone Append Size Limit); "none" has no limit.
         append_limit: Option<Bytes> = None,
-        /// Size of the zone random write area that a zone may be opened with: so much behind its write pointer is written in any order, and again,
-        /// until it is committed. 0: none.
+        /// Size of the zone random write area that a zone may be opened with: the part of that size behind its write
+        /// pointer is written in any order, and again, until it is committed. 0: none.
         random_area: Bytes = Bytes(0),
         /// What becomes of the part of a zone that was not written when it is finished: pad or close.
         finish: Finish = Finish::Pad,

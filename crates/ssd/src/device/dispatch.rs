@@ -229,7 +229,7 @@ impl<P: Probe> Dispatch<'_, P> {
         }
     }
 
-    /// The same of a page that has just begun to wait for its die.
+    /// Diverts a page that has just begun to wait for its die.
     #[inline]
     pub fn divert_waiting(&mut self, op: OpId) {
         if self.core.plan.slc.is_some() && self.core.plan.deals {
@@ -238,7 +238,7 @@ impl<P: Probe> Dispatch<'_, P> {
         }
     }
 
-    /// The same of what waits for any die, where no plane's part of the cache takes anything.
+    /// Diverts what waits for any die, where no plane's part of the cache takes anything.
     #[inline]
     pub fn divert_pool(&mut self, writes: StreamId) {
         if self.writes.pools[writes.index()].len == 0 {

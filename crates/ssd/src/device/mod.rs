@@ -183,7 +183,7 @@ impl<P: Probe> Device<P> {
         self.core.now
     }
 
-    /// The same device, watched by a probe from now on, which is told what dies and buses do.
+    /// This device, watched by a probe from now on, which is told what dies and buses do.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
         let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp } =
             self;

@@ -45,7 +45,8 @@ pub(crate) struct Flash {
     pub(super) ranks: Ranks,
     /// Results of reads, where a virtual chip gives them.
     pub(super) outcomes: Option<Outcomes>,
-    /// The same of pages of the SLC cache, where it holds more than one bit a cell and a virtual chip says how these read.
+    /// Results of reads of the SLC cache's pages, where it holds more than one bit a cell and a virtual chip says how
+    /// these read.
     pub(super) slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
     pub(super) references: References,
@@ -126,7 +127,7 @@ impl Flash {
         self.channels[state.channel].stirred |= state.bit;
     }
 
-    /// The same of all dies.
+    /// Something above may let any die take programs that it did not take before.
     pub fn stir_all(&mut self) {
         self.dies.ids().for_each(|die| self.stir(die));
     }
@@ -258,7 +259,7 @@ impl Failures {
         self.programs.uniform(self.programs_drawn) < share
     }
 
-    /// The same of an erase.
+    /// Whether an erase fails; `share` of them do.
     pub fn erase_fails(&mut self, share: f64) -> bool {
         self.erases_drawn += 1;
         self.erases.uniform(self.erases_drawn) < share

@@ -20,7 +20,7 @@ impl<L: Placement> FlashView<'_, L> {
         if nothing { Pick::Nothing } else { self.pick_of_ready(die) }
     }
 
-    /// The same of a die that does not plainly start nothing.
+    /// What a die would start now for which a quick look has found something that may start.
     pub(super) fn pick_of_ready(&self, die: DieId) -> Pick {
         if self.chip_taken(die) {
             return Pick::Nothing;
@@ -394,7 +394,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.force(die, programs);
     }
 
-    /// The same for one plane.
+    /// Lets the partly filled program units of one plane go.
     pub fn force_plane(&mut self, die: DieId, plane: u8, programs: QueueSet) {
         self.force(die, programs.and(QueueSet::on(1 << plane)));
     }

@@ -89,7 +89,7 @@ impl Ageing {
         Span(self.aged(now.elapsed.0).0.saturating_add(self.rested().0))
     }
 
-    /// The same since a program.
+    /// What data has aged by since its program, as if kept at 30 °C.
     #[inline]
     pub fn since(&self, stamp: u32, now: AgeClock) -> Span {
         let tick = stamp >> self.warmer_bits;

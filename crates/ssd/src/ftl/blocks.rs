@@ -289,7 +289,7 @@ impl Blocks {
         self.slc.as_ref().is_some_and(|slc| slc.holds(plane, block))
     }
 
-    /// The same of a page's block.
+    /// Whether a page's block is in the SLC cache's mode, or was when it last held something.
     #[inline]
     pub fn page_in_slc(&self, ppn: Ppn) -> bool {
         self.slc.is_some() && {

@@ -57,7 +57,7 @@ pub(super) trait Mapping: State {
     /// Gets ready to locate a page soon.
     fn prefetch(&self, lpn: Lpn);
 
-    /// The same for what the fetched memory leads to, when it has come: some requests later.
+    /// The second step of [`prefetch`](Self::prefetch), some requests later: fetches what the fetched memory leads to.
     fn prefetch_further(&self, lpn: Lpn);
 
     /// Nothing was placed, relocated or trimmed: recovery tells it what it has found.

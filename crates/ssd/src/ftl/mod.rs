@@ -212,13 +212,13 @@ impl Ftl {
         self.mapping.prefetch(lpn);
     }
 
-    /// The same for what the fetched parts lead to, when they have come: some requests later.
+    /// The second step of [`prefetch`](Self::prefetch), some requests later: fetches what the fetched parts lead to.
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
         self.mapping.prefetch_further(lpn);
     }
 
-    /// The same of the page that a page of the flash may hold, in two steps.
+    /// Gets ready to locate the page that a page of the flash may hold, in two steps.
     #[inline]
     pub fn prefetch_held(&self, address: Address, further: bool) {
         let lpn = match self.blocks.holder(address) {

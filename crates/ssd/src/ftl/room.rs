@@ -40,7 +40,7 @@ impl Ftl {
         self.stays_collectable_with(plane, 0, plan)
     }
 
-    /// The same where so many pages more are on their way to it.
+    /// [`stays_collectable`](Self::stays_collectable) where `more` pages are on their way to the plane.
     pub(super) fn stays_collectable_with(&self, plane: PlaneId, more: u32, plan: &Plan) -> bool {
         let space = &plan.space;
         let limit = if self.relocator.broken_planes == 0 { space.live_limit } else { space.live_limit_of_rest };

@@ -182,7 +182,7 @@ impl<'a> Seen<'a> {
         i64::from(self.ftl.blocks.in_service(plane).0) - i64::from(needed)
     }
 
-    /// The same of all planes, which hold each other's data.
+    /// Spare blocks of all planes together, which can hold each other's data.
     fn spare_blocks(&self) -> i64 {
         self.planes().map(|plane| self.spare_blocks_of(plane)).sum()
     }

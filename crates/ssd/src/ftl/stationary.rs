@@ -27,7 +27,8 @@ use crate::streams::{MOST, StreamId};
 
 /// Bundles of a block, at most (assumed): a block's valid share differs by chance by a percent.
 const BUNDLES: u32 = 2048;
-/// The same where the victim policy asks how long a block has lost no page: between two victims each block must lose some (assumed).
+/// Bundles of a block, at most, where the victim policy asks how long a block has lost no page: between two victims
+/// each block must lose some (assumed).
 const BUNDLES_OF_AGES: u32 = 1 << 14;
 /// Bundles of a plane, at most, so that it is played in milliseconds; four times as many where ages are asked for (assumed).
 const BUNDLES_OF_PLANE: u32 = 1 << 21;
@@ -177,7 +178,7 @@ fn stride(n: u64) -> u64 {
 }
 
 impl PlaneState {
-    /// The same with so many full blocks more, and exactly so many valid pages.
+    /// This state with `more` further full blocks, and exactly `live` valid pages.
     fn fitted(mut self, plan: &Plan, more: u32, live: u32) -> Option<PlaneState> {
         let (pages, unit) = (plan.layout.pages, plan.unit_pages);
         for stream in &mut self.open {

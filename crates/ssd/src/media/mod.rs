@@ -88,7 +88,7 @@ pub struct Media {
 }
 
 impl Config {
-    /// The same flash without a drive: the sections of the layers above it have no meaning.
+    /// This configuration as flash without a drive: the sections of the layers above it have no meaning.
     pub fn of_media(&self) -> Config {
         let mut media = Config {
             geometry: self.geometry.clone(),

@@ -175,7 +175,7 @@ impl Ledger {
         format!("page {} of block {}, plane {} (die {})", at.page, at.block, at.plane.0, die.0)
     }
 
-    /// The same of a page that may not be on flash.
+    /// How a place reads in a message, or that the page is not on flash.
     pub(crate) fn place_or_none(&self, ppn: Option<Ppn>) -> String {
         ppn.map_or_else(|| "nowhere on flash".into(), |ppn| self.place(ppn))
     }

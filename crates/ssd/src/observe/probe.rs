@@ -76,7 +76,7 @@ pub enum Event {
     Arrives { arrival: Time },
     /// A die's time goes into a cause of [`crate::observe::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
     Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
-    /// The same of a channel's bus and its causes.
+    /// The time of a channel's bus goes into a cause from now on; from `until.0` on into `until.1`.
     Bus { channel: ChannelId, cause: usize, until: Option<(Time, usize)> },
     /// A server serves.
     Serves { server: Server, from: Time, to: Time },

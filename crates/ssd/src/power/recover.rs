@@ -345,7 +345,7 @@ impl<'a> Recovery<'a> {
                 continue;
             };
             for change in changes {
-                // The same version may have moved since.
+                // This version may have been relocated since.
                 if self.found.get(&change.lpn).is_none_or(|found| found.version < change.to.version) {
                     self.consider(*change, number);
                 }

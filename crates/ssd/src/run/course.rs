@@ -29,7 +29,7 @@ impl Point {
         Point::with(drive, &drive.sample())
     }
 
-    /// The same of a drive that stands so.
+    /// The point of a drive with this sample.
     pub fn with(drive: &impl Drive, sample: &Sample) -> Point {
         let counters = drive.counters();
         Point {

@@ -179,7 +179,7 @@ pub struct Declared {
     pub metavar: &'static str,
     /// What it means; Markdown.
     pub about: &'static str,
-    /// The same for the command line, where it is said otherwise there; empty where it has no such option.
+    /// What the command line's help says instead, if anything; empty where it has no such option.
     pub help: Option<&'static str>,
     /// Its default, where it is a word.
     pub default: Option<&'static str>,

@@ -35,7 +35,7 @@ impl<D> Outcome<D> {
 }
 
 impl<D> Outcome<D> {
-    /// The same with another final state of the drive, or none.
+    /// This outcome with another final state of the drive, or none.
     pub fn with<E>(self, device: impl FnOnce(D) -> E) -> Outcome<E> {
         let Outcome { measured, series, device: drive, log } = self;
         Outcome { measured, series, device: device(drive), log }
@@ -43,7 +43,7 @@ impl<D> Outcome<D> {
 }
 
 impl<P: Probe> Outcome<Device<P>> {
-    /// The same, with a device that nobody watches any more.
+    /// This outcome, with a device that no probe watches.
     pub fn unwatched(self) -> Outcome {
         self.with(|device| device.watched_by(Unwatched))
     }

@@ -70,7 +70,7 @@ pub struct Prepared {
     pub findings: Vec<Finding>,
 }
 
-/// The same of a run whose requests come from outside.
+/// What [`prepare_live`] has read and checked of a run whose requests come from outside.
 #[derive(Clone)]
 pub struct PreparedLive {
     /// The device.
@@ -122,7 +122,7 @@ pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     Ok(Prepared { config: spec.config, source, options, manifest: Value::Object(manifest), note, findings: found })
 }
 
-/// The same of a run on another drive than one device. Of the inputs, what says which device is run is not read.
+/// [`prepare`] for a run on another drive than one device: the inputs that choose a device are not read.
 pub fn prepare_on(inputs: &Inputs, drive: OtherDrive) -> Result<PreparedOn, RunError> {
     let mut options = RunOptions::default();
     for (name, given) in inputs.drive.options {
@@ -183,7 +183,7 @@ pub fn prepare_live(inputs: &DriveInputs, driver: &str) -> Result<PreparedLive, 
     Ok(PreparedLive { findings, config: spec.config, options, manifest })
 }
 
-/// The same of a run on another drive than one device. Of the inputs, what says which device is run is not read.
+/// [`prepare_live`] for a run on another drive than one device: the inputs that choose a device are not read.
 pub fn prepare_live_on(inputs: &DriveInputs, driver: &str, drive: OtherDrive) -> Result<PreparedLive, RunError> {
     without_workload(inputs)?;
     let mut options = RunOptions::default();

@@ -18,7 +18,7 @@ pub(super) struct Settling {
     /// Requests of the present stretch, and most pages that the buffer has held in it.
     requests: u64,
     most: u32,
-    /// The same pages of all stretches before, if there was one.
+    /// The most pages of all stretches before this one, if there was one.
     before: Option<u32>,
 }
 

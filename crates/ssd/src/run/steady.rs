@@ -34,8 +34,9 @@ pub const MOST_SPREAD: f64 = 0.2;
 pub const MOST_RISE: f64 = 0.1;
 /// Rounds after which rounds become twice as long (assumed: PTS gives up after as many). Short rounds differ by chance.
 const ROUNDS: u64 = 25;
-/// The same where rounds are short because the drive is stationary from its start: twice the window (assumed). Its load may leave dies idle,
-/// whose planes then collect for a block's length and rest, and only rounds of some blocks of each are alike.
+/// Rounds after which rounds become longer, where they are short because the drive is stationary from its start: twice
+/// the window (assumed). Its load may leave dies idle, whose planes then collect for a block's length and rest, and
+/// only rounds of some blocks of each are alike.
 const SHORT_ROUNDS: u64 = 10;
 /// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
 pub const TURNOVERS: u64 = 3;
@@ -324,7 +325,7 @@ impl Steady {
 pub(super) struct SteadyWindow {
     /// What had been counted when they began.
     pub start: Totals,
-    /// The same when they ended.
+    /// What had been counted when they ended.
     pub end: Totals,
     /// Of the requests in between.
     pub latencies: ByQueue,

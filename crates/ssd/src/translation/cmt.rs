@@ -163,7 +163,8 @@ impl CachedMap {
         self.places.prefetch(self.group_of(lpn));
     }
 
-    /// The same, some time later: what has been fetched tells what is needed next.
+    /// The second step of [`prefetch`](Self::prefetch), some time later: what was fetched says which memory is needed
+    /// next.
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
         if let Some(place) = self.places.get(self.group_of(lpn)) {

@@ -31,7 +31,7 @@ pub(crate) fn decimal(line: &[u8], at: &mut usize, decimals: usize, column: usiz
     decimal_with(b'.', line, at, decimals, column)
 }
 
-/// The same, with `mark` before the decimals.
+/// [`decimal`] with `mark` in place of the decimal point.
 #[inline]
 pub(super) fn decimal_with(
     mark: u8,

@@ -214,7 +214,7 @@ impl Format {
         }
     }
 
-    /// The same, with what the columns hold where their units are fixed.
+    /// The format in words, with the content of its columns where their units are fixed.
     pub(crate) fn describe_columns(self) -> String {
         match (self.units, &self.entry.read) {
             (Some(_), _) => self.describe(),

@@ -173,7 +173,7 @@ impl Workload {
         })
     }
 
-    /// The same load without an end, and perhaps without its reads.
+    /// This load without an end, and without its reads unless `reads`.
     pub(super) fn endless(&self, reads: bool) -> Workload {
         let mut endless = self.clone();
         // Reads of one job change nothing of its writes, but for those of a sequence.

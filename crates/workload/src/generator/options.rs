@@ -35,8 +35,8 @@ units::section! {
         rate_iops: Option<f64> = Some(40_000.0),
         /// How arrivals are spaced at that rate.
         arrivals: Arrivals = Arrivals::Poisson,
-        /// At most so many requests are under way, or tasks where there are tasks (steps, batch): a further one waits until another completes; "none"
-        /// has no bound.
+        /// The most requests under way, or tasks where there are tasks (steps, batch): a further one waits until
+        /// another completes; "none" has no bound.
         iodepth: Option<u32> = None,
         /// With an iodepth: the time between a completion and the request that takes its place; within a task that between its batches.
         thinktime: Span = Span(0),
@@ -50,18 +50,18 @@ units::section! {
         /// Placement hint of the requests, for devices that take hints (ftl.hints); 0 is none.
         hint: u16 = 0,
         /// Distance of zones, for zoned drives: writes go on where the last one in their zone ended, and each zone is reset before it is written
-        /// anew (fio's zonemode=zbd); "none" knows no zones.
+        /// again (fio's zonemode=zbd); "none" knows no zones.
         zone_size: Option<Bytes> = None,
         /// With a zone size: bytes of a zone that are written; "none" is all of it.
         zone_capacity: Option<Bytes> = None,
-        /// With a zone size: what comes before a zone is written anew, "reset" (zoned drives) or "trim" (files, regions or segments that a host removes
-        /// from a drive without zones).
+        /// With a zone size: what comes before a zone is written again, "reset" (zoned drives) or "trim" (files,
+        /// regions or segments that a host removes from a drive without zones).
         zone_reset: ZoneReset = ZoneReset::Reset,
         /// With a zone size: zones that are written at the same time, by random writes.
         open_zones: u32 = 1,
         /// With a zone size: writes are appends.
         append: bool = false,
-        /// So many copies, each with queues, addresses (one behind the other) and random numbers of its own.
+        /// Copies of the job, each with queues, addresses (one behind the other) and random numbers of its own.
         numjobs: u16 = 1,
     }
 }
@@ -89,7 +89,7 @@ units::choices! {
 }
 
 units::choices! {
-    /// What comes before a zone is written anew.
+    /// What comes before a zone is written again.
     pub enum ZoneReset {
         /// The reset of the zone (NVMe Zone Management Send).
         Reset = "reset",

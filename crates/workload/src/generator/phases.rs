@@ -226,7 +226,7 @@ units::section! {
         align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Which of the last streams of its operation goes on, where requests go to `next`: 0 is the one that went on last.
         streams: Shares<u32> = Shares(vec![(0, 1.0)]),
-        /// The same, where requests go to `skip`.
+        /// Which of the last streams goes on, where requests go to `skip`.
         skip_streams: Shares<u32> = Shares(vec![(0, 1.0)]),
         /// How far from the end of that stream they start.
         skips: Shares<StreamOffset> = Shares(Vec::new()),
@@ -234,7 +234,7 @@ units::section! {
         skip_align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
         /// Which requests' addresses are met again, where requests go to `recent`.
         recent: Shares<PastRequest> = Shares(Vec::new()),
-        /// The same, where they go to `earlier`.
+        /// Which requests' addresses are met again, where requests go to `earlier`.
         earlier: Shares<PastRequest> = Shares(Vec::new()),
     }
 }

@@ -12,7 +12,7 @@ units::section! {
         /// Where prompts come from: "generated", or a file of them in Mooncake's format (a JSON object a line with timestamp in ms, input_length and
         /// output_length in tokens, and hash_ids, the blocks of the prompt), plain, gzip or zstd.
         prompts: String = GENERATED.to_owned(),
-        /// Arrivals of the file so many times faster.
+        /// The factor by which arrivals of the file come faster.
         speed: f64 = 1.0,
         /// Generated prompts: how many.
         number: u64 = 1_000,
@@ -22,7 +22,7 @@ units::section! {
         input: u32 = 7_590,
         /// Generated prompts: share of a prompt that an earlier one began with, as far as that was so long.
         reuse: Fraction = Fraction(0.5),
-        /// Generated prompts: that earlier one is among so many last ones, the nearer the more likely (log-uniform).
+        /// Generated prompts: the earlier one is among this many last ones, the nearer the more likely (log-uniform).
         recent: u32 = 1_000,
         /// Tokens of a block, the unit of what is known and stored.
         block_tokens: u32 = 512,

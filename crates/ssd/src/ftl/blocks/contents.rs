@@ -138,7 +138,7 @@ impl Blocks {
         self.stream_of_block(plane, block)
     }
 
-    /// The same of a block.
+    /// The stream whose data a block has, or none for data from before the run.
     pub fn stream_of_block(&self, plane: PlaneId, block: u32) -> Option<StreamId> {
         match self.block(plane, block).written {
             INITIAL | EMPTY => None,

@@ -9,7 +9,7 @@ pub struct Finding {
     pub id: &'static str,
     /// A sentence for people, with its numbers.
     pub text: String,
-    /// The same numbers by name; a unit ends the name.
+    /// The numbers of `text` by name; a unit ends the name.
     pub numbers: Vec<(&'static str, f64)>,
     /// What to do about it.
     pub remedy: String,

@@ -18,7 +18,7 @@ pub struct Throttling {
 }
 
 impl Throttling {
-    /// The same since `before`.
+    /// What has been counted since `before`.
     pub fn since(&self, before: &Throttling) -> Throttling {
         let less = |now: Span, before: Span| Span(now.0 - before.0);
         Throttling {

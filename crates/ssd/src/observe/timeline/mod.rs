@@ -54,7 +54,7 @@ impl Timeline {
         Timeline::of_drive("drive", 0, plan, windows, out)
     }
 
-    /// The same of one of several drives that share a file, by its name and number.
+    /// A timeline of one of several drives that share a file, by its name and number.
     pub fn of_drive(
         name: &str,
         number: u32,

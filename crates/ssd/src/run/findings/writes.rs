@@ -19,7 +19,8 @@ pub const WRITES_MATTER: f64 = 0.01;
 pub const STOCK: f64 = 0.1;
 /// Blocks of each plane programmed, below which a start that is not quite the long run's shows by 3 % or more (measured; docs/model-state.md).
 pub const START_SHOWS: f64 = 16.0;
-/// The same where the planes of a die are blocks of their own and programmed together: they come apart slowly (the same).
+/// [`START_SHOWS`] where the planes of a die have blocks of their own and are programmed together: their fill levels
+/// drift apart slowly (measured; docs/model-state.md).
 pub const PLANES_COME_APART: f64 = 160.0;
 /// Streams of host data from which on the start is not quite the long run's (the same).
 pub const MANY_STREAMS: u32 = 4;
