@@ -137,15 +137,7 @@ def run_study(
     if quick:
         _compared(found, compared, differences)
         return
-    absent = {name: found.needs[name] for name in found.absent}
-    written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
-    if shard is not None:
-        echo(f"wrote shard {shard} of {len(found.sweeps)} sweeps into {folder}")
-        suggest(f"ssdlab study merge {id} {folder}: the tables, when all shards are there")
-    else:
-        echo(f"wrote {', '.join(written)}")
-    for name, trace in absent.items():
-        echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
+    _tell_written(found, folder, shard)
     if figures is not None:
         from ssdlab.show import plot
 
@@ -158,6 +150,19 @@ def run_study(
             echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
     exit_if_marked(strict, bool(warned))
+
+
+def _tell_written(found: Study, folder: Path, shard: str | None) -> None:
+    """Tells which tables, or which parts of them, a run has written."""
+    absent = {name: found.needs[name] for name in found.absent}
+    written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
+    if shard is not None:
+        echo(f"wrote shard {shard} of {len(found.sweeps)} sweeps into {folder}")
+        suggest(f"ssdlab study merge {found.id} {folder}: the tables, when all shards are there")
+    else:
+        echo(f"wrote {', '.join(written)}")
+    for name, trace in absent.items():
+        echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
 
 
 @study.command("merge")
