@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 import ssdlab
+from conftest import Cli
 from ssdlab.lives.ages import YEAR_MONTHS, Drive
 from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
 from ssdlab.lives.points import NINES, Surface
@@ -165,6 +168,86 @@ def test_a_fleet_from_its_file(tmp_path: Path) -> None:
     assert {(of.axis, of.points) for of in found.errors} == {("pec", 8)}
     assert "assumed" in str(found)
     assert fleet(FILE, cache=tmp_path).table.equals(found.table)
+
+
+def toml(value: Any) -> str:
+    """A value as TOML, tables in braces."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {toml(of)}" for name, of in value.items()) + " }"
+    return json.dumps(value)
+
+
+def written(path: Path, **sections: Any) -> Path:
+    """A fleet's file."""
+    parts = [f"[{name}]\n" + "".join(f"{json.dumps(key)} = {toml(of)}\n" for key, of in section.items())
+             for name, section in changed(**sections).items()]  # fmt: skip
+    path.write_text("\n".join(parts))
+    return path
+
+
+@pytest.mark.slow
+def test_the_command_prints_tables_draws_and_writes(cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "fleet.toml")
+    done = cli("fleet", "fleet.toml", "--plot", "fleet.svg", "--out", "fleet.json", "--months", "months.csv")
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.splitlines()
+    (head,) = (line for line in shown if line.split() == ["scheme", "replaced", "p99", "p99.9", "p99.99", "months"])
+    rows = shown[shown.index(head) + 1 :][:4]
+    assert [row.split()[0] for row in rows] == ["table", "table", "rif", "rif"]
+    assert "worn" in rows[1]
+    whole = " ".join(done.stdout.split())
+    for words in (
+        "P/E worn retired kWh running making all",
+        "p99.99 by the share of reads from old drives",
+        "Error of the interpolation",
+        "2,000 drives in 10 replicates",
+        "grid_kg_per_kwh = 0.1 (assumed)",
+        "temperature: mean 40 (assumed)",
+        "writes_per_day: median 0.3 (assumed)",
+        "wrote fleet.json wrote months.csv wrote fleet.svg",
+    ):
+        assert words in whole, words
+    tables = shown[shown.index(head) :]
+    assert all(len(line) <= 80 for line in tables if line.startswith("  ")), "as wide as a terminal"
+    # The file has what the tables show.
+    kept = json.loads((tmp_path / "fleet.json").read_text())
+    assert [(row["scheme"], row["rule"]) for row in kept] == [
+        (scheme, rule) for scheme in ("table", "rif") for rule in ("3 years", "worn")
+    ]
+    for row, line in zip(kept, rows, strict=True):
+        assert f"{row['life_months']:.1f}" in line.split()
+    months = polars.read_csv(tmp_path / "months.csv")
+    assert months.columns[:4] == ["scheme", "rule", "month", "alive"]
+    assert months["month"].max() == 73
+    text = (tmp_path / "fleet.svg").read_text()
+    for words in ("old drives beside young ones", "drives bought together", "whose reads are slow", "table, 3 years"):
+        assert words in text, words
+
+
+def test_the_command_names_file_and_key(cli: Cli, tmp_path: Path) -> None:
+    for sections, says in (
+        ({"draw": {"wear": {"median": 1}}}, "fleet.toml: draw.wear: is no distribution\n  help: write wear = {"),
+        ({"fleet": {"drives": 3}}, "fleet.toml: fleet.drives: is 3\n  help: write a number from 100"),
+        ({"fleet": {"grid_kg_per_kwh": 3}}, "fleet.toml: fleet.grid_kg_per_kwh: has no value with its source"),
+        ({"run": {"workload.rate_iops": 3}}, "fleet.toml: run.workload.rate_iops: is set by the life itself"),
+        ({"schemes": {"rif": {"scheme": "riff"}}}, "riff"),
+        ({"run": {"device": "none.toml"}}, "none.toml"),
+        ({"lives": {"years": 3}}, "fleet.toml: lives: unknown\n  help: a fleet has about and [run]"),
+        ({"workloads": {"mixed": {"share": 0.75, "source": "x", "workload.rw": "randread"}}}, "mixed: writes nothing"),
+    ):
+        written(tmp_path / "fleet.toml", **sections)
+        done = cli("fleet", "fleet.toml")
+        assert done.returncode == 2, sections
+        assert says in done.stderr, done.stderr
+        assert "help: " in done.stderr
+    for words, says in (
+        (("none.toml",), "none.toml"),
+        (("fleet.toml", "--plot", "x.txt"), "--plot x.txt"),
+        (("fleet.toml", "--out", "x.svg"), "--out x.svg"),
+        (("fleet.toml", "--out", "no/x.csv"), "there is no folder no"),
+    ):
+        done = cli("fleet", *words)
+        assert (done.returncode, says in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(

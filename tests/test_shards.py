@@ -186,6 +186,68 @@ def test_what_is_no_part_is_refused_with_the_remedy(tmp_path: Path) -> None:
         ssdlab.sweep(SMALL, cache=tmp_path / "cache", shard="1/2", out="x.csv")
 
 
+STUDY = """
+import polars
+
+from ssdlab.common.output import write
+
+def computed(progress):
+    write(COUNTED, str(1 + int(open(COUNTED).read())).encode())
+    return polars.DataFrame({"case": ["a"], "number": [0.5]})
+
+TABLES = {"computed": computed}
+"""
+
+
+def study_in(folder: Path) -> Path:
+    """A study of two sweeps, one of which has cases that fail, and a table that it computes."""
+    (folder / "lab").mkdir()
+    (folder / "counted").write_text("0")
+    (folder / "lab" / "claims.toml").write_text("claims = []\n")
+    (folder / "lab" / "study.py").write_text(f"COUNTED = {str(folder / 'counted')!r}\n{STUDY}")
+    (folder / "lab" / "seeds.toml").write_text("[run]\nrequests = 20\n[axes]\nseed = [1, 2, 3, 4, 5]\n")
+    (folder / "lab" / "ages.toml").write_text(FILE)
+    return folder / "lab"
+
+
+@pytest.mark.slow
+def test_the_shards_of_a_study_make_the_tables_of_one_machine(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = study_in(tmp_path)
+    monkeypatch.setenv("SSDLAB_STUDIES", str(tmp_path))
+    assert cli("study", "run", "lab", "--cache", "whole", "--results", "whole-results").returncode == 1, "cases fail"
+    for number in (1, 2, 3):
+        done = cli("study", "run", "lab", "--shard", f"{number}/3", "--cache", f"cache.{number}", "--results", "parts")
+        assert f"wrote shard {number}/3 of 2 sweeps into parts" in done.stdout, done.stderr
+    assert (tmp_path / "counted").read_text() == "2", "the first shard alone computes what no sweep gives"
+    done = cli("study", "merge", "lab", "parts")
+    assert done.returncode == 1, "cases have failed"
+    assert "12 cases failed" in done.stderr
+    names = {path.name for path in (lab / "results").iterdir()}
+    assert names == {"computed.csv", "seeds.csv", "ages.csv", "versions.toml"}
+    for name in names:
+        assert (lab / "results" / name).read_bytes() == (tmp_path / "whole-results" / name).read_bytes(), name
+    # What is missing is named, and nothing is written.
+    (tmp_path / "parts" / "seeds.2-of-3.parquet").unlink()
+    before = {name: (lab / "results" / name).stat().st_mtime_ns for name in names}
+    done = cli("study", "merge", "lab", "parts")
+    assert done.returncode == 2
+    assert "cases are missing, those of shards 2/3" in done.stderr
+    (tmp_path / "parts" / "computed.csv").rename(tmp_path / "computed.csv")
+    done = cli("study", "merge", "lab", "parts")
+    assert "parts: has no computed.csv\n  help: `ssdlab study run lab --shard i/N --results parts`" in done.stderr
+    (tmp_path / "computed.csv").rename(tmp_path / "parts" / "computed.csv")
+    (tmp_path / "parts" / "versions.toml").write_text("computed = 3\n")
+    done = cli("study", "merge", "lab", "parts")
+    assert "computed.csv: is of results version 3, and this program is of" in done.stderr
+    assert before == {name: (lab / "results" / name).stat().st_mtime_ns for name in names}
+    for words in (("--quick",), ("--figures", "x")):
+        done = cli("study", "run", "lab", "--shard", "1/2", *words)
+        assert done.returncode == 2
+        assert "--shard writes parts of tables" in done.stderr
+
+
 def test_findings_keep_their_numbers_on_the_way(tmp_path: Path) -> None:
     (part,) = written(tmp_path, SMALL, 1)
     merged, whole = ssdlab.merge([part]), ssdlab.sweep(SMALL, cache=tmp_path / "cache.1")

@@ -6,6 +6,7 @@ import copy
 import gc
 import hashlib
 import json
+import math
 import os
 import random
 import resource
@@ -92,6 +93,29 @@ def test_results_come_back_as_they_were_from_journals_and_batches(
         for digits in (12, 13, 33, 64):
             assert cache.find(key_of(5)[:digits]) == payloads[5]
         assert cache.find("ff" * 6) is None
+
+
+def test_times_of_parts_are_kept_as_times_and_come_back_to_the_last_bit(tmp_path: Path, played: Payload) -> None:
+    """Shares that are whole times over the run's are kept as these; others, and what is not alike, as they are."""
+    payloads = [copy.deepcopy(played) for _ in range(6)]
+    elapsed = round(played["data"]["host"]["elapsed_s"] * 1e9)
+    usage = [payload["data"]["usage"] for payload in payloads]
+    usage[1]["dies"][3]["read"] = math.nextafter(100.0 * 12345 / elapsed, 100.0)
+    usage[2]["dies"][0]["read"] = 7
+    del usage[3]["dies"][1]["idle"]
+    usage[4]["dies"], usage[4]["channels"] = [], None
+    payloads[5]["data"]["host"]["elapsed_s"] = None
+    results = [store.Kept(short(key_of(number)), json.dumps(of["described"]), "null", copy.deepcopy(of["data"]), [])
+               for number, of in enumerate(payloads)]  # fmt: skip
+    batch = Batch.create(str(tmp_path), results)
+    assert batch is not None
+    times = batch.columns(["times.dies.read"])["times.dies.read"].to_list()
+    assert [column is not None for column in times] == [True, False, False, False, False, False]
+    assert [100.0 * time / elapsed for time in times[0]] == [die["read"] for die in usage[0]["dies"]]
+    assert not any(name.startswith("times") for name in batch.scalars), "they are no statistics"
+    row = batch.rows()
+    for number, payload in enumerate(payloads):
+        assert json.dumps(row(number)["data"] | {"manifest": 0}) == json.dumps(payload["data"] | {"manifest": 0})
 
 
 def test_a_journal_that_is_cut_anywhere_gives_what_is_whole_and_goes_on(tmp_path: Path, played: Payload) -> None:

@@ -802,6 +802,18 @@ def convert(
 ) -> Conversion:
     """Writes traces as text, or as Parquet where ``to`` is None: to ``out``, or as bytes."""
 
+def split(
+    paths: list[str],
+    folder: str,
+    most: int,
+    *,
+    format: str | None = None,
+    skip_bad_lines: int = 0,
+    sort_window: int | None = None,
+) -> tuple[list[tuple[int, int]], list[tuple[str, int]], list[str]]:
+    """Writes the requests of each device, at most ``most``, into a file of its own in a folder: devices with their
+    requests, counts of what was left out or changed, and how the traces were read."""
+
 class DecodedWords(TypedDict):
     """What was counted of decoded words: ``miscorrected`` are failures decoded to another codeword; ``pruned`` and
     ``all`` are words by the weight of pruned and of all syndromes, each as [decoded, failed]."""

@@ -1,4 +1,4 @@
-//! Parquet tables: one row a request, and the time series.
+//! Parquet tables: one row a request, and the time series. Beside them, a trace as a file a device.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,6 +15,10 @@ use parquet::schema::parser::parse_message_type;
 use ssd::stats::series::{Column, Row};
 use ssd::{Completion, RequestLog, RunError};
 use workload::Request;
+
+mod split;
+
+pub use split::split;
 
 /// The columns of the request log.
 pub const REQUEST_COLUMNS: [Column; 9] = [

@@ -64,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ecc::ecc_expected_weight, module)?)?;
     module.add_function(wrap_pyfunction!(ecc::ecc_rearranged_differs, module)?)?;
     module.add_function(wrap_pyfunction!(trace::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::split, module)?)?;
     module.add_function(wrap_pyfunction!(trace::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(trace::extent, module)?)?;
     Ok(())

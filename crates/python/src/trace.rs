@@ -71,6 +71,38 @@ pub fn convert<'py>(
     Ok(Converted { data: PyBytes::new(py, &bytes), counts, notes })
 }
 
+/// Writes the requests of each device of traces, merged by time, into a file of its own in a folder that is there, at most
+/// `most` of each: `N.mqsim` for device N. What they have got, what was left out or changed, and how the traces were read.
+#[pyfunction]
+#[pyo3(signature = (paths, folder, most, *, format = None, skip_bad_lines = 0, sort_window = None))]
+pub fn split(
+    py: Python<'_>,
+    paths: Vec<String>,
+    folder: &str,
+    most: u64,
+    format: Option<&str>,
+    skip_bad_lines: u64,
+    sort_window: Option<usize>,
+) -> PyResult<(Vec<(u16, u64)>, Counts, Vec<String>)> {
+    let format = format.map(Format::parse).transpose().map_err(refuse)?;
+    let reading =
+        ReadOptions { skip_bad_lines, sort_window: sort_window.unwrap_or(ReadOptions::default().sort_window) };
+    let paths: Vec<&Path> = paths.iter().map(|path| Path::new(path.as_str())).collect();
+    let mut merged = Merged::open(&paths, format, reading).map_err(|error| raise(error.into()))?;
+    let notes = merged.notes().map(str::to_owned).collect();
+    let (volumes, loss) = py.detach(|| logs::split(&mut merged, Path::new(folder), most)).map_err(raise)?;
+    let read = merged.counts();
+    let counts = vec![
+        ("widened", loss.widened),
+        ("left_out", loss.left_out),
+        ("hints_left_out", loss.hints),
+        ("bad_lines", read.bad_lines),
+        ("other_lines", read.other_lines),
+        ("reordered", read.reordered),
+    ];
+    Ok((volumes, counts, notes))
+}
+
 /// What a trace is read as: format and units with what else fits, and what looks wrong.
 #[pyfunction]
 #[pyo3(signature = (path, *, format = None, skip_bad_lines = 0))]

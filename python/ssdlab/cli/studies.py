@@ -73,6 +73,12 @@ def list_studies() -> None:
 @takes_where_cases_play
 @RETRY_FAILED
 @click.option("--figures", metavar="DIR", help="Draw the study's figures into this folder (needs matplotlib).")
+@click.option(
+    "--shard",
+    metavar="i/N",
+    help="Run the i-th of N parts of each sweep's cases and write parts for `ssdlab study merge`  [default folder: "
+    "results/STUDY.parts]",
+)
 @takes_strict
 def run_study(
     id: str,
@@ -81,10 +87,17 @@ def run_study(
     results: str | None,
     retry_failed: bool,
     figures: str | None,
+    shard: str | None,
     strict: bool,
     **played: Any,
 ) -> None:
-    """Run a study: its sweeps, tables and figures. What is in the cache is not run again."""
+    """Run a study: its sweeps, tables and figures. What is in the cache is not run again.
+
+    \b
+    ssdlab study run fast12 --shard 1/2      # on two machines, or one after the other
+    ssdlab study run fast12 --shard 2/2
+    ssdlab study merge fast12 results/fast12.parts
+    """
     from pathlib import Path
 
     from ssdlab.common.output import check_folder
@@ -94,8 +107,11 @@ def run_study(
     one_place(played)
     if quick and (traces is not None or results is not None or figures is not None):
         raise click.UsageError("--quick compares with the kept results: leave out --traces, --results and --figures")
+    if shard is not None and (quick or figures is not None):
+        raise click.UsageError("--shard writes parts of tables: leave out --quick and --figures")
     if not quick:
-        folder = Path(results) if results else Path("results", id) if traces else found.folder / "results"
+        own = Path("results", f"{id}.parts") if shard else Path("results", id) if traces else found.folder / "results"
+        folder = Path(results) if results else own
         check_folder("--results", folder)
         if figures is not None:
             check_folder("--figures", figures)
@@ -113,6 +129,7 @@ def run_study(
                 folder,
                 traces=traces,
                 retry_failed=retry_failed,
+                shard=shard,
                 progress=progress,
                 warned=lambda name, lines: warned.append((name, lines)),
                 **played,
@@ -120,11 +137,7 @@ def run_study(
     if quick:
         _compared(found, compared, differences)
         return
-    absent = {name: trace for name, trace in found.needs.items() if not Path(trace).exists()}
-    written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
-    echo(f"wrote {', '.join(written)}")
-    for name, trace in absent.items():
-        echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
+    _tell_written(found, folder, shard)
     if figures is not None:
         from ssdlab.show import plot
 
@@ -137,6 +150,42 @@ def run_study(
             echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
     exit_if_marked(strict, bool(warned))
+
+
+def _tell_written(found: Study, folder: Path, shard: str | None) -> None:
+    """Tells which tables, or which parts of them, a run has written."""
+    absent = {name: found.needs[name] for name in found.absent}
+    written = [str(folder / f"{name}.csv") for name in (*found.sweeps, *found.computed) if name not in absent]
+    if shard is not None:
+        echo(f"wrote shard {shard} of {len(found.sweeps)} sweeps into {folder}")
+        suggest(f"ssdlab study merge {found.id} {folder}: the tables, when all shards are there")
+    else:
+        echo(f"wrote {', '.join(written)}")
+    for name, trace in absent.items():
+        echo(f"kept {folder / f'{name}.csv'}: {trace} is not there")
+
+
+@study.command("merge")
+@click.argument("id", metavar="STUDY")
+@click.argument("parts", metavar="DIR")
+@click.option("--results", metavar="DIR", help="Write tables into this folder  [default: the study's]")
+def merge_study(id: str, parts: str, results: str | None) -> None:
+    """Put the parts together that shards of a study (`ssdlab study run --shard i/N`) have written into DIR.
+
+    The tables are those of one machine, to the byte. Parts that are missing or do not belong together are named, and no
+    table is written.
+    """
+    from pathlib import Path
+
+    from ssdlab.common.output import check_folder
+    from ssdlab.study.folder import study as find
+
+    found = find(id)
+    folder = Path(results) if results else found.folder / "results"
+    check_folder("--results", folder)
+    written, failures = found.merge(Path(parts), folder)
+    echo(f"wrote {', '.join(str(folder / f'{name}.csv') for name in written)}")
+    report_failures(failures, "--retry-failed runs them again in their shards")
 
 
 def _compared(found: Study, compared: int, differences: list[Difference]) -> None:

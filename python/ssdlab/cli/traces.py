@@ -10,6 +10,7 @@ import click
 
 from ssdlab.cli.base import (
     Whole,
+    case_progress,
     commands,
     echo,
     echo_error,
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from ssdlab.trace.reading import Converted, Inspection
 
 
+EXPLAINED = (
+    "radius: mean distance from the middle, in deviations of what volumes are compared by",
+    "pp: percentage points; x 3: three times as large or as small; KS: largest gap between distributions",
+)
+"""What the tables of volumes mean."""
 MISSED = 1
 """Exit status of a check that found a difference."""
 
@@ -147,6 +153,45 @@ def cut(traces: tuple[str, ...], out: str, to: str | None, **options: Any) -> No
 
 
 @trace.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@click.argument("out", metavar="DIR")
+@click.option(
+    "--requests",
+    type=Whole(1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="N requests of each volume at most, its first ones.",
+)
+@_reading
+def split(
+    traces: tuple[str, ...],
+    out: str,
+    requests: int,
+    format: str | None,
+    skip_bad_lines: int,
+    sort_window: int | None,
+) -> None:
+    """Write each volume (device) of traces into a file of its own, in a new folder DIR; several are merged by time.
+
+    The traces are read once. `ssdlab trace fit DIR` fits all volumes.
+
+    \b
+    ssdlab trace split io_traces.csv volumes
+    """
+    from ssdlab import trace as module
+
+    reading: dict[str, Any] = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+    done = module.split(traces, out, requests=requests, **reading)
+    for note in done.notes:
+        echo_error(note)
+    losses = [f"{count:,} {name.replace('_', ' ')}" for name, count in done.counts.items() if count]
+    total = f"{sum(done.volumes.values()):,} requests"
+    echo(f"wrote {out}: " + ", ".join([f"{len(done.volumes):,} volumes", total, *losses]))
+    suggest(f"ssdlab trace fit {out} --out twins: a generator for each volume, and clusters of similar ones")
+
+
+@trace.command()
 @click.argument("workload")
 @click.argument("out", metavar="OUT")
 @click.option("--to", metavar="msr|mqsim|fio|parquet", help="Format of OUT  [default: by its ending]")
@@ -181,8 +226,12 @@ def _report_losses(done: Converted, out: str) -> None:
 
 
 @trace.command()
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
-@click.option("--out", metavar="FILE", help="Write the generator, a workload file (.toml).")
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…|DIR")
+@click.option(
+    "--out",
+    metavar="FILE|DIR",
+    help="Write the generator, a workload file (.toml); of a folder of volumes, their generators into this folder.",
+)
 @click.option("--phases", type=Whole(2), metavar="N", help="Phases of the chain. [default: 64]")
 @click.option("--check", is_flag=True, help="Replay both, at their speed and ten times as fast, and compare.")
 @click.option(
@@ -196,27 +245,51 @@ def _report_losses(done: Converted, out: str) -> None:
     metavar="N",
     help="With --check: run the synthetic trace with so many seeds.",
 )
+@click.option("--requests", type=Whole(100), metavar="N", help="Fit the first N requests. [default: all; DIR: 100000]")
+@click.option("--clusters", type=Whole(1), metavar="K", help="With DIR: so many. [default: what separates best]")
+@click.option("--threads", type=Whole(1), metavar="N", help="With DIR: volumes at once. [default: cores]")
 @_reading
 def fit(
     traces: tuple[str, ...],
     out: str | None,
     phases: int | None,
-    check: bool,
-    device: str,
-    seeds: int,
-    format: str | None,
-    skip_bad_lines: int,
-    sort_window: int | None,
+    requests: int | None,
+    clusters: int | None,
+    threads: int | None,
+    **options: Any,
 ) -> None:
     """Fit a generator to a trace and show how near it comes; several are merged by time.
 
     With --check the exit status is 1 where a latency differs by more than 10 %.
 
+    Of DIR, a folder with a trace a volume, every volume is fitted, similar volumes are put into clusters, and a fleet's
+    workload is written: the twins of the clusters' middles with their shares. The same command goes on after an
+    interruption; files that cannot be fitted are named and left out (exit status 1).
+
     \b
     ssdlab trace fit trace.csv.gz
     ssdlab trace fit trace.csv.gz --out like.toml --check
     ssdlab run --workload like.toml
+    ssdlab trace fit volumes --out twins
     """
+    from ssdlab._core import InputError
+    from ssdlab.trace import fit as module
+
+    folders = [path for path in traces if os.path.isdir(path)]
+    if folders and len(traces) > 1:
+        raise InputError(f"{folders[0]}: is a folder\n  help: give it alone; files beside one another are one trace")
+    if folders:
+        _fit_folder(folders[0], out, phases or module.PHASES, requests, clusters, threads, options)
+        return
+    if clusters is not None or threads is not None:
+        raise click.UsageError("--clusters and --threads are for a folder of volumes")
+    _fit_trace(traces, out, phases or module.PHASES, requests, options)
+
+
+def _fit_trace(
+    traces: tuple[str, ...], out: str | None, phases: int, requests: int | None, options: dict[str, Any]
+) -> None:
+    """Fits one trace, and shows how near its generator comes."""
     import tempfile
 
     from ssdlab import trace as traces_module
@@ -224,27 +297,77 @@ def fit(
     from ssdlab.common.output import check_outputs
     from ssdlab.trace import fit as module
 
+    check, device, seeds = (options.pop(name) for name in ("check", "device", "seeds"))
     if out is not None and not out.endswith(".toml"):
         raise InputError(f"--out {out}: is no workload file\n  help: end it in .toml")
     check_outputs({"--out": out}, (device, *traces))
-    _echo_reading(traces, format, skip_bad_lines, err=False)
-    frame = traces_module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
+    _echo_reading(traces, options["format"], options["skip_bad_lines"], err=False)
+    frame = traces_module.read(traces, requests=requests, **options)
     about = "fitted to " + ", ".join(os.path.basename(path) for path in traces)
-    found = module.fit(frame, about=about, phases=phases or module.PHASES)
+    found = module.fit(frame, about=about, phases=phases)
     for note in found.notes:
         echo_error(note)
     with tempfile.TemporaryDirectory() as folder:
         # What is not kept is tried all the same.
         path = os.path.join(folder, "fitted.toml") if out is None else out
         module.write(found, path)
-        reading: dict[str, Any] = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
-        compared = module.check(traces, path, device=device, seeds=seeds, **reading) if check else None
+        compared = (
+            module.check(traces, path, device=device, seeds=seeds, requests=requests, **options) if check else None
+        )
         missed = _show_fit(about, module.properties(frame, module.twin_of(path)), compared, (frame, device, seeds))
     if out is None:
         suggest("--out like.toml keeps the generator, for `ssdlab run --workload like.toml`")
     else:
         echo(f"wrote {out}")
     if missed:
+        raise click.exceptions.Exit(MISSED)
+
+
+def _fit_folder(
+    folder: str,
+    out: str | None,
+    phases: int,
+    requests: int | None,
+    clusters: int | None,
+    threads: int | None,
+    options: dict[str, Any],
+) -> None:
+    """Fits every volume of a folder, puts them into clusters, and writes a fleet's workload."""
+    from ssdlab._core import InputError
+    from ssdlab.common import tables
+    from ssdlab.common.frames import write_table
+    from ssdlab.lives.clusters import LEAST_WRITTEN, WORKLOADS, cluster, frame_of, twin_errors, write_workloads
+    from ssdlab.lives.volumes import REQUESTS, fit_volumes
+    from ssdlab.show import traces as shown
+    from ssdlab.show.verdicts import of_volumes as sentence
+
+    if out is None:
+        raise InputError(f"{folder}: is a folder of volumes\n  help: give --out DIR, where their generators are kept")
+    if os.path.realpath(out) == os.path.realpath(folder):
+        raise InputError(f"--out {out}: is the folder of the volumes\n  help: give another one")
+    with case_progress("fit") as progress:
+        found = fit_volumes(
+            folder, out, phases=phases, requests=requests or REQUESTS, threads=threads, progress=progress, **options
+        )
+    if found.volumes:
+        groups = cluster(found.volumes, clusters)
+        about = f"{len(found.volumes):,} volumes of {os.path.basename(os.path.realpath(folder))}"
+        idle = write_workloads(groups, out, about)
+        errors = twin_errors(groups)
+        notes = [f"{of.trace}: {note}" for of in found.volumes for note in of.notes][:20]
+        notes += [
+            f"{of.middle.name} ({len(of.volumes)} volumes) writes less than {LEAST_WRITTEN:.0%} of its bytes: "
+            f"it is not in {WORKLOADS}, as a fleet's drives are told apart by what they write" for of in idle
+        ]  # fmt: skip
+        pages = [shown.of_clusters(about, groups), *shown.of_twin_errors("Error of twins", errors)]
+        tables.show(pages, [*EXPLAINED, *notes], verdict=sentence(groups, errors))
+        written, table = os.path.join(out, WORKLOADS), os.path.join(out, "errors.csv")
+        write_table(frame_of(errors), table)
+        echo(f"wrote {written}, {table} and a generator for each volume beside them")
+        suggest(f'[workloads] file = "{written}" in a fleet file: `ssdlab fleet` draws drives from these')
+    for missing in found.left_out:
+        echo_error(f"left out {missing.trace}: {missing.error}")
+    if found.left_out:
         raise click.exceptions.Exit(MISSED)
 
 

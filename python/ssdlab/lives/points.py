@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab._core import InputError
 from ssdlab.lives.ages import DAY_S, LONGEST_S, Drive
 from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete
+from ssdlab.lives.pace import has_own_times, paced
 from ssdlab.lives.population import FleetSpec, numpy
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.spec import run_of
@@ -91,16 +92,14 @@ def played(
     requests = {"requests": REQUESTS, **spec.run, "precondition": "closed-form"}
     workloads = {label: of.settings for label, of in spec.workloads.items()}
     probe = {"statistics": [*STATISTICS.values(), *USED], "run": requests, "axes": {"workload_": workloads}}
-    bytes_of: dict[str, float] = {}
-    for row in sweep(probe, cache=cache, threads=threads).table.iter_rows(named=True):
-        bytes_of[row["workload_"]] = row["host.write.bytes"] / row["host.all.requests"]
-        if not bytes_of[row["workload_"]]:
-            raise InputError(f"workload {row['workload_']}: writes nothing\n  help: drives are worn by writes")
     labels = {}
-    for label, settings in workloads.items():
+    for row in sweep(probe, cache=cache, threads=threads).table.iter_rows(named=True):
+        label = row["workload_"]
+        settings = workloads[label]
+        own = has_own_times(json.loads(open_simulation(run_of(first | settings, spec.origin)).manifest))
         for writes in grid.writes_per_day:
-            rate = drive.capacity * writes / DAY_S / spec.duty / bytes_of[label]
-            labels[f"{label} at {writes:g}"] = {**settings, "workload.rate_iops": float(f"{rate:.6g}")}
+            wanted = drive.capacity * writes / DAY_S / spec.duty
+            labels[f"{label} at {writes:g}"] = {**settings, **paced(f"workload {label}", row, wanted, own)}
     ages = {days: {"age.retention": _retention(days)} for days in grid.age_days}
     axes = {
         "scheme": spec.schemes,

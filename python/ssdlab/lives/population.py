@@ -16,6 +16,7 @@ A fleet is a TOML file (or the same as a mapping); [run] and [schemes] are those
     wear = { median = 1.0, sigma = 0.1, source = "assumed" }  # of a batch: cycles' worth of wear a cycle
     [workloads]                       # a label, its share of the drives, and what it sets
     mixed = { share = 0.7, source = "assumed", "workload.read_ratio" = 0.7 }
+    # file = "twins/workloads.toml"   in place of labels: twins of clusters of volumes (`ssdlab trace fit DIR`)
     [replace]                         # rules: a drive goes at the first of these, or when it fails
     "5 years" = { years = 5 }
     worn = { years = 10, pec = 3000 }
@@ -192,6 +193,9 @@ def _draw(section: Mapping[str, Any], fail: Fail) -> dict[str, Drawn]:
 
 
 def _workloads(section: Mapping[str, Any], origin: str, fail: Fail) -> dict[str, Workload]:
+    folder = os.path.dirname(origin)
+    if "file" in section and not isinstance(section["file"], Mapping):
+        section, folder, fail = _from_file(section, folder, fail)
     found = {}
     for label, of in section.items():
         if not isinstance(of, Mapping) or not {"share", "source"} <= set(of):
@@ -200,10 +204,23 @@ def _workloads(section: Mapping[str, Any], origin: str, fail: Fail) -> dict[str,
             )
         settings = {name: value for name, value in of.items() if name not in ("share", "source")}
         share = _number(of["share"], f"workloads.{label}.share", fail, 0.0, 1.0)
-        found[str(label)] = Workload(share, located(settings, os.path.dirname(origin)), str(of["source"]))
+        found[str(label)] = Workload(share, located(settings, folder), str(of["source"]))
     if abs(sum(of.share for of in found.values()) - 1.0) > 1e-6:
         raise fail("workloads", "have shares that do not add to 1", "mend a share")
     return found
+
+
+def _from_file(section: Mapping[str, Any], folder: str, fail: Fail) -> tuple[dict[str, Any], str, Fail]:
+    """The workloads of a file of their own: they, its folder, and how its mistakes are named."""
+    remedy = "name what `ssdlab trace fit DIR --out TWINS` has written: TWINS/workloads.toml"
+    if len(section) > 1 or not isinstance(section["file"], str):
+        raise fail("workloads.file", "is no path, or has labels beside it", f'write file = "…" alone: {remedy}')
+    path = os.path.join(folder, section["file"])
+    if not os.path.isfile(path):
+        raise fail("workloads.file", f"{path} is not there", remedy)
+    data, origin = read_source(path, "workloads")
+    within = failing(origin)
+    return {name: of for name, of in data.items() if name != "about"}, os.path.dirname(path), within
 
 
 def _rules(section: Mapping[str, Any], fail: Fail) -> dict[str, Rule]:

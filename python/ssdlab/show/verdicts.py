@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ssdlab.chip.lifetime import Endurance
     from ssdlab.devices.fitting import Fit
     from ssdlab.faults.campaign import Found
+    from ssdlab.lives.clusters import Clusters, TwinError
     from ssdlab.runs.bounds import DeviceBounds
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.result import Result, Runs
@@ -343,6 +344,20 @@ def of_imitation(rows: Sequence[Property]) -> str:
     if len(near) < len(rows):
         sentence += f"; furthest off is {worst.name}, {worst.ratio:.2f} times the trace's"
     return sentence + "."
+
+
+def of_volumes(found: Clusters, errors: Sequence[TwinError]) -> str:
+    """Volumes in clusters: how many, how well they separate, and how far their twins are from them."""
+    count = sum(len(of.volumes) for of in found.clusters)
+    clusters = len(found.clusters)
+    sentence = f"{count:,} volumes are in {clusters} {'cluster' if clusters == 1 else 'clusters'}"
+    if found.silhouette is not None:
+        sentence += f" (mean silhouette {found.silhouette:.2f}: 1 is well apart, 0 is no cluster)"
+    near = [of for of in errors if of.own_median <= (NEAR / 2 if of.points else NEAR)]
+    return (
+        f"{sentence}. In {len(near)} of {len(errors)} properties half of the volumes' own twins are within "
+        f"{percent_text(NEAR)} (shares: {100 * NEAR / 2:g} points)."
+    )
 
 
 def of_claims(id: str, verdicts: Sequence[Verdict]) -> str:

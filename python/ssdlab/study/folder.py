@@ -93,22 +93,28 @@ class Study:
         worker_timeout: float = WORKER_TIMEOUT_S,
         traces: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
+        shard: str | None = None,
         progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
         warned: Callable[[str, list[str]], None] = lambda name, lines: None,
     ) -> list[str]:
         """Runs all sweeps and writes their tables to ``results`` (the study's own folder if not given), but for those
         whose real trace is not there (:attr:`needs`); returns what failed, a line each. ``dask`` and
         ``worker_timeout``: where the cases of sweeps are played, as for :func:`ssdlab.sweep`. ``progress`` gives a
-        listener for the sweep that begins; ``warned`` is told the warnings of a sweep's results, as lines."""
+        listener for the sweep that begins; ``warned`` is told the warnings of a sweep's results, as lines.
+
+        ``shard``, as of a sweep, plays a part of each sweep's cases: parts of the tables are written, of which
+        :meth:`merge` makes the tables. What ``study.py`` computes is computed by the first shard."""
         from ssdlab.common.frames import write_table
         from ssdlab.sweeps.campaign import sweep
+        from ssdlab.sweeps.shards import Shard
 
+        part = None if shard is None else Shard.read(shard)
         folder = results or self.folder / "results"
         folder.mkdir(parents=True, exist_ok=True)
         failures = []
-        absent = [name for name, trace in self.needs.items() if not Path(trace).exists()]
+        absent = self.absent
         for name, compute in self.computed.items():
-            if name not in absent:
+            if name not in absent and (part is None or part.number == 1):
                 write_table(compute(None), str(folder / f"{name}.csv"))
                 _note_version(folder, name)
         for name, path in self.sweeps.items():
@@ -122,14 +128,66 @@ class Study:
                 worker_timeout=worker_timeout,
                 traces=traces,
                 retry_failed=retry_failed,
+                shard=shard,
+                out=None if part is None else folder / f"{name}.{part.number}-of-{part.of}.parquet",
                 progress=progress(name),
             )
-            write_table(outcome.table, str(folder / f"{name}.csv"))
-            _note_version(folder, name)
+            if part is None:
+                write_table(outcome.table, str(folder / f"{name}.csv"))
+                _note_version(folder, name)
             if any(outcome.warnings):
                 warned(name, outcome.warning_lines())
             failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in outcome.failed]
         return failures
+
+    @property
+    def absent(self) -> list[str]:
+        """The tables that need a real trace which is not there."""
+        return [name for name, trace in self.needs.items() if not Path(trace).exists()]
+
+    def merge(self, parts: Path, results: Path | None = None) -> tuple[list[str], list[str]]:
+        """Puts the parts together that the shards of :meth:`run` have written into one folder: the tables are those of
+        one machine, to the byte. Returns the tables that were written, and what failed in their cases, a line each.
+
+        Raises:
+            InputError: parts are missing or do not belong together (:func:`ssdlab.merge`), or are of another results
+                version; no table is written then.
+        """
+        from shutil import copyfile
+
+        from ssdlab.common.frames import write_table
+        from ssdlab.common.output import replacing
+        from ssdlab.sweeps.merging import merge
+
+        remedy = f"`ssdlab study run {self.id} --shard i/N --results {parts}` writes parts; the first shard has these"
+        versions, merged, failures = _versions(parts), {}, []
+        computed = [name for name in self.computed if name not in self.absent]
+        for name in computed:
+            if not (parts / f"{name}.csv").exists():
+                raise InputError(f"{parts}: has no {name}.csv\n  help: {remedy}")
+            if versions.get(name) != RESULTS_VERSION:
+                raise InputError(
+                    f"{parts / f'{name}.csv'}: is of results version {versions.get(name)}, and this program is of "
+                    f"{RESULTS_VERSION}\n  help: run the first shard again"
+                )
+        for name in self.sweeps:
+            if name in self.absent:
+                continue
+            paths = sorted(parts.glob(f"{name}.*-of-*.parquet"))
+            if not paths:
+                raise InputError(f"{parts}: has no part of {name}\n  help: {remedy}")
+            merged[name] = merge(paths)
+            failures += [f"{name} {label_of(failed.labels)}: {failed.error}" for failed in merged[name].failed]
+        folder = results or self.folder / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in computed:
+            with replacing(folder / f"{name}.csv") as temporary:
+                copyfile(parts / f"{name}.csv", temporary)
+        for name, outcome in merged.items():
+            write_table(outcome.table, str(folder / f"{name}.csv"))
+        for name in (*computed, *merged):
+            _note_version(folder, name)
+        return [*computed, *merged], failures
 
     def outdated(self, results: Path | None = None) -> dict[str, int | None]:
         """The kept tables of another results version than this program's, with their versions; None where it is not

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.common.output import lock, write
+from ssdlab.sweeps.times import TIMES, packed, unpack
 
 if TYPE_CHECKING:
     import polars
@@ -41,7 +42,7 @@ SYNC_S = 1.0
 FULL = 4096
 """Results of which a journal becomes a batch: 50 MB of them are held in memory then, and a batch's file is 1 MB."""
 NOT_STATISTICS = ("key", "shape", "shapes", "findings", "manifest", "rest")
-"""The columns of a batch that are no statistics."""
+"""The columns of a batch that are no statistics, beside those of times."""
 
 
 def short(key: str) -> bytes:
@@ -388,7 +389,8 @@ class Batch:
 
         if self._scalars is None:
             self.check()
-            self._scalars = frozenset(polars.read_parquet_schema(self.path)) - {*NOT_STATISTICS}
+            names = frozenset(polars.read_parquet_schema(self.path)) - {*NOT_STATISTICS}
+            self._scalars = frozenset(name for name in names if not name.startswith(TIMES))
         return self._scalars
 
     def rows(self) -> Callable[[int], Payload]:
@@ -415,6 +417,7 @@ class Batch:
                     if not isinstance(level[last], list):
                         value = found[name]
                         level[last] = json.loads(value) if isinstance(value, str) else value
+            unpack(data, found)
             return {"data": data, "described": described, "distributions": distributions}
 
         return row
@@ -436,7 +439,7 @@ def _frame(results: Iterable[Kept]) -> polars.DataFrame:
         shape = shapes.setdefault(kept.described, len(shapes))
         if shape == len(paths):
             paths.append([(name, name.split(".")) for name, *_ in json.loads(kept.described)])
-        for name, value in _taken(kept.data, paths[shape]):
+        for name, value in (*packed(kept.data).items(), *_taken(kept.data, paths[shape])):
             column = columns.setdefault(name, [])
             if len(column) < count:
                 column += [None] * (count - len(column))
@@ -471,9 +474,11 @@ def _taken(data: dict[str, Any], paths: Iterable[tuple[str, list[str]]]) -> Iter
 
 
 def _column(name: str, values: list[Any]) -> polars.Series:
-    """A statistic: whole numbers, or floats; what is neither throughout, as text."""
+    """A statistic: whole numbers, or floats; what is neither throughout, as text. Times: lists of whole numbers."""
     import polars
 
+    if name.startswith(TIMES):
+        return polars.Series(name, values, dtype=polars.List(polars.Int64))
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {float}:
         return polars.Series(name, values, dtype=polars.Float64)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.common.output import check_outputs, replacing
+from ssdlab.common.output import check_folder, check_outputs, replacing
 from ssdlab.runs.options import PathLike
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def read(
     format: str | None = None,
     skip_bad_lines: int = 0,
     sort_window: int | None = None,
+    requests: int | None = None,
 ) -> polars.DataFrame:
-    """Reads a trace, or several merged by time, into a polars frame.
+    """Reads a trace, or several merged by time, into a polars frame; of ``requests`` the first so many.
 
     Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush), offset [B], bytes, device,
     hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field
@@ -46,7 +48,8 @@ def read(
     import polars
 
     paths = _paths(traces)
-    table = _core.convert(paths, None, None, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
+    reading = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+    table = _core.convert(paths, None, None, requests=requests, **reading)  # type: ignore[arg-type]
     return polars.read_parquet(io.BytesIO(table["data"]))
 
 
@@ -110,6 +113,57 @@ def convert(
         )
     assert not done["data"], "what goes to a file is not returned"
     return Converted(dict(done["counts"]), tuple(done["notes"]))
+
+
+class Split(NamedTuple):
+    """What a split wrote."""
+
+    volumes: dict[int, int]
+    """The requests of each device."""
+    counts: dict[str, int]
+    """``widened`` (to whole sectors), ``left_out`` and ``hints_left_out``: what MQSim ASCII cannot hold; ``bad_lines``,
+    ``other_lines`` and ``reordered`` of the reading."""
+    notes: tuple[str, ...]
+
+
+def split(
+    traces: PathLike | Sequence[PathLike],
+    out: PathLike,
+    *,
+    requests: int = 100_000,
+    format: str | None = None,
+    skip_bad_lines: int = 0,
+    sort_window: int | None = None,
+) -> Split:
+    """Writes each device's requests into a file of its own: what has many volumes as a folder of volumes.
+
+    The traces are merged by time and read once, whatever the number of devices; the files are MQSim ASCII, which keeps
+    nanoseconds, and are called by the devices' numbers.
+
+    Args:
+        traces: a path or several.
+        out: the folder, which must not be there yet: it is there when all of it is written.
+        requests: at most so many of each device, its first ones.
+        format: of the traces, where it cannot be recognized from their content.
+        skip_bad_lines: malformed lines that may be left out.
+        sort_window: how many requests too late a line may stand.
+
+    Raises:
+        InputError: the folder is there, bad input, or a format that cannot be recognized.
+        SimulationError: the disk is full, or another reason why a file cannot be written.
+    """
+    paths, target = _paths(traces), os.fspath(out)
+    if os.path.lexists(target):
+        raise InputError(f"{target}: is there already\n  help: give the name of a new folder")
+    partial = f"{target.rstrip(os.sep)}.{os.urandom(4).hex()}.tmp"
+    check_folder("OUT", partial)
+    try:
+        reading = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+        volumes, counts, notes = _core.split(paths, partial, requests, **reading)  # type: ignore[arg-type]
+        os.rename(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return Split(dict(volumes), dict(counts), tuple(notes))
 
 
 class Inspection(NamedTuple):

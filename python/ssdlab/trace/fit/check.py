@@ -60,16 +60,19 @@ def check(
     format: str | None = None,
     skip_bad_lines: int = 0,
     sort_window: int | None = None,
+    requests: int | None = None,
 ) -> list[Agreement]:
     """Replays a trace and its twin on a device and compares mean and p99 latency of reads and of writes.
 
     An operation is compared if it has 1,000 requests or more that are 1 % of the trace or more. The trace is replayed
-    once, the twin with ``seeds`` seeds, and its latencies are averaged.
+    once, of ``requests`` its first so many, the twin with ``seeds`` seeds, and its latencies are averaged.
     """
     from ssdlab.common.confidence import mean_and_half_width
 
     paths = [os.fspath(path) for path in ([traces] if isinstance(traces, str | os.PathLike) else traces)]
     reading = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+    if requests is not None:
+        reading["requests"] = requests
     rows = []
     for replay in replays:
         one = api.run(device, paths, replay=replay, **reading)  # type: ignore[call-overload]
