@@ -139,6 +139,12 @@ def test_the_program_that_drives_flash_alone_says_what_the_page_says(
     in_page("embedding.md", "media", f"```c\n{source.read_text()}```\n\n```console\n$ ./media\n{done.stdout}```\n")
 
 
+def test_an_ftl_in_c_equals_the_drives_own_and_says_what_the_page_says(compiled: Compiled) -> None:
+    done = compiled("gcc -std=c11", [EXAMPLES / "own_ftl.c"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"$ ./own_ftl\n{done.stdout}```" in (ROOT / "docs" / "own-ftl.md").read_text()
+
+
 def test_the_program_of_the_page_has_the_result_of_its_replay(
     compiled: Compiled, tmp_path: Path, in_page: Callable[[str, str, str], None]
 ) -> None:

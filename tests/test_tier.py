@@ -121,8 +121,8 @@ def test_what_is_run_can_be_run_again(prompts: Path) -> None:
 
 def test_keys_of_another_workload_are_refused(prompts: Path) -> None:
     for workload, setting, words in [
-        ("kv-cache", "workload.bs=4KiB", "is a generator's key"),
-        ("default", "kv.engines=2", "is of a KV cache"),
+        ("kv-cache", "workload.bs=4KiB", "is no key of the workload"),
+        ("default", "kv.engines=2", "is of .kv., and"),
         (str(prompts), "kv.engine=2", "did you mean `engines`"),
         (str(prompts), "kv.footprint=4TiB", "kv.footprint"),
     ]:

@@ -138,6 +138,11 @@
 #define SSDLAB_MEDIA_OTHER 255
 
 /**
+ * No page, or no block.
+ */
+#define SSDLAB_FTL_NONE UINT64_MAX
+
+/**
  * What became of a call.
  */
 typedef enum {
@@ -150,7 +155,7 @@ typedef enum {
    */
   SSDLAB_STATUS_NULL_POINTER,
   /**
-   * What was given cannot be used; nothing has changed.
+   * What was given cannot be used, or a callback has called; nothing has changed.
    */
   SSDLAB_STATUS_INVALID_INPUT,
   /**
@@ -177,9 +182,118 @@ typedef enum {
 typedef struct ssdlab_drive ssdlab_drive;
 
 /**
+ * The full blocks of a plane, while a callback is asked for one.
+ */
+typedef struct ssdlab_ftl_blocks ssdlab_ftl_blocks;
+
+/**
  * Flash that its host manages. One call at a time is played: others wait.
  */
 typedef struct ssdlab_media ssdlab_media;
+
+/**
+ * The drive as an FTL of one's own sees it when it is made. Planes whose blocks make a superblock are one.
+ */
+typedef struct {
+  /**
+   * Logical pages (LPN): they are numbered from 0.
+   */
+  uint64_t logical_pages;
+  /**
+   * Bytes of a page, as the map knows pages (`mapping.unit`).
+   */
+  uint64_t page_size;
+  /**
+   * How far the first pages of a plane and of the next one are apart, as pages of the flash (PPN) are numbered; and those of blocks. Page `p` of
+   * block `b` of plane `l` is l * plane_stride + b * block_stride + p.
+   */
+  uint64_t plane_stride;
+  /**
+   * See `plane_stride`.
+   */
+  uint64_t block_stride;
+  /**
+   * Planes of the drive: relocated data stays in its plane.
+   */
+  uint32_t planes;
+  /**
+   * Planes of a die, which are numbered one after the other.
+   */
+  uint32_t planes_per_die;
+  /**
+   * Blocks of a plane.
+   */
+  uint32_t blocks;
+  /**
+   * Pages of a block.
+   */
+  uint32_t pages;
+  /**
+   * Streams of host data, numbered from 0: each fills blocks of its own.
+   */
+  uint16_t streams;
+} ssdlab_ftl_layout;
+
+/**
+ * An FTL of one's own: docs/own-ftl.md. What it answers follows from what it has been told and asked, in order; it may not call the
+ * library but for what asks about blocks. Callbacks answer 0: anything else ends the run, and its error says so. They come from the thread
+ * that calls the drive, one at a time.
+ */
+typedef struct {
+  /**
+   * Its name with its version: it tells it from others in manifests and checkpoints.
+   */
+  const char *name;
+  /**
+   * Given to `create`.
+   */
+  void *user;
+  /**
+   * Makes one for a drive, which is given to the other callbacks; null ends the run. After a power cut another one is made, and is told where
+   * each page is that is not where it was before the run. Drives of several threads may make theirs at once.
+   */
+  void *(*create)(void *user, const ssdlab_ftl_layout *layout);
+  /**
+   * Frees it. May be null.
+   */
+  void (*destroy)(void *ftl);
+  /**
+   * A page of host data leaves the write buffer: the plane that it goes to, and its stream, which is 0 unless it is written. `hint` is its placement
+   * handle, or 0; `dealt` the plane that static placement deals it to, on which its data was before the run, if it had any.
+   */
+  int32_t (*write)(void *ftl, uint64_t lpn, uint16_t hint, uint32_t dealt, uint32_t *plane, uint16_t *stream);
+  /**
+   * The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was relocated.
+   */
+  int32_t (*placed)(void *ftl, uint64_t lpn, uint64_t ppn, bool moved);
+  /**
+   * A page has no data any more.
+   */
+  int32_t (*trimmed)(void *ftl, uint64_t lpn);
+  /**
+   * The page of the flash that has the newest data of a page. SSDLAB_FTL_NONE, which `*ppn` is before, where it was not told of that page: the
+   * data is where it was before the run.
+   */
+  int32_t (*locate)(void *ftl, uint64_t lpn, uint64_t *ppn);
+  /**
+   * A plane has too few free blocks: which of its full blocks is reclaimed next. SSDLAB_FTL_NONE, which `*block` is before: none now; it
+   * is asked again when a page of the plane has become stale.
+   */
+  int32_t (*reclaim)(void *ftl, uint32_t plane, const ssdlab_ftl_blocks *blocks, uint64_t *block);
+  /**
+   * A block of a plane has been erased. May be null.
+   */
+  int32_t (*erased)(void *ftl, uint32_t plane, uint32_t block);
+  /**
+   * Its state, for a checkpoint: `*size` bytes, written to `into` if there is `room` for them; otherwise it is asked again with room. May be null, as
+   * `load`: whoever goes on from there begins with a new one, as after a power cut.
+   */
+  int32_t (*save)(void *ftl, uint8_t *into, size_t room, size_t *size);
+  /**
+   * Takes a state that was saved.
+   */
+  int32_t (*load)(void *ftl, const uint8_t *state, size_t size);
+} ssdlab_ftl;
 
 /**
  * A drive and its run. Begin with `ssdlab_defaults`; every pointer may be null.
@@ -225,6 +339,10 @@ typedef struct {
    * Where the time series is written when the run is finished (Parquet).
    */
   const char *series_out;
+  /**
+   * An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is freed.
+   */
+  const ssdlab_ftl *ftl;
 } ssdlab_options;
 
 /**
@@ -316,7 +434,7 @@ typedef struct {
    * 15 offline; 0 is conventional.
    */
   uint8_t state;
-} Zone;
+} ssdlab_zone_descriptor;
 
 /**
  * A command to the flash.
@@ -542,7 +660,7 @@ ssdlab_status ssdlab_zones(const ssdlab_drive *drive, uint64_t *zones);
  * # Safety
  * Pointers are null or valid.
  */
-ssdlab_status ssdlab_zone(const ssdlab_drive *drive, uint32_t number, Zone *zone);
+ssdlab_status ssdlab_zone(const ssdlab_drive *drive, uint32_t number, ssdlab_zone_descriptor *zone);
 
 /**
  * Requests that were submitted and have not completed.
@@ -606,7 +724,7 @@ void ssdlab_free(ssdlab_drive *drive);
 
 /**
  * Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
- * `warmup`, `requests_out` and `series_out` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
+ * `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
  * `ssdlab_media_free`.
  *
  * # Safety
@@ -719,6 +837,68 @@ char *ssdlab_media_last_error(const ssdlab_media *media);
  * It is null, or was opened, has not been freed, and no other thread uses it.
  */
 void ssdlab_media_free(ssdlab_media *media);
+
+/**
+ * How many pages a block has.
+ *
+ * # Safety
+ * The blocks are those of a callback that has not returned.
+ */
+uint32_t ssdlab_ftl_blocks_pages(const ssdlab_ftl_blocks *blocks);
+
+/**
+ * A block with so many valid pages or more gains nothing.
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`.
+ */
+uint32_t ssdlab_ftl_blocks_limit(const ssdlab_ftl_blocks *blocks);
+
+/**
+ * The fewest valid pages that any block has. SSDLAB_FTL_NONE where there is no block, and with gc.victim = "fifo", where the drive keeps the
+ * order of filling alone.
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`.
+ */
+uint64_t ssdlab_ftl_blocks_least_valid(const ssdlab_ftl_blocks *blocks);
+
+/**
+ * Of the blocks with so many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
+ * "fifo".
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`.
+ */
+uint64_t ssdlab_ftl_blocks_oldest(const ssdlab_ftl_blocks *blocks,
+                                  uint32_t valid);
+
+/**
+ * With gc.victim = "fifo" the block that was filled first; otherwise SSDLAB_FTL_NONE.
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`.
+ */
+uint64_t ssdlab_ftl_blocks_first_filled(const ssdlab_ftl_blocks *blocks);
+
+/**
+ * A block at random, by the drive's seed. SSDLAB_FTL_NONE where there is none.
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`.
+ */
+uint64_t ssdlab_ftl_blocks_random(const ssdlab_ftl_blocks *blocks);
+
+/**
+ * The valid pages of a block, and in `*age`, unless that is null, the pages programmed on the plane since it last lost one. Of what is
+ * no full block SSDLAB_FTL_NONE.
+ *
+ * # Safety
+ * As `ssdlab_ftl_blocks_pages`; `age` is null or valid.
+ */
+uint64_t ssdlab_ftl_blocks_valid(const ssdlab_ftl_blocks *blocks,
+                                 uint32_t block,
+                                 uint32_t *age);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -12,6 +12,8 @@ use ssd::run::{BatchError, DriveInputs, Live, PreparedLive, as_json, prepare_liv
 use ssd::stats::Finding;
 use ssd::{RequestLog, RunError, Unwatched};
 
+use crate::own_ftl::asking;
+
 /// What the manifest calls the programs behind this interface.
 const DRIVER: &str = "libssdlab";
 
@@ -23,7 +25,7 @@ pub enum Status {
     Ok,
     /// A pointer that may not be null is null.
     NullPointer,
-    /// What was given cannot be used; nothing has changed.
+    /// What was given cannot be used, or a callback has called; nothing has changed.
     InvalidInput,
     /// The drive's life has ended: too few good blocks are left. What completed before is valid.
     EndOfLife,
@@ -153,13 +155,19 @@ impl<T> Handle<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the last failure was.
+    /// What the last failure was. A callback is not told: the drive that asks it is under way.
     pub fn last_error(&self) -> Option<String> {
+        if asking() {
+            return None;
+        }
         self.lock().error.clone()
     }
 
     /// Does something with what is open.
     pub fn with<R>(&self, act: impl FnOnce(&mut T) -> Result<R, Failure>) -> Result<R, Status> {
+        if asking() {
+            return Err(Status::InvalidInput);
+        }
         let mut state = self.lock();
         let done = match &mut state.stage {
             Stage::Open(open) => guarded(|| act(open)),
@@ -171,6 +179,9 @@ impl<T> Handle<T> {
 
     /// Ends it.
     fn end(&self, end: impl FnOnce(T) -> Result<(), Failure>) -> Result<(), Status> {
+        if asking() {
+            return Err(Status::InvalidInput);
+        }
         let mut state = self.lock();
         let done = match std::mem::replace(&mut state.stage, Stage::Finished) {
             Stage::Open(open) => guarded(|| end(*open)),

@@ -8,6 +8,7 @@
 
 mod drive;
 mod media;
+mod own_ftl;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
 use std::ptr;
 
+use ssd::policies::Policies;
 use ssd::run::{DeviceWord, DriveInputs, Given};
 use ssd::zones::ZoneDescriptor;
 use units::{Bytes, Time};
@@ -23,6 +25,7 @@ use workload::Op;
 pub use drive::{Drive, Status};
 use drive::{Failure, Handle, Playing, guarded};
 pub use media::*;
+pub use own_ftl::*;
 
 /// A time that does not come: there is no next event, or no limit.
 pub const SSDLAB_NEVER: u64 = u64::MAX;
@@ -78,6 +81,8 @@ pub struct Options {
     pub requests_out: *const c_char,
     /// Where the time series is written when the run is finished (Parquet).
     pub series_out: *const c_char,
+    /// An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is freed.
+    pub ftl: *const Ftl,
 }
 
 /// A request.
@@ -155,6 +160,7 @@ pub extern "C" fn ssdlab_defaults() -> Options {
         warmup: 0,
         requests_out: ptr::null(),
         series_out: ptr::null(),
+        ftl: ptr::null(),
     }
 }
 
@@ -196,6 +202,12 @@ unsafe fn open(options: &Options) -> Result<Playing, Failure> {
     let (device, settings) = unsafe { (device(options)?, settings(options)?) };
     // SAFETY: each is null or a string, by the promise of `ssdlab_open`.
     let text = |name, pointer| unsafe { text(name, pointer) };
+    let mut policies = Policies::default();
+    // SAFETY: null or valid, by the caller's promise.
+    if let Some(ftl) = unsafe { options.ftl.as_ref() } {
+        // SAFETY: its name is a string and its callbacks keep their contract, by the caller's promise.
+        policies.ftl = Some(unsafe { stand_in(ftl)? });
+    }
     let inputs = DriveInputs {
         version: env!("CARGO_PKG_VERSION"),
         device,
@@ -203,7 +215,7 @@ unsafe fn open(options: &Options) -> Result<Playing, Failure> {
         age: text("age", options.age)?,
         settings: &settings,
         options: &[("seed", options.seed), ("warmup", options.warmup)].map(|(name, n)| (name.into(), Given::Number(n))),
-        policies: &ssd::policies::Policies::default(),
+        policies: &policies,
         fingerprint: workload::content_hash,
     };
     let requests_out = text("requests_out", options.requests_out)?.map(Path::new);

@@ -100,7 +100,7 @@ pub struct MediaShape {
 }
 
 /// Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
-/// `warmup`, `requests_out` and `series_out` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
+/// `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
 /// `ssdlab_media_free`.
 ///
 /// # Safety
@@ -135,8 +135,9 @@ pub unsafe extern "C" fn ssdlab_media_open(
 /// # Safety
 /// As `ssdlab_open`.
 unsafe fn open(options: &Options) -> Result<ssd::Media, Failure> {
-    if options.warmup != 0 || !options.requests_out.is_null() || !options.series_out.is_null() {
-        let problem = "warmup, requests_out and series_out are of the run of a drive";
+    let outs = !options.requests_out.is_null() || !options.series_out.is_null();
+    if options.warmup != 0 || outs || !options.ftl.is_null() {
+        let problem = "warmup, requests_out, series_out and ftl are of the run of a drive";
         return Err(Failure::input(format!("{problem}\n  help: leave them out")));
     }
     // SAFETY: by the caller's promise.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
-use std::ptr::{null, null_mut};
+use std::ptr::{from_mut, from_ref, null, null_mut};
 
 use crate::*;
 
@@ -365,4 +365,238 @@ fn a_drive_goes_on_from_what_was_saved() {
         ssdlab_free(drive);
     }
     std::fs::remove_file(path).unwrap();
+}
+
+/// A page map with greedy collection, and what it does wrongly.
+struct Mapped {
+    places: Vec<u64>,
+    wrong: Wrong,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Wrong {
+    plane: Option<u32>,
+    forgets: bool,
+    block: Option<u64>,
+    fails: bool,
+}
+
+/// How many have been made and not destroyed.
+static LIVING: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// An FTL whose callbacks find a [`Wrong`] at `user`.
+fn own(name: &'static CStr, wrong: &mut Wrong) -> Ftl {
+    use std::ffi::c_void;
+    use std::sync::atomic::Ordering;
+    unsafe fn of<'a>(own: *mut c_void) -> &'a mut Mapped {
+        // SAFETY: `create` made it.
+        unsafe { &mut *own.cast() }
+    }
+    unsafe extern "C" fn create(user: *mut c_void, layout: *const FtlLayout) -> *mut c_void {
+        // SAFETY: both are valid.
+        let (wrong, layout) = unsafe { (*user.cast::<Wrong>(), &*layout) };
+        let places = vec![SSDLAB_FTL_NONE; layout.logical_pages as usize];
+        LIVING.fetch_add(1, Ordering::Relaxed);
+        Box::into_raw(Box::new(Mapped { places, wrong })).cast()
+    }
+    unsafe extern "C" fn destroy(own: *mut c_void) {
+        LIVING.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: `create` made it.
+        drop(unsafe { Box::from_raw(own.cast::<Mapped>()) });
+    }
+    unsafe extern "C" fn write(own: *mut c_void, _: u64, _: u16, dealt: u32, plane: *mut u32, _: *mut u16) -> i32 {
+        // SAFETY: as above.
+        unsafe { *plane = of(own).wrong.plane.unwrap_or(dealt) };
+        0
+    }
+    unsafe extern "C" fn placed(own: *mut c_void, lpn: u64, ppn: u64, _: bool) -> i32 {
+        // SAFETY: as above.
+        let of = unsafe { of(own) };
+        if !of.wrong.forgets || of.places[lpn as usize] == SSDLAB_FTL_NONE {
+            of.places[lpn as usize] = ppn;
+        }
+        if of.wrong.fails { 5 } else { 0 }
+    }
+    unsafe extern "C" fn trimmed(own: *mut c_void, lpn: u64) -> i32 {
+        // SAFETY: as above.
+        unsafe { of(own).places[lpn as usize] = SSDLAB_FTL_NONE };
+        0
+    }
+    unsafe extern "C" fn locate(own: *mut c_void, lpn: u64, ppn: *mut u64) -> i32 {
+        // SAFETY: as above.
+        unsafe { *ppn = of(own).places[lpn as usize] };
+        0
+    }
+    unsafe extern "C" fn reclaim(own: *mut c_void, _: u32, blocks: *const FtlBlocks, block: *mut u64) -> i32 {
+        // SAFETY: the blocks are those of this call.
+        unsafe {
+            let valid = ssdlab_ftl_blocks_least_valid(blocks);
+            if valid < ssdlab_ftl_blocks_limit(blocks).into() {
+                *block = of(own).wrong.block.unwrap_or(ssdlab_ftl_blocks_oldest(blocks, valid as u32));
+                let mut age = u32::MAX;
+                let known = ssdlab_ftl_blocks_valid(blocks, *block as u32, &mut age);
+                assert!(known == valid && age < u32::MAX || of(own).wrong.block.is_some());
+                assert_eq!(ssdlab_ftl_blocks_valid(blocks, u32::MAX, null_mut()), SSDLAB_FTL_NONE);
+                assert_eq!(ssdlab_ftl_blocks_oldest(blocks, u32::MAX), SSDLAB_FTL_NONE);
+                assert_eq!(ssdlab_ftl_blocks_first_filled(blocks), SSDLAB_FTL_NONE);
+                assert!(ssdlab_ftl_blocks_random(blocks) < SSDLAB_FTL_NONE);
+                assert!(valid <= ssdlab_ftl_blocks_pages(blocks).into());
+            }
+        }
+        0
+    }
+    unsafe extern "C" fn save(own: *mut c_void, into: *mut u8, room: usize, size: *mut usize) -> i32 {
+        // SAFETY: there is room for so many bytes.
+        unsafe {
+            let bytes: Vec<u8> = of(own).places.iter().flat_map(|place| place.to_le_bytes()).collect();
+            *size = bytes.len();
+            if room >= bytes.len() {
+                into.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            }
+        }
+        0
+    }
+    unsafe extern "C" fn load(own: *mut c_void, state: *const u8, size: usize) -> i32 {
+        // SAFETY: there are so many bytes.
+        let (of, bytes) = unsafe { (of(own), std::slice::from_raw_parts(state, size)) };
+        of.places = bytes.chunks(8).map(|place| u64::from_le_bytes(place.try_into().unwrap())).collect();
+        0
+    }
+    Ftl {
+        name: name.as_ptr(),
+        user: from_mut(wrong).cast(),
+        create: Some(create),
+        destroy: Some(destroy),
+        write: Some(write),
+        placed: Some(placed),
+        trimmed: Some(trimmed),
+        locate: Some(locate),
+        reclaim: Some(reclaim),
+        erased: None,
+        save: Some(save),
+        load: Some(load),
+    }
+}
+
+const SMALL: [&CStr; 9] = [
+    c"geometry.channels=1",
+    c"geometry.chips=1",
+    c"geometry.dies=1",
+    c"geometry.blocks=24",
+    c"geometry.pages=12",
+    c"ftl.over_provisioning=2.0",
+    c"ftl.placement=static",
+    c"gc.victim=greedy",
+    c"buffer.size=1MiB",
+];
+
+/// A small drive with such an FTL, or its own; a checkpoint goes on.
+fn small(ftl: Option<&Ftl>, checkpoint: Option<&CStr>) -> Result<*mut Drive, (Status, String)> {
+    let settings = SMALL.map(CStr::as_ptr);
+    let ftl = ftl.map_or(null(), from_ref);
+    let base = Options { ftl, ..ssdlab_defaults() };
+    opened(&match checkpoint {
+        Some(path) => Options { device: path.as_ptr(), ..base },
+        None => Options { settings: settings.as_ptr(), setting_count: settings.len(), ..base },
+    })
+}
+
+/// Writes all over, and reads between: what has completed, by number and end, or what has gone wrong.
+fn written(drive: *mut Drive, requests: u64) -> Result<Vec<(u64, u64)>, String> {
+    let (mut all, mut capacity, mut now) = (Vec::new(), 0, 0);
+    // SAFETY: the drive is open.
+    unsafe {
+        assert_eq!(ssdlab_capacity(drive, &mut capacity), Status::Ok);
+        for number in 0..requests {
+            let op = if number % 4 == 3 { SSDLAB_READ } else { SSDLAB_WRITE };
+            let page = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            let request = Request { op, bytes: 16_384, ..read(now, page % (capacity / 16_384) * 4) };
+            let mut ended = ssdlab_submit(drive, &request, null_mut());
+            let (mut done, mut taken) = ([Completion::default(); 4], 0);
+            if ended == Status::Ok {
+                ended = ssdlab_advance_to_completion(drive, SSDLAB_NEVER, null_mut());
+            }
+            if ended != Status::Ok {
+                return Err(string(ssdlab_last_error(drive)));
+            }
+            assert_eq!(ssdlab_take_completions(drive, done.as_mut_ptr(), 4, &mut taken), Status::Ok);
+            all.extend(done[..taken].iter().map(|done| (done.id, done.finish)));
+            assert_eq!(ssdlab_now(drive, &mut now), Status::Ok);
+        }
+    }
+    Ok(all)
+}
+
+#[test]
+fn an_ftl_of_ones_own_equals_the_drives_and_what_would_lose_data_is_refused() {
+    let mut right = Wrong::default();
+    let mine = own(c"mapped 1", &mut right);
+    let (built_in, drive) = (small(None, None).unwrap(), small(Some(&mine), None).unwrap());
+    assert_eq!(written(drive, 1500).unwrap(), written(built_in, 1500).unwrap());
+    // A checkpoint has its state, and belongs to it.
+    let path = std::env::temp_dir().join(format!("ssdlab-capi-own-{}.ckpt", std::process::id()));
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the drives are open until they are freed.
+    unsafe {
+        assert_eq!(ssdlab_save(drive, name.as_ptr()), Status::Ok);
+        assert_eq!(ssdlab_save(built_in, name.as_ptr()), Status::Ok);
+        assert_eq!(ssdlab_save(drive, name.as_ptr()), Status::Ok);
+        let again = small(Some(&mine), Some(&name)).unwrap();
+        std::fs::remove_file(path).unwrap();
+        written(again, 500).unwrap();
+        assert_eq!(ssdlab_finish(again), Status::Ok);
+        assert_eq!(ssdlab_finish(drive), Status::Ok);
+        for drive in [built_in, drive, again] {
+            ssdlab_free(drive);
+        }
+    }
+    for (mut wrong, expected) in [
+        (Wrong { plane: Some(7), ..right }, "write(0, 0, 0) answered plane 7 and stream 0"),
+        (Wrong { forgets: true, ..right }, "and its newest data is at "),
+        (Wrong { block: Some(99), ..right }, "reclaim(0) answered block 99, which cannot be reclaimed"),
+        (Wrong { block: Some(1 << 40), ..right }, "reclaim(0) answered block 4294967295, which cannot be reclaimed"),
+        (Wrong { fails: true, ..right }, "placed returned 5"),
+    ] {
+        let drive = small(Some(&own(c"wrong", &mut wrong)), None).unwrap();
+        let found = written(drive, 3000).expect_err(expected);
+        assert!(found.contains(expected) && found.contains("wrong"), "{found}");
+        // SAFETY: it is open.
+        unsafe { ssdlab_free(drive) };
+    }
+    assert_eq!(LIVING.load(std::sync::atomic::Ordering::Relaxed), 0, "each that was made was destroyed");
+    for (broken, expected) in [
+        (Ftl { locate: None, ..mine }, "ftl.locate is null"),
+        (Ftl { load: None, ..mine }, "of ftl.save and ftl.load one is null"),
+        (Ftl { name: null(), ..mine }, "ftl.name is null"),
+    ] {
+        let (status, found) = small(Some(&broken), None).unwrap_err();
+        assert!(status == Status::InvalidInput && found.contains(expected), "{found}");
+    }
+    assert!(flash(|options| options.ftl = &mine).unwrap_err().1.contains("ftl are of the run of a drive"));
+}
+
+#[test]
+fn a_callback_that_calls_a_drive_is_refused_and_waits_for_nothing() {
+    use std::ffi::c_void;
+    static SEEN: std::sync::Mutex<Vec<Status>> = std::sync::Mutex::new(Vec::new());
+    unsafe extern "C" fn calls_back(_: *mut c_void, _: u64) -> i32 {
+        let drive = TOLD.load(std::sync::atomic::Ordering::Relaxed);
+        // SAFETY: the drive is open.
+        SEEN.lock().unwrap().push(unsafe { ssdlab_advance(drive, 9) });
+        // SAFETY: as above.
+        i32::from(unsafe { !ssdlab_last_error(drive).is_null() })
+    }
+    static TOLD: std::sync::atomic::AtomicPtr<Drive> = std::sync::atomic::AtomicPtr::new(null_mut());
+    let mut right = Wrong::default();
+    let drive = small(Some(&Ftl { trimmed: Some(calls_back), ..own(c"calls", &mut right) }), None).unwrap();
+    TOLD.store(drive, std::sync::atomic::Ordering::Relaxed);
+    // SAFETY: the drive is open until it is freed.
+    unsafe {
+        let trim = Request { op: SSDLAB_TRIM, bytes: 1 << 16, ..read(0, 0) };
+        assert_eq!(ssdlab_submit(drive, &trim, null_mut()), Status::Ok);
+        assert_eq!(ssdlab_advance_to_completion(drive, SSDLAB_NEVER, null_mut()), Status::Ok);
+        ssdlab_free(drive);
+    }
+    let seen = SEEN.lock().unwrap();
+    assert!(!seen.is_empty() && seen.iter().all(|status| *status == Status::InvalidInput), "{seen:?}");
 }

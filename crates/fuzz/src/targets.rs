@@ -93,7 +93,7 @@ pub fn prompts(data: &[u8]) {
         stored: units::Fraction(0.5),
         ..Default::default()
     };
-    if let Ok(mut source) = Workload::from(kv).source(Bytes(64 << 20), 1) {
+    if let Ok(mut source) = Workload::from(workload::Program::Kv(kv)).source(Bytes(64 << 20), 1) {
         let (mut requests, mut last, mut number) = (Vec::new(), Time::ZERO, 0);
         while let Some(time) = source.closed_loop().and_then(|source| source.next_time())
             && number < 100_000

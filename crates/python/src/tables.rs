@@ -111,10 +111,12 @@ pub fn formats() -> Vec<FormatRow> {
 pub fn schema() -> Vec<KeyRow> {
     let config = Config::default();
     let (generator, kv) = (workload::Generator::default(), workload::kv::Kv::default());
+    let log_fs = workload::log_fs::LogFs::default();
     let (array, drive) = (array::ArrayConfig::default(), array::DriveSection::default());
     let mut sections: Vec<&dyn Section> = config.sections().to_vec();
     sections.push(&generator);
     sections.push(&kv);
+    sections.push(&log_fs);
     sections.push(&array);
     sections.push(&drive);
     let mut rows = Vec::new();

@@ -28,7 +28,7 @@ pub struct PolicySource {
     pub file: Option<String>,
     /// Its name there.
     pub function: String,
-    /// The fingerprint of what it is written in.
+    /// The fingerprint of what it is written in; of what only has a name, that.
     pub sha256: String,
     /// Where its text stands, for what is said of its mistakes: file and line.
     pub place: (String, Option<usize>),
@@ -288,6 +288,12 @@ fn suspends_sensibly(at: InPhase, answer: SuspendPoint) -> Result<(), Nonsense> 
 }
 
 impl PolicySource {
+    /// Of what a program has compiled into it: its name alone tells it from others.
+    pub fn named(name: &str) -> PolicySource {
+        let place = (name.to_owned(), None);
+        PolicySource { file: None, function: name.into(), sha256: format!("named {name}"), place }
+    }
+
     /// The error for a mistake of the policy.
     pub fn mistake(&self, axis: &str, problem: String, remedy: String) -> ConfigError {
         let (origin, line) = self.place.clone();

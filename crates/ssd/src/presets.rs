@@ -34,6 +34,7 @@ const ALL: &[(&str, &str)] = &[
     preset!("micron-7600"),
     preset!("hbf"),
     preset!("zns"),
+    preset!("zn540"),
 ];
 
 /// The keys that may stand above the sections of a device file.

@@ -1,9 +1,12 @@
 //! Which drive it is.
 
 use ssd::DeviceSpec;
+use ssd::policies::StandIn;
+use ssd::policies::own_ftl::NewFtl;
 use ssd::run::{DeviceWord, device_given, open_media};
 
 use crate::Error;
+use crate::ftl::{Answer, DriveLayout, OwnFtl};
 
 /// A drive: a preset, a file or a description; then, in this order, its scheme, its age and single keys.
 ///
@@ -20,6 +23,7 @@ pub struct Config {
     age: Option<String>,
     settings: Vec<String>,
     pub(crate) seed: u64,
+    ftl: Option<StandIn<NewFtl>>,
 }
 
 impl Config {
@@ -32,7 +36,15 @@ impl Config {
     /// # Ok::<(), ssdlab::Error>(())
     /// ```
     pub fn named(device: &str) -> Config {
-        Config { device: device.into(), is_text: false, scheme: None, age: None, settings: Vec::new(), seed: 1 }
+        Config {
+            device: device.into(),
+            is_text: false,
+            scheme: None,
+            age: None,
+            settings: Vec::new(),
+            seed: 1,
+            ftl: None,
+        }
     }
 
     /// The text of a device file (TOML).
@@ -93,6 +105,24 @@ impl Config {
         Config { seed, ..self }
     }
 
+    /// An [FTL of one's own](crate::ftl) in place of the drive's. Its name, with its version, tells it from others in checkpoints; `new` makes one
+    /// for a drive, and another one after a power cut.
+    ///
+    /// ```
+    /// use ssdlab::{Config, Device};
+    /// let none = |_| Err(ssdlab::ftl::wrong("none", "it is not written yet", "write it"));
+    /// let error = Device::open(&Config::named("tlc").ftl("none", none)).err().expect("there is none");
+    /// assert!(error.to_string().contains("it is not written yet"));
+    /// ```
+    #[must_use]
+    pub fn ftl(
+        self,
+        name: &str,
+        new: impl Fn(DriveLayout) -> Answer<Box<dyn OwnFtl>> + Send + Sync + 'static,
+    ) -> Config {
+        Config { ftl: Some(StandIn::named(name, new)), ..self }
+    }
+
     /// The path of a checkpoint, where it is one.
     pub(crate) fn checkpoint(&self) -> Option<std::path::PathBuf> {
         if self.is_text { None } else { ssd::run::checkpoint::given(&self.device) }
@@ -103,11 +133,17 @@ impl Config {
     }
 
     pub(crate) fn media(&self) -> Result<ssd::Media, Error> {
+        if self.ftl.is_some() {
+            let problem = "an FTL is given, and flash without a drive has none";
+            return Err(Error::Input(format!("{problem}\n  help: leave it out, or open a Device")));
+        }
         let (scheme, age) = (self.scheme.as_deref(), self.age.as_deref());
         Ok(open_media(self.word(), scheme, age, &self.settings, self.seed)?)
     }
 
     pub(crate) fn spec(&self) -> Result<DeviceSpec, Error> {
-        Ok(device_given(self.word(), self.scheme.as_deref(), self.age.as_deref(), &self.settings)?)
+        let mut spec = device_given(self.word(), self.scheme.as_deref(), self.age.as_deref(), &self.settings)?;
+        spec.config.policies.ftl = self.ftl.clone();
+        Ok(spec)
     }
 }

@@ -24,6 +24,7 @@
 mod config;
 mod device;
 mod error;
+pub mod ftl;
 pub mod media;
 
 /// A size or an address in bytes.

@@ -500,6 +500,7 @@ pub fn zoned(seed: u64) -> Case {
         set("zones.read_across", d.one(&["true", "false"])),
         set("zones.random_area", d.one(&["0B", "0B", "64KiB"])),
         set("power.cut_at", d.one(&["[]", "[]", "random:20ms", "[op:7, 30ms, op:90]"])),
+        set("zones.reset_completes", d.one(&["at-once", "at-once", "erased"])),
     ];
     case.device.extend(settings);
     let parts = &mut Dice { stream: Stream::new(seed, "soak faults of zones"), drawn: 0 };

@@ -11,6 +11,7 @@ mod hash;
 mod input;
 mod inspect;
 pub mod kv;
+pub mod log_fs;
 pub mod presets;
 mod request;
 mod trace;
@@ -18,7 +19,7 @@ mod volumes;
 
 pub use error::TraceError;
 pub use formats::{Format, ListedFormat};
-pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PastOfGenerator, Rw, Sizes, Workload};
+pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PROGRAMS, PastOfGenerator, Program, Rw, Sizes, Workload};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};
 pub use request::{

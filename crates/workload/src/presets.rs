@@ -66,6 +66,8 @@ const ALL: &[Preset] = &[
     preset!("cache-zoned"),
     preset!("lsm"),
     preset!("lsm-zoned"),
+    preset!("f2fs"),
+    preset!("f2fs-zoned"),
 ];
 
 /// The presets' names.

@@ -283,7 +283,7 @@ def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:
 
 def is_of_workload(name: str) -> bool:
     """Whether a name is a key of a workload."""
-    return name.startswith(("job.", "workload.", "kv."))
+    return name.startswith(("job.", "workload.", "kv.", "log_fs."))
 
 
 def of_a_kind(name: str) -> str | None:

@@ -60,7 +60,7 @@ pub(crate) use space::WRITTEN_PAGES;
 pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 pub(crate) use zone_plan::ZonePlan;
-pub use zones::{Finish, ZonesConfig};
+pub use zones::{Finish, ResetCompletes, ZonesConfig};
 
 use crate::policies::Policies;
 use refusal::Check;

@@ -6,7 +6,7 @@ use units::{Bytes, Lpn};
 use crate::streams::StreamId;
 
 use super::refusal::{Refusal, refuse};
-use super::{BufferMode, Config, Finish, MapTable, MappedBy, Precondition, SlcCache};
+use super::{BufferMode, Config, EraseWhen, Finish, MapTable, MappedBy, Precondition, ResetCompletes, SlcCache};
 
 /// The zones of a drive.
 #[derive(Clone, Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct ZonePlan {
     pub append_limit: Option<Bytes>,
     pub random_area: Bytes,
     pub finish: Finish,
+    pub reset_completes: ResetCompletes,
     pub read_across: bool,
     planes_per_die: u32,
     page_size: Bytes,
@@ -95,6 +96,7 @@ impl ZonePlan {
             append_limit: given.append_limit,
             random_area: given.random_area,
             finish: given.finish,
+            reset_completes: given.reset_completes,
             read_across: given.read_across,
             planes_per_die: layout.planes_per_die,
             page_size: layout.page_size,
@@ -280,7 +282,7 @@ fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -
 
 /// What a drive with zones has nothing to do with, by what zones are.
 fn suits(config: &Config) -> Result<(), Refusal> {
-    let Config { ftl, buffer, mapping, age, power, .. } = config;
+    let Config { ftl, buffer, mapping, age, power, zones, .. } = config;
     let staggered = age.is_staggered();
     for (is_so, key, problem, remedy) in [
         (
@@ -300,6 +302,12 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "age.precondition",
             "overwrites data where it is, which zones do not allow",
             "write \"none\" (and age.staggered = false): the first age.fill of the zones are full",
+        ),
+        (
+            zones.reset_completes == ResetCompletes::Erased && ftl.erase_when == EraseWhen::Opened,
+            "zones.reset_completes",
+            "is \"erased\", and blocks are erased when they are written again (ftl.erase_when)",
+            "write \"at-once\", or ftl.erase_when = \"reclaimed\"",
         ),
         (
             ftl.streams != 2,

@@ -15,6 +15,16 @@ units::choices! {
     }
 }
 
+units::choices! {
+    /// When the reset of a zone completes.
+    pub enum ResetCompletes {
+        /// As soon as the zone is empty for its host: what it held is unmapped, and its blocks are erased behind that.
+        AtOnce = "at-once",
+        /// When all of its blocks have been erased.
+        Erased = "erased",
+    }
+}
+
 units::section! {
     /// Zones (ftl.mapping = "zoned").
     pub struct ZonesConfig in "zones" {
@@ -39,6 +49,8 @@ units::section! {
         random_area: Bytes = Bytes(0),
         /// What becomes of the part of a zone that was not written when it is finished: pad or close.
         finish: Finish = Finish::Pad,
+        /// When a reset completes: at-once, or when the zone's blocks have been erased.
+        reset_completes: ResetCompletes = ResetCompletes::AtOnce,
         /// A read may go over the boundary between zones.
         read_across: bool = true,
     }

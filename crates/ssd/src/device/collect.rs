@@ -258,6 +258,7 @@ impl<P: Probe> Device<P> {
         if failed {
             self.retire(plane, block);
         }
+        Zoning(self).has_erased(Some(plane), Some(block));
         self.freed(plane);
     }
 
@@ -380,6 +381,7 @@ impl<P: Probe> Device<P> {
 
     /// A block goes out of service.
     pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
+        Zoning(self).has_erased(Some(plane), Some(block));
         if !self.ftl.retire(plane, block) {
             return;
         }

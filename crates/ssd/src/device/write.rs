@@ -357,6 +357,7 @@ impl<P: Probe> Device<P> {
         self.writes.pages_wanted = 0;
         if let Some(zones) = &mut self.zones {
             zones.become_read_only();
+            Zoning(self).has_erased(None, None);
             Zoning(self).resume();
         }
         let page_size = self.core.plan.layout.page_size.0;

@@ -12,7 +12,7 @@ use workload::{Op, ZoneAction};
 
 use super::Device;
 use crate::arena::{CommandId, OpId, SlotId};
-use crate::config::ZonePlan;
+use crate::config::{ResetCompletes, ZonePlan};
 use crate::core::Marks;
 use crate::flash::QueueId;
 use crate::flash::op::{Owner, PageOp};
@@ -139,7 +139,7 @@ impl<P: Probe> Zoning<'_, P> {
                 Effect::State => {}
                 Effect::Committed => self.has_come(zone),
                 Effect::Emptied { pages, finishing } => {
-                    self.empty(id, zone, pages);
+                    self.empty(id, zone, pages, command);
                     finishing.into_iter().for_each(|command| self.end_part(command));
                     self.0.core.counters.zones_reset += 1;
                 }
@@ -164,16 +164,36 @@ impl<P: Probe> Zoning<'_, P> {
     }
 
     /// What a zone holds is no more, and its blocks are to be erased.
-    fn empty(&mut self, request: u64, zone: u32, pages: u64) {
+    fn empty(&mut self, request: u64, zone: u32, pages: u64, command: CommandId) {
         let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
         let trimmed = self.0.core.counters.pages_trimmed;
         (first..first + pages).for_each(|lpn| self.0.trim(request, Lpn(lpn)));
         self.0.core.counters.pages_trimmed = trimmed;
+        let mut blocks = Vec::new();
         if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
+            blocks = zone.blocks();
             zone.resets();
         }
+        self.wait_for_erases(&blocks, command);
         let planes: Vec<PlaneId> = self.0.core.plan.zones.iter().flat_map(|plan| plan.planes_of(zone)).collect();
         planes.into_iter().for_each(|plane| self.0.collect(plane));
+    }
+
+    /// A reset completes when these blocks have been erased, if it waits for that (`zones.reset_completes`).
+    fn wait_for_erases(&mut self, blocks: &[(PlaneId, u32)], command: CommandId) {
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        if plan.reset_completes == ResetCompletes::Erased {
+            blocks.iter().for_each(|(plane, block)| zones.waits_for_erase(*plane, *block, command));
+            self.0.host.commands[command].remaining += blocks.len() as u32;
+        }
+    }
+
+    /// A block of a plane has been erased or is out of service, or all of them, or of all planes.
+    pub(super) fn has_erased(&mut self, plane: Option<PlaneId>, block: Option<u32>) {
+        let Some(zones) = self.0.zones.as_deref_mut() else { return };
+        for command in zones.has_erased(plane, block) {
+            self.end_part(command);
+        }
     }
 
     fn finish(&mut self, zone: u32, command: CommandId) {
@@ -272,6 +292,7 @@ impl<P: Probe> Zoning<'_, P> {
     /// A plane has broken: the zones that lie on it can be read, as far as their data was elsewhere, and empty ones are offline. What is in the
     /// controller of their data goes among that of conventional zones.
     pub(super) fn lose(&mut self, plane: PlaneId) {
+        self.has_erased(Some(plane), None);
         let Some(plan) = &self.0.core.plan.zones else { return };
         let lost: Vec<u32> = plan.zones_on(plane).collect();
         for zone in lost {

@@ -29,6 +29,11 @@ impl OfZone<'_> {
         self.blocks.zone_ends(self.zone, self.zones);
     }
 
+    /// Its blocks.
+    pub fn blocks(&self) -> Vec<(PlaneId, u32)> {
+        self.blocks.zones.as_ref().map(|zones| zones.blocks[self.zone as usize].clone()).unwrap_or_default()
+    }
+
     /// It holds nothing any more.
     pub fn resets(&mut self) {
         self.blocks.zone_resets(self.zone, self.zones, self.plan.streams.opened_by(StreamId::RELOCATED));

@@ -7,7 +7,8 @@ use units::value::{Value as _, nearest};
 use units::{Bytes, Document};
 use workload::generator::phases::SHARED;
 use workload::{
-    Apart, Beyond, Format, Generated, Merged, PastOfGenerator, ReadOptions, Source, TraceFile, Volumes, Workload,
+    Apart, Beyond, Format, Generated, Merged, PastOfGenerator, Program, ReadOptions, Source, TraceFile, Volumes,
+    Workload,
 };
 
 use super::findings;
@@ -62,7 +63,8 @@ pub(super) struct Opened {
 
 /// Whether a setting is one of the workload rather than the device.
 pub fn is_workload_key(word: &str) -> bool {
-    ["workload.", "job.", "kv."].iter().any(|section| word.trim_start().starts_with(section))
+    let section = word.trim_start().split('.').next();
+    ["workload", "job"].iter().chain(&workload::PROGRAMS).any(|known| section == Some(*known))
 }
 
 /// Opens a workload.
@@ -81,7 +83,7 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     }
     if !preset && word.ends_with(PROMPTS) {
         let text = format!("[kv]\nprompts = {}\n", word.to_owned().write());
-        return kv(given, &Workload::read(&Document::parse(&text, word)?, &settings, None)?, note);
+        return program(given, &Workload::read(&Document::parse(&text, word)?, &settings, None)?, note);
     }
     if !preset && !word.ends_with(".toml") && Path::new(word).is_file() {
         return match settings.first() {
@@ -90,8 +92,8 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
         };
     }
     let mut workload = generator(given, preset, &settings)?;
-    if workload.kv.is_some() {
-        return kv(given, &workload, note);
+    if workload.program.is_some() {
+        return program(given, &workload, note);
     }
     let (requests, manifest) = (Some(workload.requests()), described(&workload));
     let past = PastOfGenerator::new(&workload, given.capacity, given.seed);
@@ -117,12 +119,15 @@ fn of_workload(settings: &[String]) -> Vec<&str> {
 /// How the names of files of prompts end.
 const PROMPTS: &str = ".jsonl";
 
-/// An engine's KV cache.
-fn kv(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> Result<Opened, RunError> {
-    let Some(kv) = &workload.kv else { unreachable!("Invariant: the caller has seen it") };
+/// A program that is modelled as a whole.
+fn program(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> Result<Opened, RunError> {
+    let Some(program) = &workload.program else { unreachable!("Invariant: the caller has seen it") };
     let source = workload.source(given.capacity, given.seed)?;
-    let mut manifest = json!({ "kv": values(kv) });
-    if let Some(path) = kv.file() {
+    let section = program.section();
+    let mut manifest = json!({ section.name(): values(section) });
+    if let Program::Kv(kv) = program
+        && let Some(path) = kv.file()
+    {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         manifest["kv"].as_object_mut().and_then(|keys| keys.shift_remove("prompts"));
         manifest["prompts"] = json!(name);

@@ -7,6 +7,7 @@
 mod finishing;
 mod gathering;
 
+use nand::PlaneId;
 use workload::ZoneAction;
 
 use crate::arena::CommandId;
@@ -198,6 +199,13 @@ pub(crate) struct Changes {
     pub closed_by_drive: u64,
 }
 
+/// A block of a zone that was reset, and the command that completes with its erase.
+struct Erasing {
+    plane: PlaneId,
+    block: u32,
+    command: CommandId,
+}
+
 /// All zones of a drive.
 pub(crate) struct Zones {
     zones: Vec<Zone>,
@@ -207,6 +215,8 @@ pub(crate) struct Zones {
     finishes: u32,
     /// Commands that wait until what is under way to their zones has come.
     pub waiting: Vec<CommandId>,
+    /// Blocks whose erase a reset waits for.
+    erasing: Vec<Erasing>,
     pub changes: Changes,
 }
 
@@ -225,6 +235,7 @@ impl Zones {
             openings: 0,
             finishes: 0,
             waiting: Vec::new(),
+            erasing: Vec::new(),
             changes: Changes::default(),
         };
         let full = plan.filled(share);
@@ -274,6 +285,19 @@ impl Zones {
         self.becomes(oldest as u32, ZoneState::Closed);
         self.changes.closed_by_drive += 1;
         Ok(())
+    }
+
+    /// A reset waits until a block has been erased.
+    pub fn waits_for_erase(&mut self, plane: PlaneId, block: u32, command: CommandId) {
+        self.erasing.push(Erasing { plane, block, command });
+    }
+
+    /// A block of a plane has been erased or is out of service, or all of them, or of all planes: the commands that have waited for that, for each block one.
+    pub fn has_erased(&mut self, plane: Option<PlaneId>, block: Option<u32>) -> Vec<CommandId> {
+        let is_one = |erasing: &mut Erasing| {
+            plane.is_none_or(|plane| erasing.plane == plane) && block.is_none_or(|block| erasing.block == block)
+        };
+        self.erasing.extract_if(.., is_one).map(|erasing| erasing.command).collect()
     }
 
     /// Whether a read is allowed.
@@ -495,6 +519,7 @@ impl Zones {
     /// The power was cut: what had not come is not written, and no zone is open (section 2.1.1.3: an NVM Subsystem Reset closes them).
     pub fn power_cut(&mut self, plan: &ZonePlan) {
         self.waiting.clear();
+        self.erasing.clear();
         for zone in 0..self.zones.len() as u32 {
             let entry = &mut self.zones[zone as usize];
             (entry.finishing, entry.under_way) = (None, 0);
@@ -567,11 +592,12 @@ impl Zones {
 }
 
 state! {
-    Zones { stored { zones, open, active, openings, finishes, waiting, changes } }
+    Zones { stored { zones, open, active, openings, finishes, waiting, erasing, changes } }
 }
 
 stored! {
     Zone { state, write_pointer, random, opened, arrived, under_way, sent, finishing }
+    Erasing { plane, block, command }
     Changes { opened_by_writes, opened_by_host, closed_by_host, closed_by_drive }
 }
 

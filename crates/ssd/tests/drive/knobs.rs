@@ -333,6 +333,7 @@ const ROWS: &[Row] = &[
     ("zones.append_limit", ZONED, "16KiB", Zoned, 0),
     ("zones.random_area", ZONED, "64KiB", Zoned, 0),
     ("zones.finish", ZONED, "close", Zoned, 0),
+    ("zones.reset_completes", ZONED, "erased", Zoned, 0),
     ("zones.read_across", ZONED, "false", Zoned, 0),
     ("ftl.placement", TINY, "static", Writes, 0),
     ("ftl.allocation", WORN, "superblock", Overwrites, 0),

@@ -22,7 +22,7 @@ const SMALL: [&str; 9] = [
 
 /// All but those with zones, which no overwriting has aged: `zns` reads as `tlc` does.
 fn block_devices() -> impl Iterator<Item = &'static str> {
-    presets::names().filter(|name| *name != "zns")
+    presets::names().filter(|name| !["zns", "zn540"].contains(name))
 }
 
 fn spec(name: &str, scheme: &str, settings: &[&str]) -> DeviceSpec {

@@ -75,6 +75,33 @@ fn a_reset_completes_before_its_erase_which_a_read_of_the_die_waits_for() {
 }
 
 #[test]
+fn a_reset_that_waits_for_its_erases_completes_with_the_last_of_them() {
+    let watch = Watch::default();
+    let settings = ["zones.reset_completes=erased", "ftl.erase_when=reclaimed", "zones.blocks=3", "geometry.planes=2"];
+    let mut device = watched(&config(&settings), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &[(Op::Write, 0, size), (Op::Write, size, size / 2)]);
+    device.flush().unwrap();
+    for (zone_of, blocks) in [(0, 6), (size, 4)] {
+        watch.0.borrow_mut().clear();
+        let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), zone_of, size)]);
+        let erases = times(&watch, "erase");
+        assert_eq!(erases.len(), blocks, "half a zone has taken two blocks of each plane");
+        let last = erases.iter().map(|(_, end)| *end).max().unwrap();
+        assert_eq!(done[0].finish.0, last + device.plan().config.host.t_complete.0);
+        // Blocks of a plane are erased one after another.
+        let (first, erase) = (erases.iter().map(|(begin, _)| *begin).min().unwrap(), device.plan().timings.erase.0);
+        assert!(last - first >= blocks as u64 / 2 * erase, "{erases:?}");
+    }
+    // Nothing is to be erased of an empty zone.
+    let began = device.now().0;
+    let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
+    let host = &device.plan().config.host;
+    assert_eq!(done[0].finish.0, began + host.t_submit.0 + host.t_firmware.0 + host.t_complete.0);
+    device.check_all().unwrap();
+}
+
+#[test]
 fn a_finish_programs_the_rest_of_a_zone_or_of_its_program_and_a_read_goes_between() {
     // Of eight programs of three pages one is written and a part of the second.
     for (finish, programs) in [("pad", 7), ("close", 1)] {
@@ -340,4 +367,6 @@ fn what_zones_cannot_be_with_is_refused_with_its_key() {
         let error = config(&[setting]).plan().unwrap_err();
         assert_eq!(error.key.as_deref(), Some(key), "{setting}: {error}");
     }
+    let error = config(&["zones.reset_completes=erased", "ftl.erase_when=opened"]).plan().unwrap_err();
+    assert_eq!(error.key.as_deref(), Some("zones.reset_completes"), "{error}");
 }

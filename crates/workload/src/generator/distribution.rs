@@ -70,7 +70,7 @@ impl Value for Distribution {
 }
 
 /// Draws slots, numbered from 0: where requests may begin.
-pub(super) struct SlotSampler {
+pub(crate) struct SlotSampler {
     slots: u64,
     sampling: Sampling,
 }

@@ -15,6 +15,7 @@ use super::phases::{PARTS, Phases, SHARED};
 use super::tasks::Tasks;
 use crate::error::TraceError;
 use crate::kv::Kv;
+use crate::log_fs::LogFs;
 use crate::request::{ClosedLoop, Request, Source, TaskEnd};
 
 /// What a workload file or preset describes.
@@ -26,19 +27,57 @@ pub struct Workload {
     pub jobs: Vec<(String, Generator)>,
     /// Of its one job the phases, where there are `[phase.NAME]` sections.
     pub phases: Option<Phases>,
-    /// The engine whose KV cache it is, in place of jobs, where there is a `[kv]` section.
-    pub kv: Option<Kv>,
+    /// The program whose requests they are, in place of jobs, where there is a section of one.
+    pub program: Option<Program>,
 }
 
-impl From<Generator> for Workload {
-    fn from(generator: Generator) -> Workload {
-        Workload { about: String::new(), jobs: vec![(String::new(), generator)], phases: None, kv: None }
+/// A program that is modelled as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Program {
+    /// The KV cache of a serving engine (`[kv]`).
+    Kv(Kv),
+    /// A log-structured file system (`[log_fs]`).
+    LogFs(LogFs),
+}
+
+impl Program {
+    /// The one of a section's name, with its defaults.
+    fn named(section: &str) -> Option<Program> {
+        match section {
+            "kv" => Some(Program::Kv(Kv::default())),
+            "log_fs" => Some(Program::LogFs(LogFs::default())),
+            _ => None,
+        }
+    }
+
+    /// What describes it.
+    pub fn section(&self) -> &dyn Section {
+        match self {
+            Program::Kv(kv) => kv,
+            Program::LogFs(log_fs) => log_fs,
+        }
+    }
+
+    fn section_mut(&mut self) -> &mut dyn Section {
+        match self {
+            Program::Kv(kv) => kv,
+            Program::LogFs(log_fs) => log_fs,
+        }
     }
 }
 
-impl From<Kv> for Workload {
-    fn from(kv: Kv) -> Workload {
-        Workload { about: String::new(), jobs: Vec::new(), phases: None, kv: Some(kv) }
+/// The sections of programs.
+pub const PROGRAMS: [&str; 2] = ["kv", "log_fs"];
+
+impl From<Generator> for Workload {
+    fn from(generator: Generator) -> Workload {
+        Workload { about: String::new(), jobs: vec![(String::new(), generator)], phases: None, program: None }
+    }
+}
+
+impl From<Program> for Workload {
+    fn from(program: Program) -> Workload {
+        Workload { about: String::new(), jobs: Vec::new(), phases: None, program: Some(program) }
     }
 }
 
@@ -47,12 +86,12 @@ impl Workload {
     /// one; they hold over the document's sections of the same kind. Of a document with `[twin.NAME]` sections, one of
     /// which is a workload, as presets have, `twin` is the one that is meant.
     pub fn read(document: &Document, words: &[&str], twin: Option<&str>) -> Result<Workload, ConfigError> {
-        if !document.keys("kv").is_empty() {
-            return Workload::read_kv(document, words);
+        if let Some(section) = PROGRAMS.into_iter().find(|section| !document.keys(section).is_empty()) {
+            return Workload::read_program(document, section, words);
         }
-        if let Some(word) = words.iter().find(|word| is_of_kv(word)) {
-            let remedy = "leave it out, or give --workload kv-cache or a file of prompts".into();
-            return Err(fail(word, "is of a KV cache, and the workload is a generator".into(), remedy));
+        if let Some((word, section)) = words.iter().find_map(|word| Some((word, program_of(word)?))) {
+            let remedy = format!("leave it out, or give a workload with a section [{section}]");
+            return Err(fail(word, format!("is of [{section}], and the workload is a generator"), remedy));
         }
         let mut common = Generator::default();
         let twins = twin.map(|_| "twin");
@@ -98,21 +137,21 @@ impl Workload {
             let remedy = "write the job's requests as kinds and phases, or leave the phases out".into();
             return Err(document.error_at("job", "job", "is there beside phases, which make one job", remedy));
         }
-        Ok(Workload { about, jobs, phases, kv: None })
+        Ok(Workload { about, jobs, phases, program: None })
     }
 
-    /// Reads a document with a `[kv]` section.
-    fn read_kv(document: &Document, words: &[&str]) -> Result<Workload, ConfigError> {
-        let mut kv = Kv::default();
-        document.apply(&mut [&mut kv], &["about"])?;
+    /// Reads a document with a program's section.
+    fn read_program(document: &Document, section: &str, words: &[&str]) -> Result<Workload, ConfigError> {
+        let mut program = Program::named(section).expect("Invariant: it is one of the list");
+        document.apply(&mut [program.section_mut()], &["about"])?;
         for word in words {
-            if !is_of_kv(word) {
-                let remedy = "its keys are kv.KEY (`ssdlab schema kv`)".into();
-                return Err(fail(word, "is a generator's key, and the workload is a KV cache".into(), remedy));
+            if program_of(word) != Some(section) {
+                let remedy = format!("its keys are {section}.KEY (`ssdlab schema {section}`)");
+                return Err(fail(word, format!("is no key of the workload, which has a section [{section}]"), remedy));
             }
-            apply_word(word, &mut [&mut kv])?;
+            apply_word(word, &mut [program.section_mut()])?;
         }
-        Ok(Workload { about: document.text("about")?.unwrap_or_default(), ..Workload::from(kv) })
+        Ok(Workload { about: document.text("about")?.unwrap_or_default(), ..Workload::from(program) })
     }
 
     /// How many requests all jobs make together.
@@ -120,10 +159,13 @@ impl Workload {
         self.jobs.iter().fold(0, |sum, (_, job)| sum.saturating_add(job.requests.saturating_mul(job.numjobs.into())))
     }
 
-    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before. Of prompts there are then as many.
+    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before. Of prompts and operations there are
+    /// then as many.
     pub fn extend(&mut self, requests: u64) {
-        if let Some(kv) = &mut self.kv {
-            kv.number = kv.number.max(requests.min(1 << 32));
+        match &mut self.program {
+            Some(Program::Kv(kv)) => kv.number = kv.number.max(requests.min(1 << 32)),
+            Some(Program::LogFs(log_fs)) => log_fs.operations = log_fs.operations.max(requests.min(1 << 48)),
+            None => {}
         }
         if self.requests() < requests {
             for (_, job) in &mut self.jobs {
@@ -146,8 +188,8 @@ impl Workload {
             let parts = phases.sections().into_iter().map(|(name, part)| format!("[{name}]\n{}", keys(part)));
             return common.chain(parts).collect::<Vec<_>>().join("\n");
         }
-        if let Some(kv) = &self.kv {
-            return format!("[kv]\n{}", keys(kv));
+        if let Some(program) = &self.program {
+            return format!("[{}]\n{}", program.section().name(), keys(program.section()));
         }
         let section = |(name, generator): &(String, Generator)| match name.as_str() {
             "" => format!("[workload]\n{}", keys(generator)),
@@ -158,8 +200,10 @@ impl Workload {
 
     /// The requests for a device of `capacity`, or which parameter cannot be met.
     pub fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
-        if let Some(kv) = &self.kv {
-            return kv.source(capacity, seed);
+        match &self.program {
+            Some(Program::Kv(kv)) => return kv.source(capacity, seed),
+            Some(Program::LogFs(log_fs)) => return log_fs.source(capacity, seed),
+            None => {}
         }
         self.drawn_from(capacity, &|what| Stream::new(seed, what))
     }
@@ -245,9 +289,10 @@ const MOST_JOBS: u64 = 1024;
 /// How long a load has gone on before a run, at most: nine years, as requests can have times.
 const LONGEST_PAST_S: f64 = 2.8e8;
 
-/// Whether a setting is of a KV cache.
-fn is_of_kv(word: &str) -> bool {
-    word.trim_start().starts_with("kv.")
+/// The section of a program that a setting is of.
+fn program_of(word: &str) -> Option<&'static str> {
+    let section = word.trim_start().split('.').next();
+    PROGRAMS.into_iter().find(|known| section == Some(*known))
 }
 
 fn fail(origin: &str, problem: String, remedy: String) -> ConfigError {

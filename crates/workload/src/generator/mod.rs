@@ -23,7 +23,8 @@ mod zipf;
 
 pub use arrivals::Arrivals;
 pub use distribution::Distribution;
-pub use jobs::Workload;
+pub(crate) use distribution::SlotSampler;
+pub use jobs::{PROGRAMS, Program, Workload};
 pub(crate) use options::LONGEST_RUN_S;
 pub use options::{Generator, Rw, ZoneReset};
 pub use past::{Generated, PastOfGenerator};

@@ -46,7 +46,7 @@ def load(
     if not wanted:
         raise InputError(f"{os.fspath(jobfile)}: holds no job\n  help: add a section such as [reader] with rw=randread")
     device = word_of("device", device)
-    plain = [setting for setting in settings if not setting.startswith(("workload.", "job.", "kv."))]
+    plain = [setting for setting in settings if not setting.startswith(("workload.", "job.", "kv.", "log_fs."))]
     manifest = json.loads(Simulation(device, "default", scheme=scheme, age=age, settings=plain).manifest)
     config = manifest["device"]
     target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
