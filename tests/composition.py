@@ -306,7 +306,7 @@ def served(settings: dict[str, Any], options: dict[str, Any], hosts: set[str], f
         lines = [f'checkpoint = "{folder}/half.ckpt"']
     (folder / "drives.toml").write_text("\n".join(["[drive]", *lines]) + "\n")
     drives = drives_of(str(folder / "drives.toml"))
-    with Serving(drives, Pace("virtual"), nvme="127.0.0.1:0") as serving:
+    with Serving(drives, Pace("virtual", grace="none"), nvme="127.0.0.1:0") as serving:
         (uri,) = serving.start()
         host, _, port = uri.partition("nvme+tcp://")[2].split("/")[0].rpartition(":")
         with ThreadPoolExecutor(1) as pool:

@@ -64,6 +64,7 @@ def test_each_part_is_seen_at_work(part: Part, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_page_says_what_each_pair_does(in_page: Callable[[str, str, str], None], tmp_path: Path) -> None:
     found = {(one.name, other.name): together(one, other, tmp_path) for one, other in combinations(PARTS, 2)}
     table = [f"| | | {' | '.join(str(number + 1) for number in range(len(PARTS)))} |", "|---" * (len(PARTS) + 2) + "|"]
