@@ -172,7 +172,7 @@ def test_an_index_of_a_wheel_is_one_that_pip_installs_from(tmp_path: Path) -> No
     with zipfile.ZipFile(wheel, "w") as archive:
         for name, text in files.items():
             archive.writestr(name, text)
-    module(ROOT / "crates" / "python" / "pgo.py").write_index(wheel, tmp_path / "simple")
+    module(ROOT / "crates" / "python" / "pgo.py").write_index([wheel], tmp_path / "simple")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     target = ("--target", tmp_path / "there", "--index-url", (tmp_path / "simple").as_uri(), "ssdlab")
     subprocess.run([*pip, *target], check=True)

@@ -41,6 +41,7 @@ COUNTS = HERE / "counts"
 MAP = HERE / "link.map"
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 DIST = ROOT / "target" / "dist"
+SMALL_FILE = ("--compression-level", "9")
 MOST_BYTES = 6_000_000
 """What a wheel may have."""
 FEWEST_HOT = 20
@@ -95,7 +96,7 @@ def build(flag: str) -> Path:
     maturin = [Path(sys.executable).parent / "maturin", "build", "--quiet", "--release", "--target", host]
     flags = f"-Clink-arg=-Wl,-Map={MAP} {flag}"
     environment = {**os.environ, "RUSTFLAGS": flags, "CARGO_TARGET_DIR": str(HERE)}
-    command = [*map(str, maturin), "--interpreter", sys.executable, "--out", str(wheels)]
+    command = [*map(str, maturin), *SMALL_FILE, "--interpreter", sys.executable, "--out", str(wheels)]
     subprocess.run(command, check=True, env=environment, cwd=ROOT)
     return next(wheels.glob("*.whl"))
 
@@ -179,7 +180,8 @@ def release_wheels() -> None:
     zig = ("--zig", "--compatibility", "manylinux2014")
     for target in TARGETS:
         subprocess.run(["rustup", "target", "add", target], check=True, cwd=ROOT)
-        command = [programs / "maturin", "build", "--quiet", "--release", *zig, "--target", target, "--out", DIST]
+        maturin = [programs / "maturin", "build", "--quiet", "--release", *SMALL_FILE, *zig]
+        command = [*maturin, "--target", target, "--out", DIST]
         flags = {"RUSTFLAGS": profile_flags(), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
         subprocess.run([*map(str, command)], check=True, env=os.environ | flags, cwd=ROOT)
     wheels = sorted(DIST.glob("*.whl"))

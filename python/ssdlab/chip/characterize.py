@@ -250,8 +250,8 @@ def fail_bits(chip: _core.Chip) -> polars.DataFrame:
 
 
 def before_the_last_pulse(chip: _core.Chip, needed: float) -> tuple[int, int, float]:
-    """The loop that ends the erase of a block that needs so many grains, the grains done before its last pulse, and the
-    fail bits then. Where one loop suffices a short first pulse comes before (electronics25 Table 1, first row)."""
+    """The loop that ends the erase of a block that needs ``needed`` grains, the grains done before its last pulse, and
+    the fail bits then. Where one loop suffices a short first pulse comes before (electronics25 Table 1, first row)."""
     loops = chip.loops_for(chip.least_grains(needed))
     done = EPT_FIRST if loops == 1 else grains_of(chip) * (loops - 1)
     return loops, done, chip.fail_bits(needed - done)

@@ -46,7 +46,7 @@ COLUMNS = (
     *("fer", "fer_low", "fer_high", "iterations", "accuracy"),
 )
 BATCH = 2000
-"""Words between two looks at what was counted: Ctrl-C loses so many at most, and a point ends at a multiple of it."""
+"""Words between two looks at what was counted: Ctrl-C loses this many at most, and a point ends at a multiple of it."""
 MOST_RATES = 10_000
 
 

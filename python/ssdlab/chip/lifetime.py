@@ -87,7 +87,7 @@ class Endurance(NamedTuple):
 
 
 def endurance(cycles: float, device: str, waf: float, dwpd: float = 1.0) -> Endurance:
-    """What blocks that live for so many P/E cycles make of a device: wear is spread evenly, every byte of the host
+    """The lifetime of a device whose blocks live for ``cycles``: wear is spread evenly, every byte of the host
     costs ``waf`` programmed ones (``ftl.waf`` of a run), and a day brings ``dwpd`` times the logical capacity."""
     from ssdlab.runs.device import Device
 

@@ -56,7 +56,7 @@ def t_probability(t: float, freedom: int) -> float:
 
 
 def mean_text(values: Sequence[float], digits: int = 0) -> str:
-    """The mean of values, with the half width of its 95 % confidence interval where that shows at so many digits."""
+    """The mean of values, with the half width of its 95 % confidence interval where ``digits`` show it."""
     mean, half = mean_and_half_width(list(values))
     if mean is None:
         return ""

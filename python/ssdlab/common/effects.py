@@ -20,7 +20,7 @@ ROUNDS = 100
 LEAST_SHARE = 1.0
 """Axes and pairs that contribute less change nothing that is worth a line [%] (assumed)."""
 IN_A_CELL = 4
-"""A pair of axes is fitted to a draw that has so many candidates for each combination of their labels."""
+"""A pair of axes is fitted to a draw that has at least this many candidates for each combination of their labels."""
 
 Term = tuple[int, ...]
 """An axis, or two."""

@@ -21,9 +21,9 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     left: int = 1
-    """So many columns from the left are text; the others are numbers, flush right."""
+    """How many columns from the left are text; the others are numbers, flush right."""
     right: int = 0
-    """So many columns from the right are text too."""
+    """How many columns from the right are text too."""
 
     def is_text(self, column: int) -> bool:
         """Whether a column is text: flush left, and wrapped where there is no room."""

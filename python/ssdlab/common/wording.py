@@ -101,7 +101,7 @@ def better(name: str) -> str:
 
 
 SHOWN = 5
-"""So many names are listed in a sentence; of more it says how many."""
+"""The most names that a sentence lists; of more it says how many."""
 
 
 def listed(parts: Sequence[str], most: int = SHOWN) -> str:

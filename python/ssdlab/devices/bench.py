@@ -27,13 +27,13 @@ from ssdlab.runs.runner import play
 REQUESTS = 20_000
 """Requests of a job that are played and measured, where more were measured of the drive, or nobody says how many."""
 WARM_SHARE = 0.25
-"""So many more go before them."""
+"""Requests of the warm-up beside them."""
 DEPTHS = 30
-"""And so many times their depth: at the end a run only drains."""
+"""The least requests over the queue depth: at the end a run only drains."""
 BUFFERS = 2.0
-"""Jobs that write go on before for so many of the base device's buffers, so that these are full."""
+"""Jobs that write warm up with this many of the base device's buffers, so that these are full."""
 FULL = 6.0
-"""So many times what its buffer holds is written before a steady state: it fills where flash is a fifth slower than the
+"""Times the buffer's content that is written before a steady state: it fills where flash is a fifth slower than the
 host."""
 STATES = {"written": None, "empty": {"fill": 0.0}, "steady": {"precondition": "closed-form"}}
 """What the drive holds when a job begins, as ages of runs. Jobs that only write in a steady state are played on a drive

@@ -33,7 +33,7 @@ SMALLER = {"host.t_firmware": 1 / 4, "buffer.size": 1 / 8}
 STEP = 0.06
 """Derivatives are differences over this, up and down: 6 % of a constant."""
 MOVED = 0.1
-"""They are taken anew when a constant has moved by more."""
+"""They are computed again when a constant has moved by more."""
 QUANTILE = 3.84
 """Of chi-squared with one degree of freedom: a 95 % interval of a profile likelihood (Wilks 1938)."""
 SHAPES = 11.34
@@ -43,13 +43,13 @@ VAGUE = math.log(1.25)
 """Combinations whose 95 % interval is wider than 25 % are reported as what cannot be told apart, and figures of jobs
 that were held out as not determined."""
 HOPEFUL = 6.0
-"""A shape is followed on where two steps have brought its chi-squared below so many times the best one's."""
+"""A shape is followed on where two steps have brought its chi-squared below this many times the best one's."""
 UNSEEN = 0.1
 """A constant is not seen where all figures together move by less of their noise when it doubles."""
 JUMPY = 0.1
 """The weight of percentiles at first."""
 REFINEMENTS = 3
-"""Intervals are looked for anew, so often at most, where a better candidate was met on the way."""
+"""How often intervals are searched again, at most, where a better candidate was met on the way."""
 REFUSED = 1e6
 INTERVALS = 1.5
 """Runs of a fit with its intervals, over those without."""
@@ -77,7 +77,7 @@ class Progress(NamedTuple):
     chi2: float
     """Of the best candidate."""
     share: float | None
-    """About so much of the work is done; None where nothing says how much there is."""
+    """About the share of the work that is done; None where its amount is not known."""
 
 
 class Blur(NamedTuple):

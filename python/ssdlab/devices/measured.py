@@ -27,13 +27,13 @@ METRICS = ("iops", "bandwidth", *LATENCIES)
 OF_FIO = {"p50": "50.000000", "p99": "99.000000"}
 """The percentiles that are taken from fio's results."""
 LEAST_NOISE = {"iops": 0.01, "mean": 0.01}
-"""No figure is taken to repeat better than this, as a share of it (assumed: runs on one machine differ by so much)."""
+"""No figure is taken to repeat better than this, as a share of it (assumed: the spread of runs on one machine)."""
 LEAST_NOISE_PERCENTILE = 0.02
-"""The least error of percentiles, which fio keeps in buckets of 1.6 % (stat.h, FIO_IO_U_PLAT_BITS)."""
+"""No percentile is taken to repeat better than this: fio has buckets of 1.6 % (stat.h, FIO_IO_U_PLAT_BITS)."""
 
 
 STEADY_NOISE = 0.1
-"""The least error of steady states, which a closed form stands for (unknowns.py)."""
+"""No steady state is taken to repeat better than this: a closed form replaces it (unknowns.py)."""
 
 
 class Figure(NamedTuple):
@@ -113,7 +113,7 @@ class MeasuredJob(NamedTuple):
         return next((each.value for each in self.figures if (each.op, each.metric) == (op, metric)), None)
 
     def counted(self) -> tuple[Figure, ...]:
-        """The figures that a fit counts. With so many requests always under way IOPS and the mean latency are one
+        """The figures that a fit counts. At a fixed queue depth IOPS and the mean latency are one
         figure (Little's law): the mean counts, which has no share of the host's in it."""
         paced = any(key in self.options for key in ("rate", "rate_iops", "thinktime"))
         means = {each.op for each in self.figures if each.metric == "mean"}

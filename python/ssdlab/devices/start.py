@@ -104,6 +104,6 @@ def _shape(space: Space, jobs: Sequence[MeasuredJob], t_read: float) -> Shape:
 
 
 def units(busy: float, depth: int) -> float:
-    """How many equal units ``depth`` customers keep so many of busy on average."""
+    """The number of equal units of which ``depth`` customers keep ``busy`` busy on average."""
     busy = min(busy, 0.9 * depth)
     return busy * (depth - 1) / (depth - busy)

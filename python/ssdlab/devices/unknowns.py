@@ -155,7 +155,7 @@ class Space(NamedTuple):
 
 
 def amplification(alpha: float) -> float:
-    """The write amplification of uniform overwriting with so many times the pages that hold data: alpha / (alpha +
+    """The write amplification of uniform overwriting, by the pages over those that hold data: alpha / (alpha +
     W(-alpha exp(-alpha))), with Lambert's W (Desnoyers, SYSTOR 2012, section 3: FIFO; greedy collection is near it)."""
     share = 0.5
     # A block survives until it is collected with a share of its pages: share = exp((share - 1) alpha).

@@ -99,7 +99,7 @@ class Drive(NamedTuple):
         )
 
     def failed(self, pec: float) -> float:
-        """The share of blocks out of service after so many cycles, those of the factory included: each cycle a share p
+        """The share of blocks out of service after ``pec`` cycles, those of the factory included: each cycle a share p
         (1 + c / growth) of those left fails, c cycles old."""
         if pec >= self.endurance:
             return 1.0
@@ -115,7 +115,7 @@ class Drive(NamedTuple):
         return max(0.0, (self.raw * (1.0 - failed) - self.capacity) / new)
 
     def cycles(self, written: float, waf: float, failed: float) -> float:
-        """P/E cycles that so many bytes of the host cost each block in service."""
+        """P/E cycles that a number of bytes of the host costs each block in service."""
         return written * waf / (self.raw * (1.0 - failed))
 
 
@@ -136,7 +136,7 @@ class DataAge(NamedTuple):
 
 
 def data_age(drive: Drive, written_per_s: float, waf: float, failed: float, life_s: float, faster: float) -> DataAge:
-    """The ages of data on a drive whose host writes so many bytes a second, since ``life_s``; its data ages ``faster``
+    """The ages of data on a drive whose host writes at a rate [B/s], since ``life_s``; its data ages ``faster``
     than at 30 °C.
 
     The flash is programmed over in raw / (writes x WAF), and a block is as old as what its plane has programmed since:

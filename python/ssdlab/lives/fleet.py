@@ -177,7 +177,7 @@ class Lives:
         return np.minimum(limit, worn), worn < limit
 
     def served(self, months: Any, parts: Any, count: int) -> Any:
-        """Histograms of the service's reads when drives are so old, one for each of so many parts of the drives."""
+        """Histograms of the service's reads at an age of the drives, one for each part of the drives."""
         np = numpy()
         levels = np.arange(NINES) / 10.0
         mass = 10.0**-levels - np.append(10.0 ** -levels[1:], 0.0)

@@ -84,7 +84,7 @@ def moved(policies: Pairs, paths: Mapping[str, str]) -> Pairs:
 
 
 def load(policies: Pairs) -> list[GivenPolicy]:
-    """Reads policies. A file is run anew each time, so that runs share nothing.
+    """Reads policies. A file is run again each time, so that runs share nothing.
 
     Raises:
         InputError: there is no such file or function, it cannot be run, or a function has no text.

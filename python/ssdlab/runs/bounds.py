@@ -49,7 +49,7 @@ class Access(NamedTuple):
 
     @property
     def queue_depth(self) -> int | None:
-        """Below so many outstanding requests the bound cannot be reached: bound x lone latency (Little's law)."""
+        """The least outstanding requests with which the bound can be reached: bound x lone latency (Little's law)."""
         return None if self.lone_ns is None else math.ceil(self.iops * self.lone_ns / 1e9 - 1e-9)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from ssdlab._core import InputError, Server, SimulationError
 
 PATIENCE_S = 5.0
-"""So long a line may take to come [s]."""
+"""The longest time that a line may take to come [s]."""
 LONGEST = 65_536
 """The longest line [B]."""
 WORDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

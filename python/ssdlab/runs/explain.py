@@ -128,7 +128,7 @@ def explain(
     progress: Listener | None = None,
     doing: str = "explaining",
 ) -> Explained:
-    """Plays a run and explains ``requests``, by number, and the ``slowest`` so many others. ``doing`` is what
+    """Runs a simulation and explains ``requests``, by number, and the ``slowest`` others. ``doing`` is what
     ``progress`` is told of it.
 
     Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import optuna
 
 MOST_WHOLE = 256
-"""With a budget of hours a product of so many candidates, or fewer, is played as a whole if nothing is specified."""
+"""With a budget of hours a product of this many candidates, or fewer, is run as a whole if nothing is specified."""
 
 
 class Reply(NamedTuple):

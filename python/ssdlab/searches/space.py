@@ -17,9 +17,9 @@ Fail = Callable[[str, str, str], InputError]
 """Makes an error of a key, what is wrong with it, and the remedy."""
 
 DIGITS = 6
-"""Numbers of a range have so many significant digits."""
+"""Significant digits of a number from a range."""
 BINS = 4
-"""A range with more values than this is divided into so many parts where effects are shown."""
+"""A range with more values than this is divided into this many parts where effects are shown."""
 
 
 class Range(NamedTuple):
@@ -105,7 +105,7 @@ class Space(NamedTuple):
         return itertools.product(*(self.values(axis) or () for axis in self.axes))
 
     def drawn(self, count: int, key: str) -> list[Point]:
-        """So many different points that are not refused, each drawn evenly; all of them where there are no more.
+        """Different points that are not refused, each drawn evenly; all of them where there are no more.
         ``key`` decides what is drawn."""
         if self.size() <= count:
             return [point for point in self.points() if self.refused(point) is None]

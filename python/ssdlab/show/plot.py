@@ -337,7 +337,7 @@ def _series(ax: Axes, result: Result) -> None:
 
 
 MOST_INTERVALS = 300
-"""So many intervals of a time series are drawn at most: more are noise at this width."""
+"""The most intervals of a time series that are drawn: more are noise at this width."""
 
 
 def _coarse(rows: polars.DataFrame) -> polars.DataFrame:

@@ -222,7 +222,7 @@ def warnings_of(result: Result | Runs) -> list[str]:
 
 
 def says_little(requests: float, share: float) -> bool:
-    """Whether fewer than :data:`FEW` of so many requests lie beyond a percentile."""
+    """Whether fewer than :data:`FEW` of the requests lie beyond a percentile."""
     return requests * (1.0 - share) < FEW - 1e-6
 
 

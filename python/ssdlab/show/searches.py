@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 NEAR_END = 0.99
 """The share of its hypervolume at the end at which a front is nearly what it becomes."""
 MOST_TIED = 4
-"""So many candidates of the same result are named."""
+"""The most candidates of the same result that are named."""
 MOST_NEAR = 5
-"""So many results that are not surely behind the front are shown."""
+"""The most results that are shown of those not surely behind the front."""
 MOST_REASONS = 8
-"""So many reasons are shown of each state."""
+"""The most reasons that are shown of each state."""
 STATES = {
     "front": "on the front",
     "near": "not surely behind",

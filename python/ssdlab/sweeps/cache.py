@@ -30,7 +30,7 @@ RESULT, FAILURE, CHECKPOINT, TEMPORARY = ".json.gz", ".failed.gz", ".checkpoint"
 CLAIMS = "claims"
 """The file of the cases that are being played: it is empty, and each case is the lock of a byte of it."""
 CLAIM_DIGITS = 15
-"""So many digits of a case's hash say which byte [60 bits]; two cases that share one would wait for each other."""
+"""The first digits of a case's hash say which byte [60 bits]; two cases that share one would wait for each other."""
 BATCHES = "batches"
 """The folder of journals and batches within a cache's."""
 MANY = 512

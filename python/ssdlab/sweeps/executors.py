@@ -18,7 +18,7 @@ WORKER_TIMEOUT_S = 1800.0
 
 
 TASK_S = 0.1
-"""Cases that are shorter are given to workers together, so many that a task takes about this [s]: what a task costs a
+"""Cases that are shorter are given to workers together, as many as take about this time [s]: what a task costs a
 scheduler, some 1 ms, is little beside it (assumed)."""
 MOST_TOGETHER = 64
 """Cases of a task at most: their results, some 30 kB each, come back at once."""

@@ -18,7 +18,7 @@ from ssdlab.sweeps.spec import Value, labels_at
 from ssdlab.sweeps.table import PLACE, Statistics
 
 SHOWN = 5
-"""So many cases are named in an error."""
+"""The most cases that an error names."""
 
 
 def merge(paths: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[str] | None = None) -> SweepResult:

@@ -21,7 +21,7 @@ from ssdlab.runs.options import Options
 ENDING = ".opened"
 ASKED_BYTES, KEY_BYTES = 16, 32
 LEAST = 256
-"""So many new hashes are worth a file: to open as many runs takes a tenth of a second."""
+"""This many new hashes are worth a file: to open as many runs takes a tenth of a second."""
 LONGEST = 4096
 """No path is longer."""
 

@@ -47,7 +47,7 @@ class Shard(NamedTuple):
         raise InputError(f"--shard {text}: is no part of a whole\n  help: write i/N with i from 1 to N, such as 3/16")
 
     def numbers(self, cases: int) -> Iterator[int]:
-        """The numbers of its cases, of so many in all."""
+        """The numbers of its cases, out of all cases of the sweep."""
         first, end = (-(-(number << 64) // self.of) for number in (self.number - 1, self.number))
         at = 0
         for number in range(cases):
@@ -57,7 +57,7 @@ class Shard(NamedTuple):
 
     @classmethod
     def of_case(cls, number: int, of: int) -> Shard:
-        """Which of so many shards has a case."""
+        """The shard that has a case."""
         return cls((number * SPREAD % (1 << 64) * of >> 64) + 1, of)
 
     def __str__(self) -> str:

@@ -31,14 +31,14 @@ JOURNAL, BATCH, KEYS = ".journal", ".parquet", ".keys"
 """What the files end in."""
 SHAPE_BYTES = 8
 KEY_BYTES = 16
-"""So much of a case's hash tells it from all others."""
+"""The part of a case's hash that tells it from all others."""
 MAGIC = b"ssdlab journal 1\n"
 HEAD = struct.Struct("<IB16s")
 """What a record begins with: the length of its body [B], its kind, a digest of both."""
 DESCRIBED, RESULT = 0, 1
 """Kinds of records: the names, units and descriptions of a result's statistics; a result."""
 SYNC_S = 1.0
-"""A journal is on the disk at most so long after a record was written [s]: a cut of the power loses that much."""
+"""The longest time from the writing of a record until it is on the disk [s]: a cut of the power loses that much."""
 FULL = 4096
 """Results of which a journal becomes a batch: 50 MB of them are held in memory then, and a batch's file is 1 MB."""
 NOT_STATISTICS = ("key", "shape", "shapes", "findings", "manifest", "rest")

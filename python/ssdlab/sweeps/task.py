@@ -31,7 +31,7 @@ SAMPLES = (
 """What :func:`build` plays."""
 
 CHUNK = 4 << 20
-"""A file is shipped in pieces of so many bytes."""
+"""A file is shipped in pieces of this size [B]."""
 
 
 class File(NamedTuple):

@@ -15,7 +15,7 @@ from ssdlab.foreign.options import Notes
 UNTIL_STOPPED = 1 << 40
 MOST_REQUESTS = 1 << 60
 PACED_S = 3e8
-"""A paced job without an end has requests for so long: no run is longer."""
+"""The time for which a paced job without an end has requests: no run is longer."""
 MOST_SIZES = 256
 
 

@@ -22,7 +22,7 @@ MODES = {
 MIXED = ("rw", "randrw")
 DEFAULT_PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 MOST_JOBS = 256
-"""Clones included: a job is a submission queue, and a drive has so many at most."""
+"""Clones included: a job is a submission queue, and this is the most that a drive has."""
 MEBI = 1 << 20
 
 

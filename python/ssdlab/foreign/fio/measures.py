@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 WINDOW_NS = 500_000_000
-"""fio samples bandwidth and IOPS so often."""
+"""The interval at which fio samples bandwidth and IOPS."""
 BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -185,7 +185,7 @@ def direction_figures(report: Report, op: int, group_bandwidth: float, bins: boo
 
 
 def depth_shares(report: Report) -> dict[str, float]:
-    """The share of requests that found so many of their job under way, themselves included."""
+    """The share of requests that found each number of their job's requests under way, themselves included."""
     import polars
 
     names = [*(str(depth) for depth in DEPTHS[:-1]), ">=64"]

@@ -11,7 +11,7 @@ def range_unit(least: int, most: int, percentiles: bool = False) -> tuple[str, i
 
 
 def prefixed(value: int, base: int, unit: str = "", digits: int = 4) -> str:
-    """A number in so many digits, with fio's prefixes: ``13.2k``, ``97.7GiB/s``."""
+    """A number with a given count of digits, and fio's prefixes: ``13.2k``, ``97.7GiB/s``."""
     prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
     scaled, power = float(value), 0
     while len(str(int(scaled))) > digits and power < 5:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 MOST_FRACTIONS = 10
-"""So many different values of a column of fractions make an axis, and no more."""
+"""A column of fractions with at most this many different values is an axis."""
 
 DERIVED = ("ssdlab", "device.capacity_bytes", "device.cells.", "device.rpt", "device.code")
 """What follows from other parts of a manifest."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 LEAST_REQUESTS, LEAST_SHARE = 1000, 0.01
-"""Latencies are compared of reads and of writes, if there are so many of them and they are such a share of all."""
+"""The latencies of reads, and of writes, are compared if there are this many and they are this share of all."""
 WITHIN = 0.10
 SPEEDS = ("timed", "timed:x10")
 
@@ -121,7 +121,7 @@ def missing(
 ) -> list[Missing]:
     """What the twin misses where its latencies differ from the trace's.
 
-    Replays the trace with its gaps drawn anew, with its sizes and addresses drawn anew, and with both: from the
+    Replays the trace with its gaps drawn again, with its sizes and addresses drawn again, and with both: from the
     empirical distributions of a fitted preset, in the order of the trace. The order explains what differs between the
     last and the twin. Trims are left out.
 

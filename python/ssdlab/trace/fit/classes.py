@@ -19,7 +19,7 @@ GAPS = (
 SIZES = (4096, 16384, 65536, 262144, 1048576)
 """The largest sizes of the classes of sizes [B]; the last class has no largest."""
 FREQUENT, MOST_FREQUENT = 0.05, 6
-"""Sizes of such a share of an operation's requests or bytes are classes of their own; so many at most."""
+"""A size with at least this share of an operation's requests or bytes is a class of its own; the most classes."""
 BURST_GAP = 400_000
 """Requests closer than this are one burst [ns]."""
 LONGEST_BURST = 1024

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LACKING = "a fit needs numpy and scikit-learn\n  help: pip install 'ssdlab[fit]'"
 WINDOW, MOST = 256, 60_000
-"""The search takes windows of so many symbols, and so many symbols in all. Fitted, as are the constants of
+"""Symbols of a window of the search, and of all its windows. Fitted, as are the constants of
 :mod:`ssdlab.trace.fit`."""
 
 
