@@ -228,6 +228,49 @@ def test_a_life_is_a_row_a_scheme_and_epoch(tmp_path: Path) -> None:
     assert "after 10 months" in found.verdict()
 
 
+def test_a_twin_is_played_as_fast_as_the_drive_is_written(tmp_path: Path) -> None:
+    """A workload with times of its own has no rate: it is replayed faster or slower."""
+    phases = """
+[workload]
+requests = 4000
+[gap]
+some = { quantiles = "1ms:2ms:9ms" }
+[kind.read]
+bs = "16KiB"
+zones = "0B:64MiB"
+[kind.write]
+rw = "write"
+bs = "16KiB"
+zones = "0B:64MiB"
+[phase]
+one = { mix = "read.some.new/60:write.some.new/40", next = "one/1" }
+"""
+    (tmp_path / "twin.toml").write_text(phases)
+    (tmp_path / "life.toml").write_text("""
+[run]
+device = "tlc"
+requests = 400
+workload = "twin.toml"
+"geometry.channels" = 2
+"geometry.chips" = 1
+"geometry.planes" = 1
+"geometry.blocks" = 64
+"geometry.pages" = 48
+"ftl.over_provisioning" = 0.25
+"buffer.size" = "1MiB"
+[life]
+years = 1
+epochs = 1
+writes_per_day = 0.5
+duty = 0.5
+""")
+    found = life(tmp_path / "life.toml", cache=tmp_path / "cache")
+    (row,) = found.table.to_dicts()
+    # Four in ten requests write a page of 16 KiB, half of the day.
+    assert row["iops"] * 0.4 * PAGE * 0.5 * DAY_S == pytest.approx(0.5 * drive({}).capacity, rel=0.15)
+    assert row["written_tb"] == pytest.approx(365 * 0.5 * drive({}).capacity / 1e12, rel=1e-3)
+
+
 def test_failed_blocks_take_spare_capacity_and_end_a_life(tmp_path: Path) -> None:
     failing = {**TWO, "run": {**TWO["run"], "wear.program_fail": 1e-6, "ftl.allocation": "plane"}}
     found = life(failing, cache=tmp_path)
