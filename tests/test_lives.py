@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from ssdlab.lives.ages import DAY_S, Drive, acceleration, data_age, seconds_of
+from ssdlab.lives.ages import DAY_S, DataAge, Drive, acceleration, data_age, seconds_of
 from ssdlab.lives.life import Life, life
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.spec import run_of
@@ -68,10 +68,11 @@ def in_epochs(device: str, scheme: str, given: dict[str, Any], conditions: dict[
 
 
 def played_whole(
-    device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], folder: Path
+    device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], folder: Path, bursts: int = 0
 ) -> list[dict[str, float]]:
-    """A life by its own writes, one after another over the years. Around the middle of each epoch what readers meet is
-    measured on copies of the drive, at moments of two turnovers."""
+    """A life by its own writes, one after another over the years, or in so many bursts for each two turnovers, with
+    rests between them. Around the middle of each epoch what readers meet is measured on copies of the drive, at moments
+    of two turnovers: those of a burst are spread evenly over it."""
     settings = DRIVE | given | {"age.precondition": "closed-form", "age.temperature": conditions["temperature"]}
     drive = ssdlab.Device(device, scheme=scheme, settings=settings, seed=5)
     draws, pages = random.Random(3), drive.capacity // PAGE
@@ -79,19 +80,27 @@ def played_whole(
     gap, epochs = round(DAY_S * 1e9 / a_day), conditions["epochs"]
     apart = 2 * int(drive.raw_capacity / PAGE / 4.4 / LOOKS)
     """Writes between two looks."""
+    in_burst = LOOKS // bursts * apart if bursts else 50_000
+    active = round(gap * conditions["duty"]) if bursts else gap
+    written = 0
     rows: list[dict[str, float]] = []
     for epoch in range(epochs):
         first = int((epoch + 0.5) * days * a_day / epochs) - LOOKS // 2 * apart
+        if bursts:  # half a step into a burst
+            first += apart // 2 - first % in_burst
         for number in range(LOOKS):
-            count = max(1, first + number * apart - drive.now // gap)
+            count = max(1, first + number * apart - written)
             while count > 0:
-                some = min(count, 50_000)
+                some = min(count, in_burst - written % in_burst)
                 offsets = [draws.randrange(pages) * PAGE for _ in range(some)]
-                times = [drive.now + number * gap for number in range(some)]
+                times = [drive.now + number * active for number in range(some)]
                 drive.submit_many({"time_ns": times, "op": "write", "offset": offsets, "bytes": PAGE})
-                drive.advance(drive.now + some * gap)
+                drive.advance(drive.now + some * active)
                 count -= some
-            rows.append(look(drive, folder / "drive.ckpt", 2e9 / gap))
+                written += some
+                if written % in_burst == 0:
+                    drive.advance(drive.now + in_burst * (gap - active))
+            rows.append(look(drive, folder / "drive.ckpt", 2e9 / active))
     means = [rows[at : at + LOOKS] for at in range(0, LOOKS * epochs, LOOKS)]
     return [{name: sum(row[name] for row in of) / LOOKS for name in rows[0]} for of in means]
 
@@ -123,6 +132,47 @@ def test_epochs_agree_with_a_life_that_is_played_whole(scheme: str, tmp_path: Pa
             assert played[name] == pytest.approx(epoch[name], rel=0.05), name
         if scheme == "baseline":
             assert played["retries"] == pytest.approx(epoch["retries"], rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["baseline", "rif"])
+def test_epochs_agree_with_a_life_whose_host_rests(scheme: str, tmp_path: Path) -> None:
+    """Four bursts a turnover, in a twentieth of the time. A run writes a part of a turnover without a rest: without
+    :meth:`DataAge.before_run` the mean read would be 12 % shorter than in the life."""
+    given = {"age.pec": 1500}
+    conditions = {"years": 1, "epochs": 1, "writes_per_day": 0.1, "duty": 0.05, "temperature": "55C", "seeds": 24}
+    (epoch,) = in_epochs("tlc", scheme, given, conditions, tmp_path / "cache").table.to_dicts()
+    (played,) = played_whole("tlc", scheme, given, conditions, tmp_path, bursts=8)
+    assert played["pec"] - 1500 == pytest.approx(epoch["pec"] - 1500, rel=0.03)
+    for name in ("read_mean_ns", "read_p99_ns"):
+        assert played[name] == pytest.approx(epoch[name], rel=0.07), name
+
+
+def test_a_run_without_a_rest_begins_with_data_that_is_so_much_older() -> None:
+    age = DataAge(turnover=1000.0, most=900.0)
+    assert age.option == "turnover:1000s..900s"
+    assert age.before_run(0.1, 1.0) == age
+    begun = age.before_run(0.1, 0.25)
+    assert begun.option == "turnover:1000s..825s+75s"
+    # A tenth of the flash was programmed in 25 s of the run: what was programmed half a turnover ago is as old as that.
+    assert 0.4 * begun.turnover + begun.rested + 25.0 == pytest.approx(500.0)
+    settings = DRIVE | {"age.precondition": "closed-form", "age.load": 0.01}
+    plain, rested = (
+        ssdlab.Device("tlc", settings=settings | {"age.retention": f"turnover:100h..90h{rest}"}) for rest in ("", "+7h")
+    )
+    for page in range(0, plain.capacity // PAGE, 97):
+        one, other = plain.conditions(page * PAGE), rested.conditions(page * PAGE)
+        assert one is not None
+        assert other is not None
+        assert other.retention_s == pytest.approx(one.retention_s + 7 * 3600.0)
+
+
+def test_a_life_whose_runs_write_much_of_the_drive_says_so(tmp_path: Path) -> None:
+    long = {**TWO, "run": {**TWO["run"], "requests": 3000}, "schemes": {"rif": {"scheme": "rif"}}}
+    long["life"] = {**TWO["life"], "epochs": 1}
+    (note,) = (note for note in life(long, cache=tmp_path).warnings if "of the flash before the middle" in note)
+    assert "note: rif: a run writes" in note
+    assert "help: fewer requests" in note
 
 
 def test_the_amplification_before_a_run_is_that_of_a_long_one() -> None:
@@ -176,6 +226,49 @@ def test_a_life_is_a_row_a_scheme_and_epoch(tmp_path: Path) -> None:
     again = life(TWO, cache=tmp_path)
     assert again.table.equals(found.table)
     assert "after 10 months" in found.verdict()
+
+
+def test_a_twin_is_played_as_fast_as_the_drive_is_written(tmp_path: Path) -> None:
+    """A workload with times of its own has no rate: it is replayed faster or slower."""
+    phases = """
+[workload]
+requests = 4000
+[gap]
+some = { quantiles = "1ms:2ms:9ms" }
+[kind.read]
+bs = "16KiB"
+zones = "0B:64MiB"
+[kind.write]
+rw = "write"
+bs = "16KiB"
+zones = "0B:64MiB"
+[phase]
+one = { mix = "read.some.new/60:write.some.new/40", next = "one/1" }
+"""
+    (tmp_path / "twin.toml").write_text(phases)
+    (tmp_path / "life.toml").write_text("""
+[run]
+device = "tlc"
+requests = 400
+workload = "twin.toml"
+"geometry.channels" = 2
+"geometry.chips" = 1
+"geometry.planes" = 1
+"geometry.blocks" = 64
+"geometry.pages" = 48
+"ftl.over_provisioning" = 0.25
+"buffer.size" = "1MiB"
+[life]
+years = 1
+epochs = 1
+writes_per_day = 0.5
+duty = 0.5
+""")
+    found = life(tmp_path / "life.toml", cache=tmp_path / "cache")
+    (row,) = found.table.to_dicts()
+    # Four in ten requests write a page of 16 KiB, half of the day.
+    assert row["iops"] * 0.4 * PAGE * 0.5 * DAY_S == pytest.approx(0.5 * drive({}).capacity, rel=0.15)
+    assert row["written_tb"] == pytest.approx(365 * 0.5 * drive({}).capacity / 1e12, rel=1e-3)
 
 
 def test_failed_blocks_take_spare_capacity_and_end_a_life(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_a_folder_is_fitted_goes_on_and_names_what_is_damaged(cli: Cli, tmp_path
     assert "left out few.mqsim: the trace has 1 reads, writes and trims" in done.stderr
     assert "5 volumes are in 2 clusters" in done.stdout
     out = " ".join(done.stdout.split())
-    for words in ("read ratio", "timed:x10 read p99 [us]", "gap, p50 [us]", "sequential requests", "wrote twins/work"):
+    for words in ("read ratio", "x10 read p99 [us]", "gap, p50 [us]", "hottest 10 %", "wrote twins/work"):
         assert words in out, words
     records = {path.name.removesuffix(KEPT): path.stat().st_mtime_ns for path in (tmp_path / "twins").glob(f"*{KEPT}")}
     assert set(records) == {str(number) for number in VOLUMES}

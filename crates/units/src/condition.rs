@@ -35,9 +35,27 @@ pub enum Retention {
     Fixed(Span),
     /// Ages are spread evenly between two bounds; one draw a block, whose pages were written together.
     Uniform(Span, Span),
-    /// The drive has been overwritten: all of its flash is programmed once in the first span, and a block is as old as what has been
-    /// programmed since; no data is older than the second. Where the order of blocks is not known ages are spread evenly over a turnover.
-    Turnover(Span, Span),
+    /// The drive has been overwritten. Where the order of blocks is not known ages are spread evenly over a turnover.
+    Turnover(Overwritten),
+}
+
+/// How old the data of a drive is that has been overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overwritten {
+    /// In which all of the flash was programmed once: a block was as old as what had been programmed since.
+    pub turnover: Span,
+    /// No data was older.
+    pub most: Span,
+    /// For how long the host has rested since then.
+    pub rested: Span,
+}
+
+impl Overwritten {
+    /// The age of a block of which `programmed` is the time that what was programmed since has taken.
+    #[inline]
+    pub fn age(self, programmed: Span) -> Span {
+        Span(programmed.0.min(self.most.0).saturating_add(self.rested.0))
+    }
 }
 
 impl Retention {
@@ -47,7 +65,7 @@ impl Retention {
         match self {
             Retention::Fixed(age) => age,
             Retention::Uniform(from, to) => Span(from.0 + ages.below(block, to.0 - from.0 + 1)),
-            Retention::Turnover(turnover, most) => Span(ages.below(block, turnover.0 + 1).min(most.0)),
+            Retention::Turnover(of) => of.age(Span(ages.below(block, of.turnover.0 + 1))),
         }
     }
 }

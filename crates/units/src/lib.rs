@@ -14,7 +14,7 @@ pub mod section;
 pub mod table;
 pub mod value;
 
-pub use condition::{Conditions, PeCycles, Retention, Temperature};
+pub use condition::{Conditions, Overwritten, PeCycles, Retention, Temperature};
 pub use document::{ConfigError, Document};
 pub use id::{Id, PerId};
 pub use quantity::{Bandwidth, Bytes, Fraction, Lpn, Ppn, Rate, Span, Time};

@@ -2,7 +2,7 @@
 //!
 //! Units are mandatory where a quantity has one: `t_prog = 400` is refused, `t_prog = "400us"` is read.
 
-use crate::condition::{PeCycles, Retention, Temperature};
+use crate::condition::{Overwritten, PeCycles, Retention, Temperature};
 use crate::quantity::{Bandwidth, Bytes, Fraction, Span};
 
 /// A value as a configuration file or a command line holds it, before it has a type.
@@ -270,7 +270,7 @@ impl Value for Temperature {
 impl Value for Retention {
     fn expects() -> String {
         "a retention age such as \"3mo\", or a distribution such as \"uniform:0..30d\" or \"turnover:9d..1y\" (what all of the flash takes to be \
-         programmed, and the most that data is old)"
+         programmed, and the most that data is old), with \"+2d\" behind it for a host that has rested since"
             .into()
     }
     fn read(scalar: &Scalar) -> Option<Retention> {
@@ -280,20 +280,25 @@ impl Value for Retention {
             return (from <= to).then_some(Retention::Uniform(from, to));
         }
         if let Some(range) = text.strip_prefix("turnover:") {
+            let (range, rested) = range.split_once('+').map_or((range, None), |(range, rested)| (range, Some(rested)));
             let (turnover, most) = two_spans(range)?;
-            return Some(Retention::Turnover(turnover, most));
+            let rested = rested.map_or(Some(Span::ZERO), |rested| Span::read(&Scalar::Text(rested.to_owned())))?;
+            return Some(Retention::Turnover(Overwritten { turnover, most, rested }));
         }
         Span::read(scalar).map(Retention::Fixed)
     }
     fn write(&self) -> Scalar {
-        let pair = |name: &str, from: &Span, to: &Span| {
-            let (Scalar::Text(from), Scalar::Text(to)) = (from.write(), to.write()) else { unreachable!() };
-            Scalar::Text(format!("{name}:{from}..{to}"))
+        let text = |span: &Span| {
+            let Scalar::Text(text) = span.write() else { unreachable!() };
+            text
         };
         match self {
             Retention::Fixed(age) => age.write(),
-            Retention::Uniform(from, to) => pair("uniform", from, to),
-            Retention::Turnover(turnover, most) => pair("turnover", turnover, most),
+            Retention::Uniform(from, to) => Scalar::Text(format!("uniform:{}..{}", text(from), text(to))),
+            Retention::Turnover(Overwritten { turnover, most, rested }) => {
+                let rest = if rested.0 > 0 { format!("+{}", text(rested)) } else { String::new() };
+                Scalar::Text(format!("turnover:{}..{}{rest}", text(turnover), text(most)))
+            }
         }
     }
 }
@@ -518,7 +523,12 @@ mod tests {
         assert_eq!(Retention::read(&text("uniform:0..30d")), Some(Retention::Uniform(Span(0), month)));
         assert_eq!(Retention::read(&text("uniform:1d..30d")), Retention::read(&text("uniform:1..30d")));
         assert_eq!(Retention::read(&text("uniform:3d..1d")), None);
-        assert_eq!(Retention::read(&text("turnover:90..30d")), Some(Retention::Turnover(Span(3 * month.0), month)));
+        let overwritten =
+            |rested| Retention::Turnover(Overwritten { turnover: Span(3 * month.0), most: month, rested });
+        assert_eq!(Retention::read(&text("turnover:90..30d")), Some(overwritten(Span::ZERO)));
+        assert_eq!(Retention::read(&text("turnover:90..30d+1mo")), Some(overwritten(month)));
+        assert_eq!(overwritten(month).write(), text("turnover:3mo..1mo+1mo"));
+        assert_eq!(Retention::read(&text("turnover:90..30d+x")), None);
         assert_eq!(Retention::read(&text("1mo")), Some(Retention::Fixed(month)));
     }
 

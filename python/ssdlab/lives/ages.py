@@ -128,11 +128,24 @@ class DataAge(NamedTuple):
     """No data is older: than the drive, and than what refresh leaves."""
     rewritten: float = 0.0
     """Bytes that refresh writes, for each byte of the drive's data and second of the calendar."""
+    rested: float = 0.0
+    """For how long the host has rested when the run begins."""
 
     @property
     def option(self) -> str:
         """As ``age.retention`` takes it."""
-        return f"turnover:{min(self.turnover, LONGEST_S):.0f}s..{min(self.most, LONGEST_S):.0f}s"
+        rest = f"+{min(self.rested, LONGEST_S):.0f}s" if self.rested >= 0.5 else ""
+        return f"turnover:{min(self.turnover, LONGEST_S):.0f}s..{min(self.most, LONGEST_S):.0f}s{rest}"
+
+    def before_run(self, written: float, duty: float) -> DataAge:
+        """The ages at the begin of a run that programs a share of the flash (``written``) until the middle of what it
+        measures.
+
+        A host that rests writes its part of a turnover in a share of the time (``duty``): a run, in which it does not
+        rest, makes data younger than it is on average. So much older it is at the begin: in the middle it is right.
+        """
+        rested = min((1.0 - duty) * written * self.turnover, self.most)
+        return self._replace(most=self.most - rested, rested=rested)
 
 
 def data_age(drive: Drive, written_per_s: float, waf: float, failed: float, life_s: float, faster: float) -> DataAge:

@@ -13,6 +13,7 @@ from ssdlab.common.numbers import time_text
 from ssdlab.common.shown import html, text
 from ssdlab.common.wording import listed
 from ssdlab.lives.ages import DAY_S, MONTH_S, DataAge, Drive, acceleration, data_age
+from ssdlab.lives.pace import has_own_times, paced
 from ssdlab.lives.spec import Conditions, LifeSpec
 from ssdlab.runs.findings import Finding, shared
 from ssdlab.runs.simulation import open_simulation
@@ -37,6 +38,7 @@ STATISTICS = {
 """The columns of a life that are statistics of its epochs."""
 USED: tuple[str, ...] = (
     *(f"host.{op}.requests" for op in ("all", "read", "write")),
+    "host.settled_requests",
     "host.uncorrectable",
     "host.write.bytes",
     "energy.*",
@@ -49,6 +51,8 @@ OF_START = ("ftl.waf_by.host", "ftl.waf_by.gc")
 """The parts of the write amplification that ``ftl.waf_before`` has in the long run."""
 TOO_FEW = "wear.factory_bad"
 """What a refusal names where failed blocks leave too few for the drive's data."""
+MOST_WRITTEN = 0.25
+"""From here on a life is marked whose runs write so much of the flash (assumed)."""
 Row = dict[str, Any]
 
 
@@ -61,8 +65,8 @@ class Epoch(NamedTuple):
     data: DataAge
     temperature: float
 
-    def settings(self, drive: Drive, rate: float) -> dict[str, Value]:
-        """What its run is given."""
+    def settings(self, drive: Drive, pace: Mapping[str, Value]) -> dict[str, Value]:
+        """What its run is given, at a pace (:func:`ssdlab.lives.pace.paced`)."""
         warm = {"thermal.resistance": "none"} if drive.resistance else {}
         return {
             "precondition": "closed-form",
@@ -70,7 +74,7 @@ class Epoch(NamedTuple):
             "age.retention": self.data.option,
             "age.temperature": f"{self.temperature:.2f}C",
             "wear.factory_bad": round(self.failed, 6),
-            "workload.rate_iops": float(f"{rate:.6g}"),
+            **pace,
             **warm,
         }
 
@@ -127,21 +131,20 @@ class _Course:
         self.per_s = self.drive.capacity * conditions.writes_per_day / DAY_S
         """What the host writes, on average over the day [B/s]."""
         self.pec, self.written = self.drive.pec, 0.0
-        self.rate = 0.0
+        self.own_times = has_own_times(manifest)
+        self.pace: dict[str, Value] = {}
         self.waf = 1.0
+        self.run_bytes = 0.0
+        """What a run writes until the middle of what it measures: what it writes before it counts, and half of it."""
         self.active_w = self.drive.idle_w
         self.ended: str | None = None
         self.throttled = False
+        self.share = 0.0
+        """Of the flash, that a run programs until then: the largest."""
 
     def probed(self, row: Row) -> None:
-        """Takes the bytes that a request writes from a first run."""
-        of_request = row["host.write.bytes"] / row["host.all.requests"]
-        if of_request <= 0.0:
-            raise InputError(
-                f"{self.label}: its workload writes nothing\n  help: a life is worn by writes: set workload.rw = "
-                '"randrw" or "randwrite"'
-            )
-        self.rate = self.per_s / self.conditions.duty / of_request
+        """Takes the pace at which the host writes as much as it has to from a first run."""
+        self.pace = paced(self.label, row, self.per_s / self.conditions.duty, self.own_times)
         self.waf = row["waf"]
 
     def epoch(self, month: float, step_s: float) -> Epoch | None:
@@ -160,7 +163,16 @@ class _Course:
             data = data_age(drive, self.per_s, self.waf, failed, life_s, faster)
             pec = self.pec + drive.cycles(self._programmed(data) * step_s / 2.0, 1.0, failed)
             failed = drive.failed(pec)
-        return Epoch(month, pec, failed, data, active)
+        share = self.run_bytes * self.waf / (drive.raw * (1.0 - failed))
+        self.share = max(self.share, share)
+        return Epoch(month, pec, failed, data.before_run(share, duty), active)
+
+    def learn(self, rows: Sequence[Row]) -> None:
+        """Takes what a run costs, and what it writes."""
+        self.waf = mean_and_half_width([row["waf"] for row in rows])[0] or self.waf
+        self.active_w = sum(row["power_w"] for row in rows) / len(rows)
+        until = ((row["host.settled_requests"] or 0) / row["host.all.requests"] + 0.5 for row in rows)
+        self.run_bytes = sum(row["host.write.bytes"] * of for row, of in zip(rows, until, strict=True)) / len(rows)
 
     def _programmed(self, data: DataAge) -> float:
         """Bytes that the flash takes a second, refresh included."""
@@ -172,8 +184,7 @@ class _Course:
             name: mean_and_half_width([row[of] for row in rows if row[of] is not None])
             for name, of in (STATISTICS | {"waf": "waf"}).items()
         }
-        self.waf = means["waf"][0] or self.waf
-        self.active_w = sum(row["power_w"] for row in rows) / len(rows)
+        self.learn(rows)
         duty, drive = self.conditions.duty, self.drive
         power = duty * self.active_w + (1.0 - duty) * drive.idle_w
         self.pec += drive.cycles(self._programmed(epoch.data) * step_s, 1.0, epoch.failed)
@@ -238,6 +249,7 @@ def life(
         raise InputError(f"no life lasts for an epoch: {courses[0].ended}\n  help: write less a day, or more epochs")
     labels = {course.label: course.ended for course in courses if course.ended is not None}
     notes = shared(tuple(play.findings), "runs") + [_throttled(course) for course in courses if course.throttled]
+    notes += [_too_long(course) for course in courses if course.share > MOST_WRITTEN]
     order = list(spec.schemes)
     table.sort(key=lambda row: (order.index(row["scheme"]), row["epoch"]))
     frame = polars.DataFrame(table, infer_schema_length=None)
@@ -251,11 +263,17 @@ def _throttled(course: _Course) -> str:
     )
 
 
+def _too_long(course: _Course) -> str:
+    return (
+        f"note: {course.label}: a run writes {course.share:.0%} of the flash before the middle of what it measures: "
+        "what it reads is young or old by when it was written in the run\n  help: fewer requests, or a larger drive"
+    )
+
+
 def _learn(play: _Player, courses: Sequence[_Course], month: float, step_s: float) -> None:
     """The first epoch twice: what it costs is not known before."""
     for course, _, rows in _played(play, courses, month, step_s):
-        course.waf = mean_and_half_width([row["waf"] for row in rows])[0] or course.waf
-        course.active_w = sum(row["power_w"] for row in rows) / len(rows)
+        course.learn(rows)
 
 
 def _played(
@@ -269,7 +287,7 @@ def _played(
             going.append((course, epoch))
     if not going:
         return []
-    found = play({course.label: epoch.settings(course.drive, course.rate) for course, epoch in going})
+    found = play({course.label: epoch.settings(course.drive, course.pace) for course, epoch in going})
     alive = []
     for (course, epoch), rows in zip(going, found, strict=True):
         if rows:

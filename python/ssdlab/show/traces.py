@@ -142,7 +142,11 @@ def of_twin_errors(name: str, rows: Sequence[TwinError]) -> list[Table]:
             return "-"
         return f"x {three_digits(1.0 + value)}" if value >= 1.0 else percent_text(value)
 
-    shown = [(SHOWN.get(row.name, row.name), row) for row in rows if row.name in SHOWN or row.name.endswith("p99 [us]")]
+    shown = [
+        (SHOWN.get(row.name, row.name.replace("timed:", "").replace("timed", "x1")), row)
+        for row in rows
+        if row.name in SHOWN or row.name.endswith("p99 [us]")
+    ]
     own: list[tuple[str, ...]] = [
         (
             label,

@@ -136,7 +136,7 @@ units::section! {
         pec: PeCycles = PeCycles(0),
         /// How blocks were erased in these cycles, where erases go pulse by pulse (erase.pulse): by the run's own scheme, or by ispe.
         worn_under: WornUnder = WornUnder::Scheme,
-        /// Age of the data at 30 C, such as "3mo", "uniform:0..30d" or "turnover:9d..1y".
+        /// Age of the data at 30 C, such as "3mo", "uniform:0..30d", "turnover:9d..1y" or, after a rest of the host, "turnover:9d..1y+2d".
         retention: Retention = Retention::Fixed(Span::ZERO),
         /// The temperatures at which the data was kept, in place of its age at 30 C: stages such as ["45d 40C", "45d 20C"], of which only the sums
         /// at each temperature count.

@@ -106,7 +106,7 @@ impl Blocks {
         match programmed {
             None => {
                 let before = match (plan.retention, self.turnovers.get(index / self.layout.stripe as usize)) {
-                    (Retention::Turnover(turnover, most), Some(age)) => Span(age.of_span(turnover).0.min(most.0)),
+                    (Retention::Turnover(of), Some(age)) => of.age(age.of_span(of.turnover)),
                     (retention, _) => retention.of_block(self.ages, index as u64),
                 };
                 Span(before.0.saturating_add(self.ageing.in_run(now).0))
