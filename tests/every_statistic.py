@@ -75,6 +75,10 @@ def results() -> Iterator[Result]:
         result = ssdlab.run(workload="kv-cache", requests=2000, settings=kv)
         assert isinstance(result, Result)
         yield result
+        log_fs = {"log_fs.footprint": "256MiB", "log_fs.file_size": "64KiB"}
+        result = ssdlab.run(workload="f2fs", requests=2000, settings=log_fs)
+        assert isinstance(result, Result)
+        yield result
         (zones := Path(folder, "zones.csv")).write_text("\n".join(OF_ZONES) + "\n")
         result = ssdlab.run(
             workload=zones,

@@ -35,7 +35,8 @@
 //! }
 //!
 //! let mine = |_: DriveLayout| -> Answer<Box<dyn OwnFtl>> { Ok(Box::new(PageMapped(HashMap::new()))) };
-//! let small = Config::named("tlc").set("geometry.blocks", "64").set("geometry.pages", "96").set("ftl.placement", "static");
+//! let small = Config::named("tlc").set("geometry.blocks", "64").set("geometry.pages", "96").set("ftl.over_provisioning", "0.4");
+//! let small = small.set("ftl.placement", "static").set("gc.victim", "greedy");
 //! let end = |config: &Config| {
 //!     let mut device = Device::open(config)?;
 //!     let writes: Vec<Request> =

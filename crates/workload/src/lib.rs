@@ -19,7 +19,9 @@ mod volumes;
 
 pub use error::TraceError;
 pub use formats::{Format, ListedFormat};
-pub use generator::{Alignment, Arrivals, Distribution, Generated, Generator, PROGRAMS, PastOfGenerator, Program, Rw, Sizes, Workload};
+pub use generator::{
+    Alignment, Arrivals, Distribution, Generated, Generator, PROGRAMS, PastOfGenerator, Program, Rw, Sizes, Workload,
+};
 pub use hash::content_hash;
 pub use inspect::{Doubt, Inspection, inspect, inspect_head};
 pub use request::{

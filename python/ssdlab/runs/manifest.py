@@ -22,8 +22,9 @@ def key_of(manifest: dict[str, Any]) -> str:
     device, workload = manifest["device"], not_default("", manifest["workload"])
     if "generator" in workload:
         workload["generator"] = not_default("workload", workload["generator"])
-    if "kv" in workload:
-        workload["kv"] = not_default("kv", workload["kv"])
+    for program in ("kv", "log_fs"):
+        if program in workload:
+            workload[program] = not_default(program, workload[program])
     # Their order decides what each of them draws, whose request goes first, and which phase comes first.
     if "jobs" in workload:
         workload["jobs"] = [(name, not_default("workload", keys)) for name, keys in workload["jobs"].items()]

@@ -228,8 +228,9 @@ def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def _workload_file(workload: dict[str, Any]) -> str:
     """A workload file that says every key."""
     jobs = {f"job.{name}": keys for name, keys in workload.get("jobs", {}).items()}
-    if "kv" in workload:
-        sections = {"kv": workload["kv"]}
+    programs = {name: workload[name] for name in ("kv", "log_fs") if name in workload}
+    if programs:
+        sections = programs
     else:
         sections = jobs or {"workload": workload["generator"]} | workload.get("phases", {})
     # JSON's texts, numbers, truths and lists are TOML's.

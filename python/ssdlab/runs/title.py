@@ -29,6 +29,8 @@ def title(result: Result) -> str:
         what = _access(work.generator, capacity)
     elif "kv" in work:
         what = f"KV cache, {work.get('prompts', f'{work.kv.number:,} generated prompts')}"
+    elif "log_fs" in work:
+        what = f"log-structured file system, {work.log_fs.active_logs} logs, {work.log_fs.cleaning} cleaning"
     elif "driver" in work:
         what = f"requests from {work.driver}"
     else:

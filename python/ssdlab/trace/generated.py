@@ -34,7 +34,11 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
     }
     settings = {**open_loop, "geometry.blocks": 4000}
     plain = Options("tlc", word_of("workload", workload), requests=1)
-    if "kv" in json.loads(open_simulation(plain).manifest)["workload"]:
+    described = json.loads(open_simulation(plain).manifest)["workload"]
+    if "log_fs" in described:
+        # Its requests have times, and it has no keys of generators.
+        settings = {name: value for name, value in settings.items() if not name.startswith("workload.")}
+    if "kv" in described:
         raise InputError(
             f"{workload}: when a KV cache reads and writes depends on the drive\n"
             "  help: run it on one, and keep its requests: ssdlab run --requests-out FILE"

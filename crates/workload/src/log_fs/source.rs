@@ -117,6 +117,12 @@ impl FileSystem {
                     continue;
                 }
             };
+            // No request goes over the end of a section.
+            if let Act::Read(place) | Act::Write(place, _) = act
+                && place.is_multiple_of(self.volume.shape.blocks_of_section)
+            {
+                last[lane] = None;
+            }
             let grows = last[lane].filter(|at: &usize| {
                 let Request { offset: from, bytes: so_far, .. } = self.requests[*at];
                 from.0 + so_far.0 == offset && so_far.0 < LARGEST
@@ -178,7 +184,12 @@ impl Source for FileSystem {
             count("log_fs.cleaned_bytes", "B", "live blocks that cleaning has moved", cleaned * BLOCK),
             count("log_fs.table_bytes", "B", "tables and packs that checkpoints wrote in place", tables * BLOCK),
             count("log_fs.sections_cleaned", "sections", "sections that were cleaned", sections_cleaned),
-            count("log_fs.checkpoints", "checkpoints", "checkpoints, those that free cleaned sections included", checkpoints),
+            count(
+                "log_fs.checkpoints",
+                "checkpoints",
+                "checkpoints, those that free cleaned sections included",
+                checkpoints,
+            ),
             SourceStatistic {
                 name: "log_fs.amplification",
                 unit: "",

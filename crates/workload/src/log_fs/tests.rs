@@ -1,4 +1,4 @@
-use units::{Bytes, Fraction, Span};
+use units::{Bytes, Fraction, Span, Stream};
 
 use super::options::{ActiveLogs, Cleaning, LogFs};
 use super::volume::{Act, BLOCK, LOGS, Volume};
@@ -40,8 +40,9 @@ fn no_block_is_lost_whatever_is_written_and_cleaned() {
             let shape = options.check(CAPACITY).unwrap();
             let mut volume = Volume::new(&options, shape);
             volume.check();
+            let draws = Stream::new(1, "files");
             for turn in 0..6000 {
-                let file = turn * 7919 % shape.files;
+                let file = draws.below(turn, shape.files);
                 match turn % 13 {
                     0 => volume.rewrite(file, 8),
                     5 => volume.checkpoint(),

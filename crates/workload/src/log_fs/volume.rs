@@ -66,7 +66,8 @@ impl Shape {
         let blocks_of_file = options.file_size.0 / BLOCK;
         // Tables for as many nodes as there could be blocks of files of a block each would be F2FS's; here for those that there are.
         let blocks = all * of_section;
-        let tables = 2 * SEGMENT / BLOCK + (blocks / (SEGMENT / BLOCK)).div_ceil(SIT_ENTRIES) + blocks.div_ceil(NAT_ENTRIES);
+        let tables =
+            2 * SEGMENT / BLOCK + (blocks / (SEGMENT / BLOCK)).div_ceil(SIT_ENTRIES) + blocks.div_ceil(NAT_ENTRIES);
         let tables = tables.div_ceil(of_section).min(all);
         let sections = all - tables;
         let of_each = blocks_of_file + 1 + u64::from(blocks_of_file > OF_INODE);
@@ -468,7 +469,9 @@ impl Volume {
     fn frees(&mut self) {
         let pack = self.counts.checkpoints % 2 * (SEGMENT / BLOCK);
         let sit = 2 * SEGMENT / BLOCK;
-        let nat = sit + (u64::from(self.shape.sections) * u64::from(self.shape.blocks_of_section) * BLOCK / SEGMENT).div_ceil(SIT_ENTRIES);
+        let nat = sit
+            + (u64::from(self.shape.sections) * u64::from(self.shape.blocks_of_section) * BLOCK / SEGMENT)
+                .div_ceil(SIT_ENTRIES);
         let before = self.acts.len();
         self.acts.extend(take(&mut self.dirty_sit).into_iter().map(|block| Act::Table(sit + block)));
         self.acts.extend(take(&mut self.dirty_nat).into_iter().map(|block| Act::Table(nat + block)));
