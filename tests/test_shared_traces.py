@@ -14,7 +14,9 @@ from conftest import Cli
 FOLDER = Path(os.environ.get("SSDLAB_TRACES") or Path(__file__).parents[2] / "shared" / "traces")
 TRACES = sorted(path for kind in ("csv", "mqsim", "ascii") for path in FOLDER.glob(f"*.{kind}*"))
 # A drive of zones refuses what a trace of another drive writes out of order.
-DEVICES = [preset.name for preset in ssdlab.presets() if preset.kind == "device" and preset.name not in ("zns", "zn540")]
+DEVICES = [
+    preset.name for preset in ssdlab.presets() if preset.kind == "device" and preset.name not in ("zns", "zn540")
+]
 
 
 @pytest.mark.slow

@@ -229,10 +229,7 @@ def _workload_file(workload: dict[str, Any]) -> str:
     """A workload file that says every key."""
     jobs = {f"job.{name}": keys for name, keys in workload.get("jobs", {}).items()}
     programs = {name: workload[name] for name in ("kv", "log_fs") if name in workload}
-    if programs:
-        sections = programs
-    else:
-        sections = jobs or {"workload": workload["generator"]} | workload.get("phases", {})
+    sections = programs or (jobs or {"workload": workload["generator"]} | workload.get("phases", {}))
     # JSON's texts, numbers, truths and lists are TOML's.
     lines = [
         f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())

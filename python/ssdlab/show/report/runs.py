@@ -217,7 +217,9 @@ def _workload(work: Json) -> str:
     if "kv" in work:
         return f"KV cache, {work.get('prompts', 'generated prompts')}"
     if "log_fs" in work:
-        return f"log-structured file system, {work['log_fs']['active_logs']} logs, {work['log_fs']['cleaning']} cleaning"
+        return (
+            f"log-structured file system, {work['log_fs']['active_logs']} logs, {work['log_fs']['cleaning']} cleaning"
+        )
     parts = {"": work["generator"]} if "generator" in work else work.get("jobs", {})
     jobs = [f"{f'{name}: ' if name else ''}{job['rw']} {job['bs']}" for name, job in parts.items()]
     traces = [str(part["trace"]) for part in work.get("traces", [work]) if "trace" in part]
