@@ -28,6 +28,11 @@ pub struct Converted<'py> {
     notes: Vec<String>,
 }
 
+/// What came of a split: devices with their requests, what was left out or changed, and how the traces were read. A tuple in
+/// Python.
+#[derive(IntoPyObject)]
+pub struct Split(Vec<(u16, u64)>, Counts, Vec<String>);
+
 /// Reads traces, merged by time and cut to the given bounds, and writes them: to text in format `to`, or as Parquet where
 /// `to` is None, in a file or, without `out`, as the bytes that are returned.
 #[pyfunction]
@@ -83,7 +88,7 @@ pub fn split(
     format: Option<&str>,
     skip_bad_lines: u64,
     sort_window: Option<usize>,
-) -> PyResult<(Vec<(u16, u64)>, Counts, Vec<String>)> {
+) -> PyResult<Split> {
     let format = format.map(Format::parse).transpose().map_err(refuse)?;
     let reading =
         ReadOptions { skip_bad_lines, sort_window: sort_window.unwrap_or(ReadOptions::default().sort_window) };
@@ -100,7 +105,7 @@ pub fn split(
         ("other_lines", read.other_lines),
         ("reordered", read.reordered),
     ];
-    Ok((volumes, counts, notes))
+    Ok(Split(volumes, counts, notes))
 }
 
 /// What a trace is read as: format and units with what else fits, and what looks wrong.

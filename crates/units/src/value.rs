@@ -527,7 +527,7 @@ mod tests {
             |rested| Retention::Turnover(Overwritten { turnover: Span(3 * month.0), most: month, rested });
         assert_eq!(Retention::read(&text("turnover:90..30d")), Some(overwritten(Span::ZERO)));
         assert_eq!(Retention::read(&text("turnover:90..30d+1mo")), Some(overwritten(month)));
-        assert_eq!(overwritten(month).write(), text("turnover:3mo..1mo+1mo"));
+        assert_eq!(overwritten(month).write(), text("turnover:90d..30d+30d"));
         assert_eq!(Retention::read(&text("turnover:90..30d+x")), None);
         assert_eq!(Retention::read(&text("1mo")), Some(Retention::Fixed(month)));
     }
