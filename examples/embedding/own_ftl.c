@@ -133,7 +133,7 @@ int main(void)
     char *at = strstr(mine, of);
     double waf = at ? strtod(at + strlen(of), NULL) : 0;
     /* What was measured stands behind what was asked for. */
-    char *here = strstr(mine, "\"host\":"), *there = strstr(theirs, "\"host\":");
+    char *here = strstr(mine, "\"warnings\":"), *there = strstr(theirs, "\"warnings\":");
     bool same = here && there && strcmp(here, there) == 0;
     printf("write amplification %.2f, %s as of the drive's own\n", waf, same ? "the same to the last digit" : "not");
     ssdlab_string_free(mine);

@@ -897,7 +897,7 @@ uint64_t ssdlab_ftl_blocks_random(const ssdlab_ftl_blocks *blocks);
  * As `ssdlab_ftl_blocks_pages`; `age` is null or valid.
  */
 uint64_t ssdlab_ftl_blocks_valid(const ssdlab_ftl_blocks *blocks,
-                                 uint32_t block,
+                                 uint32_t number,
                                  uint32_t *age);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 //! A drive that other programs drive, without anything of C: what is done, and what went wrong.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +12,6 @@ use ssd::run::findings;
 use ssd::run::{BatchError, DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
 use ssd::stats::Finding;
 use ssd::{RequestLog, RunError, Unwatched};
-
-use crate::own_ftl::asking;
 
 /// What the manifest calls the programs behind this interface.
 const DRIVER: &str = "libssdlab";
@@ -215,4 +214,22 @@ fn finished() -> Failure {
 fn broken() -> Failure {
     let text = "it broke in an earlier call\n  help: free it, and open another one";
     Failure { status: Status::Panic, text: text.into() }
+}
+
+thread_local! {
+    /// Whether a callback is being asked on this thread.
+    static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a callback is being asked on this thread: what it calls would wait for its own drive for ever.
+fn asking() -> bool {
+    ASKING.get()
+}
+
+/// Calls back.
+pub(crate) fn called<T>(call: impl FnOnce() -> T) -> T {
+    let before = ASKING.replace(true);
+    let answer = call();
+    ASKING.set(before);
+    answer
 }

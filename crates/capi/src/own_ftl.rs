@@ -1,6 +1,5 @@
 //! An FTL of one's own in C: its callbacks as the trait of the drive.
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
@@ -8,7 +7,7 @@ use ssd::policies::own_ftl::{Address, DriveLayout, NewFtl, OwnFtl, Place, PlaneI
 use ssd::policies::{Answer, Blocks, PolicySource, StandIn};
 use units::{Lpn, Ppn};
 
-use crate::drive::Failure;
+use crate::drive::{Failure, called};
 
 /// No page, or no block.
 pub const SSDLAB_FTL_NONE: u64 = u64::MAX;
@@ -161,9 +160,9 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_random(blocks: *const FtlBlocks) -> u
 /// # Safety
 /// As `ssdlab_ftl_blocks_pages`; `age` is null or valid.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ssdlab_ftl_blocks_valid(blocks: *const FtlBlocks, block: u32, age: *mut u32) -> u64 {
+pub unsafe extern "C" fn ssdlab_ftl_blocks_valid(blocks: *const FtlBlocks, number: u32, age: *mut u32) -> u64 {
     let of_block = |of: &Blocks| {
-        let (valid, since) = of.candidates.block(block);
+        let (valid, since) = of.candidates.block(number);
         if valid > of.candidates.pages() {
             return None;
         }
@@ -184,24 +183,6 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_valid(blocks: *const FtlBlocks, block
 unsafe fn asked(blocks: *const FtlBlocks, ask: impl FnOnce(&Blocks) -> Option<u32>) -> u64 {
     // SAFETY: null or valid, by the caller's promise.
     unsafe { blocks.as_ref() }.and_then(|FtlBlocks(of)| ask(of)).map_or(SSDLAB_FTL_NONE, u64::from)
-}
-
-thread_local! {
-    /// Whether a callback is being asked on this thread.
-    static ASKING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether a callback is being asked on this thread: what it calls would wait for its own drive for ever.
-pub(crate) fn asking() -> bool {
-    ASKING.get()
-}
-
-/// Calls back.
-fn called<T>(call: impl FnOnce() -> T) -> T {
-    let before = ASKING.replace(true);
-    let answer = call();
-    ASKING.set(before);
-    answer
 }
 
 /// The callbacks, none of them missing that must be there.
@@ -333,10 +314,10 @@ impl OwnFtl for Own {
         Ok((block != SSDLAB_FTL_NONE).then(|| u32::try_from(block).unwrap_or(u32::MAX)))
     }
 
-    fn erased(&mut self, plane: PlaneId, block: u32) -> Answer<()> {
+    fn erased(&mut self, plane: PlaneId, number: u32) -> Answer<()> {
         let Some(erased) = self.callbacks.ftl.erased else { return Ok(()) };
         // SAFETY: above.
-        self.ask("erased", Some(erased), |erased, own| unsafe { erased(own, plane.0, block) })
+        self.ask("erased", Some(erased), |erased, own| unsafe { erased(own, plane.0, number) })
     }
 
     fn save(&self) -> Answer<Option<Vec<u8>>> {

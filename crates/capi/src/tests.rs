@@ -384,50 +384,53 @@ struct Wrong {
 /// How many have been made and not destroyed.
 static LIVING: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-/// An FTL whose callbacks find a [`Wrong`] at `user`.
-fn own(name: &'static CStr, wrong: &mut Wrong) -> Ftl {
+/// The callbacks of [`own`].
+mod mapped {
     use std::ffi::c_void;
     use std::sync::atomic::Ordering;
+
+    use super::*;
+
     unsafe fn of<'a>(own: *mut c_void) -> &'a mut Mapped {
         // SAFETY: `create` made it.
         unsafe { &mut *own.cast() }
     }
-    unsafe extern "C" fn create(user: *mut c_void, layout: *const FtlLayout) -> *mut c_void {
+    pub unsafe extern "C" fn create(user: *mut c_void, layout: *const FtlLayout) -> *mut c_void {
         // SAFETY: both are valid.
         let (wrong, layout) = unsafe { (*user.cast::<Wrong>(), &*layout) };
         let places = vec![SSDLAB_FTL_NONE; layout.logical_pages as usize];
         LIVING.fetch_add(1, Ordering::Relaxed);
         Box::into_raw(Box::new(Mapped { places, wrong })).cast()
     }
-    unsafe extern "C" fn destroy(own: *mut c_void) {
+    pub unsafe extern "C" fn destroy(own: *mut c_void) {
         LIVING.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: `create` made it.
         drop(unsafe { Box::from_raw(own.cast::<Mapped>()) });
     }
-    unsafe extern "C" fn write(own: *mut c_void, _: u64, _: u16, dealt: u32, plane: *mut u32, _: *mut u16) -> i32 {
+    pub unsafe extern "C" fn write(own: *mut c_void, _: u64, _: u16, dealt: u32, plane: *mut u32, _: *mut u16) -> i32 {
         // SAFETY: as above.
         unsafe { *plane = of(own).wrong.plane.unwrap_or(dealt) };
         0
     }
-    unsafe extern "C" fn placed(own: *mut c_void, lpn: u64, ppn: u64, _: bool) -> i32 {
+    pub unsafe extern "C" fn placed(own: *mut c_void, page: u64, found: u64, _: bool) -> i32 {
         // SAFETY: as above.
         let of = unsafe { of(own) };
-        if !of.wrong.forgets || of.places[lpn as usize] == SSDLAB_FTL_NONE {
-            of.places[lpn as usize] = ppn;
+        if !of.wrong.forgets || of.places[page as usize] == SSDLAB_FTL_NONE {
+            of.places[page as usize] = found;
         }
         if of.wrong.fails { 5 } else { 0 }
     }
-    unsafe extern "C" fn trimmed(own: *mut c_void, lpn: u64) -> i32 {
+    pub unsafe extern "C" fn trimmed(own: *mut c_void, page: u64) -> i32 {
         // SAFETY: as above.
-        unsafe { of(own).places[lpn as usize] = SSDLAB_FTL_NONE };
+        unsafe { of(own).places[page as usize] = SSDLAB_FTL_NONE };
         0
     }
-    unsafe extern "C" fn locate(own: *mut c_void, lpn: u64, ppn: *mut u64) -> i32 {
+    pub unsafe extern "C" fn locate(own: *mut c_void, page: u64, found: *mut u64) -> i32 {
         // SAFETY: as above.
-        unsafe { *ppn = of(own).places[lpn as usize] };
+        unsafe { *found = of(own).places[page as usize] };
         0
     }
-    unsafe extern "C" fn reclaim(own: *mut c_void, _: u32, blocks: *const FtlBlocks, block: *mut u64) -> i32 {
+    pub unsafe extern "C" fn reclaim(own: *mut c_void, _: u32, blocks: *const FtlBlocks, block: *mut u64) -> i32 {
         // SAFETY: the blocks are those of this call.
         unsafe {
             let valid = ssdlab_ftl_blocks_least_valid(blocks);
@@ -445,7 +448,7 @@ fn own(name: &'static CStr, wrong: &mut Wrong) -> Ftl {
         }
         0
     }
-    unsafe extern "C" fn save(own: *mut c_void, into: *mut u8, room: usize, size: *mut usize) -> i32 {
+    pub unsafe extern "C" fn save(own: *mut c_void, into: *mut u8, room: usize, size: *mut usize) -> i32 {
         // SAFETY: there is room for so many bytes.
         unsafe {
             let bytes: Vec<u8> = of(own).places.iter().flat_map(|place| place.to_le_bytes()).collect();
@@ -456,25 +459,29 @@ fn own(name: &'static CStr, wrong: &mut Wrong) -> Ftl {
         }
         0
     }
-    unsafe extern "C" fn load(own: *mut c_void, state: *const u8, size: usize) -> i32 {
+    pub unsafe extern "C" fn load(own: *mut c_void, state: *const u8, size: usize) -> i32 {
         // SAFETY: there are so many bytes.
         let (of, bytes) = unsafe { (of(own), std::slice::from_raw_parts(state, size)) };
         of.places = bytes.chunks(8).map(|place| u64::from_le_bytes(place.try_into().unwrap())).collect();
         0
     }
+}
+
+/// An FTL whose callbacks find a [`Wrong`] at `user`.
+fn own(name: &'static CStr, wrong: &mut Wrong) -> Ftl {
     Ftl {
         name: name.as_ptr(),
         user: from_mut(wrong).cast(),
-        create: Some(create),
-        destroy: Some(destroy),
-        write: Some(write),
-        placed: Some(placed),
-        trimmed: Some(trimmed),
-        locate: Some(locate),
-        reclaim: Some(reclaim),
+        create: Some(mapped::create),
+        destroy: Some(mapped::destroy),
+        write: Some(mapped::write),
+        placed: Some(mapped::placed),
+        trimmed: Some(mapped::trimmed),
+        locate: Some(mapped::locate),
+        reclaim: Some(mapped::reclaim),
         erased: None,
-        save: Some(save),
-        load: Some(load),
+        save: Some(mapped::save),
+        load: Some(mapped::load),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Flexible Data Placement (NVM Express Technical Proposal 4146, cited as TP 4146; Base 2.1, 8.1.10): log pages, features, and the structures of I/O
-//! Management. Each drive is endurance group 1 with one reclaim group and one configuration, which is enabled; a placement identifier is a handle.
+//! Management. Each drive is endurance group 1 with one configuration, which is enabled; a placement identifier is a handle, below the number of a reclaim group where there are several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,14 @@ pub(crate) const GROUP: u16 = 1;
 /// Placement handles of a drive as they are now.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// What each handle can still write to its reclaim unit.
-    pub available: Vec<Bytes>,
+    /// Reclaim unit handles.
+    pub handles: u16,
+    /// Reclaim groups.
+    pub groups: u16,
+    /// Bits of a placement identifier that name the group.
+    pub group_bits: u32,
+    /// What can still be written to the reclaim unit of each placement identifier, group by group.
+    pub available: Vec<(u16, Bytes)>,
     /// Whether relocated data of a handle stays apart.
     pub isolation: Isolation,
     /// The nominal size of a reclaim unit.
@@ -36,7 +42,13 @@ impl Placement {
     /// That of a drive now, if it has handles.
     pub fn of(live: &dyn Attended) -> Option<Placement> {
         live.drive().fdp().map(|fdp| Placement {
-            available: (0..fdp.handles()).filter_map(|handle| fdp.available(handle)).collect(),
+            handles: fdp.handles(),
+            groups: fdp.groups(),
+            group_bits: fdp.group_bits(),
+            available: fdp
+                .identifiers()
+                .filter_map(|identifier| Some((identifier, fdp.available(identifier)?)))
+                .collect(),
             isolation: fdp.isolation(),
             unit: fdp.unit(),
             statistics: fdp.statistics(),
@@ -44,25 +56,29 @@ impl Placement {
         })
     }
 
-    fn handles(&self) -> u16 {
-        self.available.len() as u16
+    /// The reclaim group and the handle that a placement identifier names.
+    fn named(&self, identifier: u16) -> (u16, u16) {
+        let below = u16::BITS - self.group_bits;
+        let group = identifier.checked_shr(below).unwrap_or(0);
+        (group, identifier - group.checked_shl(below).unwrap_or(0))
     }
 
     /// FDP Configurations: a header of 16 bytes, a descriptor of 64, and 4 bytes a handle (TP 4146, Figure "FDP Configurations Log Page").
     pub(crate) fn configurations(&self) -> Vec<u8> {
-        let descriptor = (64 + 4 * usize::from(self.handles())).next_multiple_of(8);
+        let descriptor = (64 + 4 * usize::from(self.handles)).next_multiple_of(8);
         let mut fields = Fields::new(16 + descriptor);
         // Configurations from 0; the size of all.
         fields.u16(0, 0).u32(4, (16 + descriptor) as u32);
-        // Valid (7), no bits of a placement identifier for the reclaim group (3:0); one reclaim group.
-        fields.u16(16, descriptor as u16).u8(18, 1 << 7).u32(20, 1);
+        // Valid (7), bits of a placement identifier for the reclaim group (3:0); reclaim groups.
+        fields.u16(16, descriptor as u16).u8(18, 1 << 7 | self.group_bits as u8).u32(20, self.groups.into());
         // Handles; placement identifiers of a command from 0; namespaces.
-        fields.u16(24, self.handles()).u16(26, self.handles() - 1).u32(28, 1).u64(32, self.unit.0);
+        let identifiers = self.available.len() as u16;
+        fields.u16(24, self.handles).u16(26, identifiers - 1).u32(28, 1).u64(32, self.unit.0);
         let kind = match self.isolation {
             Isolation::Initial => 1,
             Isolation::Persistent => 2,
         };
-        for handle in 0..self.available.len() {
+        for handle in 0..usize::from(self.handles) {
             fields.u8(80 + 4 * handle, kind);
         }
         fields.take()
@@ -70,9 +86,9 @@ impl Placement {
 
     /// Reclaim Unit Handle Usage: a host has them all, by its namespace (TP 4146, Figure "Reclaim Unit Handle Usage Log Page").
     pub(crate) fn usage(&self) -> Vec<u8> {
-        let mut fields = Fields::new(8 + 8 * self.available.len());
-        fields.u16(0, self.handles());
-        for handle in 0..self.available.len() {
+        let mut fields = Fields::new(8 + 8 * usize::from(self.handles));
+        fields.u16(0, self.handles);
+        for handle in 0..usize::from(self.handles) {
             fields.u8(8 + 8 * handle, 1);
         }
         fields.take()
@@ -92,7 +108,7 @@ impl Placement {
     /// FDP Events, those of hosts or those of the controller: a header of 64 bytes, then 64 bytes an event (TP 4146, Figure "FDP Events Log Page").
     pub(crate) fn events(&self, of_host: bool, wanted: &Events, page: Bytes) -> Vec<u8> {
         let chosen = |event: &&FdpEvent| {
-            event.kind.is_of_host() == of_host && wanted.is_enabled(event.handle, event.kind.code())
+            event.kind.is_of_host() == of_host && wanted.is_enabled(self.named(event.handle).1, event.kind.code())
         };
         let events: Vec<&FdpEvent> = self.events.iter().filter(chosen).collect();
         let mut fields = Fields::new(64 + 64 * events.len());
@@ -112,20 +128,23 @@ impl Placement {
                 let blocks = event.pages * (page.0 >> BLOCK_SHIFT);
                 fields.u16(at + 18, blocks.min(u16::MAX.into()) as u16);
             }
-            fields.u8(at + 34, event.handle as u8);
+            let (group, handle) = self.named(event.handle);
+            fields.u16(at + 32, group).u8(at + 34, handle as u8);
         }
         fields.take()
     }
 }
 
-/// The status of handles that I/O Management Receive gives: 16 bytes, then 32 a handle: placement identifier, handle, and how many blocks it can still
-/// write (TP 4146, Figure "Reclaim Unit Handle Status").
-pub(crate) fn status(available: &[Bytes], length: usize) -> Vec<u8> {
+/// The status of handles that I/O Management Receive gives: 16 bytes, then 32 for each of each group: placement identifier, handle, and how many blocks
+/// it can still write (TP 4146, Figure "Reclaim Unit Handle Status").
+pub(crate) fn status(available: &[(u16, Bytes)], length: usize) -> Vec<u8> {
     let mut fields = Fields::new(16 + 32 * available.len());
     fields.u16(14, available.len() as u16);
-    for (handle, left) in available.iter().enumerate() {
-        let at = 16 + 32 * handle;
-        fields.u16(at, handle as u16).u16(at + 2, handle as u16).u64(at + 8, left.0 >> BLOCK_SHIFT);
+    // The identifiers of the first group are its handles.
+    let handles = (0..).zip(available).take_while(|(handle, (identifier, _))| identifier == handle).count();
+    for (index, (identifier, left)) in available.iter().enumerate() {
+        let at = 16 + 32 * index;
+        fields.u16(at, *identifier).u16(at + 2, (index % handles) as u16).u64(at + 8, left.0 >> BLOCK_SHIFT);
     }
     let mut data = fields.take();
     data.resize(length, 0);

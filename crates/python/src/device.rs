@@ -29,6 +29,8 @@ struct Completed {
 #[derive(IntoPyObject)]
 struct Handles {
     unit: u64,
+    groups: u16,
+    identifiers: Vec<u16>,
     available: Vec<u64>,
     host_written: u64,
     media_written: u64,
@@ -179,7 +181,9 @@ impl Device {
             };
             Handles {
                 unit: fdp.unit().0,
-                available: (0..fdp.handles()).filter_map(|handle| Some(fdp.available(handle)?.0)).collect(),
+                groups: fdp.groups(),
+                identifiers: fdp.identifiers().collect(),
+                available: fdp.identifiers().filter_map(|identifier| Some(fdp.available(identifier)?.0)).collect(),
                 host_written: written.host_written.0,
                 media_written: written.media_written.0,
                 media_erased: written.media_erased.0,

@@ -97,7 +97,7 @@ pub struct Did {
     /// Of a report of zones: all from the first one on that was asked for.
     pub zones: Vec<ZoneDescriptor>,
     /// Where that was asked for: what each placement handle can still write to its reclaim unit.
-    pub handles: Vec<Bytes>,
+    pub handles: Vec<(u16, Bytes)>,
 }
 
 /// Why a drive has not done what it was asked for.

@@ -1,7 +1,7 @@
 //! Flexible Data Placement as its host sees it (TP 4146): how much a reclaim unit handle can still write to its reclaim unit, what was written and
 //! erased, and what has happened to reclaim units.
 //!
-//! Handles are the streams of `ftl.hints`, in one reclaim group. A reclaim unit is a block on every plane: so much a handle writes to one. Planes open
+//! Handles of reclaim groups are streams (`config/groups.rs`). A reclaim unit is a block on every plane of its group: so much a handle writes to one. Planes open
 //! their blocks one by one, so that the unit is counted, not kept: where planes have been written alike, it is the blocks that are open.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use nand::PlaneId;
 use units::{Bytes, Time};
 
-use crate::config::{Isolation, Plan};
+use crate::config::{Groups, Isolation, Plan};
 use crate::observe::stats::Counters;
 use crate::persist::{state, stored, stored_enum};
 
@@ -77,9 +77,10 @@ pub struct FdpStatistics {
 pub(crate) struct Fdp {
     /// Pages of a reclaim unit.
     unit: u64,
-    /// By handle: pages that are left of its unit.
+    groups: Groups,
+    /// By group and handle: pages that are left of its unit.
     left: Vec<u64>,
-    /// By plane: pages that have moved of the block that is being emptied, and their handle.
+    /// By plane: pages that have moved of the block that is being emptied, and their stream.
     moved: Vec<(u64, u16)>,
     events: VecDeque<FdpEvent>,
 }
@@ -87,10 +88,10 @@ pub(crate) struct Fdp {
 impl Fdp {
     /// Of a drive that takes placement hints.
     pub fn new(plan: &Plan) -> Option<Box<Fdp>> {
-        let handles = usize::from(plan.config.ftl.hints);
-        let unit = u64::from(plan.layout.planes) * u64::from(plan.layout.pages);
-        let planes = plan.layout.planes as usize;
-        let new = Fdp { unit, left: vec![unit; handles], moved: vec![(0, 0); planes], events: VecDeque::new() };
+        let (groups, planes) = (plan.groups, plan.layout.planes as usize);
+        let handles = usize::from(groups.streams());
+        let unit = u64::from(plan.layout.planes) / u64::from(groups.count) * u64::from(plan.layout.pages);
+        let new = Fdp { unit, groups, left: vec![unit; handles], moved: vec![(0, 0); planes], events: VecDeque::new() };
         (handles > 0).then(|| Box::new(new))
     }
 
@@ -101,21 +102,22 @@ impl Fdp {
         self.events.push_back(event);
     }
 
-    /// A handle writes so many pages, padding included.
-    pub fn writes(&mut self, handle: usize, pages: u64, time: Time, counters: &mut Counters) {
-        let Some(left) = self.left.get_mut(handle) else { return };
+    /// A handle of a group, by the number of its stream, writes so many pages, padding included.
+    pub fn writes(&mut self, number: usize, pages: u64, time: Time, counters: &mut Counters) {
+        let Some(left) = self.left.get_mut(number) else { return };
         if *left > pages {
             *left -= pages;
             return;
         }
         *left = self.unit - (pages - *left);
         counters.reclaim_units_filled += 1;
-        self.tell(FdpEvent { kind: FdpEventKind::ImplicitlyModified, time, handle: handle as u16, pages: 0 });
+        let handle = self.groups.identifier(number as u16);
+        self.tell(FdpEvent { kind: FdpEventKind::ImplicitlyModified, time, handle, pages: 0 });
     }
 
     /// A request names a handle.
     pub fn names(&mut self, handle: u16, time: Time, counters: &mut Counters) {
-        if usize::from(handle) >= self.left.len() {
+        if !self.has(handle) {
             counters.invalid_handles += 1;
             self.tell(FdpEvent { kind: FdpEventKind::InvalidPlacement, time, handle, pages: 0 });
         }
@@ -123,7 +125,8 @@ impl Fdp {
 
     /// A handle is given another reclaim unit; whether it has written to its last one.
     pub fn updates(&mut self, handle: u16, time: Time, counters: &mut Counters) -> bool {
-        let Some(left) = self.left.get_mut(usize::from(handle)) else { return false };
+        let Some(number) = self.groups.number(handle) else { return false };
+        let left = &mut self.left[usize::from(number)];
         let pages = std::mem::replace(left, self.unit);
         if pages == self.unit {
             return false;
@@ -135,20 +138,20 @@ impl Fdp {
 
     /// Whether there is such a handle.
     pub fn has(&self, handle: u16) -> bool {
-        usize::from(handle) < self.left.len()
+        self.groups.number(handle).is_some()
     }
 
-    /// A page of a plane has moved: data of that handle, or of none that is known.
-    pub fn moves(&mut self, plane: PlaneId, handle: u16) {
+    /// A page of a plane has moved: data of that stream, or of none that is known.
+    pub fn moves(&mut self, plane: PlaneId, number: u16) {
         let (pages, of) = &mut self.moved[plane.0 as usize];
-        (*pages, *of) = (*pages + 1, handle);
+        (*pages, *of) = (*pages + 1, number);
     }
 
     /// What was to move of a block of a plane has.
     pub fn has_moved(&mut self, plane: PlaneId, time: Time) {
-        let (pages, handle) = std::mem::take(&mut self.moved[plane.0 as usize]);
+        let (pages, number) = std::mem::take(&mut self.moved[plane.0 as usize]);
         if pages > 0 {
-            let handle = if self.has(handle) { handle } else { 0 };
+            let handle = self.groups.identifier(number);
             self.tell(FdpEvent { kind: FdpEventKind::MediaReallocated, time, handle, pages });
         }
     }
@@ -166,7 +169,24 @@ impl FdpSeen<'_> {
     /// Reclaim unit handles.
     #[must_use]
     pub fn handles(&self) -> u16 {
-        self.plan.config.ftl.hints
+        self.fdp.groups.handles
+    }
+
+    /// Reclaim groups: each has a unit for each handle.
+    #[must_use]
+    pub fn groups(&self) -> u16 {
+        self.fdp.groups.count
+    }
+
+    /// Bits of a placement identifier that name the group, which are its most significant ones (Reclaim Group Identifier Format).
+    #[must_use]
+    pub fn group_bits(&self) -> u32 {
+        self.fdp.groups.bits()
+    }
+
+    /// The placement identifiers, group by group.
+    pub fn identifiers(&self) -> impl Iterator<Item = u16> + use<'_> {
+        (0..self.fdp.groups.streams()).map(|number| self.fdp.groups.identifier(number))
     }
 
     /// Whether they are initially or persistently isolated (Reclaim Unit Handle Type).
@@ -181,10 +201,10 @@ impl FdpSeen<'_> {
         Bytes(self.fdp.unit * self.plan.layout.page_size.0)
     }
 
-    /// What a handle can still write to its reclaim unit (Reclaim Unit Available Media Writes), if there is such a handle.
+    /// What can still be written to the reclaim unit of a placement identifier (Reclaim Unit Available Media Writes), if it names one.
     #[must_use]
-    pub fn available(&self, handle: u16) -> Option<Bytes> {
-        let left = self.fdp.left.get(usize::from(handle))?;
+    pub fn available(&self, identifier: u16) -> Option<Bytes> {
+        let left = self.fdp.left[usize::from(self.fdp.groups.number(identifier)?)];
         Some(Bytes(left * self.plan.layout.page_size.0))
     }
 
@@ -207,7 +227,7 @@ impl FdpSeen<'_> {
 }
 
 state! {
-    Fdp { stored { left, moved, events } rebuilt { unit } }
+    Fdp { stored { left, moved, events } rebuilt { unit, groups } }
 }
 
 stored! {

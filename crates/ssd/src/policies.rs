@@ -19,7 +19,7 @@ use units::{ConfigError, Stream};
 
 pub(crate) use self::blocks::lend;
 pub use self::blocks::{Answer, Blocks};
-use self::own_ftl::{DriveLayout, OwnFtl};
+use self::own_ftl::{DriveLayout, NewFtl, OwnFtl};
 
 /// Where a stand-in comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -285,6 +285,13 @@ fn suspends_sensibly(at: InPhase, answer: SuspendPoint) -> Result<(), Nonsense> 
     }
     let range = if least == most { format!("{} ns", least.0) } else { format!("{} to {} ns", least.0, most.0) };
     Err((format!("answered {} ns and {}", after.0, goes.word()), format!("answer {range}: until {why}")))
+}
+
+impl StandIn<NewFtl> {
+    /// An FTL that a program has compiled into it. Its name, with its version, tells it from others in manifests and checkpoints.
+    pub fn named(name: &str, new: impl Fn(DriveLayout) -> Answer<Box<dyn OwnFtl>> + Send + Sync + 'static) -> Self {
+        StandIn { source: PolicySource::named(name), ask: Arc::new(new) }
+    }
 }
 
 impl PolicySource {

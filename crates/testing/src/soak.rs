@@ -437,10 +437,11 @@ pub fn draw(seed: u64) -> Case {
 }
 
 /// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, one in fifteen a
-/// learned mapping table, and one in ten an FTL of one's own.
+/// learned mapping table, one in ten an FTL of one's own, and one in twenty several reclaim groups.
 pub fn nth(number: u64) -> Case {
     match number {
         _ if number % 10 == 7 => zoned(number),
+        _ if number % 20 == 9 => grouped(number),
         _ if number.is_multiple_of(3) => joined(number),
         _ if number % 10 == 4 => learned(number),
         _ if number % 10 == 1 => Case { own: true, ..draw(number) },
@@ -454,6 +455,32 @@ pub fn learned(seed: u64) -> Case {
     let d = &mut Dice { stream: Stream::new(seed, "soak learned"), drawn: 0 };
     let error = d.one(&["0", "1", "4", "16"]);
     case.device.extend(["mapping.table=learned".into(), format!("mapping.error={error}")]);
+    case
+}
+
+/// Any device with placement handles in several reclaim groups, of which one gets most of the data.
+pub fn grouped(seed: u64) -> Case {
+    let mut case = draw(seed);
+    let d = &mut Dice { stream: Stream::new(seed, "soak reclaim groups"), drawn: 0 };
+    let fixed = [
+        "geometry.channels=2",
+        "geometry.chips=1",
+        "geometry.dies=2",
+        "geometry.blocks=60",
+        "gc.start=8",
+        "gc.stop=9",
+        "gc.idle_stop=10",
+        "ftl.placement=dynamic",
+        "ftl.raid=none",
+        "ftl.streams=2",
+    ];
+    case.device.extend(fixed.map(String::from));
+    case.device.push(format!("ftl.over_provisioning={}", d.one(&["1.5", "3.0", "6.0"])));
+    case.device.push(format!("ftl.hints={}", d.from(1, 2)));
+    case.device.push(format!("ftl.reclaim_groups={}", d.one(&["1", "2", "4"])));
+    case.device.push(format!("ftl.isolation={}", d.one(&["initial", "persistent"])));
+    case.device.push(format!("age.fill={}", d.one(&["0", "0.5", "1"])));
+    case.device.push(format!("power.cut_at={}", d.one(&["[]", "[]", "random:50ms", "[op:7, 30ms, op:90]"])));
     case
 }
 
@@ -796,7 +823,8 @@ pub fn source(case: &Case, capacity: Bytes) -> Result<Box<dyn Source>, units::Co
         let draws = Stream::new(case.seed, "soak requests of zones");
         return Ok(Box::new(OfZones { requests, draws, taken: 0, capacity: capacity.0, size: size.0 }));
     }
-    Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0 }))
+    let groups = configuration(case).map_or(1, |config| config.ftl.reclaim_groups);
+    Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0, groups }))
 }
 
 /// Requests with hints, each of which stays with a few requests on end.
@@ -804,6 +832,7 @@ struct Hinted {
     requests: Box<dyn Source>,
     hints: Stream,
     taken: u64,
+    groups: u16,
 }
 
 /// Requests of a host that knows of zones and not of write pointers: most of its writes are appends, to a few zones for a while.
@@ -865,7 +894,10 @@ impl Source for Hinted {
         let first = batch.len();
         self.requests.fill(batch, max)?;
         for request in &mut batch[first..] {
-            *request = request.hinted(self.hints.below(self.taken / 3, 5) as u16);
+            let handle = self.hints.below(self.taken / 3, 5) as u16;
+            // The two bits that name the group of four; of two groups some identifiers name no handle.
+            let group = [0, 0, 0, 0, 0, 1, 2, 3][self.hints.entity(1).below(self.taken / 3, 8) as usize];
+            *request = request.hinted(if self.groups > 1 { group << 14 | handle } else { handle });
             self.taken += 1;
         }
         Ok(())

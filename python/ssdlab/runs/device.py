@@ -83,7 +83,7 @@ class Handles(NamedTuple):
     unit: int
     """Nominal size of a reclaim unit [B]."""
     available: tuple[int, ...]
-    """Of each handle what it can still write to its unit (RUAMW) [B]."""
+    """Of each handle of each group what it can still write to its unit (RUAMW) [B]."""
     host_written: int
     """Bytes that the host wrote."""
     media_written: int
@@ -92,6 +92,10 @@ class Handles(NamedTuple):
     """Bytes that were erased."""
     events: tuple[FdpEvent, ...]
     """The newest 63 events, the oldest first."""
+    groups: int
+    """Reclaim groups (``ftl.reclaim_groups``)."""
+    identifiers: tuple[int, ...]
+    """The placement identifiers that ``available`` is of, group by group: hints of requests."""
 
 
 class Zone(NamedTuple):
@@ -258,7 +262,8 @@ class Device:
             return None
         events = tuple(FdpEvent(**event) for event in found["events"])
         written = found["host_written"], found["media_written"], found["media_erased"]
-        return Handles(found["unit"], tuple(found["available"]), *written, events)
+        groups = found["groups"], tuple(found["identifiers"])
+        return Handles(found["unit"], tuple(found["available"]), *written, events, *groups)
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""

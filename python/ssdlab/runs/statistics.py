@@ -1086,6 +1086,8 @@ class Fdp(Section):
     """Reclaim units that the host has left before their end."""
     invalid_handles: int
     """Writes whose hint names no handle: they went to the hint modulo ftl.hints [requests]."""
+    other_group: int
+    """Pages that were written to dies of another reclaim group, since their own had no room [logical pages]."""
 
 
 class ZonesOpened(Section):

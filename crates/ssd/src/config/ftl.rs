@@ -154,6 +154,9 @@ units::section! {
         /// open block a plane (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0
         /// ignores hints.
         hints: u16 = 0,
+        /// Reclaim groups: so many sets of dies, each with so many handles as ftl.hints says. A hint is a placement identifier, whose most significant bits name
+        /// the group: with two, 0x8000 and more name the second.
+        reclaim_groups: u16 = 1,
         /// What of the data of placement handles stays apart: initial (what the host writes) or persistent (relocated data as well).
         isolation: Isolation = Isolation::Initial,
         /// SLC cache: none, static or dynamic; slc.* say more. What goes past it has streams of its own.
@@ -162,9 +165,9 @@ units::section! {
 }
 
 impl FtlConfig {
-    /// Handles whose relocated data stays apart.
+    /// Handles whose relocated data stays apart, of all groups.
     pub(crate) fn persistent_handles(&self) -> u16 {
-        if self.isolation == Isolation::Persistent { self.hints } else { 0 }
+        if self.isolation == Isolation::Persistent { self.hints.saturating_mul(self.reclaim_groups) } else { 0 }
     }
 
     /// The flash `layout` in blocks as the FTL counts them.

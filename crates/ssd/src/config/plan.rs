@@ -13,6 +13,7 @@ use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Tempe
 use super::bus::{PageTime, Transfer};
 use super::chip_model::Decoding;
 use super::combinations;
+use super::groups::Groups;
 use super::modes::SlcPlan;
 use super::refusal::{Refusal, dotted, in_section};
 use super::space::Space;
@@ -61,6 +62,8 @@ pub struct Plan {
     pub(crate) slc: Option<SlcPlan>,
     /// Where written data goes.
     pub(crate) streams: Streams,
+    /// Reclaim groups and their handles.
+    pub(crate) groups: Groups,
     /// The zones, where the drive has any.
     pub(crate) zones: Option<ZonePlan>,
     /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and whether any may be
@@ -289,10 +292,15 @@ impl Config {
         self.plan_with(|_, _, _, _, _| Ok(Space::default()))
     }
 
-    fn plan_with(&self, space: SpaceOf) -> Result<Plan, ConfigError> {
+    /// The geometry, in pages and blocks as the map and the FTL count them.
+    fn layout(&self) -> Result<Layout, ConfigError> {
         let layout = self.geometry.layout().map_err(in_section("geometry"))?;
         let layout = self.mapping.divide(&layout).map_err(in_section("mapping"))?;
-        let layout = self.ftl.joined(&layout).map_err(in_section("ftl"))?;
+        self.ftl.joined(&layout).map_err(in_section("ftl"))
+    }
+
+    fn plan_with(&self, space: SpaceOf) -> Result<Plan, ConfigError> {
+        let layout = self.layout()?;
         let timings = self.chip.timings(layout.bits).map_err(in_section("chip"))?;
         for section in self.checks() {
             section.check(&layout).map_err(in_section(section.name()))?;
@@ -303,6 +311,7 @@ impl Config {
         let unit_pages = self.unit_pages(&layout);
         let zones = ZonePlan::new(self, &layout, unit_pages).map_err(dotted)?;
         let (logical_pages, stored_pages) = self.pages(&layout, unit_of_map, zones.as_ref());
+        let groups = Groups::new(self, &layout).map_err(dotted)?;
         streams::check(self).map_err(dotted)?;
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
@@ -333,6 +342,7 @@ impl Config {
             space,
             slc,
             streams,
+            groups,
             zones,
             assumes_phases: AssumesPhases {
                 of_programs: self.schedule.suspend_program != SuspendProgram::None && program_phases.is_none(),

@@ -65,7 +65,7 @@ impl Config {
         match self.ftl.hints {
             0 if self.ftl.streams <= 2 => 1,
             0 => 2,
-            handles => handles.into(),
+            handles => u32::from(handles) * u32::from(self.ftl.reclaim_groups),
         }
     }
 }
@@ -77,8 +77,13 @@ pub(super) fn check(config: &Config) -> Result<(), Refusal> {
     if config.host_streams() > most {
         let why =
             if cached { ": with ftl.slc_cache what goes past the cache has a stream for each as well" } else { "" };
-        let problem =
-            format!("is {}, and a plane has at most {HOSTS} open blocks for host data{why}", config.ftl.hints);
+        let of_groups = match config.ftl.reclaim_groups {
+            1 => String::new(),
+            groups => format!(" in each of {groups} reclaim groups"),
+        };
+        let hints = config.ftl.hints;
+        let problem = format!("is {hints}{of_groups}, and a plane has at most {HOSTS} open blocks for host data{why}");
+        let most = most / u32::from(config.ftl.reclaim_groups).max(1);
         return refuse("ftl.hints", problem, format!("write at most {most}, or 0 to ignore hints"));
     }
     Ok(())

@@ -282,7 +282,7 @@ fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -
 
 /// What a drive with zones has nothing to do with, by what zones are.
 fn suits(config: &Config) -> Result<(), Refusal> {
-    let Config { ftl, buffer, mapping, age, power, zones, .. } = config;
+    let Config { ftl, buffer, mapping, age, power, .. } = config;
     let staggered = age.is_staggered();
     for (is_so, key, problem, remedy) in [
         (
@@ -302,12 +302,6 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "age.precondition",
             "overwrites data where it is, which zones do not allow",
             "write \"none\" (and age.staggered = false): the first age.fill of the zones are full",
-        ),
-        (
-            zones.reset_completes == ResetCompletes::Erased && ftl.erase_when == EraseWhen::Opened,
-            "zones.reset_completes",
-            "is \"erased\", and blocks are erased when they are written again (ftl.erase_when)",
-            "write \"at-once\", or ftl.erase_when = \"reclaimed\"",
         ),
         (
             ftl.streams != 2,
@@ -351,5 +345,22 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             return refuse(key, problem, remedy);
         }
     }
-    Ok(())
+    resets_end(config)
+}
+
+fn resets_end(config: &Config) -> Result<(), Refusal> {
+    if config.zones.reset_completes == ResetCompletes::AtOnce {
+        return Ok(());
+    }
+    let (problem, remedy) = if config.ftl.erase_when == EraseWhen::Opened {
+        let problem = "is \"erased\", and blocks are erased when they are written again (ftl.erase_when)";
+        (problem, "write \"at-once\", or ftl.erase_when = \"reclaimed\"")
+    } else if !config.power.cut_at.is_empty() {
+        let problem =
+            "is \"erased\", and a power cut (power.cut_at) would come while a reset waits, which is not modelled";
+        (problem, "write \"at-once\", or leave power.cut_at out")
+    } else {
+        return Ok(());
+    };
+    refuse("zones.reset_completes", problem, remedy)
 }

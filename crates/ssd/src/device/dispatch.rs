@@ -102,7 +102,19 @@ impl<P: Probe> Dispatch<'_, P> {
             }
             self.writes.takers.refuses(writes, place);
         }
-        None
+        self.die_of_another_group(writes)
+    }
+
+    /// The next die that takes pages of a stream whose reclaim group is full.
+    fn die_of_another_group(&mut self, writes: StreamId) -> Option<DieId> {
+        if self.core.plan.groups.count <= 1 || !self.view().placement.group_is_full(writes, &self.core.plan) {
+            return None;
+        }
+        let (cursor, dies) = (self.writes.pool_cursor, self.writes.die_order.len());
+        let place = (0..dies).map(|step| (cursor + step) % dies);
+        let place = { place }.find(|place| self.has_room_for(self.writes.die_order[*place], writes))?;
+        self.writes.pool_cursor = (place + 1) % dies;
+        Some(self.writes.die_order[place])
     }
 
     fn refuse_rightly(&self, writes: StreamId) -> bool {
@@ -111,6 +123,10 @@ impl<P: Probe> Dispatch<'_, P> {
     }
 
     fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
+        self.core.plan.groups.takes(writes, die) && self.has_room_for(die, writes)
+    }
+
+    fn has_room_for(&self, die: DieId, writes: StreamId) -> bool {
         self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
     }
 
@@ -119,6 +135,9 @@ impl<P: Probe> Dispatch<'_, P> {
     fn give_pages(&mut self, die: DieId, writes: StreamId, pages: u32) {
         let lagging = self.ftl.lagging(die, writes, &self.core.plan);
         let unit = self.core.plan.streams.unit_of(writes);
+        if !self.core.plan.groups.takes(writes, die) {
+            self.core.counters.pages_of_full_groups += u64::from(pages.min(lagging.count_ones() * unit));
+        }
         let mut left = pages;
         for plane in planes(lagging) {
             let queue = QueueId::of_programs(writes, plane);

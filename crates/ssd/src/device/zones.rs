@@ -22,7 +22,6 @@ use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
 use crate::status::Status;
-use crate::streams::StreamId;
 use crate::zones::{Changes, Effect, Padding, Zones, ZonesSeen};
 
 /// The zones of a drive that has any, and how they are laid out.
@@ -108,7 +107,7 @@ impl<P: Probe> Zoning<'_, P> {
             return self.0.host.fail(&mut self.0.core, command, status);
         };
         if fdp.updates(handle, core.now, &mut core.counters) {
-            ftl.leave_blocks(StreamId::new(handle.into()));
+            ftl.leave_blocks(core.plan.groups.stream_of(handle));
             for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
                 let (die, place) = self.0.core.plan.layout.die_of(plane);
                 self.0.flash().update_plane_eligibility(die, place);

@@ -319,7 +319,7 @@ impl Ftl {
         }
         let hint = match on_flash.filter(|_| entry.rescued && plan.config.ftl.persistent_handles() > 0) {
             // What was saved from a broken plane stays with its handle.
-            Some(ppn) => u16::from(self.blocks.handle_of_page(ppn)),
+            Some(ppn) => plan.groups.identifier(self.blocks.handle_of_page(ppn).into()),
             None => entry.hint,
         };
         let (lpn, on_its_way) = (entry.lpn, entry.prev_version.is_some());
@@ -380,7 +380,7 @@ impl Ftl {
     fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
-            return StreamId::new(usize::from(hint % config.hints));
+            return plan.groups.stream_of(hint);
         }
         if config.streams <= 2 {
             return StreamId::new(0);

@@ -34,6 +34,15 @@ impl Ftl {
         places().filter(|place| Some(behind(*place)) == furthest).fold(0, |set, place| set | 1 << place)
     }
 
+    /// Whether no plane of a stream's reclaim group can take more and still be collected: what the host writes goes to other groups then.
+    #[cold]
+    pub fn group_is_full(&self, writes: StreamId, plan: &Plan) -> bool {
+        let full = |plane: PlaneId| self.is_broken(plane) || !self.stays_collectable(plane, plan);
+        let planes = (0..plan.layout.planes).map(PlaneId);
+        let mut of_group = planes.filter(|plane| plan.groups.takes(writes, plan.layout.die_of(*plane).0));
+        plan.groups.count > 1 && of_group.all(full)
+    }
+
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when
     /// others have broken take all that can still be collected.
     pub(super) fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {

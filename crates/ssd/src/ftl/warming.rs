@@ -163,6 +163,13 @@ impl Warming {
                     die
                 }
             };
+            if plane.is_none() && !plan.groups.takes(class, die) && !ftl.group_is_full(class, plan) {
+                idle += 1;
+                if idle > self.dies.len() {
+                    return Err(StandsStill);
+                }
+                continue;
+            }
             idle = if self.take_turn(ftl, plan, die, pool) { 0 } else { idle + 1 };
             if idle > self.dies.len() {
                 return Err(StandsStill);

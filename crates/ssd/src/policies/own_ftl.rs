@@ -5,15 +5,12 @@
 //! *plane* and *stream* a page goes, is told on which page of the flash it has come to be, and names the block that is reclaimed next. Its map is
 //! tried at each read of the host's: an answer that does not lead to the newest data is refused, with the request that shows it.
 
-use std::sync::Arc;
-
 use nand::Layout;
 use units::{Lpn, Ppn};
 
 pub use nand::{Address, PlaneId};
 
 use super::blocks::{Answer, Blocks};
-use super::{PolicySource, StandIn};
 
 /// The drive as an FTL of one's own sees it when it is made.
 #[derive(Clone, Debug)]
@@ -141,10 +138,3 @@ pub trait OwnFtl: Send {
 
 /// Makes an FTL for a drive.
 pub type NewFtl = dyn Fn(DriveLayout) -> Answer<Box<dyn OwnFtl>> + Send + Sync;
-
-impl StandIn<NewFtl> {
-    /// An FTL that a program has compiled into it. Its name, with its version, tells it from others in manifests and checkpoints.
-    pub fn named(name: &str, new: impl Fn(DriveLayout) -> Answer<Box<dyn OwnFtl>> + Send + Sync + 'static) -> Self {
-        StandIn { source: PolicySource::named(name), ask: Arc::new(new) }
-    }
-}

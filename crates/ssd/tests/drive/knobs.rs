@@ -198,6 +198,7 @@ const FINE: &[&str] = &[
 const PULSED: &[&str] =
     &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=2500", "erase.pulse=felp", "erase.margin=ecc"];
 const SPENT: &[&str] = &["chip.model=tlc48-reo", "age.precondition=closed-form", "age.pec=9000", "erase.pulse=ispe"];
+const HANDLES: &[&str] = &["ftl.hints=2", "ftl.placement=dynamic", "geometry.dies=2", "buffer.size=192KiB"];
 const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const SLC: &[&str] =
@@ -338,6 +339,7 @@ const ROWS: &[Row] = &[
     ("ftl.placement", TINY, "static", Writes, 0),
     ("ftl.allocation", WORN, "superblock", Overwrites, 0),
     ("ftl.page_order", &["ftl.placement=static"], "CWDP", Mixed, 0),
+    ("ftl.reclaim_groups", HANDLES, "2", Writes, 0),
     ("ftl.erase_when", TINY, "reclaimed", Writes, -1),
     ("ftl.streams", WORN, "1", Overwrites, 0),
     ("ftl.raid", &["age.fill=0"], "parity:4", Writes, 0),

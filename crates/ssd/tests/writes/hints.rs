@@ -301,3 +301,104 @@ fn what_cannot_stay_apart_is_refused() {
         assert_eq!(config.plan().unwrap_err().key.as_deref(), Some(key), "{setting}");
     }
 }
+
+/// Four dies in groups, each of two handles.
+fn grouped(groups: u16, settings: &[&str]) -> Device {
+    let groups = format!("ftl.reclaim_groups={groups}");
+    device(&[&["ftl.placement=dynamic", "geometry.chips=2", &groups], settings].concat())
+}
+
+/// The dies that logical pages are on.
+fn dies(device: &Device, pages: impl IntoIterator<Item = u64>) -> BTreeSet<u16> {
+    let layout = &device.plan().layout;
+    let die = |lpn| layout.die_of(layout.plane_of(device.flash_page(Lpn(lpn)).unwrap())).0.0;
+    pages.into_iter().map(die).collect()
+}
+
+#[test]
+fn the_data_of_a_reclaim_group_is_on_its_dies_also_when_it_has_moved() {
+    for (groups, identifiers) in
+        [(2u16, vec![0, 1, 0x8000, 0x8001]), (4, vec![0, 1, 0x4000, 0x4001, 0x8000, 0x8001, 0xC000, 0xC001])]
+    {
+        for isolation in ["initial", "persistent"] {
+            let isolation = format!("ftl.isolation={isolation}");
+            let mut drive = grouped(groups, &[&isolation, "ftl.over_provisioning=0.9", "gc.start=10", "gc.stop=11"]);
+            let fdp = drive.fdp().unwrap();
+            assert!(fdp.identifiers().eq(identifiers.iter().copied()) && fdp.groups() == groups && fdp.handles() == 2);
+            let page = drive.plan().layout.page_size.0;
+            assert_eq!(fdp.unit().0, u64::from(8 / groups) * 24 * page, "a block on each plane of a group");
+            let (of, draws) = (identifiers.len() as u64, units::Stream::new(5, "groups"));
+            // Each group gets as much as it can hold well.
+            let pages = drive.capacity().0 / page * 8 / 10 / of * of;
+            for round in 0..300u64 {
+                for (number, identifier) in (0..).zip(&identifiers) {
+                    let lpns = (0..40).map(|n| draws.below((round * of + number) * 40 + n, pages / of) * of + number);
+                    write(&mut drive, lpns.collect::<Vec<_>>(), *identifier);
+                }
+            }
+            flush(&mut drive);
+            assert!(drive.counters().pages_relocated.iter().sum::<u64>() > 500, "{groups} {isolation}");
+            assert_eq!(drive.counters().pages_of_full_groups, 0);
+            for (number, identifier) in (0..of).zip(&identifiers) {
+                let written = (0..pages).filter(|lpn| lpn % of == number && drive.flash_page(Lpn(*lpn)).is_some());
+                let (dies, group) = (dies(&drive, written.collect::<Vec<_>>()), identifier >> (16 - groups.ilog2()));
+                let of_each = 4 / groups;
+                assert!(dies.iter().all(|die| die / of_each == group), "{groups} {isolation} {identifier:x}: {dies:?}");
+                assert_eq!(dies.len(), usize::from(of_each));
+            }
+            let events = drive.fdp().unwrap().events().map(|event| event.handle).collect::<BTreeSet<u16>>();
+            assert!(events.iter().all(|handle| identifiers.contains(handle)), "{events:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reclaim_group_that_is_full_lets_its_data_go_to_others_and_a_unit_is_its_own() {
+    let mut drive =
+        grouped(2, &["geometry.blocks=40", "ftl.over_provisioning=0.8", "gc.start=8", "gc.stop=9", "host.queues=1"]);
+    let page = drive.plan().layout.page_size.0;
+    let left = |drive: &Device, identifier: u16| drive.fdp().unwrap().available(identifier).map(|left| left.0 / page);
+    write(&mut drive, 0..20, 0x8001);
+    flush(&mut drive);
+    let unit = 4 * 24;
+    let all = [0, 1, 0x8000, 0x8001].map(|identifier| left(&drive, identifier).unwrap());
+    assert_eq!(all, [unit, unit, unit, unit - 20]);
+    assert_eq!((left(&drive, 2), left(&drive, 0x8002), left(&drive, 0x4000)), (None, None, None));
+    // Another unit for that handle alone.
+    let request = Request::new(drive.now(), Op::HandleUpdate, Bytes(0), Bytes(0)).hinted(0x8001);
+    drive.submit(request).unwrap();
+    assert!(drive.advance_to_completion(Time::NEVER).unwrap());
+    assert_eq!(drive.take_completions().next().unwrap().status, Status::Success);
+    assert_eq!(left(&drive, 0x8001), Some(unit));
+    let event = drive.fdp().unwrap().events().next().unwrap();
+    assert_eq!((event.kind, event.handle, event.pages), (FdpEventKind::NotWrittenToCapacity, 0x8001, unit - 20));
+    // All of the drive's data, by one group.
+    let pages = drive.capacity().0 / page;
+    for lpn in (0..pages).step_by(32) {
+        write(&mut drive, lpn..(lpn + 32).min(pages), 0);
+    }
+    flush(&mut drive);
+    assert!(drive.counters().pages_of_full_groups > 100, "{}", drive.counters().pages_of_full_groups);
+    assert_eq!(dies(&drive, 0..pages), BTreeSet::from([0, 1, 2, 3]));
+    // What names no group is told of, and goes somewhere.
+    let told = drive.counters().invalid_handles;
+    write(&mut drive, 0..1, 0x4000);
+    assert_eq!(drive.counters().invalid_handles, told + 1);
+    flush(&mut drive);
+}
+
+#[test]
+fn what_reclaim_groups_cannot_be_with_is_refused_with_its_key() {
+    for (settings, key) in [
+        (&["ftl.reclaim_groups=0"][..], "ftl.reclaim_groups"),
+        (&["ftl.reclaim_groups=3"], "ftl.reclaim_groups"),
+        (&["ftl.reclaim_groups=2"], "ftl.reclaim_groups"),
+        (&["ftl.reclaim_groups=2", "ftl.hints=2", "ftl.placement=static"], "ftl.reclaim_groups"),
+        (&["ftl.reclaim_groups=2", "ftl.hints=2", "ftl.raid=parity:4"], "ftl.reclaim_groups"),
+        (&["ftl.reclaim_groups=2", "ftl.hints=5"], "ftl.hints"),
+    ] {
+        let mut config = Config::default();
+        settings.iter().for_each(|word| config.set(word).unwrap());
+        assert_eq!(config.plan().unwrap_err().key.as_deref(), Some(key), "{settings:?}");
+    }
+}

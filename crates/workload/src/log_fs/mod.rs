@@ -10,6 +10,7 @@
 //! program waits for anything: requests have times, and what cleaning reads is not waited for before it is written.
 
 mod options;
+mod shape;
 mod source;
 mod volume;
 

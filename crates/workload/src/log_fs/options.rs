@@ -2,7 +2,7 @@
 
 use units::{Bytes, ConfigError, Fraction, Span};
 
-use super::volume::{BLOCK, LOGS, SEGMENT, Shape};
+use super::shape::{BLOCK, LOGS, NAT_ENTRIES, OF_INODE, SEGMENT, SIT_ENTRIES, Shape};
 use crate::generator::{Distribution, LONGEST_RUN_S, ZoneReset};
 use crate::request::LARGEST_REQUEST;
 
@@ -134,7 +134,7 @@ impl LogFs {
             format!("reaches to {} of the device's {capacity}", Bytes(wanted.saturating_add(self.offset.0))),
             "choose less, or \"none\" for the rest of the device",
         )?;
-        let shape = Shape::new(self, wanted);
+        let shape = self.shape_of(wanted);
         // Sections that cleaning needs, one that each log fills, and one to gain from.
         let spare = u64::from(self.free_sections) + LOGS as u64 + 1;
         let of_section = self.section_size.0 / BLOCK;
@@ -158,6 +158,32 @@ impl LogFs {
             "choose a footprint of less than 16 TiB",
         )?;
         Ok(shape)
+    }
+
+    /// Of a volume of so many bytes.
+    fn shape_of(&self, bytes: u64) -> Shape {
+        let of_section = self.section_size.0 / BLOCK;
+        let all = bytes / self.section_size.0;
+        let blocks_of_file = self.file_size.0 / BLOCK;
+        // Tables for as many nodes as there could be blocks of files of a block each would be F2FS's; here for those that there are.
+        let blocks = all * of_section;
+        let tables =
+            2 * SEGMENT / BLOCK + (blocks / (SEGMENT / BLOCK)).div_ceil(SIT_ENTRIES) + blocks.div_ceil(NAT_ENTRIES);
+        let tables = tables.div_ceil(of_section).min(all);
+        let sections = all - tables;
+        let of_each = blocks_of_file + 1 + u64::from(blocks_of_file > OF_INODE);
+        let per_directory = of_each * u64::from(self.files_of_directory) + 2;
+        let live = (sections * of_section) as f64 * self.utilization.0;
+        let files = (live / per_directory as f64 * f64::from(self.files_of_directory)) as u64;
+        Shape {
+            files,
+            blocks_of_file,
+            directories: files.div_ceil(self.files_of_directory.into()),
+            first_cold: files - (files as f64 * self.cold_files.0) as u64,
+            sections: sections.min(u32::MAX.into()) as u32,
+            tables: tables as u32,
+            blocks_of_section: of_section as u32,
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use units::{Bytes, Stream, Time};
 
 use super::options::LogFs;
-use super::volume::{Act, BLOCK, Counts, LOGS, Shape, Volume};
+use super::shape::{BLOCK, LOGS, Shape};
+use super::volume::{Act, Counts, Volume};
 use crate::error::TraceError;
 use crate::generator::{SlotSampler, ZoneReset};
 use crate::request::{Number, Op, Request, Source, SourceStatistic, ZoneAction};

@@ -1,7 +1,8 @@
 use units::{Bytes, Fraction, Span, Stream};
 
 use super::options::{ActiveLogs, Cleaning, LogFs};
-use super::volume::{Act, BLOCK, LOGS, Volume};
+use super::shape::{BLOCK, LOGS};
+use super::volume::{Act, Volume};
 use crate::generator::{Distribution, ZoneReset};
 use crate::request::{Op, Request, Source, ZoneAction};
 
@@ -41,7 +42,7 @@ fn no_block_is_lost_whatever_is_written_and_cleaned() {
             let mut volume = Volume::new(&options, shape);
             volume.check();
             let draws = Stream::new(1, "files");
-            for turn in 0..6000 {
+            for turn in 0..24_000 {
                 let file = draws.below(turn, shape.files);
                 match turn % 13 {
                     0 => volume.rewrite(file, 8),
@@ -49,7 +50,7 @@ fn no_block_is_lost_whatever_is_written_and_cleaned() {
                     _ => volume.update(file % shape.first_cold, turn % 15..turn % 15 + 2, turn % 2 == 0),
                 }
                 volume.acts.clear();
-                if turn % 500 == 0 {
+                if turn % 2000 == 0 {
                     volume.check();
                 }
             }

@@ -4,23 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
 
 use super::options::{ActiveLogs, Cleaning, LogFs};
-
-/// Bytes of a block, and of a segment (FAST'15, 3.1).
-pub(super) const BLOCK: u64 = 4096;
-pub(super) const SEGMENT: u64 = 512 * BLOCK;
-
-/// Logs, at most.
-pub(super) const LOGS: usize = 6;
-
-/// Entries of a block of the NAT and of the SIT (include/linux/f2fs_fs.h: 9 and 74 bytes each).
-const NAT_ENTRIES: u64 = 455;
-const SIT_ENTRIES: u64 = 55;
-
-/// Blocks that an inode addresses itself (DEF_ADDRS_PER_INODE): a larger file has further nodes.
-const OF_INODE: u64 = 923;
-
-/// Blocks of a checkpoint pack: its header and footer, and the summaries of six logs.
-const PACK: u64 = 8;
+use super::shape::{BLOCK, Kind, LOGS, NAT_ENTRIES, PACK, SEGMENT, SIT_ENTRIES, Shape};
 
 /// No block, and no section.
 const NONE: u32 = u32::MAX;
@@ -32,100 +16,6 @@ const COLD_DATA: usize = 2;
 const HOT_NODE: usize = 3;
 const WARM_NODE: usize = 4;
 const COLD_NODE: usize = 5;
-
-/// How many of what there is. Blocks are numbered: data file by file; a node for each file, and another one where files are large; of each directory the
-/// block of its entries, and its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub files: u64,
-    pub blocks_of_file: u64,
-    directories: u64,
-    /// Files from this one on have cold data.
-    pub first_cold: u64,
-    /// Sections of the main area, and those of the tables before it.
-    pub sections: u32,
-    pub tables: u32,
-    pub blocks_of_section: u32,
-}
-
-/// What a block is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Data { cold: bool },
-    Node,
-    IndirectNode,
-    Entries,
-    DirectoryNode,
-}
-
-impl Shape {
-    /// Of a volume of so many bytes.
-    pub fn new(options: &LogFs, bytes: u64) -> Shape {
-        let of_section = options.section_size.0 / BLOCK;
-        let all = bytes / options.section_size.0;
-        let blocks_of_file = options.file_size.0 / BLOCK;
-        // Tables for as many nodes as there could be blocks of files of a block each would be F2FS's; here for those that there are.
-        let blocks = all * of_section;
-        let tables =
-            2 * SEGMENT / BLOCK + (blocks / (SEGMENT / BLOCK)).div_ceil(SIT_ENTRIES) + blocks.div_ceil(NAT_ENTRIES);
-        let tables = tables.div_ceil(of_section).min(all);
-        let sections = all - tables;
-        let of_each = blocks_of_file + 1 + u64::from(blocks_of_file > OF_INODE);
-        let per_directory = of_each * u64::from(options.files_of_directory) + 2;
-        let live = (sections * of_section) as f64 * options.utilization.0;
-        let files = (live / per_directory as f64 * f64::from(options.files_of_directory)) as u64;
-        Shape {
-            files,
-            blocks_of_file,
-            directories: files.div_ceil(options.files_of_directory.into()),
-            first_cold: files - (files as f64 * options.cold_files.0) as u64,
-            sections: sections.min(u64::from(NONE)) as u32,
-            tables: tables as u32,
-            blocks_of_section: of_section as u32,
-        }
-    }
-
-    /// All blocks.
-    pub fn blocks(&self) -> u64 {
-        self.first_entries() + 2 * self.directories
-    }
-
-    fn first_node(&self) -> u64 {
-        self.files * self.blocks_of_file
-    }
-
-    fn first_indirect(&self) -> u64 {
-        self.first_node() + self.files
-    }
-
-    fn has_indirect(&self) -> bool {
-        self.blocks_of_file > OF_INODE
-    }
-
-    fn first_entries(&self) -> u64 {
-        self.first_indirect() + if self.has_indirect() { self.files } else { 0 }
-    }
-
-    fn kind(&self, block: u64) -> Kind {
-        if block < self.first_node() {
-            Kind::Data { cold: block / self.blocks_of_file >= self.first_cold }
-        } else if block < self.first_indirect() {
-            Kind::Node
-        } else if block < self.first_entries() {
-            Kind::IndirectNode
-        } else if block < self.first_entries() + self.directories {
-            Kind::Entries
-        } else {
-            Kind::DirectoryNode
-        }
-    }
-
-    /// The number of a node, if a block is one.
-    fn node(&self, block: u64) -> Option<u64> {
-        let is_node = !matches!(self.kind(block), Kind::Data { .. } | Kind::Entries);
-        is_node.then(|| block - self.first_node())
-    }
-}
 
 /// The log of a block (FAST'15, Table 1; fs/f2fs/segment.c, __get_segment_type), which is cleaned or written.
 fn log_of(kind: Kind, cleaned: bool, logs: ActiveLogs) -> usize {
@@ -312,8 +202,8 @@ impl Volume {
     }
 
     /// A block is written to its log.
-    fn append(&mut self, block: u64, cleaned: bool) {
-        let log = log_of(self.shape.kind(block), cleaned, self.logs);
+    fn append(&mut self, number: u64, cleaned: bool) {
+        let log = log_of(self.shape.kind(number), cleaned, self.logs);
         if self.open[log].is_none() {
             if !cleaned {
                 self.make_room();
@@ -330,15 +220,15 @@ impl Volume {
         }
         let Some(Open { section, next }) = self.open[log] else { return };
         let place = section * self.shape.blocks_of_section + next;
-        self.leaves(self.places[block as usize]);
-        self.owners[place as usize] = block as u32;
-        self.places[block as usize] = place;
+        self.leaves(self.places[number as usize]);
+        self.owners[place as usize] = number as u32;
+        self.places[number as usize] = place;
         self.clock += 1;
         self.dates(section);
         self.sections[section as usize].valid += 1;
-        self.touches(block, place);
+        self.touches(number, place);
         if cleaned {
-            self.moves(block);
+            self.moves(number);
         }
         self.acts.push(Act::Write(place, log));
         self.open[log] = (next + 1 < self.shape.blocks_of_section).then_some(Open { section, next: next + 1 });
@@ -380,21 +270,21 @@ impl Volume {
     }
 
     /// The tables have changed with a block that was written to a place.
-    fn touches(&mut self, block: u64, place: u32) {
+    fn touches(&mut self, number: u64, place: u32) {
         self.dirty_sit.insert(self.sit_block(place));
-        if let Some(node) = self.shape.node(block) {
+        if let Some(node) = self.shape.node(number) {
             self.dirty_nat.insert(node / NAT_ENTRIES);
         }
     }
 
     /// A block of data has moved: what leads to it has changed.
-    fn moves(&mut self, block: u64) {
-        match self.shape.kind(block) {
+    fn moves(&mut self, number: u64) {
+        match self.shape.kind(number) {
             Kind::Data { .. } => {
-                self.dirty_nodes.insert(self.shape.first_node() + block / self.shape.blocks_of_file);
+                self.dirty_nodes.insert(self.shape.first_node() + number / self.shape.blocks_of_file);
             }
             Kind::Entries => {
-                self.dirty_directories.insert(block - self.shape.first_entries());
+                self.dirty_directories.insert(number - self.shape.first_entries());
             }
             Kind::Node | Kind::IndirectNode | Kind::DirectoryNode => {}
         }

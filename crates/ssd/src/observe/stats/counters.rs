@@ -113,6 +113,7 @@ counters! {
         reclaim_units_filled = "fdp.filled", "reclaim units", "reclaim units of handles that were written to their end";
         reclaim_units_left = "fdp.left", "reclaim units", "reclaim units that the host has left before their end";
         invalid_handles = "fdp.invalid_handles", "requests", "writes whose hint names no handle: they went to the hint modulo ftl.hints";
+        pages_of_full_groups = "fdp.other_group", "logical pages", "pages that were written to dies of another reclaim group, since their own had no room";
     }
     /// Pages that requests touched without flash.
     BUFFERED {
