@@ -120,16 +120,16 @@ mod tests {
                     u32::from(number / handles) << (16 - bits) | u32::from(number % handles)
                 );
                 assert_eq!(groups.number(identifier), Some(number));
-                assert_eq!(groups.stream_of(identifier).index(), number.into());
+                assert_eq!(groups.stream_of(identifier).index(), usize::from(number));
                 for die in 0..count {
                     assert_eq!(
-                        groups.takes(StreamId::new(number.into()), DieId(die)),
+                        groups.takes(StreamId::new(usize::from(number)), DieId(die)),
                         count == 1 || die == number / handles
                     );
                 }
             }
             assert_eq!(groups.number(groups.identifier(0) + handles), None);
-            assert!(groups.stream_of(u16::MAX).index() < groups.streams().into());
+            assert!(groups.stream_of(u16::MAX).index() < usize::from(groups.streams()));
         }
     }
 }
