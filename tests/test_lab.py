@@ -110,20 +110,24 @@ def test_the_hash_changes_with_every_key() -> None:
     array = str(Path(__file__).parents[1] / "examples" / "array.toml")
     base = json.loads(open_simulation(Options(device=array, array=array, workload="default")).manifest)
     generator, array_keys = base["workload"]["generator"], base["array"]["config"]
-    cache = json.loads(open_simulation(Options(device="tlc", workload="kv-cache")).manifest)
-    sections = base["device"]["config"] | {"workload": generator, "array": array_keys, "kv": cache["workload"]["kv"]}
+    programs = {"kv": "kv-cache", "log_fs": "f2fs"}
+    opened = {
+        of: json.loads(open_simulation(Options(device="tlc", workload=name)).manifest) for of, name in programs.items()
+    }
+    sections = base["device"]["config"] | {"workload": generator, "array": array_keys}
+    sections |= {of: manifest["workload"][of] for of, manifest in opened.items()}
     # As many of today's keys as the schema has: none is at a default by another spelling of it. Those of an array's
     # drives are written down as what they make of these.
     known = {(key.section, key.key) for key in ssdlab.schema() if key.section != "drive"}
     assert {(name, key) for name, keys in sections.items() for key in keys} == known
-    before, seen = {key_of(base), key_of(cache)}, set()
+    before, seen = {key_of(base), *map(key_of, opened.values())}, set()
     for name, keys in sections.items():
         for each in keys:
-            changed = copy.deepcopy(cache if name == "kv" else base)
+            changed = copy.deepcopy(opened.get(name, base))
             if name == "workload":
                 place = changed["workload"]["generator"]
-            elif name == "kv":
-                place = changed["workload"]["kv"]
+            elif name in opened:
+                place = changed["workload"][name]
             else:
                 place = changed["array"]["config"] if name == "array" else changed["device"]["config"][name]
             place[each] = "another"

@@ -14,16 +14,17 @@ import ssdlab
 from conftest import Cli
 from ssdlab import trace
 from ssdlab.lives import clusters
-from ssdlab.lives.clusters import FEATURES, WORKLOADS, Cluster, Clusters, cluster, twin_errors, write_workloads
+from ssdlab.lives.clusters import WORKLOADS, Cluster, Clusters, cluster, twin_errors, write_workloads
 from ssdlab.lives.pace import paced
 from ssdlab.lives.population import FleetSpec
-from ssdlab.lives.volumes import KEPT, NotFitted, Volume, fit_volumes, volumes_of
+from ssdlab.lives.volumes import FEATURES, KEPT, NotFitted, Volume, fit_volumes, volumes_of
 from ssdlab.trace.fit.check import Agreement
 from ssdlab.trace.fit.properties import Property
 from test_fleet import FILE, written
 from test_shared_traces import FOLDER
 
 np = pytest.importorskip("numpy")
+near: Any = pytest.approx
 
 KINDS: dict[str, dict[str, Any]] = {
     "log": {"reads": 0.05, "bytes": 16384, "gap_us": 900, "random": False},
@@ -156,13 +157,13 @@ def test_errors_are_those_of_twins_of_clusters_and_of_the_fleet() -> None:
     found = Clusters((Cluster(one, (one, two), 2 / 3, 0.1), Cluster(three, (three,), 1 / 3, 0.0)), None)
     rate, read, p99 = twin_errors(found)
     assert (rate.name, rate.points, rate.volumes) == ("requests a second [1/s]", False, 3)
-    assert (rate.own_median, rate.own_worst, rate.worst) == (pytest.approx(0.1), pytest.approx(1.0), "b")
+    assert (rate.own_median, rate.own_worst, rate.worst) == (near(0.1), near(1.0), "b")
     assert rate.cluster_worst == pytest.approx(200 / 110 - 1)
-    assert (rate.mean, rate.fleet_mean) == (pytest.approx(340 / 3), pytest.approx((110 + 110 + 40) / 3))
+    assert (rate.mean, rate.fleet_mean) == (near(340 / 3), near((110 + 110 + 40) / 3))
     # One of three volumes is faster than all twins.
     assert rate.distance == pytest.approx(1 / 3)
-    assert (read.points, read.own_median) == (True, pytest.approx(0.03))
-    assert (p99.name, p99.own_worst, p99.worst) == ("timed read p99 [us]", pytest.approx(1.0), "c")
+    assert (read.points, read.own_median) == (True, near(0.03))
+    assert (p99.name, p99.own_worst, p99.worst) == ("timed read p99 [us]", near(1.0), "c")
 
 
 def test_a_file_of_clusters_is_the_workload_of_a_fleet(tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ def test_a_folder_is_fitted_goes_on_and_names_what_is_damaged(cli: Cli, tmp_path
     done = cli("fleet", "fleet.toml", "--out", "fleet.csv")
     assert done.returncode == 0, done.stderr
     assert "p99.99" in done.stdout
-    for words, says in (
+    wrong: tuple[tuple[tuple[Any, ...], str], ...] = (
         (("volumes",), "is a folder of volumes\n  help: give --out DIR"),
         (("volumes", "all.csv"), "volumes: is a folder"),
         (("volumes", "--out", "volumes"), "is the folder of the volumes"),
@@ -250,9 +251,10 @@ def test_a_folder_is_fitted_goes_on_and_names_what_is_damaged(cli: Cli, tmp_path
             ("volumes", "--out", "twins", "--phases", 4, "--requests", 1600, "--check", "--seeds", 1, "--clusters", 9),
             "there are 5 volumes",
         ),
-    ):
-        done = cli("trace", "fit", *words)
-        assert done.returncode == 2, words
+    )
+    for given, says in wrong:
+        done = cli("trace", "fit", *given)
+        assert done.returncode == 2, given
         assert says in done.stderr
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ssdlab
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
-def ask(drive: ssdlab.Device, op: str, offset: int, length: int) -> float:
+def ask(drive: ssdlab.Device, op: Any, offset: int, length: int) -> float:
     """How long a request takes [ms]."""
     began = drive.now
     drive.submit(began, op, offset, length)

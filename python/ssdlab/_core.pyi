@@ -449,6 +449,8 @@ class HandlesRow(TypedDict):
     media_written: int
     media_erased: int
     events: list[EventRow]
+    groups: int
+    identifiers: list[int]
 
 class PageConditions(TypedDict):
     """The conditions of a flash page: its block's P/E cycles, retention age [s], temperature [C], its block's reads."""

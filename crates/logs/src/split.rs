@@ -9,7 +9,7 @@ use ssd::RunError;
 use workload::Source;
 use workload::convert::{Loss, Target, Writer};
 
-/// What is held in memory of a file before it is written on [bytes].
+/// What is held in memory of a file before it is written on \[bytes].
 const HELD: usize = 1 << 14;
 
 /// A file that is open only while it is written: a fleet has more volumes than a process may have files.

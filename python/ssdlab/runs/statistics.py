@@ -174,6 +174,28 @@ class HostKv(Section):
     """Computing that is left for each engine at the last arrival, in mean prompts."""
 
 
+class HostLogFs(Section):
+    """What stands under ``host.log_fs``."""
+
+    __slots__ = ()
+    operations: int
+    """Reads, updates and files written anew [operations]."""
+    written_bytes: int
+    """Data that programs wrote [B]."""
+    node_bytes: int
+    """Nodes and directories that were written for that [B]."""
+    cleaned_bytes: int
+    """Live blocks that cleaning has moved [B]."""
+    table_bytes: int
+    """Tables and packs that checkpoints wrote in place [B]."""
+    sections_cleaned: int
+    """Sections that were cleaned."""
+    checkpoints: int
+    """Checkpoints, those that free cleaned sections included."""
+    amplification: float
+    """Bytes that the file system wrote for a byte that programs wrote."""
+
+
 class HostAppendLatencyNs(Section):
     """What stands under ``host.append.latency_ns``."""
 
@@ -444,6 +466,7 @@ class Host(Section):
         "task": Tasks,
         "load": Tasks,
         "kv": HostKv,
+        "log_fs": HostLogFs,
         "append": HostAppend,
         "zone_close": HostZoneClose,
         "zone_finish": HostZoneFinish,
@@ -501,6 +524,7 @@ class Host(Section):
     task: Tasks
     load: Tasks
     kv: HostKv
+    log_fs: HostLogFs
     append: HostAppend
     zone_close: HostZoneClose
     zone_finish: HostZoneFinish

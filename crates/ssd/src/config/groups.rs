@@ -61,7 +61,7 @@ impl Groups {
             return 0;
         }
         let below = u16::BITS - self.bits();
-        (number / self.handles).checked_shl(below).unwrap_or(0) | number % self.handles
+        (number / self.handles).checked_shl(below).unwrap_or(0) | (number % self.handles)
     }
 
     /// The stream to which a placement identifier's data goes: what is too large is taken modulo what there is.

@@ -123,9 +123,10 @@ impl<P: Probe> Dispatch<'_, P> {
     }
 
     fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
-        self.core.plan.groups.takes(writes, die) && self.has_room_for(die, writes)
+        self.has_room_for(die, writes) && self.core.plan.groups.takes(writes, die)
     }
 
+    #[inline(always)] // Of nearly every die that is asked.
     fn has_room_for(&self, die: DieId, writes: StreamId) -> bool {
         self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
     }

@@ -6,7 +6,7 @@ use ssd::{Config, Device};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
-/// Resident memory of this process [bytes].
+/// Resident memory of this process \[bytes].
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

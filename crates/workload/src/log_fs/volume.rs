@@ -56,7 +56,7 @@ pub(super) enum Act {
     Renew(u32),
 }
 
-/// What has been written [blocks], cleaned and done.
+/// What has been written \[blocks\], cleaned and done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub data: u64,
