@@ -203,6 +203,14 @@ const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const SLC: &[&str] =
     &["ftl.slc_cache=static", "slc.blocks=4", "slc.fold_start=2", "slc.fold_idle=1ms", "buffer.size=192KiB"];
+const ZONED_RECLAIMED: &[&str] = &[
+    "ftl.mapping=zoned",
+    "ftl.erase_when=reclaimed",
+    "power.plp=true",
+    "age.fill=0",
+    "zones.dies=1",
+    "buffer.size=4MiB",
+];
 const ZONED: &[&str] = &[
     "ftl.mapping=zoned",
     "power.plp=true",
@@ -334,7 +342,7 @@ const ROWS: &[Row] = &[
     ("zones.append_limit", ZONED, "16KiB", Zoned, 0),
     ("zones.random_area", ZONED, "64KiB", Zoned, 0),
     ("zones.finish", ZONED, "close", Zoned, 0),
-    ("zones.reset_completes", ZONED, "erased", Zoned, 0),
+    ("zones.reset_completes", ZONED_RECLAIMED, "erased", Zoned, 0),
     ("zones.read_across", ZONED, "false", Zoned, 0),
     ("ftl.placement", TINY, "static", Writes, 0),
     ("ftl.allocation", WORN, "superblock", Overwrites, 0),
