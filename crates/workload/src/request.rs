@@ -183,6 +183,17 @@ impl Request {
         Request { hint, ..self }
     }
 
+    /// This request within a drive of `capacity`: one that goes beyond wraps around, and is no longer than the drive.
+    #[inline]
+    #[must_use]
+    pub fn within(self, capacity: Bytes) -> Request {
+        if self.offset.0 + self.bytes.0 <= capacity.0 || !self.op.has_address() {
+            return self;
+        }
+        let bytes = Bytes(self.bytes.0.min(capacity.0));
+        Request { offset: Bytes((self.offset.0 % capacity.0).min(capacity.0 - bytes.0)), bytes, ..self }
+    }
+
     /// This read, marked so that the drive need not try everything (Limited Retry).
     #[inline]
     #[must_use]
@@ -325,4 +336,23 @@ pub struct ReadCounts {
     pub reordered: u64,
     /// Requests beyond their namespace whose address was wrapped around.
     pub wrapped: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_beyond_a_drive_wraps_around_and_is_no_longer_than_it() {
+        let within = |op, offset, bytes| {
+            let request = Request::new(Time(7), op, Bytes(offset), Bytes(bytes)).hinted(3).within(Bytes(100));
+            assert_eq!((request.time, request.op, request.hint), (Time(7), op, 3));
+            (request.offset.0, request.bytes.0)
+        };
+        assert_eq!(within(Op::Write, 90, 10), (90, 10));
+        assert_eq!(within(Op::Write, 90, 11), (89, 11));
+        assert_eq!(within(Op::Read, 230, 10), (30, 10));
+        assert_eq!(within(Op::Trim, 30, 400), (0, 100));
+        assert_eq!(within(Op::Flush, 230, 0), (230, 0));
+    }
 }

@@ -246,8 +246,8 @@ def _report_losses(done: Converted, out: str) -> None:
     help="With --check: run the synthetic trace with so many seeds.",
 )
 @click.option("--requests", type=Whole(100), metavar="N", help="Fit the first N requests. [default: all; DIR: 100000]")
-@click.option("--clusters", type=Whole(1), metavar="K", help="With DIR: so many. [default: what separates best]")
-@click.option("--threads", type=Whole(1), metavar="N", help="With DIR: volumes at once. [default: cores]")
+@click.option("--clusters", type=Whole(1), metavar="K", help="With DIR: K clusters. [default: what separates best]")
+@click.option("--threads", type=Whole(1), metavar="N", help="With DIR: fit N volumes at once. [default: cores]")
 @_reading
 def fit(
     traces: tuple[str, ...],

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from statistics import median_high
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
@@ -219,8 +220,8 @@ def twin_errors(found: Clusters) -> list[TwinError]:
                 twins.append(standing[1])
         if of_cluster:
             rows.append(
-                TwinError(name, points, len(own), _median([error for error, _ in own]), *max(own),
-                          _median(of_cluster), max(of_cluster), sum(trace) / len(trace), sum(twins) / len(twins),
+                TwinError(name, points, len(own), median_high([error for error, _ in own]), *max(own),
+                          median_high(of_cluster), max(of_cluster), sum(trace) / len(trace), sum(twins) / len(twins),
                           _gap(trace, twins))
             )  # fmt: skip
     return rows
@@ -255,11 +256,6 @@ def _apart(value: float, twin: float, points: bool) -> float:
     if value == twin:
         return 0.0
     return math.exp(abs(math.log(twin / value))) - 1.0 if value > 0.0 and twin > 0.0 else math.inf
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2]
 
 
 def _gap(one: Sequence[float], two: Sequence[float]) -> float:

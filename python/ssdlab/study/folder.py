@@ -289,28 +289,19 @@ class Study:
             for claim in self.claims
         ]
 
-    @property
-    def looks(self) -> dict[str, Look]:
-        """What looks at the tables for each shape (``SHAPES`` of ``study.py``), in the order of ``shapes.toml``."""
-        known = [shape.id for shape in shapes_of(self.folder)]
-        found: dict[str, Look] = getattr(self._module(), "SHAPES", {})
-        if set(known) != found.keys():
-            odd = ", ".join(sorted(set(known) ^ found.keys()))
+    def shapes(self, results: Path | None = None) -> list[Told]:
+        """Every shape with what the tables in ``results``, or the study's own, show of it."""
+        folder, shapes, reasons = results or self.folder / "results", shapes_of(self.folder), self.reasons
+        looks: dict[str, Look] = getattr(self._module(), "SHAPES", {})
+        if {shape.id for shape in shapes} != looks.keys():
+            odd = ", ".join(sorted({shape.id for shape in shapes} ^ looks.keys()))
             raise InputError(
                 f"{self.folder / 'shapes.toml'}: {odd}\n  help: SHAPES of study.py has a function for each shape"
             )
-        return {id: found[id] for id in known}
-
-    def shapes(self, results: Path | None = None) -> list[Told]:
-        """Every shape with what the tables in ``results``, or the study's own, show of it."""
-        folder, looks, reasons = results or self.folder / "results", self.looks, self.reasons
-        names = [*self.sweeps, *self.computed] if looks else []
+        names = [*self.sweeps, *self.computed] if shapes else []
         there = all((folder / f"{name}.csv").exists() for name in names)
         tables = Tables(folder, names)
-        return [
-            Told(shape, looks[shape.id](tables) if there else None, reasons.get(shape.id))
-            for shape in shapes_of(self.folder)
-        ]
+        return [Told(shape, looks[shape.id](tables) if there else None, reasons.get(shape.id)) for shape in shapes]
 
     @property
     def reasons(self) -> dict[str, Reason]:

@@ -107,7 +107,7 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// The next die that takes pages of a stream whose reclaim group is full.
     fn die_of_another_group(&mut self, writes: StreamId) -> Option<DieId> {
-        if self.core.plan.groups.count <= 1 || !self.view().placement.group_is_full(writes, &self.core.plan) {
+        if !self.view().placement.group_is_full(writes, &self.core.plan) {
             return None;
         }
         let (cursor, dies) = (self.writes.pool_cursor, self.writes.die_order.len());

@@ -287,8 +287,7 @@ impl<L: Placement> FlashView<'_, L> {
     /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
     fn suspended_idles(&self, state: &DieState) -> bool {
         let chip = &self.plan.config.chip;
-        let sends_again =
-            !chip.shadow_buffer && state.suspended.as_ref().is_some_and(|paused| !paused.active.is_erase());
+        let sends_again = state.suspended.as_ref().is_some_and(|paused| paused.active.sends_again(chip.shadow_buffer));
         let held =
             if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
         let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;

@@ -196,6 +196,11 @@ impl Active {
         matches!(self, Active::Erase(_) | Active::EraseOpened(..))
     }
 
+    /// Whether its data is sent over the bus again before it goes on: of a suspended program, where the chip keeps no copy.
+    pub(super) fn sends_again(self, shadow_buffer: bool) -> bool {
+        !shadow_buffer && !self.is_erase()
+    }
+
     /// What the array draws meanwhile \[mW].
     pub(super) fn power(self) -> impl FnOnce(&Plan) -> f64 {
         move |plan| match self {

@@ -38,7 +38,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return;
         }
         let now = self.core.now;
-        let sends_again = class != Class::Erase && !self.core.plan.config.chip.shadow_buffer;
+        let sends_again = active.sends_again(self.core.plan.config.chip.shadow_buffer);
         let work = &mut self.flash.dies[die].work;
         let waited_from = *work.waited_from.get_or_insert(now);
         let not_before = if work.suspensions == 0 {
@@ -140,9 +140,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let chip = &self.core.plan.config.chip;
         let setup = match self.flash.dies[die].suspended.as_ref().map(|paused| paused.active) {
-            Some(Active::Program(_)) if chip.shadow_buffer => chip.t_buffer,
-            Some(Active::Program(_)) | None => return,
-            Some(Active::Erase(_) | Active::EraseOpened(..)) => Span::ZERO,
+            Some(active) if active.is_erase() => Span::ZERO,
+            Some(active) if !active.sends_again(chip.shadow_buffer) => chip.t_buffer,
+            _ => return,
         };
         self.go_on(die, setup);
     }

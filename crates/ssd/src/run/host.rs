@@ -113,22 +113,20 @@ impl Supply {
             self.source.fill(&mut self.batch, if self.one_at_a_time { 1 } else { 256 })?;
             self.batch.reverse();
         }
-        let Some(mut request) = self.batch.pop() else {
+        let Some(request) = self.batch.pop() else {
             // A source that waits for completions may make more after one.
             (self.ended, self.exhausted) = (!self.one_at_a_time, !self.one_at_a_time);
             return Ok(None);
         };
-        let capacity = self.capacity;
-        if request.offset.0 + request.bytes.0 > capacity.0 && request.op.has_address() {
+        let (capacity, within) = (self.capacity, request.within(self.capacity));
+        if within != request {
             if self.beyond == Beyond::Refuse {
                 let (offset, bytes) = (request.offset, request.bytes);
                 return Err(RunError::OutOfRange { offset, bytes, capacity });
             }
             self.wrapped += 1;
-            request.bytes = Bytes(request.bytes.0.min(capacity.0));
-            request.offset = Bytes((request.offset.0 % capacity.0).min(capacity.0 - request.bytes.0));
         }
-        Ok(Some(request))
+        Ok(Some(within))
     }
 }
 

@@ -133,7 +133,10 @@ pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
 
 #[cfg(test)]
 mod tests {
-    use workload::PastOfGenerator;
+    use std::ops::Range;
+
+    use units::ConfigError;
+    use workload::{PastOfGenerator, Request, Source, TraceError};
 
     use super::*;
     use crate::presets;
@@ -266,6 +269,55 @@ mod tests {
         assert_ne!(key(&sequence), key(&["workload.rw=rw", "workload.read_ratio=0.4"]));
         let twice = ["workload.numjobs=2", "workload.footprint=10MiB"];
         assert_ne!(key(&[&twice[..], &["workload.rate_iops=100"]].concat()), key(&twice));
+    }
+
+    /// A load whose addresses lie beyond the drive.
+    struct Beyond(PastOfGenerator);
+
+    struct Shifted(Box<dyn Source>, Bytes);
+
+    impl Past for Beyond {
+        fn source(&self, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
+            let capacity = small("electronics25").plan().unwrap().capacity();
+            Ok(Box::new(Shifted(self.0.source(reads)?, capacity)))
+        }
+        fn written(&self) -> Vec<Range<u64>> {
+            self.0.written()
+        }
+        fn is_uniform(&self, _: Bytes, _: Bytes) -> bool {
+            false
+        }
+    }
+
+    impl Source for Shifted {
+        fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+            let from = batch.len();
+            self.0.fill(batch, max)?;
+            batch[from..].iter_mut().for_each(|request| request.offset = Bytes(request.offset.0 + 3 * self.1.0));
+            Ok(())
+        }
+        fn progress(&self) -> Option<f64> {
+            None
+        }
+    }
+
+    /// Addresses beyond the drive wrap around before the run as they do in it.
+    #[test]
+    fn a_load_beyond_the_drive_leaves_it_as_the_one_that_it_wraps_to() {
+        let _turn = TURNS.lock();
+        keep_warmed(Bytes(0));
+        let config = small("electronics25");
+        let left = |past: &dyn Past| {
+            let mut device = Device::new(&config, 1).unwrap();
+            let Ok(Played::Load(mut load)) = Warming::of(past, false, &mut device) else {
+                panic!("it is to be played")
+            };
+            while !load.play(&mut device, 4096).unwrap() {}
+            let mut ftl = Vec::new();
+            device.play_ftl(|alone, _| save(alone, &mut ftl));
+            ftl
+        };
+        assert_eq!(left(&past(&config, &[])), left(&Beyond(past(&config, &[]))));
     }
 
     /// A run that begins with what another one has played gives the same.

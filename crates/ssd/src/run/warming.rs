@@ -201,7 +201,10 @@ impl<P: Probe> Before<Device<P>> for Warming {
         for _ in 0..requests.div_ceil(BATCH as u64) {
             self.batch.clear();
             self.fill()?;
-            let batch = std::mem::take(&mut self.batch);
+            let mut batch = std::mem::take(&mut self.batch);
+            // As those of the run itself (`--beyond`).
+            let capacity = device.capacity();
+            batch.iter_mut().for_each(|request| *request = request.within(capacity));
             let played = device.play_ftl(|ftl, plan| {
                 let first_page = |request: &Request| Lpn(request.offset.0 / plan.layout.page_size.0);
                 let all = batch.iter().enumerate().try_for_each(|(at, request)| {

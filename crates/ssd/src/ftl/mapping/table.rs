@@ -137,9 +137,7 @@ impl Map {
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
         let (leaf, group, _) = places(lpn);
-        // A page beyond the drive has none: its address wraps around when it is looked up.
-        let leaf = self.directory.get(leaf).and_then(|leaf| self.leaves.get(*leaf as usize));
-        let line = leaf.map_or(0, |leaf| leaf[group]);
+        let line = self.leaves[self.directory[leaf] as usize][group];
         if line != 0 {
             let (chunk, line) = chunk_of(line);
             crate::arena::prefetch(&self.chunks[chunk], line);

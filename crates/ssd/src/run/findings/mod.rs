@@ -115,7 +115,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         id: "held-off",
         meaning: "programs or erases hardly get on for what suspends them",
-        when: || format!("those that were suspended were so {} times each or more", writes::HELD_OFF),
+        when: || format!("each that was suspended was suspended {} times or more, in the mean", writes::HELD_OFF),
         why: "an erase of 5 ms that is suspended so often has let a read go first every 100 us: free blocks then run out, or writes wait (assumed)",
         excludes: false,
         test: Some(writes::held_off),

@@ -32,7 +32,7 @@ pub const ANOTHER_LOAD: f64 = 0.5;
 /// The share of the bytes written that has left the buffer, below which the buffer was measured.
 pub const LEFT_BUFFER: f64 = 0.5;
 
-/// Suspensions of each operation that is suspended, from which on it is held off.
+/// Suspensions of each operation that is suspended, in the mean, from which on these are held off (assumed).
 pub const HELD_OFF: f64 = 50.0;
 
 /// What is suspended hardly gets on.
@@ -41,7 +41,7 @@ pub(super) fn held_off(evidence: &Evidence) -> Option<Finding> {
     let times = (counters.program_suspensions + counters.erase_suspensions) as f64;
     let each = times / counters.operations_suspended.max(1) as f64;
     (each >= HELD_OFF).then(|| {
-        let text = format!("programs and erases that were suspended were so {each:.0} times each: they hardly get on");
+        let text = format!("each program or erase that was suspended was suspended {each:.0} times, in the mean: they hardly get on");
         let remedy = "bound how often (schedule.suspensions), or let what goes on run for a while first (schedule.suspend_progress; with intra-phase \
                       for longer than a phase, since a cancelled one is repeated)";
         finding("held-off", text, &[("suspensions_each", each)], remedy)
