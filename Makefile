@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
+.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts calls mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,10 +66,14 @@ test: tested ## every test of the crates and of the Python package; CASES=256 dr
 	$(CARGO) test --quiet --doc --package ssdlab --package ssdlab-tier
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
-lint: $(TOOLS) ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
+lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
+
+lint-rust: | $(BIN)/python
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps --document-private-items
+
+lint-python: $(TOOLS)
 	$(BIN)/ruff check python crates tests studies docs hardware .ci
 	$(BIN)/ruff format --check python crates tests studies docs hardware .ci
 	$(BIN)/mypy
@@ -181,8 +185,8 @@ bench-parts: ## count the instructions of a request, by part of the drive (needs
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --target-dir target/calls --package ssdlab-drive --example one_read
-	$(BIN)/python crates/ssd/examples/one_read/count.py target/calls/debug/examples/one_read
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --package ssdlab-drive --example one_read
+	$(BIN)/python crates/ssd/examples/one_read/count.py target/debug/examples/one_read
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target results python/ssdlab/_core*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
