@@ -178,8 +178,7 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "controller": ("best", "inside", "lives", "product", "real", "sensitivity", "tails"),
     "electronics25": (
         "beyond", "endurance", "ept", "ept_unsafe", "erase_times", "erases", "fail_bits", "fail_ranges", "gate",
-        "iops", "life", "lifetimes", "lived", "lives", "mispredict", "real", "requirement", "retention", "systems",
-        "twins", "wordlines",
+        "iops", "life", "lifetimes", "lived", "lives", "real", "requirement", "retention", "twins", "wordlines",
     ),
     "eraseflow": ("cost", "flows", "lives", "programs"),
     "fast12": ("real", "space"),
