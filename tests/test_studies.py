@@ -176,10 +176,7 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
 
 TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "controller": ("best", "inside", "lives", "product", "real", "sensitivity", "tails"),
-    "electronics25": (
-        "beyond", "endurance", "ept", "ept_unsafe", "erase_times", "erases", "fail_bits", "fail_ranges", "gate",
-        "iops", "life", "lifetimes", "lived", "lives", "real", "requirement", "retention", "twins", "wordlines",
-    ),
+    "electronics25": ("iops", "lived", "real", "requirement", "retention"),
     "eraseflow": ("cost", "flows", "lives", "programs"),
     "fast12": ("real", "space"),
     "hbf": ("layers",),
@@ -187,8 +184,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "placement": ("cache", "cache-writes", "lsm", "lsm-writes"),
     "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
     "readflow": ("first", "flows", "reclaim", "soft"),
-    "recovery": ("cached", "cuts", "plp", "scan", "start", "waf"),
-    "redundancy": ("arrays", "one"),
 }  # fmt: skip
 """Tables that are not of the present results version: no other table may be. Empty is right."""
 
