@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +12,7 @@ import ssdlab
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
-from ssdlab.study.folder import number
+from ssdlab.study.folder import number, study
 from ssdlab.study.shapes import Look, Seen, listed
 from ssdlab.sweeps.comparison import compare
 
@@ -53,6 +54,20 @@ BRIEF = {
 """For the levers of what is predicted: ssdlab.study.levers."""
 STRIDE = 1
 """How much further apart the reads of ``meetings`` come."""
+
+BY_CLAIM = (
+    ("rps", "rps", "fifo", "read_us", -1),
+    ("pe0", "pe0", "fifo", "read_us", -1),
+    ("ipc_rps", "pes-ipc", "rps", "read_us", -1),
+    ("ipc_fifo", "pes-ipc", "fifo", "read_us", -1),
+    ("ips_ipc", "pes-ips", "pes-ipc", "read_us", 1),
+    ("write.rps", "rps", "fifo", "write_us", 1),
+    ("write.ips", "pes-ips", "fifo", "write_us", 1),
+    ("write.ipc", "pes-ipc", "fifo", "write_us", 1),
+    ("suspended", "pes-ipc", "", "flash.suspend.share", 1),
+    ("overhead", "pes-ipc", "", "flash.suspend.overhead", 1),
+)
+"""Claims that one trace measures: name, scheme, the one that it is compared with, value, and which way it counts."""
 
 FILL = RELOCATIONS = PARTS = GAP = ""
 """The point of ``space`` that is measured (open.toml); none: ``runs``, the chosen point at full length."""
@@ -109,7 +124,7 @@ COMPRESSED = {"slc": "timed:x6.3", "mlc": "timed:x3.2"}
 """So much faster the drive is idle for 70 % of the time under FIFO (section 3.1)."""
 
 
-def _real() -> pl.DataFrame:
+def _real(schemes: Sequence[str] = ("fifo", "rps", "pe0", "pes-ips", "pes-ipc")) -> pl.DataFrame:
     """The real trace under the schemes, in the setting of ``runs``: chip, scheme, read_us, write_us, idle, suspended
     and overhead (in %), erases."""
     import tomllib
@@ -118,7 +133,7 @@ def _real() -> pl.DataFrame:
     settings = {key: value for key, value in run.items() if "." in key}
     rows = []
     for chip, device in CHIPS.items():
-        for scheme in ("fifo", "rps", "pe0", "pes-ips", "pes-ipc"):
+        for scheme in schemes:
             result = ssdlab.run(
                 device,
                 NEEDS["real"],
@@ -134,6 +149,38 @@ def _real() -> pl.DataFrame:
             rows.append((chip, scheme, *times, *rounded, float(result.flash.erases)))
     columns = ["chip", "scheme", "read_us", "write_us", "idle", "suspended", "overhead", "erases"]
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def findings(tables: Tables) -> dict[str, str]:
+    """The table of README.md that a trace of MSN's own makes, as Markdown."""
+    return {"real": _by_claim(tables)}
+
+
+def _by_claim(tables: Tables) -> str:
+    """What the claims of schemes come to on the real trace and on the synthetic MSN, beside the published means."""
+    claims = {claim.id: claim.published for claim in study("fast12").claims}
+    real = tables["real"].rename({"suspended": "flash.suspend.share", "overhead": "flash.suspend.overhead"})
+    twin = _runs(tables).filter(workload="MSN").rename({READS: "read_us", WRITES: "write_us"})
+    names = {device: chip for chip, device in CHIPS.items()}
+    twin = twin.with_columns(chip=pl.col("device").replace_strict(names))
+    lines = ["| claim | paper, mean of six | synthetic MSN | real trace | difference |", "|---|--:|--:|--:|--:|"]
+    for name, scheme, over, value, sign in BY_CLAIM:
+        for chip in CHIPS:
+            made, seen = (_change(of.filter(chip=chip), scheme, over, value, sign) for of in (twin, real))
+            id = f"pes.{name}.{chip}"
+            numbers = [f"{number:.3g}" for number in (claims[id], made, seen)]
+            lines.append(f"| `{id}` | {' | '.join(numbers)} | {seen - made:+.3g} |")
+    return "\n".join(lines)
+
+
+def _change(of: pl.DataFrame, scheme: str, over: str, value: str, sign: int) -> float:
+    """How much larger (or smaller, where ``sign`` is negative) a value is under one scheme than under another [%]; a
+    value that is a share already as it is. Means over seeds."""
+    if not over:
+        return number(of.filter(scheme=scheme)[value].mean())
+    return (
+        sign * 100 * (number(of.filter(scheme=scheme)[value].mean()) / number(of.filter(scheme=over)[value].mean()) - 1)
+    )
 
 
 def _runs(tables: Tables) -> pl.DataFrame:
