@@ -60,13 +60,13 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     assert controller[768:1024].rstrip(b"\0").decode() == NQN
     assert struct.unpack_from("<H", controller, 78) == (host.controller,)
     mdts, queues = controller[77], struct.unpack_from("<I", controller, 516)[0]
-    assert (4096 << mdts, queues) == (256 << 10, 1)
+    assert (4096 << mdts, queues) == (256 << 10, 32)
     (capacity,) = struct.unpack_from("<Q", controller, 280)
     namespace = host.identify(0, 1)
     blocks, capable, used = struct.unpack_from("<QQQ", namespace)
     assert blocks * BLOCK == capacity
     assert blocks == capable == used
-    assert namespace[128:132] == bytes([0, 0, 9, 0])
+    assert namespace[128:136] == bytes([0, 0, 9, 0, 0, 0, 12, 0])
     assert struct.unpack_from("<H", namespace, 64) == (4096 // BLOCK - 1,)
     assert struct.unpack_from("<III", host.identify(2)) == (1, 0, 0)
     assert struct.unpack_from("<I", host.identify(2, 1)) == (0,)
@@ -75,13 +75,13 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     assert descriptors[20:25] == bytes([4, 1, 0, 0, 0])
     assert struct.unpack_from("<Q", host.identify(0x1C)) == (1,)
     assert struct.unpack_from("<HH", host.identify(0x13)) == (1, host.controller)
-    for structure, number in [(0, 2), (0, 0), (3, 7)]:
+    for structure, number in [(0, 33), (0, 0), (3, 77)]:
         refused(INVALID_NAMESPACE, partial(host.identify, structure, number))
     refused(INVALID_FIELD, lambda: host.identify(0x77))
 
     # Logs: what is supported, effects, firmware; parts of a page are the same as the whole.
     supported = struct.unpack("<256I", host.log(0, 1024))
-    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 5, 9, 0x12, 0x81]
+    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 4, 5, 9, 0x12, 0x81]
     effects = host.log(5, 4096)
     of_io = struct.unpack_from("<256I", effects, 1024)
     assert {opcode for opcode, found in enumerate(of_io) if found} == {0, 1, 2, 5, 8, 9, 12, 0x19}
@@ -191,7 +191,7 @@ def test_commands_of_the_nvm_command_set(serve: Callable[..., Target]) -> None:
     refused(OUT_OF_RANGE, lambda: queue.read(blocks - 3, 4))
     refused(OUT_OF_RANGE, lambda: queue.read(2**64 - 2, 4))
     refused(OUT_OF_RANGE, lambda: queue.ask(DEALLOCATE, 0, 4, namespace=1, data=ranges([(blocks, 1)])))
-    refused(INVALID_NAMESPACE, lambda: queue.ask(READ, *span(0, 1), namespace=2, expects=512))
+    refused(INVALID_NAMESPACE, lambda: queue.ask(READ, *span(0, 1), namespace=0, expects=512))
     refused(INVALID_FIELD, lambda: queue.read(0, 513))
     refused(0x00F, lambda: queue.ask(READ, *span(0, 2), namespace=1, expects=512))
     refused(0x183, lambda: queue.ask(COPY, 0, 0, 0, namespace=1, data=struct.pack("<8xQH14x", 0, 4000)))
@@ -255,7 +255,7 @@ def test_streams_are_placement_handles(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--set", "ftl.hints=4", "--requests-out", "r.parquet", "--grace", "0ns")
     host = Host(target.place)
     [queue] = host.queues
-    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 1 | 1 << 5,)
+    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 1 | 1 << 3 | 1 << 5,)
     _, parameters = host.admin.ask(0x1A, 1023, 1, namespace=1, expects=4096)
     assert (parameters[0], parameters[32], parameters[64]) == (7, 5, 4), "of placement identifiers too"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Cli
 from nvme_host import BLOCK, Host, Queue, ranges
 from nvme_target import DEALLOCATE, INVALID_FIELD, OUT_OF_RANGE, Target, refused, targets
 from test_serve import SETS
@@ -40,9 +39,11 @@ CLOSE, FINISH, OPEN, RESET, ALL = 1, 2, 3, 4, 1 << 8
 EMPTY, IMPLICIT, EXPLICIT, CLOSED, FULL = 1, 2, 3, 4, 14
 
 
-def zones_of(queue: Queue, first: int = 0, bytes_: int = 65_536, flags: int = 0) -> list[tuple[int, int, int, int]]:
+def zones_of(
+    queue: Queue, first: int = 0, bytes_: int = 65_536, flags: int = 0, *, namespace: int = 1
+) -> list[tuple[int, int, int, int]]:
     """The zones of a report: state, capacity, first block, write pointer."""
-    _, data = queue.ask(RECEIVE, first, 0, bytes_ // 4 - 1, flags, namespace=1, expects=bytes_)
+    _, data = queue.ask(RECEIVE, first, 0, bytes_ // 4 - 1, flags, namespace=namespace, expects=bytes_)
     (number,) = struct.unpack_from("<Q", data)
     found = []
     for index in range(min(number, bytes_ // 64 - 1)):
@@ -116,9 +117,3 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     assert struct.unpack_from("<I", effects, 1024 + 4 * APPEND) == (3,)
     host.close()
     target.end()
-
-
-def test_conventional_zones_are_refused(cli: Cli) -> None:
-    done = cli("serve", "--nvme", "127.0.0.1:0", *SETS, *ZONES, "--set", "zones.conventional=1")
-    assert done.returncode == 2
-    assert "zones.conventional: is 1, and NVMe has no conventional zones" in " ".join(done.stderr.split()), done.stderr

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
 use nvme::{
-    Access, Command, Connected, ControllerId, Does, FABRICS, Hash, Io, Kind, LARGEST_TRANSFER, Lba, Namespace, Secret,
-    Secrets, Snapshot, Target, Zones, fabrics,
+    Access, Area, Command, Connected, ControllerId, Does, FABRICS, Hash, Io, Kind, LARGEST_TRANSFER, Lba, Secret,
+    Secrets, Snapshot, Subsystem, Target, Zones, fabrics,
 };
 use served::{Did, Store};
 use units::Bytes;
@@ -14,17 +14,22 @@ use units::Bytes;
 /// The size of the drive, and what its store keeps at most \[B].
 const SIZE: u64 = 1 << 20;
 
-static NAMESPACE: LazyLock<Namespace> =
-    LazyLock::new(|| Namespace { queues: 4, handles: 4, ..Namespace::new("drive", "fuzzed", "1", Bytes(SIZE)) });
+static DRIVE: LazyLock<Subsystem> =
+    LazyLock::new(|| Subsystem { queues: 4, handles: 4, ..Subsystem::new("drive", "fuzzed", "1", Bytes(SIZE)) });
+
+/// Where such a drive has its zones.
+const SEQUENTIAL: u64 = SIZE / 4;
 
 /// Zones of such a drive.
 const ZONES: Zones = Zones {
-    count: 8,
-    size: SIZE / 512 / 8,
+    count: 6,
+    size: SIZE / 8,
     max_open: 4,
     max_active: 4,
     append_limit: Some(16_384),
     read_across: false,
+    random_area: 16_384,
+    commit_unit: 4096,
 };
 
 /// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and what is there before: nothing, or a queue that has connected and, by the second byte, its
@@ -39,12 +44,14 @@ pub fn nvme(data: &[u8]) {
         },
         digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
     };
-    let kind = if begins & 4 == 0 { Kind::Nvm } else { Kind::Zoned(ZONES) };
+    let zoned =
+        [Area { range: 0..SEQUENTIAL, kind: Kind::Nvm }, Area { range: SEQUENTIAL..SIZE, kind: Kind::Zoned(ZONES) }];
+    let areas = if begins & 4 == 0 { DRIVE.areas.clone() } else { zoned.to_vec() };
     let secret = Secret { hash: Hash::of(begins >> 4 & 3), key: vec![7; 32] };
     let secrets = Secrets { host: secret.clone(), controller: Some(secret) };
     let access =
         Access { hosts: None, secrets: (begins & 8 != 0).then(|| ("h".to_owned(), secrets)).into_iter().collect() };
-    let target = Target::new(vec![Namespace { kind, ..NAMESPACE.clone() }], access);
+    let target = Target::new(vec![Subsystem { areas, ..DRIVE.clone() }], access);
     let mut of =
         Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
     if begins & 3 != 0 {
@@ -82,7 +89,7 @@ fn connects(number: u16, controller: ControllerId) -> (Command, Vec<u8>) {
     command[42..44].copy_from_slice(&number.to_le_bytes());
     let mut data = vec![0; 1024];
     data[16..18].copy_from_slice(&controller.0.to_le_bytes());
-    data[256..256 + NAMESPACE.nqn.len()].copy_from_slice(NAMESPACE.nqn.as_bytes());
+    data[256..256 + DRIVE.nqn.len()].copy_from_slice(DRIVE.nqn.as_bytes());
     data[512] = b'h';
     (Command(command), data)
 }
@@ -99,7 +106,7 @@ impl Host<'_> {
         (enables[0], enables[44], enables[48]) = (FABRICS, 0x14, 1);
         // Without a proof nothing is enabled.
         if admin.admits(&Command(enables)).is_ok() {
-            drop(self.target.command(&admin, &Command(enables), &[], &|| None, None));
+            drop(self.target.command(&admin, &Command(enables), &[], &|| None, &|| None, None));
         }
         let id = admin.controller.id;
         let connected = if number == 0 || !admin.controller.is_enabled() { admin } else { connect(number, id) };
@@ -109,8 +116,7 @@ impl Host<'_> {
 
     /// Takes a unit as a connection does; returns whether others may follow.
     fn take(&mut self, unit: Unit) -> bool {
-        let namespace = self.connected.as_ref().and_then(|of| self.target.namespace(&of.controller));
-        match self.queue.take(unit, namespace) {
+        match self.queue.take(unit) {
             Err(fatal) => {
                 told(&End::Fatal(fatal));
                 return false;
@@ -143,7 +149,8 @@ impl Host<'_> {
     /// Does what the drive would.
     fn does(&self, io: &Io) -> nvme::Outcome {
         let _ = io.work();
-        io.carry_out(&self.store, &Did::default()).map_err(Into::into)
+        let did = Did { offset: io.begin().unwrap_or(0), ..Did::default() };
+        io.carry_out(&self.store, &did).map_err(Into::into)
     }
 
     /// Answers what is no command of I/O.
@@ -152,7 +159,14 @@ impl Host<'_> {
             if let Err(status) = of.admits(command) {
                 return Some(Err(status.into()));
             }
-            return match self.target.command(of, command, data, &|| Some(Snapshot::default()), None) {
+            return match self.target.command(
+                of,
+                command,
+                data,
+                &|| Some(Snapshot::default()),
+                &|| Some(vec![SEQUENTIAL]),
+                None,
+            ) {
                 Does::Answer(outcome) => Some(outcome),
                 Does::Waits => None,
                 Does::Drive(io) => Some(self.does(&io)),

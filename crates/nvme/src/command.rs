@@ -135,6 +135,8 @@ pub mod admin {
     pub const SET_FEATURES: u8 = 0x09;
     pub const GET_FEATURES: u8 = 0x0a;
     pub const ASYNC_EVENT_REQUEST: u8 = 0x0c;
+    pub const NAMESPACE_MANAGEMENT: u8 = 0x0d;
+    pub const NAMESPACE_ATTACHMENT: u8 = 0x15;
     pub const KEEP_ALIVE: u8 = 0x18;
     pub const DIRECTIVE_SEND: u8 = 0x19;
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;

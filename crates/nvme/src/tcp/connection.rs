@@ -15,10 +15,10 @@ use crate::auth::Access;
 use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
 use crate::controller::{Controller, Does};
 use crate::fdp::Placement;
-use crate::health::{Health, Snapshot};
+use crate::health::{Health, Snapshot, broken_zones};
 use crate::io::{self, Io, Planned};
-use crate::namespace::Namespace;
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 use crate::target::{Connected, Target};
 use crate::tcp::pdu::{End, Framing, terminate};
 use crate::tcp::queue::{Answers, Queue, Waits};
@@ -29,9 +29,9 @@ const UNKNOWN: Duration = Duration::from_secs(30);
 const LENIENCE: Duration = Duration::from_secs(2);
 
 /// Begins to serve drives to hosts.
-pub fn serve(drives: Vec<(Namespace, Exported)>, access: Access, clock: Clock) -> Server {
-    let (namespaces, drives) = drives.into_iter().unzip();
-    Server::start(Arc::new(Tcp { target: Target::new(namespaces, access) }), drives, clock)
+pub fn serve(drives: Vec<(Subsystem, Exported)>, access: Access, clock: Clock) -> Server {
+    let (subsystems, drives) = drives.into_iter().unzip();
+    Server::start(Arc::new(Tcp { target: Target::new(subsystems, access) }), drives, clock)
 }
 
 /// Where hosts find a subsystem.
@@ -111,10 +111,8 @@ impl Connection<'_> {
     /// Takes commands until the end.
     fn read(&mut self, input: &mut BufReader<Input>) -> End {
         loop {
-            let taken = self.queue.side.framing.read(input).and_then(|unit| {
-                let namespace = self.connected.as_ref().and_then(|of| self.target.namespace(&of.controller));
-                self.queue.take(unit, namespace).map_err(End::Fatal)
-            });
+            let read = self.queue.side.framing.read(input);
+            let taken = read.and_then(|unit| self.queue.take(unit).map_err(End::Fatal));
             let goes_on = match taken {
                 Err(end) => return end,
                 Ok(Waits::More) => true,
@@ -161,8 +159,9 @@ impl Connection<'_> {
             // The first command of a queue (Base 2.0, 6.3).
             (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
             (Some(of), _) => {
-                let snapshot = || self.export()?.look(Snapshot::of);
-                let does = self.target.command(of, &command, &data, &snapshot, self.client.stream.local());
+                let (snapshot, broken) = (|| self.export()?.look(Snapshot::of), || self.export()?.look(broken_zones));
+                let at = self.client.stream.local();
+                let does = self.target.command(of, &command, &data, &snapshot, &broken, at);
                 if of.queue.is_admin() {
                     self.client.hurry(patience(&of.controller));
                 }
@@ -230,7 +229,11 @@ impl Connection<'_> {
         self.queue.connected(controller, *queue, *size);
         let result = connected.result();
         self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
+        let begins = queue.is_admin().then(|| controller.clone());
         self.connected = Some(connected);
+        if let (Some(controller), Some(export)) = (begins, self.export()) {
+            controller.begins_with(export.look(broken_zones).unwrap_or_default());
+        }
         Ok(Answer::result(result))
     }
 
@@ -251,9 +254,10 @@ impl Connection<'_> {
     fn tells(&self, head: u16) -> bool {
         let Some(Connected { controller, queue: QueueId::ADMIN, .. }) = &self.connected else { return true };
         if controller.awaits_events()
-            && let Some(health) = self.export().and_then(|export| export.look(Health::of))
+            && let Some((health, broken)) =
+                self.export().and_then(|export| export.look(|live| (Health::of(live), broken_zones(live))))
         {
-            while let Some((command, result)) = controller.event(&health) {
+            while let Some((command, result)) = controller.event(&health, &broken) {
                 self.outlet.say(self.queue.side.event(command, result, head));
             }
         }

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::command::{Command, CommandId, Direction, FABRICS, Lba, Outcome, Place, QueueId, Refused, completion};
 use crate::controller::Controller;
-use crate::io::{self, Planned};
+use crate::io::Planned;
 use crate::limits::{LARGEST_TRANSFER, QUEUE_ENTRIES};
 use crate::log_pages::Failed;
-use crate::namespace::Namespace;
 use crate::status::Status;
 use crate::tcp::pdu::{Fatal, Framing, Unit, fatal};
 
@@ -91,7 +90,7 @@ impl Queue {
     }
 
     /// Takes what the host sends. Commands of I/O queues are checked before data for them is asked for.
-    pub fn take(&mut self, unit: Unit, namespace: Option<&Namespace>) -> Result<Waits, Fatal> {
+    pub fn take(&mut self, unit: Unit) -> Result<Waits, Fatal> {
         match unit {
             Unit::Command { header, data, whole } => {
                 // A queue of n entries holds n - 1 commands (Base 2.0, 3.3.1.4 "Full Queue").
@@ -100,7 +99,7 @@ impl Queue {
                 }
                 self.head = (self.head + 1) % self.entries;
                 let entry = header[8..].try_into().expect("Invariant: a command has 64 bytes");
-                Ok(self.command(Command(entry), data, whole, namespace))
+                Ok(self.command(Command(entry), data, whole))
             }
             Unit::Data { command, transfer, offset, data, whole, last, header } => {
                 let wrong = |status, information| Fatal { status, information, header };
@@ -138,18 +137,15 @@ impl Queue {
         }
     }
 
-    fn command(&mut self, command: Command, data: Vec<u8>, whole: bool, namespace: Option<&Namespace>) -> Waits {
+    fn command(&mut self, command: Command, data: Vec<u8>, whole: bool) -> Waits {
         let refused = |status: Status| Waits::Refused { command, refused: status.into() };
         if !whole {
             return refused(Status::TRANSIENT_TRANSPORT_ERROR);
         }
         let io = !self.side.number.is_admin() && command.opcode() != FABRICS;
-        let planned = match (io, namespace, &self.side.controller) {
-            (true, Some(namespace), Some(controller)) => match io::plan(&command, namespace, controller.rules()) {
-                Ok(planned) => Some(planned),
-                Err(status) => return refused(status),
-            },
-            _ => None,
+        let planned = match self.side.controller.as_ref().filter(|_| io).map(|controller| controller.plan(&command)) {
+            Some(Err(status)) => return refused(status),
+            planned => planned.and_then(Result::ok),
         };
         let length = match wants(&command, planned.as_ref()) {
             Ok(length) => length,
@@ -209,10 +205,10 @@ fn wants(command: &Command, planned: Option<&Planned>) -> Result<u32, Status> {
 
 impl Side {
     /// A completion that answers no command that is still counted: of a request for events.
-    pub fn event(&self, command: CommandId, result: u32, head: u16) -> Vec<u8> {
+    pub fn event(&self, command: CommandId, result: u64, head: u16) -> Vec<u8> {
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         let mut unit = Vec::new();
-        self.framing.completion(&completion(head, command, result.into(), 0), &mut unit);
+        self.framing.completion(&completion(head, command, result, 0), &mut unit);
         unit
     }
 }
