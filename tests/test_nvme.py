@@ -9,6 +9,7 @@ import stat
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +17,19 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from nvme_host import BLOCK, NQN, Host, TerminatedError, crc32c, ranges, span
+from nvme_host import BLOCK, NQN, Host, Queue, TerminatedError, crc32c, ranges, span
 from nvme_target import (
     COMPARE,
     COMPARE_FAILURE,
     COPY,
     DEALLOCATE,
     DEALLOCATED,
+    FAILED_FUSED,
     FLUSH,
     INVALID_FIELD,
     INVALID_NAMESPACE,
     INVALID_OPCODE,
+    MISSING_FUSED,
     OUT_OF_RANGE,
     READ,
     READ_ONLY,
@@ -207,6 +210,77 @@ def test_commands_of_the_nvm_command_set(serve: Callable[..., Target]) -> None:
     target.end()
     assert target.result()["serve"]["errors"] == 10
     assert target.result()["host"]["write"]["requests"] == 4
+
+
+def test_compare_and_write_as_one(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--requests-out", "r.parquet", "--grace", "0ns")
+    host = Host(target.place, queues=2)
+    queue, other = host.queues
+    assert struct.unpack_from("<H", host.identify(1), 522) == (1,)
+
+    def send(opcode: int, fuse: int, block: int, data: bytes, **how: bool) -> int:
+        return queue.send(opcode, *span(block, len(data) // BLOCK), namespace=1, data=data, fuse=fuse, **how)
+
+    def answers(*commands: int) -> list[int]:
+        done = {(found := queue.receive()).command: found.status for _ in commands}
+        return [done[command] for command in commands]
+
+    old, new, big = os.urandom(8 * BLOCK), os.urandom(8 * BLOCK), os.urandom(40 * BLOCK)
+    queue.write(8, old)
+    for capsule in (True, False):
+        both = send(COMPARE, 1, 8, old, capsule=capsule), send(WRITE, 2, 8, new, capsule=capsule)
+        assert answers(*both) == [0, 0]
+        assert other.read(8, 8) == new
+        both = send(COMPARE, 1, 8, old, capsule=not capsule), send(WRITE, 2, 8, big[: 8 * BLOCK], capsule=capsule)
+        assert answers(*both) == [COMPARE_FAILURE, FAILED_FUSED]
+        assert other.read(8, 8) == new, "nothing is written"
+        old, new = new, old
+    both = send(COMPARE, 1, 64, bytes(40 * BLOCK)), send(WRITE, 2, 64, big)
+    assert (answers(*both), other.read(64, 40)) == ([0, 0], big), "data that the host is asked for"
+    # What is wrong with one of them; a pair that is none.
+    (blocks,) = struct.unpack_from("<Q", host.identify(0, 1))
+    for first, second, wanted in [
+        ((COMPARE, 1, 8, old), (WRITE, 2, 9, old), [INVALID_FIELD, INVALID_FIELD]),
+        ((COMPARE, 1, blocks, old), (WRITE, 2, blocks, old), [OUT_OF_RANGE, FAILED_FUSED]),
+        ((COMPARE, 1, 8, old), (WRITE, 2, blocks, old), [FAILED_FUSED, OUT_OF_RANGE]),
+        ((COMPARE, 1, 8, old), (COMPARE, 1, 8, old), [MISSING_FUSED]),
+        ((COMPARE, 0, 8, old), (WRITE, 0, 8, old), [0, MISSING_FUSED, 0]),
+        ((WRITE, 2, 8, old), (WRITE, 3, 8, old), [MISSING_FUSED, INVALID_FIELD]),
+        ((WRITE, 1, 8, old), (WRITE, 2, 8, old), [INVALID_FIELD, FAILED_FUSED]),
+    ]:
+        sent = [send(*command, capsule=True) for command in (first, second)]
+        if len(wanted) == 1:
+            assert answers(sent[0]) == wanted
+            waits = sent[1]
+        elif len(wanted) == 3:
+            assert answers(sent[0], waits, sent[1]) == wanted
+        else:
+            assert answers(*sent) == wanted
+    host.close()
+    target.end()
+    log = pl.read_parquet(target.folder / "r.parquet")["op", "offset"].rows()
+    assert log[1:4] == [(0, 8 * BLOCK), (1, 8 * BLOCK), (0, 8 * BLOCK)], "read, and then written"
+
+
+def test_hosts_that_compare_and_write_do_not_lose_a_count(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--grace", "0ns")
+    host = Host(target.place, queues=4)
+    host.queues[0].write(0, bytes(BLOCK))
+
+    def counts(queue: Queue) -> None:
+        done = 0
+        while done < 25:
+            old = queue.read(0, 1)
+            new = struct.pack("<Q", struct.unpack_from("<Q", old)[0] + 1).ljust(BLOCK, b"\0")
+            for opcode, fuse, data in ((COMPARE, 1, old), (WRITE, 2, new)):
+                queue.send(opcode, *span(0, 1), namespace=1, data=data, fuse=fuse, capsule=True)
+            done += max(queue.receive().status for _ in range(2)) == 0
+
+    with ThreadPoolExecutor() as hosts:
+        list(hosts.map(counts, host.queues))
+    assert struct.unpack_from("<Q", host.queues[0].read(0, 1)) == (100,)
+    host.close()
+    target.end()
 
 
 def test_features_and_properties(serve: Callable[..., Target]) -> None:

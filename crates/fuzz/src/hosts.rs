@@ -1,7 +1,8 @@
 //! What hosts of NVMe/TCP send, taken as a connection takes it, without a socket and without a drive.
 
 use std::io::Cursor;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use nvme::tcp::{End, Framing, Queue, Unit, Waits};
 use nvme::{
@@ -32,6 +33,14 @@ const ZONES: Zones = Zones {
     commit_unit: 4096,
 };
 
+/// Units that connections have taken: a request to agree on one, or what was read behind it.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// How many units the target `nvme` has taken in this process.
+pub fn units_taken() -> u64 {
+    TAKEN.load(Ordering::Relaxed)
+}
+
 /// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and what is there before: nothing, or a queue that has connected and, by the second byte, its
 /// number.
 pub fn nvme(data: &[u8]) {
@@ -39,7 +48,10 @@ pub fn nvme(data: &[u8]) {
     let mut input = Cursor::new(rest);
     let framing = match begins & 3 {
         0 => match Framing::agree(&mut input) {
-            Ok((framing, _)) => framing,
+            Ok((framing, _)) => {
+                TAKEN.fetch_add(1, Ordering::Relaxed);
+                framing
+            }
             Err(end) => return told(&end),
         },
         digests => Framing { header_digest: digests == 2, data_digest: digests == 3, alignment: 4 },
@@ -52,14 +64,19 @@ pub fn nvme(data: &[u8]) {
     let access =
         Access { hosts: None, secrets: (begins & 8 != 0).then(|| ("h".to_owned(), secrets)).into_iter().collect() };
     let target = Target::new(vec![Subsystem { areas, ..DRIVE.clone() }], access);
-    let mut of =
-        Host { target: &target, queue: Queue::new(framing), connected: None, store: Store::in_memory(Bytes(SIZE)) };
+    let mut of = Host {
+        target: &target,
+        queue: Queue::new(framing),
+        connected: None,
+        store: Arc::new(Store::in_memory(Bytes(SIZE))),
+    };
     if begins & 3 != 0 {
         of.has_connected(u16::from(number % 5));
     }
     loop {
         match framing.read(&mut input) {
             Ok(unit) => {
+                TAKEN.fetch_add(1, Ordering::Relaxed);
                 if !of.take(unit) {
                     return;
                 }
@@ -71,6 +88,7 @@ pub fn nvme(data: &[u8]) {
 
 fn told(end: &End) {
     if let End::Fatal(fatal) = end {
+        TAKEN.fetch_add(1, Ordering::Relaxed);
         assert!(!fatal.header.is_empty(), "a host is told which header was wrong");
     }
 }
@@ -79,7 +97,7 @@ struct Host<'a> {
     target: &'a Target,
     queue: Queue,
     connected: Option<Connected>,
-    store: Store,
+    store: Arc<Store>,
 }
 
 /// The command and the data of Connect.
@@ -118,37 +136,51 @@ impl Host<'_> {
     fn take(&mut self, unit: Unit) -> bool {
         match self.queue.take(unit) {
             Err(fatal) => {
-                told(&End::Fatal(fatal));
+                assert!(!fatal.header.is_empty(), "a host is told which header was wrong");
                 return false;
             }
-            Ok(Waits::More) => {}
-            Ok(Waits::Data { command, transfer, length }) => {
+            Ok(waits) => waits.into_iter().for_each(|waits| self.sees(waits)),
+        }
+        true
+    }
+
+    /// Does what a command waits for.
+    fn sees(&mut self, waits: Waits) {
+        match waits {
+            Waits::Data { command, transfer, length } => {
                 assert!(length <= LARGEST_TRANSFER, "no more is asked for than a transfer has");
                 self.queue.side.framing.ready(command.id(), transfer, length);
             }
-            Ok(Waits::Refused { command, refused }) => {
+            Waits::Refused { command, refused } => {
                 drop(self.queue.answers(&command).units(Err(refused), Lba::default()))
             }
-            Ok(Waits::Ready { command, planned, data }) => {
+            Waits::Fused { commands, planned: [of_first, of_second], data: [compared, written] } => {
+                let io = of_first.with(compared).and_then(|first| Io::fused(first, of_second.with(written)?));
+                let Ok(io) = io else { return };
+                let outcomes = io.of_both(io.carry_out(&self.store, &Did::default()));
+                for (command, outcome) in commands.iter().zip(outcomes) {
+                    drop(self.queue.answers(command).units(outcome.map_err(Into::into), Lba::default()));
+                }
+            }
+            Waits::Ready { command, planned, data } => {
                 assert!(data.len() <= LARGEST_TRANSFER as usize);
                 let answers = self.queue.answers(&command);
                 let outcome = match planned {
                     Some(planned) => planned.with(data).map_err(Into::into).and_then(|io| self.does(&io)),
                     None => match self.other(&command, &data) {
                         Some(outcome) => outcome,
-                        None => return true,
+                        None => return,
                     },
                 };
                 let units = answers.units(outcome, Lba::default());
                 assert!(units.len() <= LARGEST_TRANSFER as usize + 1024, "an answer is no longer than a transfer");
             }
         }
-        true
     }
 
     /// Does what the drive would.
     fn does(&self, io: &Io) -> nvme::Outcome {
-        let _ = io.work();
+        let _ = io.work(&self.store);
         let did = Did { offset: io.begin().unwrap_or(0), ..Did::default() };
         io.carry_out(&self.store, &did).map_err(Into::into)
     }

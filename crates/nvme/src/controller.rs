@@ -88,9 +88,12 @@ pub enum Does {
 }
 
 impl Does {
-    /// What the drive does, if it has something to do.
-    fn of(io: Io) -> Does {
-        if io.work().is_some() { Does::Drive(io) } else { Does::Answer(Ok(Answer::default())) }
+    /// What these namespaces hold is no more.
+    fn empties(namespaces: Vec<Arc<Namespace>>) -> Does {
+        match namespaces.is_empty() {
+            true => Does::Answer(Ok(Answer::default())),
+            false => Does::Drive(Io::empty(namespaces)),
+        }
     }
 }
 
@@ -330,14 +333,14 @@ impl Controller {
             let named = shared.namespaces.named(command.namespace(), self.id)?;
             let format = wanted_format(command)?;
             shared.namespaces.format(&named, format, drive);
-            return Ok(Does::of(Io::empty(named)));
+            return Ok(Does::empties(named));
         }
         match Management::of(command)? {
             Management::Create => {
                 let number = shared.namespaces.create(command, data, drive)?;
                 Ok(Does::Answer(Ok(Answer::result(number))))
             }
-            Management::Delete => Ok(Does::of(Io::empty(shared.namespaces.delete(command.namespace())?))),
+            Management::Delete => Ok(Does::empties(shared.namespaces.delete(command.namespace())?)),
         }
     }
 

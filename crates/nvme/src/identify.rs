@@ -196,6 +196,8 @@ impl Own<'_> {
             .u32(516, MOST_NAMESPACES)
             // Compare (0), Dataset Management (2), Write Zeroes (3), Verify (7), Copy (8).
             .u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8)
+            // Compare and Write can be fused (0).
+            .u16(522, 1)
             // A volatile write cache (0); a flush of all namespaces is a flush (2:1).
             .u8(525, u8::from(drive.volatile_cache) | 0x06)
             // Copy descriptors of format 0.

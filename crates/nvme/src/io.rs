@@ -3,12 +3,13 @@
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use served::{Did, Failure, Step, Store, Work};
 use workload::{Op, ZoneAction};
 
 use crate::bytes::{u16_at, u32_at, u64_at};
-use crate::command::{Answer, Command, Lba, nvm};
+use crate::command::{Answer, Command, Fused, Lba, nvm};
 use crate::fdp;
 use crate::limits::LARGEST_TRANSFER;
 use crate::namespace::{ALL, Namespace};
@@ -86,6 +87,11 @@ pub(crate) fn flushes_all(command: &Command) -> bool {
 
 /// Checks a command for a namespace. Its data, if it has some, comes later.
 pub fn plan(command: &Command, namespace: &Arc<Namespace>, rules: Rules) -> Result<Planned, Status> {
+    // Compare and Write can be fused (FUSES).
+    match (command.fused(), command.opcode()) {
+        (Fused::Not, _) | (Fused::First, nvm::COMPARE) | (Fused::Second, nvm::WRITE) => {}
+        _ => return Err(Status::INVALID_FIELD),
+    }
     let (what, takes) = what(command, namespace)?;
     let hint = hint(command, namespace, rules)?;
     let twelve = command.dword(12);
@@ -186,6 +192,15 @@ fn step(op: Op, range: &Range<u64>) -> Step {
 }
 
 impl Planned {
+    /// Whether both are about the same blocks, as two that are fused have to be (NVM Command Set 1.0, 2.1.2).
+    pub fn is_beside(&self, other: &Planned) -> bool {
+        let same = match (&self.namespace, &other.namespace) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        matches!((&self.what, &other.what), (What::Compare(one), What::Write(other)) if one == other) && same
+    }
+
     /// Whether it can have so many bytes of data. Ranges may have room behind them: Linux sends as many as there can be at most.
     pub fn fits(&self, length: u32) -> bool {
         match &self.what {
@@ -268,6 +283,14 @@ enum Does {
     Read(Range<u64>),
     Write(Range<u64>, Vec<u8>),
     Compare(Range<u64>, Vec<u8>),
+    /// A write where the data is the expected one.
+    CompareAndWrite {
+        range: Range<u64>,
+        expected: Arc<Vec<u8>>,
+        data: Vec<u8>,
+        /// The comparison has succeeded.
+        same: Arc<AtomicBool>,
+    },
     Verify(Range<u64>),
     Zeroes(Range<u64>),
     Deallocate(Vec<Range<u64>>),
@@ -305,14 +328,46 @@ impl Io {
         Io { does, namespace: None, forced: false, limited: false, hint: 0, rules: Rules::default() }
     }
 
+    /// Two commands as one; the rest of the second one's fields counts for the write.
+    pub fn fused(first: Io, second: Io) -> Result<Io, Status> {
+        match (first.does, second.does) {
+            (Does::Compare(range, expected), Does::Write(other, data)) if range == other => {
+                let (expected, same) = (Arc::new(expected), Arc::default());
+                Ok(Io { does: Does::CompareAndWrite { range, expected, data, same }, ..second })
+            }
+            _ => Err(Status::INVALID_FIELD),
+        }
+    }
+
+    /// What becomes of the two commands that it was made of.
+    pub fn of_both(&self, outcome: Result<Answer, Status>) -> [Result<Answer, Status>; 2] {
+        let compared = matches!(&self.does, Does::CompareAndWrite { same, .. } if same.load(Ordering::SeqCst));
+        match outcome {
+            Err(status) if compared && status != Status::COMPARE_FAILURE => [Ok(Answer::default()), Err(status)],
+            Err(status) => [Err(status), Err(Status::FAILED_FUSED)],
+            done => [Ok(Answer::default()), done],
+        }
+    }
+
     /// Whether what placement handles can still write is wanted.
     pub fn asks_for_handles(&self) -> bool {
         matches!(self.does, Does::Handles { .. })
     }
 
-    /// What the drive does for it; none where there is nothing to do.
-    pub fn work(&self) -> Option<Work> {
+    /// What the drive does for it, whose data is in a store; none where there is nothing to do.
+    pub fn work(&self, store: &Arc<Store>) -> Option<Work> {
         let work = match &self.does {
+            Does::CompareAndWrite { range, expected, same, .. } => {
+                let (store, range_of, expected, same) = (store.clone(), range.clone(), expected.clone(), same.clone());
+                let compares = move || {
+                    let mut there = vec![0; expected.len()];
+                    let is_so = store.read(range_of.start, &mut there).is_ok() && there == *expected;
+                    same.store(is_so, Ordering::SeqCst);
+                    is_so
+                };
+                let read = Work::of(step(Op::Read, range));
+                read.then_if(compares, step(Op::Write, range).hinted(self.hint))
+            }
             Does::Flush => return Some(Work::of(Step::flush())),
             Does::Read(range) | Does::Compare(range, _) | Does::Verify(range) => {
                 Work::of(step(Op::Read, range).limited(self.limited))
@@ -323,7 +378,6 @@ impl Io {
                 let update = |handle: &u16| Step::new(Op::HandleUpdate, 0, 0).hinted(*handle);
                 Work::at_once(handles.iter().map(update).collect())
             }
-            Does::Erase { parts, .. } if parts.is_empty() => return None,
             Does::Erase { parts, .. } => {
                 let op = |zones| if zones { Op::Zone(ZoneAction::Reset) } else { Op::Trim };
                 Work::at_once(parts.iter().map(|(range, zones)| step(op(*zones), range)).collect())
@@ -345,7 +399,15 @@ impl Io {
     /// Whether it changes what the drive holds.
     pub fn changes(&self) -> bool {
         let zoned = matches!(self.does, Does::Zoned(Zoned::Append { .. }, _));
-        zoned || matches!(self.does, Does::Write(..) | Does::Zeroes(_) | Does::Deallocate(_) | Does::Copy { .. })
+        zoned
+            || matches!(
+                self.does,
+                Does::Write(..)
+                    | Does::CompareAndWrite { .. }
+                    | Does::Zeroes(_)
+                    | Does::Deallocate(_)
+                    | Does::Copy { .. }
+            )
     }
 
     /// Whether data must be kept for good before it is answered.
@@ -365,7 +427,9 @@ impl Io {
             Does::Read(range) | Does::Write(range, _) | Does::Compare(range, _) | Does::Verify(range) => {
                 Some(range.start)
             }
-            Does::Zeroes(range) | Does::Copy { to: range, .. } => Some(range.start),
+            Does::Zeroes(range) | Does::Copy { to: range, .. } | Does::CompareAndWrite { range, .. } => {
+                Some(range.start)
+            }
             Does::Deallocate(ranges) => ranges.first().map(|range| range.start),
             Does::Zoned(Zoned::Append { zone, .. }, _) => Some(*zone),
             Does::Zoned(Zoned::Send { range, .. }, _) => Some(range.start),
@@ -378,6 +442,7 @@ impl Io {
         match &self.does {
             Does::Read(range) => bytes(range) as u32,
             Does::Write(_, data) | Does::Compare(_, data) | Does::Zoned(_, data) => data.len() as u32,
+            Does::CompareAndWrite { data, .. } => 2 * data.len() as u32,
             _ => 0,
         }
     }
@@ -409,6 +474,13 @@ impl Io {
             Does::Compare(range, data) => {
                 let same = self.read(store, range)? == *data;
                 if same { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
+            }
+            Does::CompareAndWrite { range, expected, data, .. } => {
+                self.allocated(store, range)?;
+                match change.compare_and_write(range.start, expected, data) {
+                    Ok(false) => return Err(Status::COMPARE_FAILURE),
+                    done => done.map(drop).map_err(of_machine),
+                }
             }
             Does::Write(range, data) => change.write(range.start, data).map_err(of_machine),
             Does::Zeroes(range) => change.write_zeros(range.start, bytes(range)).map_err(of_machine),
@@ -462,6 +534,7 @@ pub fn of_drive(failure: Failure) -> Status {
         Failure::Uncorrectable => Status::UNRECOVERED_READ_ERROR,
         Failure::ReadOnly => Status::READ_ONLY_RANGE,
         Failure::PowerCut => Status::ABORTED_POWER_LOSS,
+        Failure::Unlike => Status::COMPARE_FAILURE,
         Failure::Refused(status) => {
             let (kind, code) = status.code();
             Status(u16::from(kind) << 8 | u16::from(code))

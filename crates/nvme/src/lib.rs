@@ -36,7 +36,9 @@ pub mod tcp;
 mod zoned;
 
 pub use auth::{Access, Hash, Secret, Secrets};
-pub use command::{Answer, Command, CommandId, ControllerId, FABRICS, Lba, Outcome, Place, QueueId, Refused, fabrics};
+pub use command::{
+    Answer, Command, CommandId, ControllerId, FABRICS, Fused, Lba, Outcome, Place, QueueId, Refused, fabrics,
+};
 pub use controller::{Controller, Does, Host, Surroundings};
 pub use fdp::Placement;
 pub use health::{Health, Snapshot};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::sync::Arc;
 
 use nvme::tcp::{End, Framing, Unit};
 use nvme::{
@@ -117,13 +118,13 @@ proptest! {
     #[test]
     fn commands_do_to_the_data_what_plain_memory_says(acts in proptest::collection::vec(act(), 1..30)) {
         let namespace = Namespace::first(&Subsystem::new("drive", "a drive", "1", Bytes(BLOCKS * BLOCK as u64)));
-        let store = Store::in_memory(Bytes(1 << 20));
+        let store = Arc::new(Store::in_memory(Bytes(1 << 20)));
         let mut memory = vec![0; BLOCKS as usize * BLOCK];
         for act in acts {
             let (command, data) = command(&act, &memory);
             let planned = plan(&command, &namespace, Rules::default());
             let found = planned.and_then(|planned| planned.with(data)).and_then(|io| {
-                assert!(io.work().is_some(), "{act:?} gives the drive something to do");
+                assert!(io.work(&store).is_some(), "{act:?} gives the drive something to do");
                 io.carry_out(&store, &Did::default()).map(|answer| answer.data)
             });
             prop_assert_eq!(found, expected(&act, &mut memory), "{:?}", act);
