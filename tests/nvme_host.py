@@ -125,13 +125,15 @@ class Queue:
         data: bytes = b"",
         expects: int = 0,
         capsule: bool = False,
+        fuse: int = 0,
     ) -> int:
-        """Sends a command with dwords 10 to 15; returns its name. ``data`` goes in the capsule, or when asked for."""
+        """Sends a command with dwords 10 to 15; returns its name. ``data`` goes in the capsule, or when asked for.
+        ``fuse`` is 1 for the first of two fused commands and 2 for the second."""
         command = self._next
         self._next = (self._next + 1) % 0x8000
         kind = 0x01 if capsule else 0x5A
         sgl = struct.pack("<QIBBBB", 0, len(data) or expects, 0, 0, 0, kind)
-        entry = struct.pack("<BBHI16x", opcode, 0x40, command, namespace) + sgl
+        entry = struct.pack("<BBHI16x", opcode, 0x40 | fuse, command, namespace) + sgl
         entry += struct.pack("<6I", *dwords, *[0] * (6 - len(dwords)))
         if data and not capsule:
             self._to_send[command] = data

@@ -9,6 +9,7 @@ import stat
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +17,19 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from nvme_host import BLOCK, NQN, Host, TerminatedError, crc32c, ranges, span
+from nvme_host import BLOCK, NQN, Host, Queue, TerminatedError, crc32c, ranges, span
 from nvme_target import (
     COMPARE,
     COMPARE_FAILURE,
     COPY,
     DEALLOCATE,
     DEALLOCATED,
+    FAILED_FUSED,
     FLUSH,
     INVALID_FIELD,
     INVALID_NAMESPACE,
     INVALID_OPCODE,
+    MISSING_FUSED,
     OUT_OF_RANGE,
     READ,
     READ_ONLY,
@@ -60,13 +63,13 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     assert controller[768:1024].rstrip(b"\0").decode() == NQN
     assert struct.unpack_from("<H", controller, 78) == (host.controller,)
     mdts, queues = controller[77], struct.unpack_from("<I", controller, 516)[0]
-    assert (4096 << mdts, queues) == (256 << 10, 1)
+    assert (4096 << mdts, queues) == (256 << 10, 32)
     (capacity,) = struct.unpack_from("<Q", controller, 280)
     namespace = host.identify(0, 1)
     blocks, capable, used = struct.unpack_from("<QQQ", namespace)
     assert blocks * BLOCK == capacity
     assert blocks == capable == used
-    assert namespace[128:132] == bytes([0, 0, 9, 0])
+    assert namespace[128:136] == bytes([0, 0, 9, 0, 0, 0, 12, 0])
     assert struct.unpack_from("<H", namespace, 64) == (4096 // BLOCK - 1,)
     assert struct.unpack_from("<III", host.identify(2)) == (1, 0, 0)
     assert struct.unpack_from("<I", host.identify(2, 1)) == (0,)
@@ -75,13 +78,13 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     assert descriptors[20:25] == bytes([4, 1, 0, 0, 0])
     assert struct.unpack_from("<Q", host.identify(0x1C)) == (1,)
     assert struct.unpack_from("<HH", host.identify(0x13)) == (1, host.controller)
-    for structure, number in [(0, 2), (0, 0), (3, 7)]:
+    for structure, number in [(0, 33), (0, 0), (3, 77)]:
         refused(INVALID_NAMESPACE, partial(host.identify, structure, number))
     refused(INVALID_FIELD, lambda: host.identify(0x77))
 
     # Logs: what is supported, effects, firmware; parts of a page are the same as the whole.
     supported = struct.unpack("<256I", host.log(0, 1024))
-    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 5, 9, 0x12, 0x81]
+    assert [page for page, found in enumerate(supported) if found] == [0, 1, 2, 3, 4, 5, 9, 0x12, 0x81]
     effects = host.log(5, 4096)
     of_io = struct.unpack_from("<256I", effects, 1024)
     assert {opcode for opcode, found in enumerate(of_io) if found} == {0, 1, 2, 5, 8, 9, 12, 0x19}
@@ -191,7 +194,7 @@ def test_commands_of_the_nvm_command_set(serve: Callable[..., Target]) -> None:
     refused(OUT_OF_RANGE, lambda: queue.read(blocks - 3, 4))
     refused(OUT_OF_RANGE, lambda: queue.read(2**64 - 2, 4))
     refused(OUT_OF_RANGE, lambda: queue.ask(DEALLOCATE, 0, 4, namespace=1, data=ranges([(blocks, 1)])))
-    refused(INVALID_NAMESPACE, lambda: queue.ask(READ, *span(0, 1), namespace=2, expects=512))
+    refused(INVALID_NAMESPACE, lambda: queue.ask(READ, *span(0, 1), namespace=0, expects=512))
     refused(INVALID_FIELD, lambda: queue.read(0, 513))
     refused(0x00F, lambda: queue.ask(READ, *span(0, 2), namespace=1, expects=512))
     refused(0x183, lambda: queue.ask(COPY, 0, 0, 0, namespace=1, data=struct.pack("<8xQH14x", 0, 4000)))
@@ -207,6 +210,77 @@ def test_commands_of_the_nvm_command_set(serve: Callable[..., Target]) -> None:
     target.end()
     assert target.result()["serve"]["errors"] == 10
     assert target.result()["host"]["write"]["requests"] == 4
+
+
+def test_compare_and_write_as_one(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--requests-out", "r.parquet", "--grace", "0ns")
+    host = Host(target.place, queues=2)
+    queue, other = host.queues
+    assert struct.unpack_from("<H", host.identify(1), 522) == (1,)
+
+    def send(opcode: int, fuse: int, block: int, data: bytes, **how: bool) -> int:
+        return queue.send(opcode, *span(block, len(data) // BLOCK), namespace=1, data=data, fuse=fuse, **how)
+
+    def answers(*commands: int) -> list[int]:
+        done = {(found := queue.receive()).command: found.status for _ in commands}
+        return [done[command] for command in commands]
+
+    old, new, big = os.urandom(8 * BLOCK), os.urandom(8 * BLOCK), os.urandom(40 * BLOCK)
+    queue.write(8, old)
+    for capsule in (True, False):
+        both = send(COMPARE, 1, 8, old, capsule=capsule), send(WRITE, 2, 8, new, capsule=capsule)
+        assert answers(*both) == [0, 0]
+        assert other.read(8, 8) == new
+        both = send(COMPARE, 1, 8, old, capsule=not capsule), send(WRITE, 2, 8, big[: 8 * BLOCK], capsule=capsule)
+        assert answers(*both) == [COMPARE_FAILURE, FAILED_FUSED]
+        assert other.read(8, 8) == new, "nothing is written"
+        old, new = new, old
+    both = send(COMPARE, 1, 64, bytes(40 * BLOCK)), send(WRITE, 2, 64, big)
+    assert (answers(*both), other.read(64, 40)) == ([0, 0], big), "data that the host is asked for"
+    # What is wrong with one of them; a pair that is none.
+    (blocks,) = struct.unpack_from("<Q", host.identify(0, 1))
+    for first, second, wanted in [
+        ((COMPARE, 1, 8, old), (WRITE, 2, 9, old), [INVALID_FIELD, INVALID_FIELD]),
+        ((COMPARE, 1, blocks, old), (WRITE, 2, blocks, old), [OUT_OF_RANGE, FAILED_FUSED]),
+        ((COMPARE, 1, 8, old), (WRITE, 2, blocks, old), [FAILED_FUSED, OUT_OF_RANGE]),
+        ((COMPARE, 1, 8, old), (COMPARE, 1, 8, old), [MISSING_FUSED]),
+        ((COMPARE, 0, 8, old), (WRITE, 0, 8, old), [0, MISSING_FUSED, 0]),
+        ((WRITE, 2, 8, old), (WRITE, 3, 8, old), [MISSING_FUSED, INVALID_FIELD]),
+        ((WRITE, 1, 8, old), (WRITE, 2, 8, old), [INVALID_FIELD, FAILED_FUSED]),
+    ]:
+        sent = [send(*command, capsule=True) for command in (first, second)]
+        if len(wanted) == 1:
+            assert answers(sent[0]) == wanted
+            waits = sent[1]
+        elif len(wanted) == 3:
+            assert answers(sent[0], waits, sent[1]) == wanted
+        else:
+            assert answers(*sent) == wanted
+    host.close()
+    target.end()
+    log = pl.read_parquet(target.folder / "r.parquet")["op", "offset"].rows()
+    assert log[1:4] == [(0, 8 * BLOCK), (1, 8 * BLOCK), (0, 8 * BLOCK)], "read, and then written"
+
+
+def test_hosts_that_compare_and_write_do_not_lose_a_count(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--grace", "0ns")
+    host = Host(target.place, queues=4)
+    host.queues[0].write(0, bytes(BLOCK))
+
+    def counts(queue: Queue) -> None:
+        done = 0
+        while done < 25:
+            old = queue.read(0, 1)
+            new = struct.pack("<Q", struct.unpack_from("<Q", old)[0] + 1).ljust(BLOCK, b"\0")
+            for opcode, fuse, data in ((COMPARE, 1, old), (WRITE, 2, new)):
+                queue.send(opcode, *span(0, 1), namespace=1, data=data, fuse=fuse, capsule=True)
+            done += max(queue.receive().status for _ in range(2)) == 0
+
+    with ThreadPoolExecutor() as hosts:
+        list(hosts.map(counts, host.queues))
+    assert struct.unpack_from("<Q", host.queues[0].read(0, 1)) == (100,)
+    host.close()
+    target.end()
 
 
 def test_features_and_properties(serve: Callable[..., Target]) -> None:
@@ -255,7 +329,7 @@ def test_streams_are_placement_handles(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--set", "ftl.hints=4", "--requests-out", "r.parquet", "--grace", "0ns")
     host = Host(target.place)
     [queue] = host.queues
-    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 1 | 1 << 5,)
+    assert struct.unpack_from("<H", host.identify(1), 256) == (1 << 1 | 1 << 3 | 1 << 5,)
     _, parameters = host.admin.ask(0x1A, 1023, 1, namespace=1, expects=4096)
     assert (parameters[0], parameters[32], parameters[64]) == (7, 5, 4), "of placement identifiers too"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nvme_host import BLOCK, Host, span
-from nvme_target import COPY, FLUSH, INVALID_FIELD, INVALID_NAMESPACE, INVALID_OPCODE, WRITE, Target, refused, targets
+from nvme_target import COPY, FLUSH, INVALID_FIELD, INVALID_OPCODE, WRITE, Target, refused, targets
 from test_nvme_zones import ZONES, zones_of
 from test_serve import SETS
 
@@ -72,7 +72,7 @@ def test_placement_as_hosts_see_it(serve: Callable[..., Target], isolation: str)
     data = log(host, 0x20, 96)
     assert struct.unpack_from("<HBBI", data) == (0, 0, 0, 96)
     size, attributes, _, groups, handles, identifiers, namespaces, unit = struct.unpack_from("<HBBIHHIQ", data, 16)
-    assert (size, attributes, groups, handles, identifiers, namespaces) == (80, 0x80, 1, 4, 3, 1)
+    assert (size, attributes, groups, handles, identifiers, namespaces) == (80, 0x80, 1, 4, 3, 32)
     assert [data[80 + 4 * handle] for handle in range(4)] == [1 if isolation == "initial" else 2] * 4
     usage = log(host, 0x21, 40)
     assert struct.unpack_from("<H", usage) == (4,)
@@ -159,8 +159,8 @@ def test_a_format_deallocates_everything(serve: Callable[..., Target], tmp_path:
     (blocks,) = struct.unpack_from("<Q", host.identify(0, 1))
     queue.write(blocks - 8, os.urandom(8 * BLOCK))
     queue.write(0, os.urandom(8 * BLOCK))
-    refused(INVALID_NAMESPACE, lambda: host.admin.ask(FORMAT, 0, namespace=2))
-    for ten in (1, 1 << 4, 1 << 5, 1 << 12):
+    refused(INVALID_FIELD, lambda: host.admin.ask(FORMAT, 0, namespace=2))
+    for ten in (2, 1 << 4, 1 << 5, 1 << 12):
         refused(INVALID_FORMAT, partial(host.admin.ask, FORMAT, ten, namespace=1))
     refused(INVALID_FIELD, lambda: host.admin.ask(FORMAT, 2 << 9, namespace=1))
     assert queue.read(0, 8) != bytes(8 * BLOCK)

@@ -8,6 +8,8 @@ pub mod targets;
 
 use std::path::{Path, PathBuf};
 
+pub use hosts::units_taken;
+
 /// A reader that is fed.
 pub struct Target {
     /// Its name: of its folder in the corpus too.

@@ -156,7 +156,9 @@ fn content(store: &Store, job: &Job, did: &Did) -> io::Result<Content> {
 fn refused(failure: Failure) -> Errno {
     match failure {
         Failure::ReadOnly => Errno::Permission,
-        Failure::Uncorrectable | Failure::PowerCut | Failure::Refused(_) | Failure::Failed => Errno::InputOutput,
+        Failure::Uncorrectable | Failure::PowerCut | Failure::Unlike | Failure::Refused(_) | Failure::Failed => {
+            Errno::InputOutput
+        }
     }
 }
 

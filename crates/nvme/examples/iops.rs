@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nvme::{Access, Namespace};
+use nvme::{Access, Subsystem};
 use served::{Clock, Exported, Listener, Place, Server, Store};
 use ssd::run::{Live, RunOptions};
 use ssd::{Unwatched, presets};
@@ -100,7 +100,7 @@ impl Nvme {
         host.take(128);
         let mut data = vec![0; 1024];
         data[16..18].copy_from_slice(&controller.to_le_bytes());
-        let nqn = Namespace::new("", "", "", Bytes(0)).nqn;
+        let nqn = Subsystem::new("", "", "", Bytes(0)).nqn;
         data[256..256 + nqn.len()].copy_from_slice(nqn.as_bytes());
         data[512] = b'h';
         let length = (data.len() as u32).to_le_bytes();
@@ -184,7 +184,7 @@ fn main() {
         };
         let nvme = |exported: Exported| {
             let size = exported.live.drive().capacity();
-            nvme::tcp::serve(vec![(Namespace::new("", "", "", size), exported)], Access::default(), Clock::Real)
+            nvme::tcp::serve(vec![(Subsystem::new("", "", "", size), exported)], Access::default(), Clock::Real)
         };
         let (by_nbd, by_nvme) = (serve::<Nbd>(nbd, depth, span), serve::<Nvme>(nvme, depth, span));
         println!("depth {depth}: NBD {by_nbd:.0}, NVMe/TCP {by_nvme:.0} reads/s: {:.2}", by_nvme / by_nbd);

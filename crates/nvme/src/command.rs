@@ -53,10 +53,20 @@ impl Command {
         self.0[0]
     }
 
-    /// Whether it is one of a fused pair, or says where its data is by PRP entries: neither is supported over Fabrics here.
-    pub fn is_fused_or_prp(&self) -> bool {
-        // FUSE in bits 1:0, PSDT in bits 7:6: 00b are PRP entries (Base 2.0, 3.3.3.1 "Command Dword 0").
-        self.0[1] & 0x03 != 0 || self.0[1] >> 6 == 0
+    /// Whether it says where its data is by PRP entries, which there are not over Fabrics: 00b in PSDT, bits 7:6 (Base 2.0, 3.3.3.1 "Command
+    /// Dword 0").
+    pub fn uses_prp(&self) -> bool {
+        self.0[1] >> 6 == 0
+    }
+
+    /// Which of a fused pair it is: FUSE, bits 1:0.
+    pub fn fused(&self) -> Fused {
+        match self.0[1] & 3 {
+            0 => Fused::Not,
+            1 => Fused::First,
+            2 => Fused::Second,
+            _ => Fused::Reserved,
+        }
     }
 
     /// The host's name for it.
@@ -110,6 +120,19 @@ impl Command {
     }
 }
 
+/// Which of two commands one is that are done as one: the second only if the first succeeds (Base 2.0, 8.10 "Fused Operations").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fused {
+    /// It is by itself.
+    Not,
+    /// The one that comes first.
+    First,
+    /// The one behind it.
+    Second,
+    /// Nothing that has a meaning.
+    Reserved,
+}
+
 /// Which way data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -135,6 +158,8 @@ pub mod admin {
     pub const SET_FEATURES: u8 = 0x09;
     pub const GET_FEATURES: u8 = 0x0a;
     pub const ASYNC_EVENT_REQUEST: u8 = 0x0c;
+    pub const NAMESPACE_MANAGEMENT: u8 = 0x0d;
+    pub const NAMESPACE_ATTACHMENT: u8 = 0x15;
     pub const KEEP_ALIVE: u8 = 0x18;
     pub const DIRECTIVE_SEND: u8 = 0x19;
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;

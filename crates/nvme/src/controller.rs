@@ -1,20 +1,21 @@
 //! A controller: what one host has of a drive. Its commands come by its admin queue.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::command::{Answer, Command, CommandId, ControllerId, Outcome, QueueId, admin, fabrics};
+use crate::command::{Answer, Command, CommandId, ControllerId, Outcome, QueueId, Refused, admin, fabrics};
 use crate::directives;
 use crate::fdp;
-use crate::features::{Features, WARNINGS, feature};
+use crate::features::{Features, NAMESPACES, WARNINGS, ZONES, feature};
 use crate::health::{Health, Snapshot};
 use crate::identify::{MOST_ERRORS, MOST_EVENTS, Own, VERSION, identify};
-use crate::io::{Io, Rules};
+use crate::io::{self, Io, Planned, Rules};
 use crate::limits::QUEUE_ENTRIES;
 use crate::log_pages::{self, Asked, Failed, page};
-use crate::namespace::Namespace;
-use crate::sanitize::{Shared, check_format};
+use crate::namespace::{Management, Namespace};
+use crate::sanitize::{Shared, wanted_format};
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// Who a host is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,9 @@ struct State {
     failed: u64,
     /// Sanitize operations that the host has been told of.
     sanitized: u64,
+    /// Read-only and offline zones that the host knows of, by their first bytes; and namespaces of which it has been told that there are more.
+    known_zones: BTreeSet<u64>,
+    told_zones: BTreeSet<u32>,
     /// What ends the connections of its queues, by the queues' numbers.
     queues: BTreeMap<QueueId, Box<dyn Fn() + Send>>,
 }
@@ -60,11 +64,13 @@ struct State {
 /// What an admin command needs to know.
 pub struct Surroundings<'a> {
     /// The drive; none of a discovery controller.
-    pub namespace: Option<&'a Namespace>,
+    pub drive: Option<&'a Subsystem>,
     /// Controllers of the subsystem.
     pub controllers: &'a dyn Fn() -> Vec<ControllerId>,
     /// The drive as it is; none if it has ended.
     pub snapshot: &'a dyn Fn() -> Option<Snapshot>,
+    /// Its zones that are read-only or offline.
+    pub broken_zones: &'a dyn Fn() -> Option<Vec<u64>>,
     /// The discovery log.
     pub discovery: &'a dyn Fn() -> Vec<u8>,
 }
@@ -79,6 +85,16 @@ pub enum Does {
     Drive(Io),
     /// It is answered, and the drive does something afterwards.
     Sanitize(Io),
+}
+
+impl Does {
+    /// What these namespaces hold is no more.
+    fn empties(namespaces: Vec<Arc<Namespace>>) -> Does {
+        match namespaces.is_empty() {
+            true => Does::Answer(Ok(Answer::default())),
+            false => Does::Drive(Io::empty(namespaces)),
+        }
+    }
 }
 
 impl From<Outcome> for Does {
@@ -102,19 +118,26 @@ impl Controller {
         drive: Option<usize>,
         host: Host,
         keep_alive: u32,
-        namespace: Option<&Namespace>,
+        of: Option<&Subsystem>,
         shared: Arc<Mutex<Shared>>,
     ) -> Controller {
+        let sanitized = {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.namespaces.connects(id);
+            shared.sanitize.ended
+        };
         let state = State {
             configuration: 0,
             status: 0,
-            features: Features::new(host.id, keep_alive, namespace),
+            features: Features::new(host.id, keep_alive, of),
             streams: directives::Streams::default(),
             events: VecDeque::new(),
             told: 0,
             errors: VecDeque::new(),
             failed: 0,
-            sanitized: shared.lock().unwrap_or_else(PoisonError::into_inner).sanitize.ended,
+            sanitized,
+            known_zones: BTreeSet::new(),
+            told_zones: BTreeSet::new(),
             queues: BTreeMap::new(),
         };
         Controller { id, drive, host, shared, state: Mutex::new(state) }
@@ -148,15 +171,28 @@ impl Controller {
         self.lock().features.keep_alive
     }
 
-    /// What I/O commands go by.
-    pub fn rules(&self) -> Rules {
-        let (refusal, state) = (self.shared().sanitize.refusal(), self.lock());
-        Rules {
-            deallocated_is_error: state.features.deallocated_is_error,
+    /// Zones that were broken when the host came: it sees them in its first report.
+    pub fn begins_with(&self, broken: Vec<u64>) {
+        self.lock().known_zones.extend(broken);
+    }
+
+    /// Checks a command of an I/O queue.
+    pub fn plan(&self, command: &Command) -> Result<Planned, Status> {
+        let shared = self.shared();
+        let namespace = match io::flushes_all(command) {
+            true => None,
+            false => Some(shared.namespaces.active(command.namespace(), self.id)?),
+        };
+        if let Some(status) = shared.sanitize.refusal() {
+            return Err(status);
+        }
+        let state = self.lock();
+        let rules = Rules {
+            deallocated_is_error: state.features.deallocated_is_error.contains(&command.namespace()),
             writes_through: !state.features.caches,
             streams: state.streams.enabled,
-            refusal,
-        }
+        };
+        namespace.map_or_else(|| Ok(io::flush_all(rules)), |namespace| io::plan(command, namespace, rules))
     }
 
     /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host was given.
@@ -179,6 +215,11 @@ impl Controller {
         if queue.is_admin() {
             state.end_queues();
         }
+    }
+
+    /// It is no more: no namespace is attached to it.
+    pub fn ends(&self) {
+        self.shared().namespaces.leaves(self.id);
     }
 
     /// A command has failed; the status is the field of its completion.
@@ -217,21 +258,26 @@ impl Controller {
         if !self.is_enabled() {
             return Does::Answer(Err(Status::COMMAND_SEQUENCE_ERROR.into()));
         }
-        let namespace = around.namespace;
+        let drive = around.drive;
         let outcome = match command.opcode() {
             admin::IDENTIFY => {
-                let controllers = (around.controllers)();
-                identify(command, &Own { id: self.id, controllers: &controllers, namespace })
+                let (controllers, shared) = ((around.controllers)(), self.shared());
+                identify(
+                    command,
+                    &Own { id: self.id, controllers: &controllers, drive, namespaces: &shared.namespaces },
+                )
             }
             admin::GET_LOG_PAGE => self.log_page(command, around),
             admin::GET_FEATURES | admin::SET_FEATURES if command.dword(10) as u8 == feature::PLACEMENT_EVENTS => {
-                self.placement_events(command, data, namespace)
+                self.placement_events(command, data, drive)
             }
-            admin::GET_FEATURES => self.lock().features.get(command, namespace),
+            admin::GET_FEATURES => self.lock().features.get(command, drive),
             admin::SET_FEATURES => {
+                let named = self.shared().namespaces.named(command.namespace(), self.id);
+                let named = named.map(|named| named.iter().map(|namespace| namespace.number).collect());
                 let mut state = self.lock();
                 let begun = state.queues.keys().any(|queue| !queue.is_admin());
-                state.features.set(command, namespace, begun)
+                state.features.set(command, drive, begun, named)
             }
             admin::ASYNC_EVENT_REQUEST => {
                 let mut state = self.lock();
@@ -243,54 +289,78 @@ impl Controller {
             }
             admin::KEEP_ALIVE => Ok(Answer::default()),
             // Bit 0: it was not aborted. What a drive has begun with it ends (Base 2.0, 5.1).
-            admin::ABORT if namespace.is_some() => Ok(Answer::result(1u32)),
-            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE => match namespace {
-                Some(namespace) if namespace.handles > 0 => self.lock().streams.command(command, data, namespace),
-                _ => Err(Status::INVALID_OPCODE.into()),
-            },
-            admin::FORMAT | admin::SANITIZE => match namespace {
-                Some(namespace) => return self.erases(command, namespace),
+            admin::ABORT if drive.is_some() => Ok(Answer::result(1u32)),
+            _ => match drive {
+                Some(drive) => return self.of_drive(command, data, drive, around),
                 None => Err(Status::INVALID_OPCODE.into()),
             },
+        };
+        outcome.into()
+    }
+
+    /// An admin command that is about a drive or its namespaces.
+    fn of_drive(&self, command: &Command, data: &[u8], drive: &Subsystem, around: &Surroundings) -> Does {
+        let outcome = match command.opcode() {
+            admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE if drive.handles > 0 => {
+                let named = self.shared().namespaces.named(command.namespace(), self.id);
+                named.map_err(Into::into).and_then(|_| self.lock().streams.command(command, drive))
+            }
+            admin::SANITIZE => match self.shared().sanitize.begin(command) {
+                Ok(true) => return Does::Sanitize(Io::erase(drive)),
+                Ok(false) => Ok(Answer::default()),
+                Err(status) => Err(status.into()),
+            },
+            admin::FORMAT | admin::NAMESPACE_MANAGEMENT => {
+                return self.empties(command, data, drive).unwrap_or_else(|refused| Does::Answer(Err(refused)));
+            }
+            admin::NAMESPACE_ATTACHMENT => {
+                let there = (around.controllers)();
+                let attached = self.shared().namespaces.attach(command, data, &there);
+                attached.map(|()| Answer::default()).map_err(Into::into)
+            }
             _ => Err(Status::INVALID_OPCODE.into()),
         };
         outcome.into()
     }
 
-    /// Format NVM and Sanitize.
-    fn erases(&self, command: &Command, namespace: &Namespace) -> Does {
+    /// Format NVM and Namespace Management: what namespaces held is no more.
+    fn empties(&self, command: &Command, data: &[u8], drive: &Subsystem) -> Result<Does, Refused> {
         let mut shared = self.shared();
-        let io = Io::erase(namespace);
-        if command.opcode() == admin::SANITIZE {
-            return match shared.sanitize.begin(command) {
-                Ok(true) => Does::Sanitize(io),
-                Ok(false) => Does::Answer(Ok(Answer::default())),
-                Err(status) => Does::Answer(Err(status.into())),
-            };
+        if let Some(status) = shared.sanitize.refusal() {
+            return Err(status.into());
         }
-        match check_format(command).map(|()| shared.sanitize.refusal()) {
-            Ok(None) => Does::Drive(io),
-            Ok(Some(status)) | Err(status) => Does::Answer(Err(status.into())),
+        if command.opcode() == admin::FORMAT {
+            let named = shared.namespaces.named(command.namespace(), self.id)?;
+            let format = wanted_format(command)?;
+            shared.namespaces.format(&named, format, drive);
+            return Ok(Does::empties(named));
+        }
+        match Management::of(command)? {
+            Management::Create => {
+                let number = shared.namespaces.create(command, data, drive)?;
+                Ok(Does::Answer(Ok(Answer::result(number))))
+            }
+            Management::Delete => Ok(Does::empties(shared.namespaces.delete(command.namespace())?)),
         }
     }
 
     /// The feature FDP Events, which all controllers of the drive share.
-    fn placement_events(&self, command: &Command, data: &[u8], namespace: Option<&Namespace>) -> Outcome {
-        let Some(namespace) = namespace.filter(|namespace| namespace.handles > 0) else {
+    fn placement_events(&self, command: &Command, data: &[u8], drive: Option<&Subsystem>) -> Outcome {
+        let Some(drive) = drive.filter(|drive| drive.handles > 0) else {
             return Err(Status::INVALID_FIELD.into());
         };
         let events = &mut self.shared().events;
         match command.opcode() {
-            admin::GET_FEATURES => events.get(command, namespace),
+            admin::GET_FEATURES => events.get(command, drive),
             _ if command.dword(10) & 1 << 31 != 0 => Err(Status::FEATURE_NOT_SAVEABLE.into()),
-            _ => events.set(command, data, namespace),
+            _ => events.set(command, data, drive),
         }
     }
 
     fn log_page(&self, command: &Command, around: &Surroundings) -> Outcome {
         let asked = Asked::of(command)?;
-        match (asked.page, around.namespace) {
-            (page::SUPPORTED, namespace) => asked.part(&log_pages::supported(namespace)),
+        match (asked.page, around.drive) {
+            (page::SUPPORTED, drive) => asked.part(&log_pages::supported(drive)),
             (page::ERRORS, _) => {
                 let state = self.lock();
                 asked.part(&log_pages::errors(state.errors.iter(), state.failed, MOST_ERRORS))
@@ -303,20 +373,48 @@ impl Controller {
             }
             // The log is of the controller (LPA bit 0).
             (page::HEALTH, Some(_)) => Err(Status::INVALID_FIELD.into()),
-            (page::FIRMWARE, Some(namespace)) => asked.part(&log_pages::firmware(namespace)),
-            (page::COMMANDS, Some(namespace)) => asked.part(&log_pages::commands(namespace, asked.set)),
-            (page::FEATURES, Some(namespace)) => asked.part(&log_pages::features_supported(namespace)),
+            (page::FIRMWARE, Some(drive)) => asked.part(&log_pages::firmware(drive)),
+            (page::CHANGED_NAMESPACES, Some(_)) => {
+                let namespaces = &mut self.shared().namespaces;
+                let page = asked.part(&log_pages::changed_namespaces(&namespaces.changed(self.id)))?;
+                if !asked.retains {
+                    namespaces.has_read(self.id);
+                }
+                Ok(page)
+            }
+            (page::CHANGED_ZONES, Some(drive)) if drive.zones().is_some() => {
+                self.changed_zones(command, &asked, around)
+            }
+            (page::COMMANDS, Some(drive)) => asked.part(&log_pages::commands(drive, asked.set)),
+            (page::FEATURES, Some(drive)) => asked.part(&log_pages::features_supported(drive)),
             (page::SANITIZE, Some(_)) => asked.part(&self.shared().sanitize.log()),
-            (_, Some(namespace)) => self.group_log(&asked, namespace, around),
+            (_, Some(drive)) => self.group_log(&asked, drive, around),
             _ => Err(Status::INVALID_LOG_PAGE.into()),
         }
     }
 
+    /// The Changed Zone List of a namespace: zones that have become read-only or offline since the host has read it.
+    fn changed_zones(&self, command: &Command, asked: &Asked, around: &Surroundings) -> Outcome {
+        let of = self.shared().namespaces.active(command.namespace(), self.id)?.clone();
+        if of.kind.zones().is_none() {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        let broken = (around.broken_zones)().ok_or(Status::INTERNAL_ERROR)?;
+        let mut state = self.lock();
+        let news: Vec<u64> = state.news_of_zones(&broken, &of).collect();
+        let blocks: Vec<u64> = news.iter().map(|begin| of.block(*begin)).collect();
+        let page = asked.part(&log_pages::changed_zones(&blocks))?;
+        if !asked.retains {
+            state.known_zones.extend(news);
+            state.told_zones.remove(&of.number);
+        }
+        Ok(page)
+    }
+
     /// A log page of the drive's endurance group, if it is one.
-    fn group_log(&self, asked: &Asked, namespace: &Namespace, around: &Surroundings) -> Outcome {
+    fn group_log(&self, asked: &Asked, drive: &Subsystem, around: &Surroundings) -> Outcome {
         let of_placement = page::PLACEMENT_CONFIGURATIONS..=page::PLACEMENT_EVENTS;
-        let is_there =
-            asked.page == page::ENDURANCE_GROUP || (namespace.handles > 0 && of_placement.contains(&asked.page));
+        let is_there = asked.page == page::ENDURANCE_GROUP || (drive.handles > 0 && of_placement.contains(&asked.page));
         if !is_there {
             return Err(Status::INVALID_LOG_PAGE.into());
         }
@@ -331,23 +429,51 @@ impl Controller {
             page::PLACEMENT_STATISTICS => placement()?.statistics(),
             // The events of hosts, or those of the controller: bit 0 of the parameter.
             page::PLACEMENT_EVENTS => {
-                placement()?.events(asked.parameter & 1 != 0, &self.shared().events, namespace.preferred)
+                let shared = self.shared();
+                let (all, mut namespaces) = (drive.areas.len(), shared.namespaces.all());
+                let alone = namespaces.next().filter(|_| all == 1 && namespaces.next().is_none());
+                let alone = alone.map(|namespace| namespace.number);
+                placement()?.events(asked.parameter & 1 != 0, &shared.events, drive.preferred, alone)
             }
-            _ => log_pages::endurance_group(&health, namespace, self.lock().failed),
+            _ => {
+                let (unallocated, failed) = (self.shared().namespaces.unallocated(drive), self.lock().failed);
+                log_pages::endurance_group(&health, drive.size(), unallocated, failed)
+            }
         };
         asked.part(&data)
     }
 
-    /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. Type 1h in
-    /// bits 2:0; what it is in bits 15:8; the log page in bits 23:16 (Base 2.0, 5.2 "Asynchronous Event Request").
-    pub fn event(&self, health: &Health) -> Option<(CommandId, u32)> {
-        let ended = self.shared().sanitize.ended;
+    /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. The type in bits
+    /// 2:0; what it is in bits 15:8; the log page in bits 23:16; in the second dword what it is about (Base 2.0, 5.2 "Asynchronous Event
+    /// Request").
+    pub fn event(&self, health: &Health, broken_zones: &[u64]) -> Option<(CommandId, u64)> {
+        let mut shared = self.shared();
+        let ended = shared.sanitize.ended;
         let mut state = self.lock();
         if state.sanitized < ended {
             let command = state.events.pop_front()?;
             state.sanitized = ended;
             // Of the I/O command set (6h): a sanitize operation has ended (1).
-            return Some((command, 6 | 1 << 8 | u32::from(page::SANITIZE) << 16));
+            return Some((command, 6 | 1 << 8 | u64::from(page::SANITIZE) << 16));
+        }
+        let wants = |notice: u32| state.features.events & notice != 0;
+        if wants(NAMESPACES) && shared.namespaces.has_news(self.id) {
+            let command = state.events.pop_front()?;
+            shared.namespaces.tells(self.id);
+            // A notice (2h): namespaces have changed (0).
+            return Some((command, 2 | u64::from(page::CHANGED_NAMESPACES) << 16));
+        }
+        if wants(ZONES) {
+            let mut all = shared.namespaces.all_attached(self.id).filter(|of| !state.told_zones.contains(&of.number));
+            if let Some(of) = all.find(|of| state.news_of_zones(broken_zones, of).next().is_some()) {
+                let command = state.events.pop_front()?;
+                state.told_zones.insert(of.number);
+                // A notice: descriptors of zones have changed (EFh), of a namespace (ZNS 1.1, 3.1.1).
+                return Some((
+                    command,
+                    2 | 0xef << 8 | u64::from(page::CHANGED_ZONES) << 16 | u64::from(of.number) << 32,
+                ));
+            }
         }
         let warning = state.warning(health);
         state.told &= warning;
@@ -363,7 +489,7 @@ impl Controller {
             _ => (0, !0x03),
         };
         state.told |= news & bits;
-        Some((command, 1 | what << 8 | u32::from(page::HEALTH) << 16))
+        Some((command, 1 | what << 8 | u64::from(page::HEALTH) << 16))
     }
 
     /// Whether the host waits for events.
@@ -403,6 +529,12 @@ impl State {
     /// Ends the connections of all I/O queues.
     fn end_queues(&self) {
         self.queues.range(QueueId(1)..).for_each(|(_, end)| end());
+    }
+
+    /// Zones of a namespace that are broken and that the host does not know of.
+    fn news_of_zones<'a>(&'a self, broken: &'a [u64], of: &'a Namespace) -> impl Iterator<Item = u64> + use<'a> {
+        let of_it = broken.iter().copied().filter(|begin| of.kind.zones().is_some() && of.range.contains(begin));
+        of_it.filter(|begin| !self.known_zones.contains(begin))
     }
 
     /// The critical warning, with the temperature in bit 1 (Base 2.0, 5.16.1.3).

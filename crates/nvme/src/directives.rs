@@ -3,9 +3,9 @@
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome, admin};
-use crate::limits::BLOCK_SHIFT;
-use crate::namespace::Namespace;
+use crate::limits::BLOCK_SHIFTS;
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// Directive types (dword 11, bits 15:8) and their operations (bits 7:0).
 const IDENTIFY: u32 = 0;
@@ -18,10 +18,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    pub fn command(&mut self, command: &Command, _: &[u8], namespace: &Namespace) -> Outcome {
-        if command.namespace() != 1 && command.namespace() != u32::MAX {
-            return Err(Status::INVALID_NAMESPACE.into());
-        }
+    pub fn command(&mut self, command: &Command, drive: &Subsystem) -> Outcome {
         let eleven = command.dword(11);
         let (kind, operation) = (eleven >> 8 & 0xff, eleven & 0xff);
         let data = match (command.opcode(), kind, operation) {
@@ -37,8 +34,8 @@ impl Streams {
             _ if !self.enabled => return Err(Status::INVALID_FIELD.into()),
             // Return parameters (8.7.3.1): all streams are open to everybody.
             (admin::DIRECTIVE_RECEIVE, STREAMS, 1) => {
-                let page = (namespace.preferred.0 >> BLOCK_SHIFT) as u32;
-                Fields::new(32).u16(0, namespace.handles).u16(2, namespace.handles).u32(16, page).u16(20, 1).take()
+                let page = (drive.preferred.0 >> BLOCK_SHIFTS[0]) as u32;
+                Fields::new(32).u16(0, drive.handles).u16(2, drive.handles).u32(16, page).u16(20, 1).take()
             }
             // Get status (8.7.3.2): none is open for good.
             (admin::DIRECTIVE_RECEIVE, STREAMS, 2) => Fields::new(131_072).take(),

@@ -4,22 +4,22 @@ use std::net::SocketAddr;
 
 use crate::bytes::Fields;
 use crate::limits::QUEUE_ENTRIES;
-use crate::namespace::Namespace;
+use crate::subsystem::Subsystem;
 
 /// The length of its header, and of each entry \[B].
 const ENTRY: usize = 1024;
 
 /// The log as a host that came to an address sees it.
-pub fn log(namespaces: &[Namespace], at: Option<SocketAddr>) -> Vec<u8> {
+pub fn log(drives: &[Subsystem], at: Option<SocketAddr>) -> Vec<u8> {
     let mut header = Fields::new(ENTRY);
     // Generation, entries, record format 0.
-    let mut log = header.u64(0, 1).u64(8, namespaces.len() as u64).take();
-    for (number, namespace) in namespaces.iter().enumerate() {
+    let mut log = header.u64(0, 1).u64(8, drives.len() as u64).take();
+    for (number, drive) in drives.iter().enumerate() {
         let mut entry = Fields::new(ENTRY);
         // TCP; an NVM subsystem; no secure channel is required.
         entry.u8(0, 3).u8(2, 2).u8(3, 2).u16(4, number as u16);
         // Any controller, and the entries of its admin queue.
-        entry.u16(6, 0xffff).u16(8, QUEUE_ENTRIES).name(256, &namespace.nqn);
+        entry.u16(6, 0xffff).u16(8, QUEUE_ENTRIES).name(256, &drive.nqn);
         if let Some(at) = at {
             entry.u8(1, if at.is_ipv4() { 1 } else { 2 });
             entry.ascii(32, 32, &at.port().to_string()).ascii(512, 256, &at.ip().to_canonical().to_string());

@@ -10,9 +10,9 @@ use units::Bytes;
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome};
-use crate::limits::BLOCK_SHIFT;
-use crate::namespace::Namespace;
+use crate::limits::{BLOCK_SHIFTS, MOST_NAMESPACES};
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// The endurance group that a drive is.
 pub(crate) const GROUP: u16 = 1;
@@ -73,7 +73,7 @@ impl Placement {
         fields.u16(16, descriptor as u16).u8(18, 1 << 7 | self.group_bits as u8).u32(20, self.groups.into());
         // Handles; placement identifiers of a command from 0; namespaces.
         let identifiers = self.available.len() as u16;
-        fields.u16(24, self.handles).u16(26, identifiers - 1).u32(28, 1).u64(32, self.unit.0);
+        fields.u16(24, self.handles).u16(26, identifiers - 1).u32(28, MOST_NAMESPACES).u64(32, self.unit.0);
         let kind = match self.isolation {
             Isolation::Initial => 1,
             Isolation::Persistent => 2,
@@ -106,7 +106,8 @@ impl Placement {
     }
 
     /// FDP Events, those of hosts or those of the controller: a header of 64 bytes, then 64 bytes an event (TP 4146, Figure "FDP Events Log Page").
-    pub(crate) fn events(&self, of_host: bool, wanted: &Events, page: Bytes) -> Vec<u8> {
+    /// The namespace is known where there is one alone.
+    pub(crate) fn events(&self, of_host: bool, wanted: &Events, page: Bytes, namespace: Option<u32>) -> Vec<u8> {
         let chosen = |event: &&FdpEvent| {
             event.kind.is_of_host() == of_host && wanted.is_enabled(self.named(event.handle).1, event.kind.code())
         };
@@ -120,12 +121,13 @@ impl Placement {
             let moved = event.kind == FdpEventKind::MediaReallocated;
             let known = !moved || self.isolation == Isolation::Persistent;
             let place = event.kind != FdpEventKind::InvalidPlacement;
-            fields.u8(at, event.kind.code()).u8(at + 1, u8::from(known) | 1 << 1 | u8::from(place) << 2);
+            let flags = u8::from(known) | u8::from(namespace.is_some()) << 1 | u8::from(place) << 2;
+            fields.u8(at, event.kind.code()).u8(at + 1, flags).u32(at + 12, namespace.unwrap_or(0));
             // A timestamp [ms] that counts from the drive's begin (Base 2.0, 5.27.1.14).
-            fields.u16(at + 2, event.handle).u64(at + 4, (event.time.0 / 1_000_000) & ((1 << 48) - 1)).u32(at + 12, 1);
+            fields.u16(at + 2, event.handle).u64(at + 4, (event.time.0 / 1_000_000) & ((1 << 48) - 1));
             if moved {
                 // How many blocks; which is not told (flag 0).
-                let blocks = event.pages * (page.0 >> BLOCK_SHIFT);
+                let blocks = event.pages * (page.0 >> BLOCK_SHIFTS[0]);
                 fields.u16(at + 18, blocks.min(u16::MAX.into()) as u16);
             }
             let (group, handle) = self.named(event.handle);
@@ -137,14 +139,12 @@ impl Placement {
 
 /// The status of handles that I/O Management Receive gives: 16 bytes, then 32 for each of each group: placement identifier, handle, and how many blocks
 /// it can still write (TP 4146, Figure "Reclaim Unit Handle Status").
-pub(crate) fn status(available: &[(u16, Bytes)], length: usize) -> Vec<u8> {
+pub(crate) fn status(available: &[(u16, u16, Bytes)], length: usize, shift: u8) -> Vec<u8> {
     let mut fields = Fields::new(16 + 32 * available.len());
     fields.u16(14, available.len() as u16);
-    // The identifiers of the first group are its handles.
-    let handles = (0..).zip(available).take_while(|(handle, (identifier, _))| identifier == handle).count();
-    for (index, (identifier, left)) in available.iter().enumerate() {
+    for (index, (identifier, handle, left)) in available.iter().enumerate() {
         let at = 16 + 32 * index;
-        fields.u16(at, *identifier).u16(at + 2, (index % handles) as u16).u64(at + 8, left.0 >> BLOCK_SHIFT);
+        fields.u16(at, *identifier).u16(at + 2, *handle).u64(at + 8, left.0 >> shift);
     }
     let mut data = fields.take();
     data.resize(length, 0);
@@ -170,15 +170,15 @@ impl Events {
 
     /// Get Features, FDP Events: a handle in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each has 2 bytes: type, and
     /// whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
-    pub fn get(&self, command: &Command, namespace: &Namespace) -> Outcome {
-        let (handle, most) = asked(command, namespace)?;
+    pub fn get(&self, command: &Command, drive: &Subsystem) -> Outcome {
+        let (handle, most) = asked(command, drive)?;
         let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);
         Ok(Answer { result: KINDS.len() as u64, data: told.collect() })
     }
 
     /// Set Features: types in the data, a byte each, are enabled or disabled by dword 12, bit 0.
-    pub fn set(&mut self, command: &Command, data: &[u8], namespace: &Namespace) -> Outcome {
-        let (handle, most) = asked(command, namespace)?;
+    pub fn set(&mut self, command: &Command, data: &[u8], drive: &Subsystem) -> Outcome {
+        let (handle, most) = asked(command, drive)?;
         let kinds = data.get(..most).ok_or(Status::INVALID_FIELD)?;
         if kinds.iter().any(|code| KINDS.iter().all(|kind| kind.code() != *code)) {
             return Err(Status::INVALID_FIELD.into());
@@ -195,8 +195,8 @@ impl Events {
     }
 }
 
-fn asked(command: &Command, namespace: &Namespace) -> Result<(u16, usize), Status> {
+fn asked(command: &Command, drive: &Subsystem) -> Result<(u16, usize), Status> {
     let eleven = command.dword(11);
     let handle = eleven as u16;
-    if handle >= namespace.handles { Err(Status::INVALID_FIELD) } else { Ok((handle, (eleven >> 16 & 0xff) as usize)) }
+    if handle >= drive.handles { Err(Status::INVALID_FIELD) } else { Ok((handle, (eleven >> 16 & 0xff) as usize)) }
 }

@@ -1,9 +1,11 @@
 //! Features (Base 2.0, 5.27.1; NVM Command Set 1.0, 4.1.3).
 
+use std::collections::BTreeSet;
+
 use crate::command::{Answer, Command, Outcome};
 use crate::fdp;
-use crate::namespace::Namespace;
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// Feature identifiers.
 pub(crate) mod feature {
@@ -41,8 +43,8 @@ const ALL: [u8; 11] = [
 const OF_PLACEMENT: [u8; 2] = [feature::PLACEMENT, feature::PLACEMENT_EVENTS];
 
 /// Those of a drive: which there are, and whether each is of the endurance group and not of a controller.
-pub(crate) fn all(namespace: &Namespace) -> impl Iterator<Item = (u8, bool)> {
-    let of_placement = OF_PLACEMENT.into_iter().filter(|_| namespace.handles > 0).map(|feature| (feature, true));
+pub(crate) fn all(drive: &Subsystem) -> impl Iterator<Item = (u8, bool)> {
+    let of_placement = OF_PLACEMENT.into_iter().filter(|_| drive.handles > 0).map(|feature| (feature, true));
     ALL.into_iter().map(|feature| (feature, false)).chain(of_placement)
 }
 
@@ -53,8 +55,8 @@ pub(crate) struct Features {
     pub too_warm: u16,
     /// Below this one.
     pub too_cold: u16,
-    /// Reads of deallocated blocks are errors (DULBE).
-    pub deallocated_is_error: bool,
+    /// Namespaces whose deallocated blocks are errors when they are read (DULBE).
+    pub deallocated_is_error: BTreeSet<u32>,
     /// Writes are done when they are in the volatile write cache.
     pub caches: bool,
     /// I/O queues that the host may have.
@@ -69,15 +71,18 @@ pub(crate) struct Features {
 
 /// Critical warnings of which a host is told (Base 2.0, 5.27.1.8, bits 7:0).
 pub(crate) const WARNINGS: u32 = 0xff;
+/// What namespaces changed (bit 8), and what zones changed (bit 27: ZNS 1.1).
+pub(crate) const NAMESPACES: u32 = 1 << 8;
+pub(crate) const ZONES: u32 = 1 << 27;
 
 impl Features {
-    pub fn new(host: [u8; 16], keep_alive: u32, namespace: Option<&Namespace>) -> Features {
+    pub fn new(host: [u8; 16], keep_alive: u32, drive: Option<&Subsystem>) -> Features {
         Features {
             too_warm: 273 + 75,
             too_cold: 0,
-            deallocated_is_error: false,
+            deallocated_is_error: BTreeSet::new(),
             caches: true,
-            queues: namespace.map_or(0, Namespace::most_queues),
+            queues: drive.map_or(0, Subsystem::most_queues),
             events: WARNINGS,
             keep_alive,
             arbitration: 7,
@@ -86,33 +91,37 @@ impl Features {
     }
 
     /// Get Features: the current value, whichever is selected, since none is saved (ONCS bit 4 is 0).
-    pub fn get(&self, command: &Command, namespace: Option<&Namespace>) -> Outcome {
+    pub fn get(&self, command: &Command, drive: Option<&Subsystem>) -> Outcome {
         let eleven = command.dword(11);
         let value = match command.dword(10) as u8 {
             feature::ASYNC_EVENTS => self.events,
             feature::KEEP_ALIVE => self.keep_alive,
-            _ if namespace.is_none() => return Err(Status::INVALID_FIELD.into()),
+            _ if drive.is_none() => return Err(Status::INVALID_FIELD.into()),
             feature::ARBITRATION => self.arbitration,
             feature::POWER_MANAGEMENT | feature::WRITE_ATOMICITY | feature::COMMAND_SETS => 0,
             feature::TEMPERATURE_THRESHOLD => match Threshold::of(eleven)? {
                 Threshold::Over => self.too_warm.into(),
                 Threshold::Under => self.too_cold.into(),
             },
-            feature::ERROR_RECOVERY => u32::from(self.deallocated_is_error) << 16,
-            feature::VOLATILE_WRITE_CACHE if namespace.is_some_and(|namespace| namespace.volatile_cache) => {
-                u32::from(self.caches)
-            }
+            feature::ERROR_RECOVERY => u32::from(self.deallocated_is_error.contains(&command.namespace())) << 16,
+            feature::VOLATILE_WRITE_CACHE if drive.is_some_and(|drive| drive.volatile_cache) => u32::from(self.caches),
             feature::NUMBER_OF_QUEUES => queues(self.queues),
             feature::HOST_IDENTIFIER => return Ok(Answer::data(self.host.to_vec())),
             // Enabled, with the one configuration (TP 4146, "Flexible Data Placement (Feature Identifier 1Dh)").
-            feature::PLACEMENT if has_handles(namespace) && eleven as u16 == fdp::GROUP => 1,
+            feature::PLACEMENT if has_handles(drive) && eleven as u16 == fdp::GROUP => 1,
             _ => return Err(Status::INVALID_FIELD.into()),
         };
         Ok(Answer::result(value))
     }
 
-    /// Set Features. `begun` says whether the host has I/O queues already.
-    pub fn set(&mut self, command: &Command, namespace: Option<&Namespace>, begun: bool) -> Outcome {
+    /// Set Features. `begun` says whether the host has I/O queues already, `named` which namespaces the command names, or why it names none.
+    pub fn set(
+        &mut self,
+        command: &Command,
+        drive: Option<&Subsystem>,
+        begun: bool,
+        named: Result<Vec<u32>, Status>,
+    ) -> Outcome {
         let (ten, eleven) = (command.dword(10), command.dword(11));
         if ten & 1 << 31 != 0 {
             return Err(Status::FEATURE_NOT_SAVEABLE.into());
@@ -120,7 +129,7 @@ impl Features {
         match ten as u8 {
             feature::ASYNC_EVENTS => self.events = eleven,
             feature::KEEP_ALIVE => self.keep_alive = eleven,
-            _ if namespace.is_none() => return Err(Status::INVALID_FIELD.into()),
+            _ if drive.is_none() => return Err(Status::INVALID_FIELD.into()),
             feature::ARBITRATION => self.arbitration = eleven,
             // There is one power state, and one combination of command sets.
             feature::POWER_MANAGEMENT if eleven & 0x1f == 0 => {}
@@ -130,17 +139,23 @@ impl Features {
                 Threshold::Under => self.too_cold = eleven as u16,
             },
             // The time for recovery is the drive's own.
-            feature::ERROR_RECOVERY if command.namespace() == 1 || command.namespace() == u32::MAX => {
-                self.deallocated_is_error = eleven & 1 << 16 != 0;
+            feature::ERROR_RECOVERY => {
+                for number in named? {
+                    if eleven & 1 << 16 != 0 {
+                        self.deallocated_is_error.insert(number);
+                    } else {
+                        self.deallocated_is_error.remove(&number);
+                    }
+                }
             }
-            feature::VOLATILE_WRITE_CACHE if namespace.is_some_and(|namespace| namespace.volatile_cache) => {
+            feature::VOLATILE_WRITE_CACHE if drive.is_some_and(|drive| drive.volatile_cache) => {
                 self.caches = eleven & 1 != 0;
             }
-            feature::NUMBER_OF_QUEUES => return self.set_queues(eleven, namespace, begun),
+            feature::NUMBER_OF_QUEUES => return self.set_queues(eleven, drive, begun),
             feature::WRITE_ATOMICITY => {}
             feature::HOST_IDENTIFIER => return Err(Status::FEATURE_NOT_CHANGEABLE.into()),
             // Not while there are namespaces.
-            feature::PLACEMENT if has_handles(namespace) && eleven as u16 == fdp::GROUP => {
+            feature::PLACEMENT if has_handles(drive) && eleven as u16 == fdp::GROUP => {
                 return Err(Status::COMMAND_SEQUENCE_ERROR.into());
             }
             _ => return Err(Status::INVALID_FIELD.into()),
@@ -149,7 +164,7 @@ impl Features {
     }
 
     /// Submission and completion queues from 0, 65,535 being too many (Base 2.0, 5.27.1.5).
-    fn set_queues(&mut self, asked: u32, namespace: Option<&Namespace>, begun: bool) -> Outcome {
+    fn set_queues(&mut self, asked: u32, drive: Option<&Subsystem>, begun: bool) -> Outcome {
         let (submission, completion) = (asked as u16, (asked >> 16) as u16);
         if submission == u16::MAX || completion == u16::MAX {
             return Err(Status::INVALID_FIELD.into());
@@ -157,15 +172,15 @@ impl Features {
         if begun {
             return Err(Status::COMMAND_SEQUENCE_ERROR.into());
         }
-        let most = namespace.map_or(0, Namespace::most_queues);
+        let most = drive.map_or(0, Subsystem::most_queues);
         // Over Fabrics each submission queue has its completion queue.
         self.queues = most.min(submission.min(completion) + 1);
         Ok(Answer::result(queues(self.queues)))
     }
 }
 
-fn has_handles(namespace: Option<&Namespace>) -> bool {
-    namespace.is_some_and(|namespace| namespace.handles > 0)
+fn has_handles(drive: Option<&Subsystem>) -> bool {
+    drive.is_some_and(|drive| drive.handles > 0)
 }
 
 fn queues(number: u16) -> u32 {

@@ -2,6 +2,7 @@
 
 use ssd::run::Attended;
 use ssd::stats::series::Sample;
+use ssd::zones::ZoneState;
 use units::Time;
 
 use crate::fdp::Placement;
@@ -80,4 +81,11 @@ impl Health {
     pub fn kelvin(&self) -> u16 {
         (self.celsius + 273.15).round() as u16
     }
+}
+
+/// The zones of a drive that are read-only or offline: their first bytes, in order.
+pub fn broken_zones(live: &dyn Attended) -> Vec<u64> {
+    let zones = live.drive().zones();
+    let all = zones.iter().flat_map(|zones| (0..zones.count()).filter_map(|zone| zones.zone(zone)));
+    all.filter(|zone| matches!(zone.state, ZoneState::ReadOnly | ZoneState::Offline)).map(|zone| zone.start).collect()
 }

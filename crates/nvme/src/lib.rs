@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `bytes.rs`, `status.rs`, `command.rs` | structures, statuses, queue entries |
 //! | `limits.rs` | sizes |
-//! | `namespace.rs`, `health.rs` | a drive as hosts see it, and how it is |
+//! | `subsystem.rs`, `namespace.rs`, `health.rs` | a drive as hosts see it, its namespaces, and how it is |
 //! | `identify.rs`, `features.rs`, `log_pages.rs`, `directives.rs`, `fdp.rs`, `sanitize.rs`, `discovery.rs` | what a controller says |
 //! | `io.rs`, `zoned.rs` | what a drive does for a command of I/O, and what becomes of the data |
 //! | `auth.rs` | how hosts prove who they are |
@@ -30,19 +30,23 @@ mod log_pages;
 mod namespace;
 mod sanitize;
 mod status;
+mod subsystem;
 mod target;
 pub mod tcp;
 mod zoned;
 
 pub use auth::{Access, Hash, Secret, Secrets};
-pub use command::{Answer, Command, CommandId, ControllerId, FABRICS, Lba, Outcome, Place, QueueId, Refused, fabrics};
+pub use command::{
+    Answer, Command, CommandId, ControllerId, FABRICS, Fused, Lba, Outcome, Place, QueueId, Refused, fabrics,
+};
 pub use controller::{Controller, Does, Host, Surroundings};
 pub use fdp::Placement;
 pub use health::{Health, Snapshot};
 pub use identify::DISCOVERY;
 pub use io::{Io, Planned, Rules, plan};
-pub use limits::{BLOCK_SHIFT, LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, QUEUE_ENTRIES};
-pub use namespace::{Kind, Namespace};
+pub use limits::{LARGEST_TRANSFER, LONGEST_NAME, MOST_QUEUES, QUEUE_ENTRIES};
+pub use namespace::Namespace;
 pub use status::Status;
+pub use subsystem::{Area, Kind, Subsystem};
 pub use target::{Connected, Target};
 pub use zoned::Zones;

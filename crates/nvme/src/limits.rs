@@ -1,7 +1,9 @@
 //! Sizes: of blocks, transfers, queues and names.
 
-/// Bytes of a logical block, as a power of two: 512.
-pub const BLOCK_SHIFT: u8 = 9;
+/// The formats of namespaces: bytes of a logical block, as powers of two: 512, with which a drive begins, and 4,096.
+pub const BLOCK_SHIFTS: [u8; 2] = [9, 12];
+/// Namespaces of a drive, at most.
+pub(crate) const MOST_NAMESPACES: u32 = 32;
 /// The largest transfer of a command \[B]: 2 to the power of MDTS pages of 4 KiB.
 pub const LARGEST_TRANSFER: u32 = 4096 << MDTS;
 pub(crate) const MDTS: u8 = 6;

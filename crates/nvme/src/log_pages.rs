@@ -5,8 +5,8 @@ use crate::command::{Answer, Command, CommandId, Lba, Outcome, QueueId, admin, n
 use crate::features;
 use crate::health::Health;
 use crate::limits::LARGEST_TRANSFER;
-use crate::namespace::{Kind, Namespace};
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// Log page identifiers (Base 2.0, 5.16.1; 20h to 23h: TP 4146).
 pub(crate) mod page {
@@ -14,6 +14,7 @@ pub(crate) mod page {
     pub const ERRORS: u8 = 0x01;
     pub const HEALTH: u8 = 0x02;
     pub const FIRMWARE: u8 = 0x03;
+    pub const CHANGED_NAMESPACES: u8 = 0x04;
     pub const COMMANDS: u8 = 0x05;
     pub const ENDURANCE_GROUP: u8 = 0x09;
     pub const FEATURES: u8 = 0x12;
@@ -23,6 +24,7 @@ pub(crate) mod page {
     pub const PLACEMENT_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
     pub const SANITIZE: u8 = 0x81;
+    pub const CHANGED_ZONES: u8 = 0xbf;
 }
 
 /// What is asked for.
@@ -34,6 +36,8 @@ pub(crate) struct Asked {
     /// The Log Specific Parameter, and the Log Specific Identifier: which endurance group is meant.
     pub parameter: u8,
     pub specific: u16,
+    /// Retain Asynchronous Event: what the page tells of stays news.
+    pub retains: bool,
     length: u64,
     from: u64,
 }
@@ -50,7 +54,8 @@ impl Asked {
         }
         let (ten, eleven) = (command.dword(10), command.dword(11));
         let (page, set) = (ten as u8, (command.dword(14) >> 24) as u8);
-        Ok(Asked { page, set, parameter: (ten >> 8) as u8 & 0x7f, specific: (eleven >> 16) as u16, length, from })
+        let (parameter, specific) = ((ten >> 8) as u8 & 0x7f, (eleven >> 16) as u16);
+        Ok(Asked { page, set, parameter, specific, retains: ten & 1 << 15 != 0, length, from })
     }
 
     /// The part of a page that is asked for; zeros behind its end.
@@ -117,7 +122,7 @@ pub(crate) fn health(health: &Health, warning: u8, errors: u64) -> Vec<u8> {
 }
 
 /// Endurance Group Information (Base 2.0, 5.16.1.10; bytes as in its table): the drive is the group. Data is counted in 10^9 bytes, rounded up.
-pub(crate) fn endurance_group(health: &Health, namespace: &Namespace, errors: u64) -> Vec<u8> {
+pub(crate) fn endurance_group(health: &Health, size: u64, unallocated: u64, errors: u64) -> Vec<u8> {
     let percent = |value: f64, most: f64| value.clamp(0.0, most).floor() as u8;
     let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000));
     let mut fields = Fields::new(512);
@@ -133,22 +138,26 @@ pub(crate) fn endurance_group(health: &Health, namespace: &Namespace, errors: u6
         .u128(112, health.writes.into())
         .u128(128, health.media_errors.into())
         .u128(144, errors.into())
-        .u128(160, namespace.size.0.into());
+        .u128(160, size.into())
+        .u128(176, unallocated.into());
     fields.take()
 }
 
 /// Firmware slot information (Base 2.0, 5.16.1.4): the first is active.
-pub(crate) fn firmware(namespace: &Namespace) -> Vec<u8> {
-    Fields::new(512).u8(0, 1).ascii(8, 8, &namespace.firmware).take()
+pub(crate) fn firmware(drive: &Subsystem) -> Vec<u8> {
+    Fields::new(512).u8(0, 1).ascii(8, 8, &drive.firmware).take()
 }
 
 /// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of an I/O command set. Bit 0, supported; 1, it
 /// changes data.
-pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
+pub(crate) fn commands(drive: &Subsystem, set: u8) -> Vec<u8> {
     const CHANGES: u32 = 0x3;
     let mut fields = Fields::new(4096);
     // Nothing else is sent meanwhile (CSE, 010b in bits 18:16).
     const ALONE: u32 = 2 << 16;
+    // What a namespace can do changes (NCC, bit 2), or which there are (NIC, bit 3).
+    const CAN: u32 = 1 << 2;
+    const THERE: u32 = 1 << 3;
     let plain = [
         admin::GET_LOG_PAGE,
         admin::IDENTIFY,
@@ -160,42 +169,76 @@ pub(crate) fn commands(namespace: &Namespace, set: u8) -> Vec<u8> {
     ];
     let of =
         |opcodes: &[u8], from: usize| opcodes.iter().map(|opcode| from + 4 * usize::from(*opcode)).collect::<Vec<_>>();
-    if namespace.handles > 0 {
+    if drive.handles > 0 {
         fields
             .u32s(of(&[admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE], 0), 1)
             .u32s(of(&[nvm::IO_MANAGEMENT_RECEIVE, nvm::IO_MANAGEMENT_SEND], 1024), 1);
     }
-    if set == 2 && matches!(namespace.kind, Kind::Zoned(_)) {
+    if set == 2 && drive.zones().is_some() {
         fields
             .u32s(of(&[zones::MANAGEMENT_RECEIVE], 1024), 1)
             .u32s(of(&[zones::MANAGEMENT_SEND, zones::APPEND], 1024), CHANGES);
     }
     fields
         .u32s(of(&plain, 0), 1)
-        .u32s(of(&[admin::FORMAT, admin::SANITIZE], 0), CHANGES | ALONE)
+        .u32s(of(&[admin::FORMAT], 0), CHANGES | CAN | ALONE)
+        .u32s(of(&[admin::SANITIZE], 0), CHANGES | ALONE)
+        .u32s(of(&[admin::NAMESPACE_MANAGEMENT], 0), CHANGES | THERE)
+        .u32s(of(&[admin::NAMESPACE_ATTACHMENT], 0), 1 | THERE)
         .u32s(of(&[nvm::FLUSH, nvm::READ, nvm::COMPARE, nvm::VERIFY], 1024), 1)
         .u32s(of(&[nvm::WRITE, nvm::WRITE_ZEROES, nvm::DATASET_MANAGEMENT, nvm::COPY], 1024), CHANGES);
     fields.take()
 }
 
 /// Log pages that there are (Base 2.0, 5.16.1.1).
-pub(crate) fn supported(namespace: Option<&Namespace>) -> Vec<u8> {
-    let of_drive =
-        [page::HEALTH, page::FIRMWARE, page::COMMANDS, page::ENDURANCE_GROUP, page::FEATURES, page::SANITIZE];
+pub(crate) fn supported(drive: Option<&Subsystem>) -> Vec<u8> {
+    let of_drive = [
+        page::HEALTH,
+        page::FIRMWARE,
+        page::CHANGED_NAMESPACES,
+        page::COMMANDS,
+        page::ENDURANCE_GROUP,
+        page::FEATURES,
+        page::SANITIZE,
+    ];
     let of_placement =
         [page::PLACEMENT_CONFIGURATIONS, page::PLACEMENT_USAGE, page::PLACEMENT_STATISTICS, page::PLACEMENT_EVENTS];
-    let own: &[u8] = if namespace.is_none() { &[page::DISCOVERY] } else { &of_drive };
-    let placed: &[u8] = if namespace.is_some_and(|namespace| namespace.handles > 0) { &of_placement } else { &[] };
-    let all = [page::SUPPORTED, page::ERRORS].into_iter().chain(own.iter().chain(placed).copied());
+    let own: &[u8] = if drive.is_none() { &[page::DISCOVERY] } else { &of_drive };
+    let placed: &[u8] = if drive.is_some_and(|drive| drive.handles > 0) { &of_placement } else { &[] };
+    let zoned: &[u8] = if drive.is_some_and(|drive| drive.zones().is_some()) { &[page::CHANGED_ZONES] } else { &[] };
+    let all = [page::SUPPORTED, page::ERRORS].into_iter().chain([own, placed, zoned].into_iter().flatten().copied());
     let places = all.map(|page| 4 * usize::from(page));
     Fields::new(1024).u32s(places, 1).take()
 }
 
+/// The Changed Namespace List: numbers (Base 2.0, 5.16.1.5).
+pub(crate) fn changed_namespaces(numbers: &[u32]) -> Vec<u8> {
+    let mut fields = Fields::new(4096);
+    for (index, number) in numbers.iter().enumerate() {
+        fields.u32(4 * index, *number);
+    }
+    fields.take()
+}
+
+/// The Changed Zone List: how many, FFFFh where there are more than it has room for, and the first block of each (ZNS 1.1, 5.2).
+pub(crate) fn changed_zones(blocks: &[u64]) -> Vec<u8> {
+    const MOST: usize = 511;
+    let mut fields = Fields::new(4096);
+    if blocks.len() > MOST {
+        return fields.u16(0, u16::MAX).take();
+    }
+    fields.u16(0, blocks.len() as u16);
+    for (index, block) in blocks.iter().enumerate() {
+        fields.u64(8 + 8 * index, *block);
+    }
+    fields.take()
+}
+
 /// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22) or the endurance
 /// group (24).
-pub(crate) fn features_supported(namespace: &Namespace) -> Vec<u8> {
+pub(crate) fn features_supported(drive: &Subsystem) -> Vec<u8> {
     let mut fields = Fields::new(1024);
-    for (feature, of_group) in features::all(namespace) {
+    for (feature, of_group) in features::all(drive) {
         fields.u32(4 * usize::from(feature), 1 | if of_group { 1 << 24 } else { 1 << 22 });
     }
     fields.take()

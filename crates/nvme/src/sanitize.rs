@@ -1,13 +1,16 @@
-//! Format NVM and Sanitize: everything that a drive holds is deallocated (Base 2.0, 5.14 and 5.24).
+//! Format NVM and Sanitize: everything that namespaces, or a drive, hold is deallocated (Base 2.0, 5.14 and 5.24).
 
 use crate::bytes::Fields;
 use crate::command::Command;
+use crate::limits::BLOCK_SHIFTS;
+use crate::namespace::Namespaces;
 use crate::status::Status;
 
 /// What of a drive all of its controllers share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub sanitize: Sanitize,
+    pub namespaces: Namespaces,
     /// Which events of placement hosts want.
     pub events: crate::fdp::Events,
 }
@@ -90,17 +93,16 @@ impl Sanitize {
     }
 }
 
-/// Checks Format NVM: the one format, without metadata or protection information; nothing is erased, or user data (SES, bits 11:9).
-pub(crate) fn check_format(command: &Command) -> Result<(), Status> {
+/// The format that Format NVM asks for: one that there is, without metadata or protection information; nothing is erased, or user data (SES,
+/// bits 11:9).
+pub(crate) fn wanted_format(command: &Command) -> Result<usize, Status> {
     let ten = command.dword(10);
-    if ![1, u32::MAX].contains(&command.namespace()) {
-        return Err(Status::INVALID_NAMESPACE);
-    }
     // LBAF in bits 3:0 and 13:12, MSET in 4, PI in 7:5.
-    if ten & 0x30ff != 0 {
+    let format = (ten & 0xf | (ten >> 12 & 3) << 4) as usize;
+    if ten & 0xf0 != 0 || format >= BLOCK_SHIFTS.len() {
         return Err(Status::INVALID_FORMAT);
     }
-    if ten >> 9 & 7 > 1 { Err(Status::INVALID_FIELD) } else { Ok(()) }
+    if ten >> 9 & 7 > 1 { Err(Status::INVALID_FIELD) } else { Ok(format) }
 }
 
 #[cfg(test)]

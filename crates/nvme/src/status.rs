@@ -19,8 +19,11 @@ impl Status {
     pub const SGL_LENGTH_INVALID: Status = Status(0x00f);
     pub const SGL_OFFSET_INVALID: Status = Status(0x016);
     pub const TRANSIENT_TRANSPORT_ERROR: Status = Status(0x022);
+    pub const FAILED_FUSED: Status = Status(0x009);
+    pub const MISSING_FUSED: Status = Status(0x00a);
     pub const SANITIZE_FAILED: Status = Status(0x01c);
     pub const SANITIZE_IN_PROGRESS: Status = Status(0x01d);
+    pub const INVALID_PLACEMENT_LIST: Status = Status(0x02a);
     pub const LBA_OUT_OF_RANGE: Status = Status(0x080);
     pub const CAPACITY_EXCEEDED: Status = Status(0x081);
 }
@@ -33,6 +36,15 @@ impl Status {
     pub const INVALID_FORMAT: Status = Status(0x10a);
     pub const FEATURE_NOT_SAVEABLE: Status = Status(0x10d);
     pub const FEATURE_NOT_CHANGEABLE: Status = Status(0x10e);
+    pub const NAMESPACE_CAPACITY: Status = Status(0x115);
+    pub const NAMESPACE_IDENTIFIER_UNAVAILABLE: Status = Status(0x116);
+    pub const NAMESPACE_ALREADY_ATTACHED: Status = Status(0x118);
+    pub const NAMESPACE_IS_PRIVATE: Status = Status(0x119);
+    pub const NAMESPACE_NOT_ATTACHED: Status = Status(0x11a);
+    pub const THIN_PROVISIONING: Status = Status(0x11b);
+    pub const CONTROLLER_LIST_INVALID: Status = Status(0x11c);
+    pub const COMMAND_SET_NOT_SUPPORTED: Status = Status(0x129);
+    pub const INVALID_COMMAND_SET: Status = Status(0x12c);
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
     pub const CONNECT_CONTROLLER_BUSY: Status = Status(0x181);
     pub const CONNECT_INVALID_PARAMETERS: Status = Status(0x182);

@@ -12,9 +12,10 @@ use crate::discovery;
 use crate::health::Snapshot;
 use crate::identify::DISCOVERY;
 use crate::limits::QUEUE_ENTRIES;
-use crate::namespace::Namespace;
+use crate::namespace::Namespaces;
 use crate::sanitize::Shared;
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 
 /// Length of the data of Connect \[B].
 const CONNECT_DATA: usize = 1024;
@@ -26,7 +27,7 @@ const MOST_CONTROLLERS: usize = 64;
 /// Subsystems with a drive each, and the discovery subsystem.
 pub struct Target {
     /// The drives.
-    pub namespaces: Vec<Namespace>,
+    pub drives: Vec<Subsystem>,
     /// Who may connect.
     access: Access,
     controllers: Mutex<BTreeMap<ControllerId, Arc<Controller>>>,
@@ -81,9 +82,10 @@ impl From<Invalid> for Refused {
 
 impl Target {
     /// One of these drives.
-    pub fn new(namespaces: Vec<Namespace>, access: Access) -> Target {
-        let shared = namespaces.iter().map(|_| Arc::default()).collect();
-        Target { namespaces, access, controllers: Mutex::default(), shared }
+    pub fn new(drives: Vec<Subsystem>, access: Access) -> Target {
+        let of = |drive| Arc::new(Mutex::new(Shared { namespaces: Namespaces::of(drive), ..Shared::default() }));
+        let shared = drives.iter().map(of).collect();
+        Target { drives, access, controllers: Mutex::default(), shared }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Arc<Controller>>> {
@@ -91,8 +93,8 @@ impl Target {
     }
 
     /// The drive of a controller.
-    pub fn namespace(&self, controller: &Controller) -> Option<&Namespace> {
-        controller.drive.map(|drive| &self.namespaces[drive])
+    pub fn drive(&self, controller: &Controller) -> Option<&Subsystem> {
+        controller.drive.map(|drive| &self.drives[drive])
     }
 
     /// Controllers of the same subsystem.
@@ -117,7 +119,7 @@ impl Target {
         let id: [u8; 16] = data[..16].try_into().expect("Invariant: 16 bytes");
         let subsystem = name_at(data, 256).ok_or(Invalid::Data(256))?;
         let name = name_at(data, 512).filter(|name| !name.is_empty()).ok_or(Invalid::Data(512))?;
-        let drive = match self.namespaces.iter().position(|namespace| namespace.nqn == subsystem) {
+        let drive = match self.drives.iter().position(|drive| drive.nqn == subsystem) {
             None if subsystem == DISCOVERY => None,
             None => return Err(Invalid::Data(256).into()),
             drive => drive,
@@ -150,13 +152,15 @@ impl Target {
         }
     }
 
-    /// Takes a command of a queue that is no command of I/O. `snapshot` tells how the drive is, `at` is the address that the host came to.
+    /// Takes a command of a queue that is no command of I/O. `snapshot` and `broken_zones` tell how the drive is, `at` is the address that the host
+    /// came to.
     pub fn command(
         &self,
         of: &Connected,
         command: &Command,
         data: &[u8],
         snapshot: &dyn Fn() -> Option<Snapshot>,
+        broken_zones: &dyn Fn() -> Option<Vec<u64>>,
         at: Option<SocketAddr>,
     ) -> Does {
         let controller = &of.controller;
@@ -173,21 +177,22 @@ impl Target {
             return Does::Answer(Err(Status::INVALID_OPCODE.into()));
         }
         let around = Surroundings {
-            namespace: self.namespace(controller),
+            drive: self.drive(controller),
             controllers: &|| self.controllers_beside(controller),
             snapshot,
-            discovery: &|| discovery::log(&self.namespaces, at),
+            broken_zones,
+            discovery: &|| discovery::log(&self.drives, at),
         };
         controller.admin(command, data, &around)
     }
 
     /// Authentication Send and Receive.
     fn proves(&self, of: &Connected, command: &Command, data: &[u8]) -> Outcome {
-        let (host, namespace) = (of.controller.host.nqn.as_str(), self.namespace(&of.controller));
-        let (Some(secrets), Some(namespace)) = (self.access.secrets.get(host), namespace) else {
+        let (host, drive) = (of.controller.host.nqn.as_str(), self.drive(&of.controller));
+        let (Some(secrets), Some(drive)) = (self.access.secrets.get(host), drive) else {
             return Err(Status::INVALID_OPCODE.into());
         };
-        let parties = Parties { secrets, host, subsystem: &namespace.nqn };
+        let parties = Parties { secrets, host, subsystem: &drive.nqn };
         match command.fabrics_type() {
             fabrics::AUTHENTICATION_SEND => of.authentication().send(command, data, &parties),
             _ => of.authentication().receive(command),
@@ -204,9 +209,9 @@ impl Target {
             .map(ControllerId)
             .find(|id| !controllers.contains_key(id))
             .expect("Invariant: fewer are there than numbers");
-        let namespace = drive.map(|drive| &self.namespaces[drive]);
+        let of = drive.map(|drive| &self.drives[drive]);
         let shared = drive.map_or_else(Arc::default, |drive| self.shared[drive].clone());
-        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, namespace, shared));
+        let controller = Arc::new(Controller::new(id, drive, host, keep_alive, of, shared));
         controllers.insert(id, controller.clone());
         Ok(controller)
     }
@@ -216,6 +221,7 @@ impl Target {
         connected.controller.leave(connected.queue);
         if connected.queue.is_admin() {
             self.lock().remove(&connected.controller.id);
+            connected.controller.ends();
         }
     }
 }

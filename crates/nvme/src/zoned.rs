@@ -9,18 +9,19 @@ use workload::{Op, ZoneAction};
 
 use crate::bytes::Fields;
 use crate::command::{Command, zones};
-use crate::limits::{BLOCK_SHIFT, LARGEST_TRANSFER};
+use crate::limits::{BLOCK_SHIFTS, LARGEST_TRANSFER};
+use crate::namespace::Namespace;
 use crate::status::Status;
 
 /// The length of a zone descriptor, and of the header of a report \[B] (ZNS 1.1, 3.4.2.2).
 const DESCRIPTOR: usize = 64;
 
-/// The zones of a namespace.
+/// The zones of a drive that are written in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones {
     /// How many there are.
     pub count: u32,
-    /// Blocks from the beginning of a zone to that of the next one.
+    /// From the beginning of a zone to that of the next one \[B].
     pub size: u64,
     /// Zones that may be open, and active, at once.
     pub max_open: u32,
@@ -30,21 +31,31 @@ pub struct Zones {
     pub append_limit: Option<u64>,
     /// A read may go over the boundary between zones.
     pub read_across: bool,
+    /// The zone random write area of a zone \[B]; 0 for none.
+    pub random_area: u64,
+    /// What of it is made final is a multiple of this \[B].
+    pub commit_unit: u64,
 }
 
 impl Zones {
-    /// The Identify Namespace data structure of the command set (ZNS 1.1, 4.1.5.1; bytes as in its table).
-    pub(crate) fn identify(&self) -> Vec<u8> {
+    /// The Identify Namespace data structure of the command set (ZNS 1.1, 4.1.5.1, with TP 4076b; bytes as in its table), for blocks of a size.
+    pub(crate) fn identify(&self, shift: u8) -> Vec<u8> {
         let limit = |most: u32| if most >= self.count { u32::MAX } else { most - 1 };
-        Fields::new(4096)
-            // Reads across boundaries (OZCS, bit 0).
-            .u16(2, u16::from(self.read_across))
-            // Active and open resources, from 0; FFFFFFFFh for no limit.
-            .u32(4, limit(self.max_active))
-            .u32(8, limit(self.max_open))
-            // The one format: the size of a zone, and no descriptor extensions.
-            .u64(2816, self.size)
-            .take()
+        let mut fields = Fields::new(4096);
+        if self.random_area > 0 {
+            // As many zones may have a zone random write area as may be active; its granularity and its size; ranges are flushed (0).
+            fields.u32(44, self.max_active.min(self.count)).u16(48, (self.commit_unit >> shift) as u16);
+            fields.u16(50, u16::try_from(self.random_area >> shift).unwrap_or(u16::MAX)).u8(52, 1);
+        }
+        // Reads across boundaries (OZCS, bit 0), zone random write areas (1).
+        fields.u16(2, u16::from(self.read_across) | u16::from(self.random_area > 0) << 1);
+        // Active and open resources, from 0; FFFFFFFFh for no limit.
+        fields.u32(4, limit(self.max_active)).u32(8, limit(self.max_open));
+        // By format: the size of a zone, and no descriptor extensions.
+        for (format, shift) in BLOCK_SHIFTS.into_iter().enumerate() {
+            fields.u64(2816 + 16 * format, self.size >> shift);
+        }
+        fields.take()
     }
 
     /// The Identify Controller data structure of the command set (ZNS 1.1, 4.1.5.2): the append size limit as a power of two of 4 KiB, 0 for that
@@ -54,28 +65,16 @@ impl Zones {
             self.append_limit.filter(|limit| *limit < LARGEST_TRANSFER.into()).map(|limit| (limit >> 12).max(1));
         Fields::new(4096).u8(0, pages.map_or(0, |pages| pages.ilog2() as u8)).take()
     }
-
-    /// The zone that begins at a block.
-    fn zone(&self, block: u64) -> Result<Range<u64>, Status> {
-        let all = self.size * u64::from(self.count);
-        if block >= all {
-            return Err(Status::LBA_OUT_OF_RANGE);
-        }
-        if !block.is_multiple_of(self.size) {
-            return Err(Status::INVALID_FIELD);
-        }
-        Ok(block..block + self.size)
-    }
 }
 
-/// A command of this set whose fields are valid.
+/// A command of this set whose fields are valid, in bytes of the drive.
 #[derive(Clone, Debug)]
 pub(crate) enum Zoned {
-    /// Data at the write pointer of the zone that begins at a block.
-    Append { zone: u64, blocks: u64 },
-    /// Something is done to the zones of a range of blocks.
+    /// Data at the write pointer of the zone that begins at a byte.
+    Append { zone: u64, bytes: u64 },
+    /// Something is done to the zones of a range.
     Send { range: Range<u64>, action: ZoneAction },
-    /// The zones from the one of a block on.
+    /// The zones from the one of a byte on.
     Report(Report),
 }
 
@@ -83,7 +82,7 @@ pub(crate) enum Zoned {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     from: u64,
-    /// Blocks of the namespace.
+    /// Where the namespace ends.
     end: u64,
     /// Bytes that the host wants.
     length: u32,
@@ -94,48 +93,62 @@ pub(crate) struct Report {
 }
 
 /// Checks a command; none of other sets.
-pub(crate) fn plan(command: &Command, of: &Zones) -> Option<Result<Zoned, Status>> {
-    let block = command.dwords_10_11();
+pub(crate) fn plan(command: &Command, of: &Namespace, zones: &Zones) -> Option<Result<Zoned, Status>> {
     match command.opcode() {
         // Blocks from 0 in dword 12 (ZNS 1.1, 3.4.1).
-        zones::APPEND => {
-            let blocks = u64::from(command.dword(12) & 0xffff) + 1;
-            let longest = of.append_limit.unwrap_or(u64::MAX).min(LARGEST_TRANSFER.into());
-            let fits = blocks << BLOCK_SHIFT <= longest;
-            let zone = of.zone(block).and_then(|zone| if fits { Ok(zone) } else { Err(Status::INVALID_FIELD) });
-            Some(zone.map(|zone| Zoned::Append { zone: zone.start, blocks }))
-        }
-        zones::MANAGEMENT_SEND => Some(send(command, of)),
+        zones::APPEND => Some(append(command, of, zones)),
+        zones::MANAGEMENT_SEND => Some(send(command, of, zones)),
         zones::MANAGEMENT_RECEIVE => Some(report(command, of)),
         _ => None,
     }
 }
 
-/// Zone Management Send: the action in dword 13, bits 7:0; Select All in bit 8 (ZNS 1.1, 3.4.3). There are neither zone random write areas nor
-/// descriptor extensions.
-fn send(command: &Command, of: &Zones) -> Result<Zoned, Status> {
+/// The zone that begins at the command's block.
+fn zone(command: &Command, of: &Namespace, zones: &Zones) -> Result<Range<u64>, Status> {
+    let start = of.bytes(command.dwords_10_11(), 1)?.start;
+    if (start - of.range.start).is_multiple_of(zones.size) {
+        Ok(start..start + zones.size)
+    } else {
+        Err(Status::INVALID_FIELD)
+    }
+}
+
+fn append(command: &Command, of: &Namespace, zones: &Zones) -> Result<Zoned, Status> {
+    let bytes = (u64::from(command.dword(12) & 0xffff) + 1) << of.shift();
+    let zone = zone(command, of, zones)?;
+    let longest = zones.append_limit.unwrap_or(u64::MAX).min(LARGEST_TRANSFER.into());
+    if bytes <= longest { Ok(Zoned::Append { zone: zone.start, bytes }) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Zone Management Send: the action in dword 13, bits 7:0; Select All in bit 8; a zone random write area (TP 4076b) in bit 9, of a zone that is
+/// opened (ZNS 1.1, 3.4.3). There are no descriptor extensions.
+fn send(command: &Command, of: &Namespace, zones: &Zones) -> Result<Zoned, Status> {
     let thirteen = command.dword(13);
+    let (all, random) = (thirteen & 1 << 8 != 0, thirteen & 1 << 9 != 0);
     let action = match thirteen & 0xff {
         0x01 => ZoneAction::Close,
         0x02 => ZoneAction::Finish,
-        0x03 if thirteen & 1 << 9 == 0 => ZoneAction::Open,
+        // To all zones none is given: only closed ones are opened by that.
+        0x03 if random && (all || zones.random_area == 0) => return Err(Status::INVALID_FIELD),
+        0x03 if random => ZoneAction::OpenRandom,
+        0x03 => ZoneAction::Open,
         0x04 => ZoneAction::Reset,
         0x05 => ZoneAction::Offline,
+        // Flush Explicit ZRWA Range: up to the block that is named, and with it.
+        0x11 if !all && zones.random_area > 0 => {
+            return Ok(Zoned::Send { range: of.bytes(command.dwords_10_11(), 1)?, action: ZoneAction::Flush });
+        }
         _ => return Err(Status::INVALID_FIELD),
     };
-    let range =
-        if thirteen & 1 << 8 != 0 { 0..of.size * u64::from(of.count) } else { of.zone(command.dwords_10_11())? };
+    let range = if all { of.whole() } else { zone(command, of, zones)? };
     Ok(Zoned::Send { range, action })
 }
 
 /// Zone Management Receive: dwords from 0 in dword 12; in dword 13 the action in bits 7:0, of which there is Report Zones, which states in bits 15:8,
 /// and in bit 16 whether the number is of those reported alone (ZNS 1.1, 3.4.2).
-fn report(command: &Command, of: &Zones) -> Result<Zoned, Status> {
-    let (from, thirteen) = (command.dwords_10_11(), command.dword(13));
-    let end = of.size * u64::from(of.count);
-    if from >= end {
-        return Err(Status::LBA_OUT_OF_RANGE);
-    }
+fn report(command: &Command, of: &Namespace) -> Result<Zoned, Status> {
+    let thirteen = command.dword(13);
+    let (from, end) = (of.bytes(command.dwords_10_11(), 1)?.start, of.whole().end);
     let length = (u64::from(command.dword(12)) + 1) * 4;
     let only = match thirteen >> 8 & 0xff {
         0 => None,
@@ -162,25 +175,26 @@ impl Report {
 
     /// What the drive is asked for.
     pub fn step(&self) -> Step {
-        let room = (self.end - self.from) << BLOCK_SHIFT;
-        Step::new(Op::ZoneReport, self.from << BLOCK_SHIFT, u64::from(self.length).min(room))
+        Step::new(Op::ZoneReport, self.from, u64::from(self.length).min(self.end - self.from))
     }
 
     /// The structure: how many there are, then descriptors of 64 bytes (ZNS 1.1, 3.4.2.2.3).
-    pub fn data(&self, found: &[ZoneDescriptor]) -> Vec<u8> {
+    pub fn data(&self, found: &[ZoneDescriptor], of: &Namespace) -> Vec<u8> {
         let mut fields = Fields::new((self.length as usize).max(DESCRIPTOR));
-        let wanted: Vec<&ZoneDescriptor> =
-            found.iter().filter(|zone| self.only.is_none_or(|only| zone.state == only)).collect();
+        let wanted: Vec<&ZoneDescriptor> = found
+            .iter()
+            .filter(|zone| zone.start < self.end && self.only.is_none_or(|only| zone.state == only))
+            .collect();
         let room = (self.length as usize / DESCRIPTOR).saturating_sub(1);
         let number = if self.partial { wanted.len().min(room) } else { wanted.len() };
         fields.u64(0, number as u64);
         for (index, zone) in wanted.into_iter().take(room).enumerate() {
             let at = DESCRIPTOR * (index + 1);
             let has_pointer = zone.state.is_active() || zone.state == ZoneState::Empty;
-            // Sequential write required; the state in bits 7:4.
-            fields.u8(at, 2).u8(at + 1, zone.state.code() << 4);
-            fields.u64(at + 8, zone.capacity >> BLOCK_SHIFT).u64(at + 16, zone.start >> BLOCK_SHIFT);
-            fields.u64(at + 24, if has_pointer { zone.write_pointer >> BLOCK_SHIFT } else { u64::MAX });
+            // Sequential write required; the state in bits 7:4; a zone random write area in bit 3 of the attributes.
+            fields.u8(at, 2).u8(at + 1, zone.state.code() << 4).u8(at + 2, u8::from(zone.has_random_area) << 3);
+            fields.u64(at + 8, zone.capacity >> of.shift()).u64(at + 16, of.block(zone.start));
+            fields.u64(at + 24, if has_pointer { of.block(zone.write_pointer) } else { u64::MAX });
         }
         let mut data = fields.take();
         data.truncate(self.length as usize);

@@ -7,16 +7,14 @@ use std::time::Duration;
 
 use array::PreparedLiveArray;
 use nbd::Offer;
-use nvme::{Access, Hash, Health, Kind, Namespace, Secret, Secrets};
+use nvme::{Access, Area, Hash, Health, Kind, Secret, Secrets, Subsystem};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
-use ssd::config::ZonesConfig;
 use ssd::run::findings;
 use ssd::run::{Attended, DeviceWord, DriveInputs, Live, Prepared, PreparedLive, parse, prepare_live, refused, result};
 use ssd::stats::Finding;
-use ssd::zones::ZonesSeen;
 use ssd::{RequestLog, RunError, Unwatched};
 use units::{Bytes, Span, Temperature};
 use workload::Source;
@@ -71,7 +69,7 @@ impl Protocol {
                 nbd::serve(exported.into_iter().map(|(seen, exported)| (seen.offer, exported)).collect(), clock)
             }
             Protocol::Nvme(access) => {
-                let exported = exported.into_iter().map(|(seen, exported)| (seen.namespace, exported)).collect();
+                let exported = exported.into_iter().map(|(seen, exported)| (seen.subsystem, exported)).collect();
                 nvme::tcp::serve(exported, (**access).clone(), clock)
             }
         }
@@ -89,20 +87,28 @@ impl Protocol {
 /// A drive as clients see it, by each protocol.
 struct Seen {
     offer: Offer,
-    namespace: Namespace,
+    subsystem: Subsystem,
 }
 
-/// A namespace of zones.
-fn kind_of(zones: &ZonesSeen, config: &ZonesConfig) -> Kind {
-    let (max_open, max_active) = zones.limits();
-    Kind::Zoned(nvme::Zones {
-        count: zones.count(),
-        size: zones.size() >> nvme::BLOCK_SHIFT,
+/// The parts of a drive that are namespaces of their own: conventional zones, which are written anywhere, and those that are written in order.
+fn areas_of(drive: &dyn ssd::Drive) -> Vec<Area> {
+    let (size, plan) = (drive.capacity().0, drive.plan());
+    let Some(zones) = drive.zones() else { return vec![Area { range: 0..size, kind: Kind::Nvm }] };
+    let (config, (max_open, max_active)) = (&plan.config.zones, zones.limits());
+    let conventional = u64::from(config.conventional) * zones.size();
+    let kind = Kind::Zoned(nvme::Zones {
+        count: zones.count() - config.conventional,
+        size: zones.size(),
         max_open,
         max_active,
         append_limit: config.append_limit.map(|limit| limit.0),
         read_across: config.read_across,
-    })
+        random_area: config.random_area.0,
+        commit_unit: plan.layout.page_size.0,
+    });
+    let end = u64::from(zones.count()) * zones.size();
+    let anywhere = (conventional > 0).then_some(Area { range: 0..conventional, kind: Kind::Nvm });
+    anywhere.into_iter().chain([Area { range: conventional..end, kind }]).collect()
 }
 
 impl Seen {
@@ -111,16 +117,17 @@ impl Seen {
         let what = scheme.map_or_else(|| device.to_owned(), |scheme| format!("{device}, {scheme}"));
         let (plan, size) = (drive.plan(), drive.capacity());
         let page = plan.layout.page_size;
-        let namespace = Namespace {
+        let subsystem = Subsystem {
+            areas: areas_of(drive),
             preferred: page,
             queues: plan.config.host.queues,
             handles: plan.config.ftl.hints,
+            group_bits: drive.fdp().map_or(0, |fdp| fdp.group_bits()),
             volatile_cache: !plan.config.power.plp,
-            kind: drive.zones().map_or(Kind::Nvm, |zones| kind_of(&zones, &plan.config.zones)),
-            ..Namespace::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
+            ..Subsystem::new(name, &format!("ssdlab {what}"), env!("CARGO_PKG_VERSION"), size)
         };
         let about = format!("simulated drive {what}");
-        Seen { offer: Offer { name: name.to_owned(), about, size, preferred: page.0 as u32 }, namespace }
+        Seen { offer: Offer { name: name.to_owned(), about, size, preferred: page.0 as u32 }, subsystem }
     }
 }
 
@@ -362,16 +369,10 @@ impl Server {
         };
         let file = array.as_deref().and_then(|path| Path::new(path).file_name()?.to_str());
         let seen = Seen::new(&name, file.unwrap_or(device), scheme, live.drive());
-        let nqn = seen.namespace.nqn.clone();
+        let nqn = seen.subsystem.nqn.clone();
         if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme(_)) {
             let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
             return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
-        }
-        let conventional = live.drive().plan().config.zones.conventional;
-        if matches!(seen.namespace.kind, Kind::Zoned(_)) && conventional > 0 && !matches!(self.protocol, Protocol::Nbd)
-        {
-            let problem = format!("is {conventional}, and NVMe has no conventional zones");
-            return Err(refuse(refused("zones.conventional", &problem, "write 0, or serve the drive by NBD")));
         }
         let exported = (seen, Exported { live, store, records, after_load });
         let texts = prepared.common().findings.iter().map(|finding| finding.text.as_str());

@@ -11,7 +11,7 @@ use units::{Span, Temperature, Time};
 use workload::{Op, Request};
 
 use crate::store::Store;
-use crate::work::{Answer, Asked, Did, Failure, Queue, Step, Work};
+use crate::work::{Answer, Asked, Did, Failure, Queue, Stage, Work};
 
 /// What is left of a drive that is served no more.
 pub struct Ended {
@@ -52,7 +52,7 @@ struct Flight {
     connection: Option<u64>,
     queue: Queue,
     /// What is to be done when what is under way is done.
-    stages: VecDeque<Vec<Step>>,
+    stages: VecDeque<Stage>,
     /// Operations under way.
     under_way: usize,
     outcome: Result<Did, Failure>,
@@ -124,9 +124,14 @@ impl Drive {
             self.done.push(flight.ends(Err(Failure::Failed), time));
             return;
         }
+        let Stage { steps, only_if } = flight.stages.pop_front().expect("Invariant: a further stage is there");
+        if only_if.is_some_and(|is_so| !is_so()) {
+            self.done.push(flight.ends(Err(Failure::Unlike), time));
+            return;
+        }
         let number = self.submitted;
         self.submitted += 1;
-        for step in flight.stages.pop_front().unwrap_or_default() {
+        for step in steps {
             let request = step.request(time, flight.queue);
             self.last = time;
             match self.live.submit(request) {

@@ -40,6 +40,8 @@ pub struct Extent {
 /// The data of an export. Ranges that it is asked for lie within its size.
 pub struct Store {
     kept: Kept,
+    /// Changes may happen beside each other; what compares first is alone.
+    alone: RwLock<()>,
     /// What a power cut can still undo, where the drive's power can be cut.
     unsettled: OnceLock<Mutex<Unsettled>>,
 }
@@ -62,7 +64,7 @@ type Pages = BTreeMap<u64, Box<[u8]>>;
 
 impl Store {
     fn of(kept: Kept) -> Store {
-        Store { kept, unsettled: OnceLock::new() }
+        Store { kept, alone: RwLock::default(), unsettled: OnceLock::new() }
     }
 
     /// The drive's power can be cut: what it undoes is undone here. Its logical pages have so many bytes.
@@ -243,6 +245,22 @@ impl Store {
 impl Changes<'_> {
     /// Writes bytes from `offset` on.
     pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let _beside = self.store.alone.read().unwrap_or_else(PoisonError::into_inner);
+        self.writes(offset, data)
+    }
+
+    /// Writes bytes if those that are there are the expected ones; says whether they were. Nothing is changed in between.
+    pub fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool> {
+        let _alone = self.store.alone.write().unwrap_or_else(PoisonError::into_inner);
+        let mut there = vec![0; expected.len()];
+        self.store.read(offset, &mut there)?;
+        if there != expected {
+            return Ok(false);
+        }
+        self.writes(offset, data).map(|()| true)
+    }
+
+    fn writes(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
             return self.store.write(offset, data);
         };
@@ -262,6 +280,7 @@ impl Changes<'_> {
 
     /// Makes a range read as zeros, and forgets what it held.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let _beside = self.store.alone.read().unwrap_or_else(PoisonError::into_inner);
         let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
             return self.store.discard(offset, bytes);
         };

@@ -53,10 +53,16 @@ impl Step {
     }
 }
 
+/// Steps that begin at the same time.
+pub(crate) struct Stage {
+    pub steps: Vec<Step>,
+    /// It begins only if this says so then.
+    pub only_if: Option<Box<dyn FnOnce() -> bool + Send>>,
+}
+
 /// What a client's request makes a drive do: stages, each of which begins when all of the one before it is done. It ends with the first
 /// stage of which something fails.
-#[derive(Clone, Debug)]
-pub struct Work(pub(crate) VecDeque<Vec<Step>>);
+pub struct Work(pub(crate) VecDeque<Stage>);
 
 impl Work {
     /// One operation.
@@ -67,19 +73,26 @@ impl Work {
     /// Operations that begin at the same time: at least one.
     pub fn at_once(steps: Vec<Step>) -> Work {
         assert!(!steps.is_empty(), "Invariant: a stage has something to do");
-        Work(VecDeque::from([steps]))
+        Work(VecDeque::from([Stage { steps, only_if: None }]))
     }
 
     /// Another operation when these are done.
     #[must_use]
     pub fn then(mut self, step: Step) -> Work {
-        self.0.push_back(vec![step]);
+        self.0.push_back(Stage { steps: vec![step], only_if: None });
+        self
+    }
+
+    /// Another operation when these are done, if the data is as it should be then: otherwise it ends with [`Failure::Unlike`].
+    #[must_use]
+    pub fn then_if(mut self, is_so: impl FnOnce() -> bool + Send + 'static, step: Step) -> Work {
+        self.0.push_back(Stage { steps: vec![step], only_if: Some(Box::new(is_so)) });
         self
     }
 
     /// The operation that its place among requests of the same time is decided by.
     pub(crate) fn first(&self) -> Step {
-        self.0.front().and_then(|stage| stage.first()).copied().expect("Invariant: there is something to do")
+        self.0.front().and_then(|stage| stage.steps.first()).copied().expect("Invariant: there is something to do")
     }
 }
 
@@ -109,6 +122,8 @@ pub enum Failure {
     ReadOnly,
     /// The power was cut.
     PowerCut,
+    /// The data is not what a further stage was to begin with.
+    Unlike,
     /// It is not what zones allow.
     Refused(Status),
     /// The drive has failed and does nothing any more.

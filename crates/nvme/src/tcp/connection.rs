@@ -15,10 +15,10 @@ use crate::auth::Access;
 use crate::command::{Answer, Command, FABRICS, Lba, Outcome, QueueId, Refused, fabrics};
 use crate::controller::{Controller, Does};
 use crate::fdp::Placement;
-use crate::health::{Health, Snapshot};
+use crate::health::{Health, Snapshot, broken_zones};
 use crate::io::{self, Io, Planned};
-use crate::namespace::Namespace;
 use crate::status::Status;
+use crate::subsystem::Subsystem;
 use crate::target::{Connected, Target};
 use crate::tcp::pdu::{End, Framing, terminate};
 use crate::tcp::queue::{Answers, Queue, Waits};
@@ -29,9 +29,9 @@ const UNKNOWN: Duration = Duration::from_secs(30);
 const LENIENCE: Duration = Duration::from_secs(2);
 
 /// Begins to serve drives to hosts.
-pub fn serve(drives: Vec<(Namespace, Exported)>, access: Access, clock: Clock) -> Server {
-    let (namespaces, drives) = drives.into_iter().unzip();
-    Server::start(Arc::new(Tcp { target: Target::new(namespaces, access) }), drives, clock)
+pub fn serve(drives: Vec<(Subsystem, Exported)>, access: Access, clock: Clock) -> Server {
+    let (subsystems, drives) = drives.into_iter().unzip();
+    Server::start(Arc::new(Tcp { target: Target::new(subsystems, access) }), drives, clock)
 }
 
 /// Where hosts find a subsystem.
@@ -111,25 +111,43 @@ impl Connection<'_> {
     /// Takes commands until the end.
     fn read(&mut self, input: &mut BufReader<Input>) -> End {
         loop {
-            let taken = self.queue.side.framing.read(input).and_then(|unit| {
-                let namespace = self.connected.as_ref().and_then(|of| self.target.namespace(&of.controller));
-                self.queue.take(unit, namespace).map_err(End::Fatal)
-            });
+            let read = self.queue.side.framing.read(input);
+            let taken = read.and_then(|unit| self.queue.take(unit).map_err(End::Fatal));
             let goes_on = match taken {
                 Err(end) => return end,
-                Ok(Waits::More) => true,
-                Ok(Waits::Data { command, transfer, length }) => {
-                    self.outlet.say(self.queue.side.framing.ready(command.id(), transfer, length));
-                    true
-                }
-                Ok(Waits::Refused { command, refused }) => {
-                    self.refuse(&command, refused);
-                    true
-                }
-                Ok(Waits::Ready { command, planned, data }) => self.command(command, planned, data),
+                Ok(waits) => waits.into_iter().all(|waits| self.sees(waits)),
             };
             if !goes_on {
                 return End::Gone;
+            }
+        }
+    }
+
+    /// Does what a command waits for; returns whether others may follow.
+    fn sees(&mut self, waits: Waits) -> bool {
+        match waits {
+            Waits::Data { command, transfer, length } => {
+                self.outlet.say(self.queue.side.framing.ready(command.id(), transfer, length));
+                true
+            }
+            Waits::Refused { command, refused } => {
+                self.refuse(&command, refused);
+                true
+            }
+            Waits::Ready { command, planned, data } => self.command(command, planned, data),
+            Waits::Fused { commands: [first, second], planned: [of_first, of_second], data: [compared, written] } => {
+                if let Some(Err(status)) = self.connected.as_ref().map(|of| of.admits(&first)) {
+                    [first, second].iter().for_each(|command| self.refuse(command, status.into()));
+                    return true;
+                }
+                let io = of_first.with(compared).and_then(|first| Io::fused(first, of_second.with(written)?));
+                match io {
+                    Ok(io) => self.ask(Some(self.queue.answers(&first)), self.queue.answers(&second), io),
+                    Err(status) => {
+                        [first, second].iter().for_each(|command| self.refuse(command, status.into()));
+                        true
+                    }
+                }
             }
         }
     }
@@ -143,7 +161,7 @@ impl Connection<'_> {
         let answers = self.queue.answers(&command);
         if let Some(planned) = planned {
             return match planned.with(data) {
-                Ok(io) => self.ask(answers, io),
+                Ok(io) => self.ask(None, answers, io),
                 Err(status) => {
                     self.refuse(&command, status.into());
                     true
@@ -161,8 +179,9 @@ impl Connection<'_> {
             // The first command of a queue (Base 2.0, 6.3).
             (None, _) => Err(Status::COMMAND_SEQUENCE_ERROR.into()),
             (Some(of), _) => {
-                let snapshot = || self.export()?.look(Snapshot::of);
-                let does = self.target.command(of, &command, &data, &snapshot, self.client.stream.local());
+                let (snapshot, broken) = (|| self.export()?.look(Snapshot::of), || self.export()?.look(broken_zones));
+                let at = self.client.stream.local();
+                let does = self.target.command(of, &command, &data, &snapshot, &broken, at);
                 if of.queue.is_admin() {
                     self.client.hurry(patience(&of.controller));
                 }
@@ -182,17 +201,17 @@ impl Connection<'_> {
         self.tells(head)
     }
 
-    /// A command that the drive has a part in.
-    fn ask(&mut self, answers: Answers, io: Io) -> bool {
+    /// A command that the drive has a part in, and the one before it that it is fused with.
+    fn ask(&mut self, first: Option<Answers>, answers: Answers, io: Io) -> bool {
         let Some(export) = self.export() else { return false };
         let connection = self.client.connection;
         if let Some(of) = self.connected.as_ref().filter(|_| io.changes()) {
             of.controller.writes();
         }
         self.outlet.admit(io.bytes());
-        let work = io.work();
+        let work = io.work(&export.store);
         let handles = io.asks_for_handles();
-        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
+        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), first, answers, io };
         match work {
             Some(work) => {
                 let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
@@ -211,9 +230,10 @@ impl Connection<'_> {
 
     /// An admin command that the drive has a part in.
     fn has_done(&self, answers: Answers, io: Io) -> bool {
-        let (Some(export), Some(work)) = (self.export(), io.work()) else { return false };
+        let Some(export) = self.export() else { return false };
+        let Some(work) = io.work(&export.store) else { return false };
         self.outlet.admit(io.bytes());
-        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), answers, io };
+        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), first: None, answers, io };
         let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
         export.command(Asked { work, answer: Box::new(answer) })
     }
@@ -230,7 +250,11 @@ impl Connection<'_> {
         self.queue.connected(controller, *queue, *size);
         let result = connected.result();
         self.client.hurry(if queue.is_admin() { patience(controller) } else { None });
+        let begins = queue.is_admin().then(|| controller.clone());
         self.connected = Some(connected);
+        if let (Some(controller), Some(export)) = (begins, self.export()) {
+            controller.begins_with(export.look(broken_zones).unwrap_or_default());
+        }
         Ok(Answer::result(result))
     }
 
@@ -251,9 +275,10 @@ impl Connection<'_> {
     fn tells(&self, head: u16) -> bool {
         let Some(Connected { controller, queue: QueueId::ADMIN, .. }) = &self.connected else { return true };
         if controller.awaits_events()
-            && let Some(health) = self.export().and_then(|export| export.look(Health::of))
+            && let Some((health, broken)) =
+                self.export().and_then(|export| export.look(|live| (Health::of(live), broken_zones(live))))
         {
-            while let Some((command, result)) = controller.event(&health) {
+            while let Some((command, result)) = controller.event(&health, &broken) {
                 self.outlet.say(self.queue.side.event(command, result, head));
             }
         }
@@ -298,7 +323,7 @@ fn patience(controller: &Controller) -> Option<Duration> {
 
 /// A sanitize operation, which has been answered. After a power cut it goes on (Base 2.0, 8.20).
 fn sanitize(export: Export, controller: Arc<Controller>, io: Io) -> bool {
-    let (Some(work), drive) = (io.work(), export.clone()) else { return false };
+    let (Some(work), drive) = (io.work(&export.store), export.clone()) else { return false };
     let answer = move |outcome: Result<Did, Failure>, _| {
         match outcome {
             Err(Failure::PowerCut) => drop(sanitize(drive, controller, io)),
@@ -313,6 +338,8 @@ fn sanitize(export: Export, controller: Arc<Controller>, io: Io) -> bool {
 struct Given {
     outlet: Arc<Outlet>,
     store: Arc<Store>,
+    /// Of the command before it that it is fused with.
+    first: Option<Answers>,
     answers: Answers,
     io: Io,
 }
@@ -320,7 +347,7 @@ struct Given {
 impl Given {
     /// Answers it; where the drive has done it, does to the data what it asks for.
     fn give(self, outcome: Result<Did, Status>, due: Option<Instant>) -> Instant {
-        let Given { outlet, store, answers, io } = self;
+        let Given { outlet, store, first, answers, io } = self;
         // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
         let waits_for_disk = due.is_some() && io.is_durable() && store.is_file();
         let held = io.bytes();
@@ -328,7 +355,16 @@ impl Given {
         let make = move || {
             let outcome = outcome.and_then(|did| io.carry_out(&store, &did));
             let failed = outcome.is_err();
-            Message { bytes: answers.units(outcome.map_err(Refused::from), io.block()), failed }
+            let says =
+                |answers: &Answers, outcome: Result<_, _>| answers.units(outcome.map_err(Refused::from), io.block());
+            let bytes = match first {
+                None => says(&answers, outcome),
+                Some(first) => {
+                    let [of_first, outcome] = io.of_both(outcome);
+                    [says(&first, of_first), says(&answers, outcome)].concat()
+                }
+            };
+            Message { bytes, failed }
         };
         outlet.answer(Reply { held, later, due, make })
     }
