@@ -529,7 +529,11 @@ pub fn zoned(seed: u64) -> Case {
         set("power.cut_at", d.one(&["[]", "[]", "random:20ms", "[op:7, 30ms, op:90]"])),
         set("zones.reset_completes", d.one(&["at-once", "at-once", "erased"])),
     ];
+    let waits = settings.iter().any(|word| word == "zones.reset_completes=erased");
     case.device.extend(settings);
+    if waits {
+        case.device.push("ftl.erase_when=reclaimed".into());
+    }
     let parts = &mut Dice { stream: Stream::new(seed, "soak faults of zones"), drawn: 0 };
     if parts.chance(30) {
         let some = ["program 0", "erase 0", "block 0:3", "blocks 0:4", "blocks 0:2", "plane 0", "die 0"];

@@ -295,8 +295,8 @@ impl<P: Probe> Zoning<'_, P> {
         let Some(plan) = &self.0.core.plan.zones else { return };
         let lost: Vec<u32> = plan.zones_on(plane).collect();
         for zone in lost {
-            let Some((zones, plan)) = zoned!(self.0) else { return };
-            let command = zones.fails(zone, plan);
+            let Some((zones, _)) = zoned!(self.0) else { return };
+            let command = zones.fails(zone);
             command.into_iter().for_each(|command| self.end_part(command));
             self.has_come(zone);
             self.end_programs(zone);
