@@ -49,6 +49,7 @@ RUNS: tuple[dict[str, Any], ...] = (
     | {"faults.at": ["1us block 0:1"]},
     SMALL | {"energy.idle_mw": 100.0, "age.precondition": "closed-form"},
     SMALL | {"ftl.hints": 2, "mapping.table": "learned"},
+    SMALL | {"ftl.mapping": "fast", "ftl.placement": "static", "age.fill": 0},
     SMALL | ZONED | {"workload.rw": "randwrite", "workload.zone_size": "18MiB"},
     SMALL | {"mapping.checkpoint": "16MiB", "mapping.journal": True, "power.cut_at": ["100us"], "power.plp": True},
 )

@@ -41,6 +41,9 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {"ecc.t_retried": "1s"}),
     ("tlc", {"read.t_pred": "1s"}),
     ("electronics25", {"age.pec": 200_000}),
+    ("tlc", {"ftl.mapping": "fast"}),
+    ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "gc.copyback": True, "mapping.unit": "page"}),
+    ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "ftl.hints": 2}),
     ("zns", {"policies.ftl": "examples/own_ftl.py:PageMapped"}),
     ("tlc", {"policies.ftl": "examples/own_ftl.py:PageMapped", "policies.victim": "examples/strided.py:stride"}),
 ]

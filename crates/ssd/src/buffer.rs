@@ -219,7 +219,8 @@ impl Buffer {
             );
             stale = stale.or(entry.flash_copy.take());
             entry.outdated = version != slot;
-            versions = entry.prev_version;
+            // Those that are out of date may be done with in any order: none is looked for through another one.
+            versions = entry.prev_version.take();
         }
         stale
     }

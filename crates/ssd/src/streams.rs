@@ -15,6 +15,9 @@ pub(crate) const MOST: usize = StreamId::MAP.index() + 1;
 pub(crate) struct StreamId(u8);
 
 impl StreamId {
+    /// The random log blocks of a mapping by blocks, and its sequential one.
+    pub const RANDOM_LOG: StreamId = StreamId(0);
+    pub const SEQUENTIAL_LOG: StreamId = StreamId(1);
     /// Relocated data.
     pub const RELOCATED: StreamId = StreamId(HOSTS as u8);
     /// Data that had been relocated before.

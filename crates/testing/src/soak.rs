@@ -437,11 +437,12 @@ pub fn draw(seed: u64) -> Case {
 }
 
 /// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, one in fifteen a
-/// learned mapping table, one in ten an FTL of one's own, and one in twenty several reclaim groups.
+/// learned mapping table, one in ten an FTL of one's own, and one in twenty several reclaim groups or a mapping by blocks.
 pub fn nth(number: u64) -> Case {
     match number {
         _ if number % 10 == 7 => zoned(number),
         _ if number % 20 == 9 => grouped(number),
+        _ if number % 20 == 5 => by_blocks(number),
         _ if number.is_multiple_of(3) => joined(number),
         _ if number % 10 == 4 => learned(number),
         _ if number % 10 == 1 => Case { own: true, ..draw(number) },
@@ -455,6 +456,39 @@ pub fn learned(seed: u64) -> Case {
     let d = &mut Dice { stream: Stream::new(seed, "soak learned"), drawn: 0 };
     let error = d.one(&["0", "1", "4", "16"]);
     case.device.extend(["mapping.table=learned".into(), format!("mapping.error={error}")]);
+    case
+}
+
+/// Any device that maps blocks, with a log.
+pub fn by_blocks(seed: u64) -> Case {
+    let mut case = draw(seed);
+    let d = &mut Dice { stream: Stream::new(seed, "soak blocks and log"), drawn: 0 };
+    let page = case.device.iter().rev().find_map(|word| word.strip_prefix("geometry.page_size=")).unwrap_or("");
+    let unit = if page == "2KiB" { "page" } else { d.one(&["page", "page", "2KiB"]) };
+    let fixed = [
+        "ftl.mapping=fast",
+        "ftl.placement=static",
+        "ftl.streams=2",
+        "ftl.hints=0",
+        "ftl.slc_cache=none",
+        "ftl.raid=none",
+        "mapping.table=ideal",
+        "mapping.checkpoint=none",
+        "mapping.journal=false",
+        "gc.copyback=false",
+        "age.staggered=false",
+        "age.invalid=0",
+        "geometry.blocks=60",
+        "gc.start=5",
+        "gc.stop=6",
+        "gc.idle_stop=8",
+    ];
+    case.device.extend(fixed.map(String::from));
+    case.device.push(format!("mapping.unit={unit}"));
+    case.device.push(format!("ftl.log_blocks={}", d.one(&[1, 2, 4, 8])));
+    case.device.push(format!("ftl.over_provisioning={}", d.one(&["1.0", "1.5", "3.0"])));
+    case.device.push(format!("age.precondition={}", d.one(&["none", "none", "write:0.3"])));
+    case.device.push(format!("power.cut_at={}", d.one(&["[]", "[]", "random:50ms", "[op:7, 30ms, op:90]"])));
     case
 }
 
@@ -529,7 +563,11 @@ pub fn zoned(seed: u64) -> Case {
         set("power.cut_at", d.one(&["[]", "[]", "random:20ms", "[op:7, 30ms, op:90]"])),
         set("zones.reset_completes", d.one(&["at-once", "at-once", "erased"])),
     ];
+    let waits = settings.iter().any(|word| word == "zones.reset_completes=erased");
     case.device.extend(settings);
+    if waits {
+        case.device.push("ftl.erase_when=reclaimed".into());
+    }
     let parts = &mut Dice { stream: Stream::new(seed, "soak faults of zones"), drawn: 0 };
     if parts.chance(30) {
         let some = ["program 0", "erase 0", "block 0:3", "blocks 0:4", "blocks 0:2", "plane 0", "die 0"];

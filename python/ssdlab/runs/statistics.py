@@ -911,6 +911,18 @@ class FtlFaults(Section):
     """Pages relocated or merged whose data could not be read: lost until they are written anew [logical pages]."""
 
 
+class FtlMerges(Section):
+    """What stands under ``ftl.merges``."""
+
+    __slots__ = ()
+    switch: int
+    """Logical blocks that were written in order to their end: the log block is the data block (ftl.mapping = fast)."""
+    partial: int
+    """Logical blocks whose rest was copied behind what had been written in order (ftl.mapping = fast)."""
+    full: int
+    """Logical blocks of which all pages were copied to an erased block (ftl.mapping = fast)."""
+
+
 class Ftl(Section):
     """What the translation layer did."""
 
@@ -923,6 +935,7 @@ class Ftl(Section):
         "slc": FtlSlc,
         "raid": FtlRaid,
         "faults": FtlFaults,
+        "merges": FtlMerges,
     }
     waf: float | None
     """Write amplification: bytes programmed over the bytes of the host writes that they hold; below 1 where data was
@@ -955,6 +968,7 @@ class Ftl(Section):
     slc: FtlSlc
     raid: FtlRaid
     faults: FtlFaults
+    merges: FtlMerges
 
 
 class UsageChannel(Section):

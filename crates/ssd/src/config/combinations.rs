@@ -24,6 +24,7 @@ pub(super) fn check(config: &Config, layout: &Layout, timings: &Timings) -> Resu
     policies_have_something_to_stand_in_for(config)?;
     reclaim_comes_after_the_start(config)?;
     drive_at_rest_is_not_throttled(config)?;
+    super::fast::check(config)?;
     cycles_before_the_run_are_played(config)
 }
 

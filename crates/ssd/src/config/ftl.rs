@@ -22,6 +22,8 @@ units::choices! {
         Page = "page",
         /// By zones, which are written in order and reset as a whole (zones.*).
         Zoned = "zoned",
+        /// By blocks, and what is written goes into a log of a few of them first (FAST).
+        Fast = "fast",
     }
 }
 
@@ -134,8 +136,10 @@ units::section! {
     pub struct FtlConfig in "ftl" {
         /// Raw capacity over logical capacity, minus 1.
         over_provisioning: f64 = 0.07,
-        /// How addresses are mapped: page by page, or by zones (zoned; zones.* say more).
+        /// How addresses are mapped: page by page, by zones (zoned; zones.* say more), or by blocks with a log (fast).
         mapping: MappedBy = MappedBy::Page,
+        /// Random log blocks of a plane (ftl.mapping = "fast").
+        log_blocks: u32 = 8,
         /// How a written page finds its plane: static or dynamic.
         placement: Placement = Placement::Dynamic,
         /// What is opened, filled and collected as one: blocks plane by plane, or superblocks over all planes of a die.

@@ -12,6 +12,7 @@ mod combinations;
 mod ecc;
 mod energy;
 mod erase;
+mod fast;
 mod faults;
 mod ftl;
 mod gc;

@@ -156,7 +156,7 @@ impl Space {
         let gain = 1 + padded.div_ceil(pages) as u32;
         let data = share.all();
         let filled = data.div_ceil(pages) as u32;
-        let spare = SpareBlocks { collection: gain, stop, open };
+        let spare = SpareBlocks { log: config.log_blocks(), collection: gain, stop, open };
         // The keys may be as large as their type.
         let needed = filled.saturating_add(spare.count());
         leaves_slc_blocks(layout, fixed, needed)?;
@@ -270,6 +270,8 @@ impl Share {
 
 /// The blocks that a plane needs beside those that its data fills.
 struct SpareBlocks {
+    /// Log blocks, and one that was left half written, where the mapping has any.
+    log: u32,
     /// So that some block has enough stale pages.
     collection: u32,
     /// `gc.stop`: kept free.
@@ -279,18 +281,19 @@ struct SpareBlocks {
 
 impl SpareBlocks {
     fn count(&self) -> u32 {
-        self.collection.saturating_add(self.stop).saturating_add(self.open)
+        self.collection.saturating_add(self.stop).saturating_add(self.open).saturating_add(self.log)
     }
 
     /// Refuses a drive of which data fills so many blocks of a plane that too few are left, with the spare that would do.
     fn refuse(&self, config: &Config, layout: &Layout, filled: u32, unit_pages: u32) -> Result<Space, Refusal> {
-        let SpareBlocks { collection, stop, open } = *self;
+        let SpareBlocks { log, collection, stop, open } = *self;
+        let for_log = if log > 0 { format!(", {log} for its log (ftl.log_blocks)") } else { String::new() };
         let given = config.ftl.over_provisioning;
         let gigabytes = |spare: f64| layout.raw_bytes().0 as f64 * spare / (1.0 + spare) / 1e9;
         let (plane, blocks) = if layout.stripe > 1 { ("die", "superblocks") } else { ("plane", "blocks") };
         let problem = format!(
             "is {given}: {:.1} of {:.1} GB are spare, which leaves each {plane} {} of its {} {blocks} beside its data, and it needs {}: {collection} to \
-             collect from, {stop} to keep free (gc.stop) and {open} to write to",
+             collect from, {stop} to keep free (gc.stop){for_log} and {open} to write to",
             gigabytes(given),
             layout.raw_bytes().0 as f64 / 1e9,
             layout.blocks.saturating_sub(filled),

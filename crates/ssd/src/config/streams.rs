@@ -40,7 +40,7 @@ pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Opti
     rows.push(native(StreamId::RELOCATED, relocated));
     if given.streams == 4 {
         rows.push(own(StreamId::AGAIN));
-    } else if slc.is_none() && given.raid.wide().is_none() {
+    } else if slc.is_none() && given.raid.wide().is_none() && given.mapping != MappedBy::Fast {
         // It waits by itself and goes into the same block.
         rows.push(native(StreamId::AGAIN, relocated));
     }
@@ -61,6 +61,10 @@ impl Config {
     pub(super) fn host_streams(&self) -> u32 {
         if self.ftl.mapping == MappedBy::Zoned {
             return 1 + u32::from(self.zones.conventional > 0 || self.faults.break_parts());
+        }
+        if self.ftl.mapping == MappedBy::Fast {
+            // The random log blocks, and the sequential one.
+            return 2;
         }
         match self.ftl.hints {
             0 if self.ftl.streams <= 2 => 1,

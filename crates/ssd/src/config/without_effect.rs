@@ -115,6 +115,11 @@ const RULES: &[Rule] = &[
         without: "ftl.mapping = \"zoned\"",
     },
     Rule {
+        keys: &["ftl.log_blocks"],
+        idle: |config| config.ftl.mapping != MappedBy::Fast,
+        without: "ftl.mapping = \"fast\"",
+    },
+    Rule {
         keys: &["power.plp"],
         idle: |config| config.power.cut_at.is_empty() && config.ftl.mapping != MappedBy::Zoned,
         without: "power.cut_at",

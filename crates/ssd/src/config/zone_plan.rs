@@ -349,18 +349,9 @@ fn suits(config: &Config) -> Result<(), Refusal> {
 }
 
 fn resets_end(config: &Config) -> Result<(), Refusal> {
-    if config.zones.reset_completes == ResetCompletes::AtOnce {
-        return Ok(());
-    }
-    let (problem, remedy) = if config.ftl.erase_when == EraseWhen::Opened {
+    if config.zones.reset_completes == ResetCompletes::Erased && config.ftl.erase_when == EraseWhen::Opened {
         let problem = "is \"erased\", and blocks are erased when they are written again (ftl.erase_when)";
-        (problem, "write \"at-once\", or ftl.erase_when = \"reclaimed\"")
-    } else if !config.power.cut_at.is_empty() {
-        let problem =
-            "is \"erased\", and a power cut (power.cut_at) would come while a reset waits, which is not modelled";
-        (problem, "write \"at-once\", or leave power.cut_at out")
-    } else {
-        return Ok(());
-    };
-    refuse("zones.reset_completes", problem, remedy)
+        return refuse("zones.reset_completes", problem, "write \"at-once\", or ftl.erase_when = \"reclaimed\"");
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use units::{Lpn, Ppn, Time};
 
 use super::Device;
 use super::learned::Learning;
+use super::merges::Merges;
 use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::OpId;
@@ -149,6 +150,8 @@ impl<P: Probe> Device<P> {
                     let owner = Owner::Relocation(source.into());
                     self.flash().queue_read(Class::InternalRead, owner, lpn, source, (bytes, 0));
                 }
+                Next::Moves { lpn, source } => self.dispatch().relocate(lpn, source, false),
+                Next::Pads { lpn } => self.dispatch().pad(plane, lpn),
                 Next::Programs => {
                     self.flash().force_plane(die, place, QueueSet::RELOCATED);
                     return false;
@@ -172,6 +175,10 @@ impl<P: Probe> Device<P> {
         let Address { plane, block, page } = layout.unpack(source);
         let works = self.ftl.has_read(plane, &self.core.plan);
         self.flash.ops.release(id);
+        if self.ftl.moving(plane).is_under_way() {
+            Merges(self).has_come(plane, source, data, works);
+            return self.continue_relocation(plane);
+        }
         let mut pages = page..layout.after_flash_page(page);
         while let Some(ValidPage { page, lpn, ppn }) = self.seen().next_valid(plane, block, pages.clone()) {
             pages.start = page + 1;
@@ -228,6 +235,7 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
+        Merges(self).count(plane);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
             fdp.has_moved(plane, self.core.now);
@@ -357,6 +365,11 @@ impl<P: Probe> Device<P> {
         self.ftl.blocks.completed(ppn);
         if self.core.plan.zones.is_some() && stream == IN_ORDER {
             return Zoning(self).program_again(id, ppn);
+        }
+        if let Owner::Padding(_) = owner {
+            // Nothing is lost, and what follows is not in its place either.
+            self.flash.ops.release(id);
+            return Merges(self).padded(plane);
         }
         if queue.class() == Class::UserProgram {
             self.flash().one_more_waits();

@@ -37,6 +37,11 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// Queues the program of a slot's page.
     pub fn place(&mut self, op: OpId) {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+        if let Some((from, to)) = self.ftl.moving(plane).diverts() {
+            self.send_elsewhere(plane, from, to);
+        }
         self.flash().one_more_waits();
         self.wait(op);
         self.divert_waiting(op);
@@ -198,6 +203,17 @@ impl<P: Probe> Dispatch<'_, P> {
         self.flash().queue_program(op);
     }
 
+    /// Queues padding in the place of a page of a logical block that is gathered.
+    pub fn pad(&mut self, plane: PlaneId, lpn: Lpn) {
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        let (bytes, seq) = (self.core.plan.layout.page_size.0 as u32, self.flash.number());
+        let queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
+        let op = PageOp { seq, ..PageOp::new(Owner::Padding(0), lpn, Ppn(0), (die, queue), bytes) };
+        let op = self.flash.ops.insert(op);
+        self.ftl.moving(plane).pads();
+        self.flash().queue_program(op);
+    }
+
     /// Gives parity that waits in the controller to planes that can take a program of it.
     #[inline]
     pub fn parity(&mut self) {
@@ -237,14 +253,20 @@ impl<P: Probe> Dispatch<'_, P> {
             if self.flash.waits_in(die, queue)
                 && let Some(past) = self.ftl.diverts(plane, stream, &self.core.plan)
             {
-                for op in self.flash().empty_queue(die, queue) {
-                    self.flash.ops[op].queue = QueueId::of_programs(past, place.into());
-                    if past.is_of_host() {
-                        self.wait(op);
-                    } else {
-                        self.flash().queue_program(op);
-                    }
-                }
+                self.send_elsewhere(plane, stream, past);
+            }
+        }
+    }
+
+    /// What waits on a plane in a stream goes into another one.
+    fn send_elsewhere(&mut self, plane: PlaneId, from: StreamId, to: StreamId) {
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        for op in self.flash().empty_queue(die, QueueId::of_programs(from, place.into())) {
+            self.flash.ops[op].queue = QueueId::of_programs(to, place.into());
+            if to.is_of_host() {
+                self.wait(op);
+            } else {
+                self.flash().queue_program(op);
             }
         }
     }

@@ -9,6 +9,7 @@ use units::{Lpn, Time};
 
 use super::Device;
 use super::dispatch::Dispatch;
+use super::merges::Merges;
 use super::power::ProgramEnd;
 use super::read::ReadsAt;
 use super::zones::Zoning;
@@ -175,6 +176,7 @@ impl<P: Probe> Device<P> {
         for place in planes(set) {
             let plane = self.core.plan.layout.plane(die, place as u8);
             self.dispatch().divert(plane);
+            Merges(self).begin(plane);
         }
         self.core.marks.set |= Marks::POOLS;
     }

@@ -9,6 +9,7 @@ use nand::{DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
+use super::merges::Merges;
 use super::zones::Zoning;
 use crate::arena::OpId;
 use crate::buffer::SlotState;
@@ -134,12 +135,17 @@ impl<P: Probe> Device<P> {
                 let plane = self.core.plan.layout.plane_of(source);
                 let copied = self.flash.ops[id].is_copied();
                 self.flash.ops.release(id);
-                self.ftl.moves_no_more(plane);
+                self.ftl.moving(plane).moves_no_more();
                 // A page that is copied back has not been read.
                 if !copied {
                     self.rescue(lpn.get(), source);
                 }
                 self.continue_relocation(plane);
+            }
+            Owner::Padding(_) => {
+                self.flash.ops.release(id);
+                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+                Merges(self).padded(plane);
             }
             Owner::Parity(stripe) => {
                 self.flash.ops.release(id);
@@ -152,8 +158,7 @@ impl<P: Probe> Device<P> {
             | Owner::Recovery
             | Owner::Erase
             | Owner::Rebuild(_)
-            | Owner::Orphan(_)
-            | Owner::Padding(_) => {
+            | Owner::Orphan(_) => {
                 unreachable!("Invariant: nothing else is programmed")
             }
         }

@@ -39,6 +39,7 @@ mod health;
 mod journaling;
 mod learned;
 mod mapping;
+mod merges;
 mod placed;
 mod power;
 mod raid;

@@ -14,6 +14,7 @@ use workload::Op;
 
 use super::Device;
 use super::learned::Learning;
+use super::merges::Merges;
 use super::placed::Because;
 use super::zones::Zoning;
 use crate::arena::{CommandId, OpId, SlotId};
@@ -273,8 +274,11 @@ impl<P: Probe> Device<P> {
         let seq = self.flash.number();
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
         let id = self.flash.ops.insert(op);
+        let plane = self.core.plan.layout.plane(die, plane);
+        self.core.counters.switch_merges += u64::from(self.ftl.moving(plane).take_switches());
         if Learning::of(self).looks_up(lpn) {
             self.dispatch().place(id);
+            Merges(self).begin(plane);
         } else {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));

@@ -11,6 +11,7 @@ use units::{Bytes, Lpn, Ppn};
 use workload::{Op, ZoneAction};
 
 use super::Device;
+use super::merges::Merges;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::config::{ResetCompletes, ZonePlan};
 use crate::core::Marks;
@@ -107,7 +108,7 @@ impl<P: Probe> Zoning<'_, P> {
             return self.0.host.fail(&mut self.0.core, command, status);
         };
         if fdp.updates(handle, core.now, &mut core.counters) {
-            ftl.leave_blocks(core.plan.groups.stream_of(handle));
+            ftl.blocks.leave_open(core.plan.groups.stream_of(handle));
             for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
                 let (die, place) = self.0.core.plan.layout.die_of(plane);
                 self.0.flash().update_plane_eligibility(die, place);
@@ -295,8 +296,8 @@ impl<P: Probe> Zoning<'_, P> {
         let Some(plan) = &self.0.core.plan.zones else { return };
         let lost: Vec<u32> = plan.zones_on(plane).collect();
         for zone in lost {
-            let Some((zones, plan)) = zoned!(self.0) else { return };
-            let command = zones.fails(zone, plan);
+            let Some((zones, _)) = zoned!(self.0) else { return };
+            let command = zones.fails(zone);
             command.into_iter().for_each(|command| self.end_part(command));
             self.has_come(zone);
             self.end_programs(zone);
@@ -336,10 +337,13 @@ impl<P: Probe> Zoning<'_, P> {
         let (lpn, ppn) = self.0.flash.ops[id].pages();
         self.0.flash.ops.release(id);
         self.0.core.counters.pages_padded += 1;
-        self.0.core.counters.zone_padding += 1;
+        self.0.core.counters.zone_padding += u64::from(self.0.zones.is_some());
         self.0.mark_stale(ppn);
         self.0.ftl.blocks.completed(ppn);
-        let Some((zones, plan)) = zoned!(self.0) else { return };
+        let Some((zones, plan)) = zoned!(self.0) else {
+            let plane = self.0.core.plan.layout.plane_of(ppn);
+            return Merges(self.0).padded(plane);
+        };
         let zone = plan.zone_of(lpn);
         if let Some(next) = zones.is_padded(zone, number, die, plan) {
             self.program(zone, &next);

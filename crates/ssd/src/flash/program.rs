@@ -100,7 +100,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 let lpn = self.flash.ops[op].lpn.get();
                 self.flash.ops[op].ppn = self.placement.take_page(physical, stream, Some(lpn), now).into();
                 match self.flash.ops[op].owner {
-                    Owner::Slot(_) | Owner::Padding(_) | Owner::Host(_) => {
+                    Owner::Slot(_) | Owner::Padding(_) | Owner::Host(_) if queue.class() == Class::UserProgram => {
                         self.count_waiting(self.flash.programs_waiting - 1);
                     }
                     Owner::Relocation(source) if copyback && (!superblock || self.flash.ops[op].is_copied()) => {

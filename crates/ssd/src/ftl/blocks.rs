@@ -9,7 +9,7 @@ mod isolation;
 mod restore;
 mod zones;
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use nand::{Address, BlockId, Layout, PlaneId};
@@ -22,7 +22,7 @@ use super::open::Open;
 use super::slc::{Free, SlcBlocks};
 use super::stationary::Turnovers;
 use super::zones::ZoneBlocks;
-use crate::config::{EraseWhen, FreeBlock, Plan};
+use crate::config::{EraseWhen, FreeBlock, MappedBy, Plan};
 use crate::flash::AgeClock;
 use crate::persist::{state, stored};
 use crate::streams::{MOST, StreamId};
@@ -90,6 +90,8 @@ struct Plane {
     /// Blocks that went out of service in the run.
     retired: u32,
     live: u32,
+    /// Log blocks, in the order in which they were opened, where the mapping has any.
+    logs: VecDeque<u32>,
     /// The full blocks; made when the plane is first collected.
     candidates: Option<Box<FullBlocks>>,
 }
@@ -116,6 +118,8 @@ pub(crate) struct Blocks {
     handles: u8,
     /// The stream of the host whose open block relocated data shares.
     shared: Option<StreamId>,
+    /// The stream that fills log blocks.
+    logged: Option<StreamId>,
     by_valid: bool,
     victim_valid_limit: u32,
     ages: Stream,
@@ -147,6 +151,7 @@ impl Blocks {
             handle: handles,
             apart: Blocks::none_apart(handles, &pages),
             retired: 0,
+            logs: VecDeque::new(),
             live: aged.live_in_plane(plane),
             candidates: None,
         };
@@ -165,6 +170,7 @@ impl Blocks {
             reserve: plan.space.reserve,
             handles,
             shared: Some(plan.streams.opened_by(StreamId::RELOCATED)).filter(|stream| stream.is_of_host()),
+            logged: (plan.config.ftl.mapping == MappedBy::Fast).then_some(StreamId::RANDOM_LOG),
             by_valid: plan.config.gc.victim.asks_for_valid(),
             victim_valid_limit: plan.space.victim_valid_limit,
             ages: Stream::new(seed, "retention"),
@@ -362,6 +368,11 @@ impl Blocks {
         (plane.usable - plane.retired, plane.retired)
     }
 
+    /// The log blocks of a plane, in the order in which they were opened.
+    pub fn logs(&self, plane: PlaneId) -> &VecDeque<u32> {
+        &self.plane(plane).logs
+    }
+
     /// Valid pages of a plane, pages under way included.
     pub fn live(&self, plane: PlaneId) -> u32 {
         self.plane(plane).live
@@ -387,14 +398,14 @@ state! {
     Blocks {
         stored { planes, free, blocks, written, spare, releases, pages_programmed }
         parts { slc, zones, ageing }
-        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, handles, shared, by_valid, victim_valid_limit, ages, turnovers }
+        rebuilt { layout, pages, most_written, erase_when, free_block, reserve, handles, shared, logged, by_valid, victim_valid_limit, ages, turnovers }
     }
 }
 
 stored! {
     Written { held, programmed, live, pending, block, stream, handle, closed }
     Block { written, stale, erases, reads }
-    Plane { open, taken, fresh, usable, released, handle, apart, retired, live, candidates }
+    Plane { open, taken, fresh, usable, released, handle, apart, retired, live, logs, candidates }
 }
 
 #[cfg(test)]

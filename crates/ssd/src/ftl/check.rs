@@ -185,6 +185,9 @@ impl<'a> Seen<'a> {
             }
             live += u64::from(here);
         }
+        if self.ftl.gathers() {
+            self.check_merges()?;
+        }
         let pending = self.ftl.blocks.pending();
         if live == mapped + pending {
             Ok(())

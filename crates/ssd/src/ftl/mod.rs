@@ -16,6 +16,8 @@ mod damage;
 pub(crate) mod disturb;
 pub(crate) mod failures;
 pub(crate) mod mapping;
+pub(crate) mod merges;
+pub(crate) mod merging;
 pub(crate) mod moves;
 mod open;
 mod own;
@@ -105,7 +107,7 @@ impl Ftl {
             copies: Copies::new(plan),
             damage: Damage::new(plan),
             stripes: Stripes::new(plan, &aged),
-            mapping: Chosen::new(all_pages(plan), aged),
+            mapping: Chosen::new(plan, all_pages(plan), aged),
             relocator: Relocator::new(plan),
             visits: Visits::new(plan),
             draws: Stream::new(seed, "victims"),
@@ -336,6 +338,9 @@ impl Ftl {
         plan: &Plan,
     ) -> (PlaneId, StreamId) {
         let dealt = self.plane_of(lpn);
+        if let Some(stream) = self.mapping.writes(lpn, dealt, &mut self.blocks) {
+            return (self.works_from(dealt, plan), stream);
+        }
         let answer = if self.own.0.is_some() { self.own_place(lpn, hint, (dealt, on_flash), plan) } else { None };
         answer.unwrap_or_else(|| (dealt, self.host_class(hint, on_flash, on_its_way, plan)))
     }
@@ -456,6 +461,9 @@ impl Ftl {
     /// In the background a block that gains nothing is left alone, whatever the policy says.
     fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
         let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
+        if self.gathers() {
+            return self.pick_gathered(plane).filter(|block| self.claim(plane, *block));
+        }
         self.own();
         let takes_data = self.blocks.free(plane) > plan.space.reserve;
         let candidates = self.blocks.candidates(plane, self.mapping.start());

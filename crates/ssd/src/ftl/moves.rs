@@ -22,6 +22,10 @@ pub(crate) enum Next {
     Copies { lpn: Lpn, source: Ppn, writes: StreamId },
     /// A flash page is read: from its first valid page, which is given, to its last, by their places in it.
     Reads { lpn: Lpn, source: Ppn, pages: Range<u32> },
+    /// What has been read of a page is programmed: it is its turn in its logical block.
+    Moves { lpn: Lpn, source: Ppn },
+    /// Padding is programmed in the place of a page that has no data.
+    Pads { lpn: Lpn },
     /// Programs of what has been read, in partly filled units where need be: no further page comes that could fill them.
     Programs,
     /// All that was to move has moved.
@@ -113,9 +117,13 @@ impl Ftl {
             let quiet = relocation.reading + relocation.writing == 0;
             if quiet {
                 relocation.orphans.clear();
+                relocation.merging = None;
                 (relocation.victim, relocation.from_start) = (None, false);
             }
             return if quiet { Next::GivesUp } else { Next::Waits };
+        }
+        if relocation.merging.is_some() {
+            return self.next_of_merge(plane, moving, buffer, plan);
         }
         if !relocation.scanned && relocation.reading + relocation.writing < most_on_the_move(plan) {
             let pages = relocation.pages.clone();
@@ -186,15 +194,17 @@ impl Ftl {
         Moved { cause, pays: self.pay(plane, plan), handle: self.blocks.handle_of_page(source) }
     }
 
-    /// A page of a plane is not programmed where it was to be.
-    pub fn moves_no_more(&mut self, plane: PlaneId) {
-        self.relocator[plane].writing -= 1;
-    }
-
     /// Everything of a plane's block that was to move has moved.
-    pub fn end_move(&mut self, plane: PlaneId, Relocation { block, wordline, .. }: Relocation, plan: &Plan) -> Emptied {
+    pub fn end_move(&mut self, plane: PlaneId, moved: Relocation, plan: &Plan) -> Emptied {
+        let Relocation { block, wordline, .. } = moved;
         let relocation = &mut self.relocator[plane];
         (relocation.victim, relocation.from_start) = (None, false);
+        if let Some(merging) = relocation.merging.take()
+            && self.ends_merge(plane, moved, *merging, plan)
+        {
+            return Emptied::Stays;
+        }
+        let relocation = &self.relocator[plane];
         if wordline.is_some() {
             self.stays_full(plane, block);
             return Emptied::Stays;
@@ -339,7 +349,7 @@ mod tests {
                     }
                 }
                 Next::Ends(ended) => break assert_eq!(ended, moving),
-                Next::Copies { .. } | Next::GivesUp => panic!("{next:?}"),
+                Next::Copies { .. } | Next::GivesUp | Next::Moves { .. } | Next::Pads { .. } => panic!("{next:?}"),
             }
         }
         assert_eq!((moved, ftl.valid(PLANE, moving.block)), (valid, 0));

@@ -4,6 +4,7 @@ use nand::{Address, DieId, FlashPlaneId, PlaneId};
 use units::{Lpn, PeCycles, Ppn};
 
 use super::Ftl;
+use super::mapping::Mapping as _;
 use crate::config::Plan;
 use crate::flash::{AgeClock, PageConditions, Placement};
 use crate::lifetime::Erase;
@@ -17,7 +18,7 @@ impl Placement for Ftl {
 
     #[inline]
     fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool {
-        self.blocks.room(plane, stream, relocated)
+        self.blocks.room(plane, stream, relocated) && self.mapping.has_room(plane, stream, &self.blocks)
     }
 
     #[inline]

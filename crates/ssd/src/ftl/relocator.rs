@@ -7,6 +7,7 @@ use nand::{DieId, PlaneId};
 use schemes::Price;
 use units::{PerId, Ppn, Time};
 
+use super::merging::Merging;
 use super::stationary::VictimState;
 use crate::config::Plan;
 use crate::observe::stats::Victims;
@@ -37,6 +38,8 @@ pub(crate) struct PlaneRelocation {
     pub victim: Option<Relocation>,
     /// It was under way when the run began.
     pub from_start: bool,
+    /// Its data is gathered by logical blocks.
+    pub merging: Option<Box<Merging>>,
     /// Its pages that are to be looked at, and whether all have been.
     pub pages: Range<u32>,
     pub scanned: bool,
@@ -227,7 +230,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        broken, orphans, victim, collecting, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
+        broken, orphans, victim, merging, collecting, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
         failed, from_start, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

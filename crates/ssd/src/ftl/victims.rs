@@ -25,7 +25,7 @@ impl Ftl {
         let stop = if self.window { gc.idle_stop.max(gc.stop) } else { gc.stop };
         relocation.running = free < gc.start || ((relocation.running || self.window) && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
-        let work = work || self.blocks.has_doomed(plane);
+        let work = work || self.blocks.has_doomed(plane) || self.has_to_gather(plane);
         let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
         let may = work && self.relocator[plane].rests();
         self.update_pacing(plane, plan);
@@ -78,6 +78,9 @@ impl Ftl {
             }
         }
         self.relocator[plane].served = false;
+        if let Some(block) = self.next_to_gather(plane) {
+            return Some(Relocation::block(block, relocation_causes::COLLECTION));
+        }
         if !running {
             return None;
         }
@@ -250,6 +253,9 @@ impl Ftl {
         relocation.pages = range;
         (relocation.victim, relocation.scanned) = (Some(begun), false);
         relocation.moved = 0;
+        if self.gathers() {
+            self.begin_merge(plane, block, cause);
+        }
     }
 
     /// What a page of host data costs on a plane that collects a block of so many valid pages.

@@ -47,11 +47,6 @@ impl OfZone<'_> {
 }
 
 impl Ftl {
-    /// A stream of the host's goes on with other blocks, where it has begun to write those that are open.
-    pub fn leave_blocks(&mut self, stream: StreamId) {
-        self.blocks.leave_open(stream);
-    }
-
     /// A zone of the drive, if it has zones.
     pub fn zone<'a>(&'a mut self, zone: u32, plan: &'a Plan) -> Option<OfZone<'a>> {
         let zones = plan.zones.as_ref()?;

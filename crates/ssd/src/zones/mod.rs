@@ -118,6 +118,8 @@ pub(crate) struct Zone {
     write_pointer: u64,
     /// It was opened with a zone random write area.
     random: bool,
+    /// Bytes behind its beginning up to which its random area was written.
+    reached: u64,
     /// When it was opened, counted in openings.
     opened: u64,
     /// What of its data has come, in order; and bytes that have not.
@@ -126,6 +128,13 @@ pub(crate) struct Zone {
     /// Pages that wait for programs, or have been programmed.
     sent: u64,
     finishing: Option<Box<Finishing>>,
+}
+
+impl Zone {
+    /// All that was written to it is before its write pointer.
+    fn commits_all(&mut self) {
+        self.write_pointer = self.write_pointer.max(self.reached);
+    }
 }
 
 /// What a host's action does to a zone.
@@ -358,6 +367,7 @@ impl Zones {
         let entry = &mut self.zones[zone as usize];
         entry.under_way += bytes;
         if entry.random {
+            entry.reached = entry.reached.max(begins + bytes);
             let page = size / plan.size;
             let commits = (begins + bytes).saturating_sub(pointer + area).next_multiple_of(page);
             self.advances(zone, pointer + commits, plan);
@@ -465,8 +475,7 @@ impl Zones {
     fn emptied(&mut self, zone: u32, plan: &ZonePlan) -> Effect {
         let finishing = self.zones[zone as usize].finishing.take().map(|finishing| finishing.command());
         let (entry, page) = (&self.zones[zone as usize], plan.size_bytes() / plan.size);
-        let area = if entry.random && entry.state != ZoneState::ReadOnly { plan.random_area.0 } else { 0 };
-        let pages = (entry.write_pointer + area).div_ceil(page).min(plan.capacity);
+        let pages = entry.write_pointer.max(entry.reached).div_ceil(page);
         Effect::Emptied { pages, finishing }
     }
 
@@ -491,7 +500,9 @@ impl Zones {
         Ok(Effect::State)
     }
 
+    /// A zone is full. What its random area holds is final: the host was told that it is written.
     fn finish(&mut self, zone: u32) -> Result<Effect, Status> {
+        self.zones[zone as usize].commits_all();
         self.becomes(zone, ZoneState::Full);
         Ok(Effect::Finished)
     }
@@ -550,13 +561,11 @@ impl Zones {
 
     /// A part of the flash on which a zone lies has broken (section 2.1.1.3: transitions ZSRO and ZSO): it can be read if anything is in it. The
     /// command that waited for its finish is given. Its random area is final.
-    pub fn fails(&mut self, zone: u32, plan: &ZonePlan) -> Option<CommandId> {
+    pub fn fails(&mut self, zone: u32) -> Option<CommandId> {
         let entry = &mut self.zones[zone as usize];
         let state = entry.state;
         let finishing = entry.finishing.take().map(|finishing| finishing.command());
-        if entry.random && state.is_active() {
-            entry.write_pointer = (entry.write_pointer + plan.random_area.0).min(plan.capacity_bytes());
-        }
+        entry.commits_all();
         match state {
             ZoneState::Empty => self.becomes(zone, ZoneState::Offline),
             ZoneState::Offline | ZoneState::Conventional => {}
@@ -596,7 +605,7 @@ state! {
 }
 
 stored! {
-    Zone { state, write_pointer, random, opened, arrived, under_way, sent, finishing }
+    Zone { state, write_pointer, random, reached, opened, arrived, under_way, sent, finishing }
     Erasing { plane, block, command }
     Changes { opened_by_writes, opened_by_host, closed_by_host, closed_by_drive }
 }

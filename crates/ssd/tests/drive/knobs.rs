@@ -203,6 +203,8 @@ const WORN: &[&str] = &["age.precondition=closed-form"];
 const SMALL: &[&str] = &["age.precondition=closed-form", "geometry.blocks=28", "geometry.pages=15"];
 const SLC: &[&str] =
     &["ftl.slc_cache=static", "slc.blocks=4", "slc.fold_start=2", "slc.fold_idle=1ms", "buffer.size=192KiB"];
+const BY_BLOCKS: &[&str] =
+    &["ftl.mapping=fast", "ftl.placement=static", "ftl.log_blocks=4", "age.precondition=none", "age.staggered=false"];
 const ZONED_RECLAIMED: &[&str] = &[
     "ftl.mapping=zoned",
     "ftl.erase_when=reclaimed",
@@ -332,6 +334,7 @@ const ROWS: &[Row] = &[
     ("buffer.dram_bandwidth", &[], "50MB/s", Reads, 1),
     ("ftl.over_provisioning", &[], "3.0", Reads, 0),
     ("ftl.mapping", &["power.plp=true", "age.fill=0"], "zoned", Mixed, 0),
+    ("ftl.log_blocks", BY_BLOCKS, "1", Overwrites, 0),
     ("zones.dies", ZONED, "2", Zoned, 0),
     ("zones.blocks", ZONED, "2", Zoned, 0),
     ("zones.size", ZONED, "8MiB", Zoned, 0),

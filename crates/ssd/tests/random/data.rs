@@ -11,7 +11,7 @@ use std::rc::Rc;
 use nand::{DieId, Layout, PlaneId};
 use proptest::prelude::*;
 use ssd::config::BufferMode;
-use ssd::{DataFrom, SlotId};
+use ssd::{Config, DataFrom, SlotId};
 use testing::{Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units};
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::{Op, Request};
@@ -262,59 +262,91 @@ impl Watcher for Watch {
     }
 }
 
+/// Every sector that a read returns is the newest, and all are on flash after a flush.
+fn every_sector_is_the_newest(config: &Config, mut requests: Vec<Request>) -> Result<(), TestCaseError> {
+    let watch = Watch::default();
+    let mut device = watched(config, 1, watch.clone());
+    watch.0.borrow_mut().requests.clone_from(&requests);
+    watch.0.borrow_mut().layout = Some(device.plan().layout);
+    let mut finish = vec![Time::ZERO; requests.len()];
+    for request in &requests {
+        device.submit(*request).unwrap();
+    }
+    while device.advance_to_completion(Time::NEVER).unwrap() {
+        device.take_completions().for_each(|completion| finish[completion.id as usize] = completion.finish);
+    }
+    prop_assert_eq!(device.outstanding(), (0, 0), "every request completes");
+    {
+        let truth = watch.0.borrow();
+        prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+        for (id, request) in requests.iter().enumerate().filter(|(_, request)| request.op == Op::Write) {
+            prop_assert!(truth.buffered[&(id as u64)] <= finish[id], "write {id} was acknowledged too early");
+            let forgotten = truth.forgotten.contains(&(id as u64));
+            if config.buffer.mode == BufferMode::WriteThrough && !forgotten {
+                let pages = (request.offset.0 + request.bytes.0 - 1) / 16_384 - request.offset.0 / 16_384 + 1;
+                prop_assert_eq!(truth.parts.get(&(id as u64)), Some(&pages), "write {} is not on flash", id);
+                prop_assert!(truth.programmed[&(id as u64)] < finish[id], "write {id} was acknowledged too early");
+            }
+        }
+    }
+    device.check_mapping().unwrap();
+    device.flush().unwrap();
+    device.check_mapping().unwrap();
+
+    // Everything that was written is read back, from flash or from the read cache.
+    let mut pages: Vec<u64> = watch.0.borrow().owed.keys().copied().collect();
+    pages.sort_unstable();
+    let time = Time(device.now().0 + 1);
+    let before = watch.0.borrow().not_buffered;
+    for lpn in &pages {
+        let (offset, bytes) = (Bytes(*lpn * 16_384), Bytes(16_384));
+        let request = Request::new(time, Op::Read, offset, bytes);
+        requests.push(request);
+        watch.0.borrow_mut().requests.push(request);
+        device.submit(request).unwrap();
+    }
+    device.advance(Time(time.0 + 1_000_000_000)).unwrap();
+    let truth = watch.0.borrow();
+    prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
+    let mapped = pages.iter().filter(|lpn| !truth.unmapped.contains(lpn)).count();
+    prop_assert_eq!(truth.not_buffered - before, mapped as u64);
+    prop_assert!(truth.slots.values().all(|slot| slot.dead));
+    Ok(())
+}
+
+/// What makes of any device one that maps blocks, with a log.
+const BY_BLOCKS: [&str; 12] = [
+    "ftl.mapping=fast",
+    "ftl.placement=static",
+    "ftl.streams=2",
+    "ftl.hints=0",
+    "ftl.slc_cache=none",
+    "mapping.table=ideal",
+    "gc.copyback=false",
+    "age.precondition=none",
+    "age.staggered=false",
+    "age.invalid=0",
+    "geometry.blocks=60",
+    "ftl.over_provisioning=3.0",
+];
+
 proptest! {
     #![proptest_config(cases(3000))]
 
     #[test]
     fn every_sector_is_the_newest_and_survives_a_flush(settings in with_units(prop_oneof![devices(), living_devices()]), load in loads()) {
-        let (config, mut requests) = (config(&settings), requests(&load));
-        let watch = Watch::default();
-        let mut device = watched(&config, 1, watch.clone());
-        watch.0.borrow_mut().requests.clone_from(&requests);
-        watch.0.borrow_mut().layout = Some(device.plan().layout);
-        let mut finish = vec![Time::ZERO; requests.len()];
-        for request in &requests {
-            device.submit(*request).unwrap();
-        }
-        while device.advance_to_completion(Time::NEVER).unwrap() {
-            device.take_completions().for_each(|completion| finish[completion.id as usize] = completion.finish);
-        }
-        prop_assert_eq!(device.outstanding(), (0, 0), "every request completes");
-        {
-            let truth = watch.0.borrow();
-            prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
-            for (id, request) in requests.iter().enumerate().filter(|(_, request)| request.op == Op::Write) {
-                prop_assert!(truth.buffered[&(id as u64)] <= finish[id], "write {id} was acknowledged too early");
-                let forgotten = truth.forgotten.contains(&(id as u64));
-                if config.buffer.mode == BufferMode::WriteThrough && !forgotten {
-                    let pages = (request.offset.0 + request.bytes.0 - 1) / 16_384 - request.offset.0 / 16_384 + 1;
-                    prop_assert_eq!(truth.parts.get(&(id as u64)), Some(&pages), "write {} is not on flash", id);
-                    prop_assert!(truth.programmed[&(id as u64)] < finish[id], "write {id} was acknowledged too early");
-                }
-            }
-        }
-        device.check_mapping().unwrap();
-        device.flush().unwrap();
-        device.check_mapping().unwrap();
+        every_sector_is_the_newest(&config(&settings), requests(&load))?;
+    }
+}
 
-        // Everything that was written is read back, from flash or from the read cache.
-        let mut pages: Vec<u64> = watch.0.borrow().owed.keys().copied().collect();
-        pages.sort_unstable();
-        let time = Time(device.now().0 + 1);
-        let before = watch.0.borrow().not_buffered;
-        for lpn in &pages {
-            let (offset, bytes) = (Bytes(*lpn * 16_384), Bytes(16_384));
-            let request = Request::new(time, Op::Read, offset, bytes);
-            requests.push(request);
-            watch.0.borrow_mut().requests.push(request);
-            device.submit(request).unwrap();
-        }
-        device.advance(Time(time.0 + 1_000_000_000)).unwrap();
-        let truth = watch.0.borrow();
-        prop_assert!(truth.wrong.is_empty(), "{:#?}", truth.wrong);
-        let mapped = pages.iter().filter(|lpn| !truth.unmapped.contains(lpn)).count();
-        prop_assert_eq!(truth.not_buffered - before, mapped as u64);
-        prop_assert!(truth.slots.values().all(|slot| slot.dead));
+proptest! {
+    #![proptest_config(cases(600))]
+
+    #[test]
+    fn mapped_by_blocks_every_sector_is_the_newest(settings in prop_oneof![devices(), living_devices()], logs in 1..4u32, load in loads()) {
+        let more = BY_BLOCKS.map(String::from).into_iter().chain([format!("ftl.log_blocks={logs}")]);
+        let settings: Vec<String> = settings.into_iter().chain(more).collect();
+        every_sector_is_the_newest(&config(&settings), requests(&load))?;
     }
 }
 

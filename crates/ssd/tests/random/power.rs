@@ -210,6 +210,25 @@ fn a_small_drive_of_interleaved_passes_keeps_its_promises() {
     }
 }
 
+#[test]
+fn a_small_drive_that_is_mapped_by_blocks_keeps_its_promises() {
+    let by_blocks = [
+        "mapping.checkpoint=none",
+        "mapping.journal=false",
+        "ftl.mapping=fast",
+        "ftl.placement=static",
+        "geometry.blocks=40",
+        "ftl.over_provisioning=3.0",
+    ];
+    for more in [
+        &["ftl.log_blocks=2", "power.plp=true"][..],
+        &["ftl.log_blocks=1", "ftl.erase_when=reclaimed"],
+        &["ftl.log_blocks=3", "chip.program_unit=page", "faults.at=[9ms program 0, 20ms block 0:3]"],
+    ] {
+        keeps_its_promises(&[&by_blocks, more].concat(), 12);
+    }
+}
+
 /// Three dies whose stripes are found again, and whose blocks are collected meanwhile.
 #[test]
 fn a_small_drive_with_parity_keeps_its_promises() {

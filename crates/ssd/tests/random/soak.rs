@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ssd::Config;
 
-use testing::soak::{Case, Verdict, draw, grouped, joined, learned, soak, verdict, zoned};
+use testing::soak::{Case, Verdict, by_blocks, draw, grouped, joined, learned, soak, verdict, zoned};
 
 #[test]
 fn random_devices_of_every_axis_keep_every_invariant() {
@@ -16,8 +16,9 @@ fn random_devices_of_every_axis_keep_every_invariant() {
 fn every_key_of_the_schema_is_drawn_with_several_values() {
     let mut drawn: HashMap<String, HashSet<String>> = HashMap::new();
     for seed in 1..400 {
-        for word in
-            [draw, zoned, joined, learned, grouped].into_iter().flat_map(|any: fn(u64) -> Case| any(seed).device)
+        for word in [draw, zoned, joined, learned, grouped, by_blocks]
+            .into_iter()
+            .flat_map(|any: fn(u64) -> Case| any(seed).device)
         {
             let (key, value) = word.split_once('=').unwrap();
             drawn.entry(key.into()).or_default().insert(value.into());

@@ -139,13 +139,14 @@ fn one(device: &mut Device<Checker>, op: Op, offset: u64, bytes: u64) -> Complet
     done[0]
 }
 
-const CASES: [&[&str]; 6] = [
+const CASES: [&[&str]; 7] = [
     &[],
     &["zones.finish=close", "ftl.erase_when=reclaimed"],
     &["zones.capacity=1200KiB", "zones.size=2MiB", "mapping.unit=4KiB"],
     &["zones.blocks=2", "ftl.allocation=superblock", "buffer.size=2MiB"],
     &["wear.program_fail=0.004", "wear.erase_fail=0.004", "ftl.over_provisioning=3.0"],
     &["age.fill=0.5", "zones.conventional=2", "chip.program_unit=page"],
+    &["zones.reset_completes=erased", "ftl.erase_when=reclaimed", "zones.random_area=64KiB", "buffer.size=2MiB"],
 ];
 
 #[test]

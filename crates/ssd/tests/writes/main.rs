@@ -3,6 +3,7 @@
 mod copies;
 mod end_of_life;
 mod erasing;
+mod fast;
 mod faults;
 mod garbage_collection;
 mod hints;

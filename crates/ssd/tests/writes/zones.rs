@@ -344,6 +344,58 @@ fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
 }
 
 #[test]
+fn a_finish_commits_the_random_area_which_power_cuts_then_leave() {
+    let settings = ["zones.random_area=96KiB", "buffer.size=4MiB", "power.cut_at=[30ms, 60ms]", "zones.finish=close"];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let asked = [(Op::Zone(ZoneAction::OpenRandom), 0, size), (Op::Write, 0, PAGE), (Op::Write, 4 * PAGE, PAGE)];
+    for request in asked.into_iter().chain([(Op::Zone(ZoneAction::Finish), 0, size)]) {
+        assert_eq!(at_once(&mut device, &[request])[0].status, Status::Success, "{request:?}");
+    }
+    let found =
+        |device: &Device<Watched>| (0..6).map(|page| device.flash_page(units::Lpn(page)).is_some()).collect::<Vec<_>>();
+    let expected = [true, false, false, false, true, false];
+    assert_eq!(
+        (found(&device), device.buffered_pages()),
+        (expected.to_vec(), 0),
+        "and the rest of two programs is padding"
+    );
+    for cut in 1..=2 {
+        device.advance(Time(cut * 30_000_000 + 20_000_000)).unwrap();
+        assert_eq!((device.counters().cuts, zone(&device, 0).state), (cut, ZoneState::Full));
+        assert_eq!(found(&device), expected);
+    }
+    let before = device.counters().unmapped_reads;
+    at_once(&mut device, &[(Op::Read, 0, 6 * PAGE)]);
+    assert_eq!(device.counters().unmapped_reads - before, 4);
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
+fn a_reset_that_a_power_cut_meets_waiting_is_aborted_and_its_zone_is_empty() {
+    // Written to its end at 60 ms; the erases of a reset at 100 ms take until some milliseconds later.
+    let settings =
+        ["zones.reset_completes=erased", "ftl.erase_when=reclaimed", "zones.blocks=3", "power.cut_at=[101ms]"];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &[(Op::Write, 0, size)]);
+    device.flush().unwrap();
+    assert!(device.now() < Time(100_000_000), "{:?}", device.now());
+    device.advance(Time(100_000_000)).unwrap();
+    let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
+    assert_eq!((done[0].aborted, device.counters().cuts), (true, 1), "{:?}", done[0]);
+    assert_eq!((zone(&device, 0).state, zone(&device, 0).write_pointer), (ZoneState::Empty, 0));
+    assert!((0..size / PAGE).all(|page| device.flash_page(units::Lpn(page)).is_none()));
+    // Again, and with the drive to itself: nothing waits for what was to be erased before the cut.
+    at_once(&mut device, &[(Op::Write, 0, size)]);
+    let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
+    assert_eq!(done[0].status, Status::Success);
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
 fn what_zones_cannot_be_with_is_refused_with_its_key() {
     for (setting, key) in [
         ("buffer.mode=write-through", "buffer.mode"),

@@ -71,6 +71,9 @@ impl Blocks {
         written.handle = handle;
         let index = self.index(plane, block);
         self.blocks[index].written = record;
+        if self.logged == Some(stream) {
+            self.planes[plane.0 as usize].logs.push_back(block);
+        }
     }
 
     /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.
@@ -269,6 +272,15 @@ impl Blocks {
         let written = self.written.get_mut(record as usize).filter(|written| written.held.len() < pages)?;
         written.closed = false;
         Some(written.held.len() as u32)
+    }
+
+    /// A stream goes on with a block that was closed, if it has been and has room: at which page.
+    pub fn goes_on_in(&mut self, plane: PlaneId, block: u32, stream: StreamId) -> Option<u32> {
+        let next_page = self.reopen(plane, block)?;
+        let record = self.block(plane, block).written;
+        self.written[record as usize].stream = stream;
+        self.set_open(plane, stream, Open { block, next_page, erased: true, barrier: 0 });
+        Some(next_page)
     }
 
     /// A block that was a zone's can be reclaimed, if it is full.

@@ -130,6 +130,9 @@ impl Blocks {
         if self.zones.is_some() {
             self.zone_loses(plane, block);
         }
+        if self.logged.is_some() {
+            self.planes[plane.0 as usize].logs.retain(|log| *log != block);
+        }
     }
 
     /// Where a page's data was written: the stream of its block, or none for data from before the run.

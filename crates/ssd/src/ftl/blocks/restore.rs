@@ -199,7 +199,26 @@ impl Blocks {
             let entry = self.plane(plane);
             self.free[plane.0 as usize] = entry.usable - entry.fresh + entry.released.len() as u32;
             self.refill_cache(plane, found);
+            self.list_logs(plane, found);
         }
+    }
+
+    /// The log blocks, in the order in which they were opened.
+    fn list_logs(&mut self, plane: PlaneId, found: &FoundBlocks) {
+        if self.logged.is_none() {
+            return;
+        }
+        let mut logs = Vec::new();
+        for block in self.ever_opened(plane) {
+            if let Holds::Pages { stream, opened, .. } = self.as_pages(plane, block, found)
+                && self.block(plane, block).written < EMPTY
+                && self.logged == Some(stream)
+            {
+                logs.push((opened, block));
+            }
+        }
+        logs.sort_unstable();
+        self.planes[plane.0 as usize].logs = logs.into_iter().map(|(_, block)| block).collect();
     }
 
     /// The blocks of the SLC cache: those that hold data, and the full ones of these in the order in which they were opened.

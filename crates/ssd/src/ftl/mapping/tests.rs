@@ -88,7 +88,7 @@ fn a_mapping_says_what_the_plainest_one_says() {
     let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
     let aged = || Aged::new(&plan, &usable, 1);
     let mut blocks = Blocks::new(&plan, &aged(), &usable, 1);
-    let (mut mapping, mut plain) = (Chosen::new(PAGES, aged()), Plain { told: HashMap::new(), aged: aged() });
+    let (mut mapping, mut plain) = (Chosen::new(&plan, PAGES, aged()), Plain { told: HashMap::new(), aged: aged() });
     let (random, stream) = (Stream::new(5, "mapping"), StreamId::new(0));
     let page_of_flash = |blocks: &mut Blocks, lpn| {
         let plane = PlaneId(random.below(lpn, plan.layout.planes.into()) as u32);

@@ -115,6 +115,12 @@ counters! {
         invalid_handles = "fdp.invalid_handles", "requests", "writes whose hint names no handle: they went to the hint modulo ftl.hints";
         pages_of_full_groups = "fdp.other_group", "logical pages", "pages that were written to dies of another reclaim group, since their own had no room";
     }
+    /// Merges of log blocks and data blocks.
+    MERGES {
+        switch_merges = "ftl.merges.switch", "logical blocks", "logical blocks that were written in order to their end: the log block is the data block (ftl.mapping = fast)";
+        partial_merges = "ftl.merges.partial", "logical blocks", "logical blocks whose rest was copied behind what had been written in order (ftl.mapping = fast)";
+        full_merges = "ftl.merges.full", "logical blocks", "logical blocks of which all pages were copied to an erased block (ftl.mapping = fast)";
+    }
     /// Pages that requests touched without flash.
     BUFFERED {
         buffer_hits = "host.buffer_hits", "logical pages", "page reads answered by the write buffer";

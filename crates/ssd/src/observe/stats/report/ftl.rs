@@ -4,11 +4,11 @@ use serde_json::json;
 use units::Time;
 
 use super::super::counters::{
-    BROKEN_PARTS, FDP, MAP_LEARNED, MAP_LOOKUPS, MAP_PAGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES,
+    BROKEN_PARTS, FDP, MAP_LEARNED, MAP_LOOKUPS, MAP_PAGES, MERGES, PARITY, RELOCATION, SLC_CACHE, WEAR, ZONES,
 };
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
-use crate::config::{Plan, Raid};
+use crate::config::{MappedBy, Plan, Raid};
 use crate::streams::StreamId;
 use crate::zones::ZoneState;
 
@@ -33,6 +33,9 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     zones(report, measured);
     if measured.drive.plan.config.ftl.hints > 0 {
         report.counts(FDP, counters);
+    }
+    if measured.drive.plan.config.ftl.mapping == MappedBy::Fast {
+        report.counts(MERGES, counters);
     }
     map(report, counters);
     learned(report, measured);
