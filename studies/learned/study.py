@@ -19,8 +19,8 @@ MEAN = "host.read.latency_ns.mean"
 FAMILIES = ("near-zero", "rif", "pnar2")
 HASTE = ("never", "always", "rule", "tree", "oracle")
 STARTS = (
-    "rif, never", "rif, start by tree", "rif, start by oracle", "rif, both by trees", "rif, both by oracle", "near-zero, never",
-    "near-zero, both by trees", "near-zero, both by oracle",
+    "rif, never", "rif, start by tree", "rif, start by oracle", "rif, both by trees", "rif, both by oracle",
+    "near-zero, never", "near-zero, both by trees", "near-zero, both by oracle",
 )  # fmt: skip
 DRIVES = ("new", "1.2K, 4 mo", "1.7K, 0 to 12 mo", "other chip")
 
@@ -57,7 +57,7 @@ def _cell(table: pl.DataFrame, policy: str, drive: str) -> str:
 
 
 def remains(table: pl.DataFrame, family: str, policy: str, drive: str) -> tuple[float, float]:
-    """The share of the oracle's gain over `never` that a policy has, seed by seed: mean and half width of its 95 % interval."""
+    """The share of the oracle's gain over `never` that a policy has, seed by seed: mean and half its interval."""
     never, oracle = (_of(table, f"{family}, {name}", drive) for name in ("never", "oracle"))
     mine = _of(table, f"{family}, {policy}", drive)
     shares = [(a - b) / (a - c) for a, b, c in zip(never, mine, oracle, strict=True)]

@@ -1,9 +1,9 @@
-"""Trains the decision trees of this study: plays drives that explore, learns from what their reads took, writes trees/*.csv.
+"""Trains the decision trees of this study: plays drives that explore, learns from their reads, writes trees/*.csv.
 
     .venv/bin/python studies/learned/train.py
 
-What it learns from is what a controller sees: what it knew before a first sense, what it chose (by a draw, half of the time each), and
-how long the page then took. The same drives give the same trees, byte for byte.
+What it learns from is what a controller sees: what it knew before a first sense, what it chose (by a draw, half of the
+time each), and how long the page then took. The same drives give the same trees, byte for byte.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ LOOKS = [("pipeline" if name == "hasty" else "haste", name) for name in (*KNOWN,
 
 
 def exploring(start: list[Row]) -> str:
-    """Trees that say yes to half of the reads, and look at everything, so that the drive keeps all of it; with a tree for starts."""
+    """Trees that say yes to half of the reads and look at everything, so that the drive keeps it; with starts."""
     rows = [*start]
     for question in ("haste", "pipeline"):
         names = [name for of, name in LOOKS if of == question]
@@ -88,8 +88,8 @@ def took(explanation: Explanation) -> int:
 
 
 def samples(family: Family, start: list[Row]) -> list[dict[str, int]]:
-    """What drives of a family knew before each first sense, what they chose, and what the page took [ns]; ``start`` is the tree of their
-    starts, where these are learned."""
+    """What drives of a family knew before each first sense, what they chose, and what the page took [ns]; ``start`` is
+    the tree of their starts, where these are learned."""
     found = []
     with TemporaryDirectory() as folder:
         trees = Path(folder, "trees.csv")
@@ -99,8 +99,8 @@ def samples(family: Family, start: list[Row]) -> list[dict[str, int]]:
                 settings = BASE | {"read.trees": str(trees)}
                 options = options_of(
                     {
-                        "device": "asplos21", "workload": "random-read-closed", "requests": WARMUP + READS, "seed": seed,
-                        "warmup": WARMUP, "age": age, "scheme": family.scheme, "settings": settings,
+                        "device": "asplos21", "workload": "random-read-closed", "requests": WARMUP + READS,
+                        "seed": seed, "warmup": WARMUP, "age": age, "scheme": family.scheme, "settings": settings,
                     }
                 )  # fmt: skip
                 for of in explain(options, READS, ()).requests:
@@ -110,8 +110,9 @@ def samples(family: Family, start: list[Row]) -> list[dict[str, int]]:
 
 
 def policy(rows: list[dict[str, int]], arm: str, known: tuple[str, ...], question: str, leaves: int) -> list[Row]:
-    """The tree that says when an arm pays: what a page takes with it and without it is learned by boosted trees of their own from the reads
-    that took it and those that did not; the one tree follows the sign of the difference, weighted by its size."""
+    """The tree that says when an arm pays: what a page takes with it and without it is learned by boosted trees of
+    their own from the reads that took it and those that did not; the one tree follows the sign of the difference,
+    weighted by its size."""
     features = np.array([[row[name] for name in known] for row in rows], dtype=float)
     chosen = np.array([row[arm] for row in rows], dtype=bool)
     time = np.array([row["took"] for row in rows], dtype=float)

@@ -86,8 +86,9 @@ FILE_KEYS = (
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:
-    """The configuration without what is at its default, and without names of files: what ``chip.model``,
-    ``read.rpt`` and ``read.trees`` hold stands under ``cells``, ``rpt`` and ``trees``, and hashes take the place of the codes of ``ecc``."""
+    """The configuration without what is at its default, and without names of files: what ``chip.model``, ``read.rpt``
+    and ``read.trees`` hold stands under ``cells``, ``rpt`` and ``trees``, and hashes take the place of the codes of
+    ``ecc``."""
     config = {section: dict(keys) for section, keys in device["config"].items()}
     for section, key, endings in FILE_KEYS:
         # What was kept before a key existed lacks it.
@@ -100,9 +101,9 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``read.trees``, ``ecc.code`` and
-    those of soft words; of an array's drives, each under its setting: ``drive.NAME.device``, ``drive.NAME.chip.model``.
-    Paths are absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``read.trees``,
+    ``ecc.code`` and those of soft words; of an array's drives, each under its setting: ``drive.NAME.device``,
+    ``drive.NAME.chip.model``. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
