@@ -106,4 +106,4 @@ def figures(tables: Tables) -> dict[str, Figure]:
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].set_ylabel("mean read latency over the oracle's (%)")
     figure.axes[0].legend(fontsize=8)
-    return figure
+    return {"learned": figure}
