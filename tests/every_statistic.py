@@ -36,11 +36,13 @@ OF_ZONES = (
 """A request of each kind that zones have, one after another."""
 SMALL = {"requests": 100, "workload.rw": "randrw"}
 """Of a run whose statistics are told, not its numbers."""
+TREES = str(Path(__file__).parents[1] / "studies" / "learned" / "trees" / "rif-start.csv")
 RUNS: tuple[dict[str, Any], ...] = (
     {"until_steady": "5ms"},
     SMALL
     | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01, "read.sensing": "adaptive-first"}
     | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},
+    SMALL | {"chip.model": "auto", "read.start": "learned", "read.trees": TREES},
     SMALL
     | {"ftl.slc_cache": "dynamic", "slc.convert": "hot:100", "gc.pacing": "none", "ftl.allocation": "plane"}
     | {"chip.model": "auto", "mapping.unit": "page", "gc.copyback": True},

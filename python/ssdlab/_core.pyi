@@ -33,6 +33,7 @@ class ExplainedRequest(TypedDict):
     finish_ns: int
     stages: list[Stretch]
     parts: list[list[Stretch]]
+    first_senses: list[dict[str, int]]
 
 class ExplainedRun(TypedDict):
     """What a run has shown: the findings are JSON; a signal may have ended it before its workload."""

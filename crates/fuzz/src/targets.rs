@@ -140,7 +140,7 @@ pub fn device(data: &[u8]) {
 
 /// Works a configuration out, without the tables of chips, which take long to make.
 fn plan(mut config: Config) {
-    for word in ["chip.model=none", "ecc.code=none", "read.rpt=none", "erase.pulse=none"] {
+    for word in ["chip.model=none", "ecc.code=none", "read.rpt=none", "read.trees=none", "erase.pulse=none"] {
         drop(config.set(word));
     }
     if let Ok(plan) = config.plan() {

@@ -1,6 +1,6 @@
 //! A run in steps, so that Python can show progress and be interrupted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use ssd::run::{
     open, parse, prepare, refused, result,
 };
 use ssd::stats::{Finding, SteadyState, Trend, die};
-use ssd::{Config, Drive, Explainer, Explanation, RequestLog, Stage, Timeline};
+use ssd::{Config, Drive, Explainer, Explanation, FirstSense, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -228,6 +228,8 @@ struct Explained {
     stages: Vec<Stretch>,
     /// Of a read, the stages of each of its pages that came from flash.
     parts: Vec<Vec<Stretch>>,
+    /// How the first senses of these pages went, on a drive with decision trees: features, and what came of it.
+    first_senses: Vec<BTreeMap<&'static str, u32>>,
 }
 
 impl Explained {
@@ -241,6 +243,7 @@ impl Explained {
             finish_ns: explained.finish.0,
             stages: stages(&explained.stages),
             parts: explained.parts.iter().map(stages).collect(),
+            first_senses: explained.first_senses.iter().map(named).collect(),
         }
     }
 
@@ -258,8 +261,16 @@ impl Explained {
             finish_ns: explained.finish.0,
             stages: explained.stages.iter().map(stretch).collect(),
             parts: Vec::new(),
+            first_senses: Vec::new(),
         }
     }
+}
+
+/// A first sense by the names of what is known of it; `read_by` is missing where nothing read the page.
+fn named(first: &FirstSense) -> BTreeMap<&'static str, u32> {
+    let of = [("hasty", first.hasty), ("ahead", first.ahead), ("corrected", first.corrected)];
+    let all = first.known.named().chain(of.map(|(name, is)| (name, u32::from(is))));
+    all.chain(first.read_by.map(|step| ("read_by", step.into()))).collect()
 }
 
 /// What a run has shown that was played to be explained.

@@ -4,6 +4,7 @@
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
 pub mod convert;
+pub mod learned;
 pub mod margin;
 pub mod next;
 pub mod order;

@@ -53,7 +53,7 @@ pub use error::RunError;
 pub use fdp::{FdpEvent, FdpEventKind, FdpSeen, FdpStatistics};
 pub use media::Media;
 pub use observe::check::Checker;
-pub use observe::explain::{Explainer, Explanation, Followed, Stage};
+pub use observe::explain::{Explainer, Explanation, FirstSense, Followed, Stage};
 pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::{check, explain, ledger, probe, stats, timeline};

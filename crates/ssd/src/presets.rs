@@ -149,10 +149,10 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
 }
 
 /// The values of the keys that may name a file, where they are set.
-fn files_of(config: &mut Config) -> [Option<&mut String>; 5] {
+fn files_of(config: &mut Config) -> [Option<&mut String>; 6] {
     let ecc = &mut config.ecc;
-    let (model, rpt) = (config.chip.model.as_mut(), config.read.rpt.as_mut());
-    [model, rpt, ecc.code.as_mut(), Some(&mut ecc.code_2bit), Some(&mut ecc.code_3bit)]
+    let (model, rpt, trees) = (config.chip.model.as_mut(), config.read.rpt.as_mut(), config.read.trees.as_mut());
+    [model, rpt, trees, ecc.code.as_mut(), Some(&mut ecc.code_2bit), Some(&mut ecc.code_3bit)]
 }
 
 /// The path of a file that lies beside the device file which names it; another name is left as it is.

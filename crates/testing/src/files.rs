@@ -32,6 +32,47 @@ pub fn measured_rpt() -> &'static str {
     file(&PATH, "rpt.csv", "pec,months,cut\n100000,1200,0.5\n")
 }
 
+/// Decision trees of first senses that look at everything of the kind, and leave some of it to chance.
+pub fn trees() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    let rows = [
+        "start,last,100,6,",
+        "start,days,60,5,",
+        "start,kind,0,4,",
+        "start,leaf,,,1",
+        "start,leaf,,,3",
+        "start,leaf,,,9",
+        "start,leaf,,,0",
+        "haste,hasty_failed,2,6,",
+        "haste,hasty_weight,30,5,",
+        "haste,pec,900,4,",
+        "haste,leaf,,,1",
+        "haste,leaf,,,0.5",
+        "haste,leaf,,,0.2",
+        "haste,leaf,,,0.05",
+        "pipeline,failed,3,9,",
+        "pipeline,weight,40,7,",
+        "pipeline,start,2,6,",
+        "pipeline,hasty,0,5,",
+        "pipeline,leaf,,,0",
+        "pipeline,leaf,,,0.5",
+        "pipeline,leaf,,,0.9",
+        "pipeline,waiting,1,9,",
+        "pipeline,leaf,,,1",
+        "pipeline,layer,20,11,",
+        "pipeline,leaf,,,1",
+        "pipeline,leaf,,,0",
+    ];
+    file(&PATH, "trees.csv", &format!("question,feature,at_most,otherwise,value\n{}\n", rows.join("\n")))
+}
+
+/// Decision trees that say yes to whatever they are asked, and no step but the first.
+pub fn yes_trees() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    let head = "question,feature,at_most,otherwise,value";
+    file(&PATH, "yes.csv", &format!("{head}\nstart,leaf,,,0\nhaste,leaf,,,1\npipeline,leaf,,,1\n"))
+}
+
 /// The profile of a code that corrects almost nothing.
 pub fn weak_code() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();

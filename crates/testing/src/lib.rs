@@ -18,7 +18,7 @@ use ssd::{Config, Device};
 use units::{Bytes, Ppn, Time};
 use workload::{Op, Request};
 
-pub use files::{measured_rpt, measured_steps, weak_code};
+pub use files::{measured_rpt, measured_steps, trees, weak_code, yes_trees};
 pub use log::KeptLog;
 pub use watcher::{Watched, Watcher};
 

@@ -372,6 +372,17 @@ pub fn draw(seed: u64) -> Case {
     if first.chance(40) {
         device.push(format!("read.pipeline={}", first.one(&["cache-read-likely", "cache-read-first"])));
     }
+    let learned = &mut Dice { stream: Stream::new(seed, "soak learned"), drawn: 0 };
+    let trees = format!("read.trees={}", files::trees());
+    for (choices, may) in [
+        (["read.start=learned", "read.start=oracle"], true),
+        (["read.pipeline=cache-read-learned", "read.pipeline=cache-read-oracle"], true),
+        (["read.sensing=adaptive-learned", "read.sensing=adaptive-oracle"], adaptive && cells),
+    ] {
+        if learned.chance(15) && may {
+            device.extend([learned.one(&choices).to_owned(), trees.clone()]);
+        }
+    }
     if predictor == "on-die" && first.chance(40) {
         device.push("read.predictor=on-die-again".to_owned());
     }

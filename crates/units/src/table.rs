@@ -81,10 +81,15 @@ impl Row<'_> {
         self.accept(column, |value| within.contains(value) && value.fract() == 0.0, remedy)
     }
 
-    fn accept(&self, column: &str, accepts: impl Fn(&f64) -> bool, remedy: &str) -> Result<f64, ConfigError> {
+    /// The text in a column, without space around it. Invariant: the column was asked for.
+    pub fn text(&self, column: &str) -> &str {
         let known = self.table.columns.iter().find(|(name, _)| *name == column);
         let (_, place) = known.expect("Invariant: the table was asked for the column");
-        let text = self.record.get(*place).unwrap_or("");
+        self.record.get(*place).unwrap_or("")
+    }
+
+    fn accept(&self, column: &str, accepts: impl Fn(&f64) -> bool, remedy: &str) -> Result<f64, ConfigError> {
+        let text = self.text(column);
         let value = text.parse().ok().filter(accepts);
         value.ok_or_else(|| self.error(column, format!("{text:?} is not accepted"), remedy))
     }

@@ -61,6 +61,11 @@ class Explanation(NamedTuple):
     """In order; they add up to its latency exactly."""
     parts: tuple[tuple[Stage, ...], ...] = ()
     """Of a read, the stages of each of its pages that came from flash, until it was decoded."""
+    first_senses: tuple[dict[str, int], ...] = ()
+    """Of a read of a drive with decision trees (``read.trees``), for each of these pages what the controller knew
+    before its first sense (docs/formats.md lists the features), and what came of it: ``hasty`` (1: by the RPT's tPRE),
+    ``ahead`` (1: a retry followed at once), ``corrected`` (1: by that sense) and ``read_by``, the step that read the
+    page."""
 
     @property
     def latency_ns(self) -> int:
@@ -172,6 +177,7 @@ def explain_played(
             of["finish_ns"],
             stages(of["stages"]),
             tuple(map(stages, of["parts"])),
+            tuple(of["first_senses"]),
         )
         for of in found["requests"]
     ]

@@ -46,7 +46,9 @@ def key_of(manifest: dict[str, Any]) -> str:
 
 def _content_of(device: dict[str, Any]) -> dict[str, Any]:
     """What counts of a device in a manifest."""
-    return {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"]}
+    # What nothing is learned of has no trees.
+    trees = {"trees": device["trees"]} if "trees" in device else {}
+    return {"device": _nameless(device), "cells": device["cells"], "rpt": device["rpt"]} | trees
 
 
 @cache
@@ -77,14 +79,16 @@ def not_default(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
 FILE_KEYS = (
     ("chip", "model", (".toml", ".csv")),
     ("read", "rpt", ("",)),
+    ("read", "trees", ("",)),
     *(("ecc", code, (".csv",)) for code in ("code", "code_2bit", "code_3bit")),
 )
 """Section and key of the keys that may name a file, and the endings that distinguish files from presets."""
 
 
 def _nameless(device: dict[str, Any]) -> dict[str, Any]:
-    """The configuration without what is at its default, and without names of files: what ``chip.model`` and
-    ``read.rpt`` hold stands under ``cells`` and ``rpt``, and hashes take the place of the codes of ``ecc``."""
+    """The configuration without what is at its default, and without names of files: what ``chip.model``, ``read.rpt``
+    and ``read.trees`` hold stands under ``cells``, ``rpt`` and ``trees``, and hashes take the place of the codes of
+    ``ecc``."""
     config = {section: dict(keys) for section, keys in device["config"].items()}
     for section, key, endings in FILE_KEYS:
         # What was kept before a key existed lacks it.
@@ -97,9 +101,9 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``ecc.code`` and those
-    of soft words; of an array's drives, each under its setting: ``drive.NAME.device``, ``drive.NAME.chip.model``.
-    Paths are absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``read.trees``,
+    ``ecc.code`` and those of soft words; of an array's drives, each under its setting: ``drive.NAME.device``,
+    ``drive.NAME.chip.model``. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}

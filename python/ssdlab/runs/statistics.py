@@ -654,6 +654,18 @@ class FlashFirst(Section):
     """Of these, senses that failed and were repeated with the default tPRE [flash pages]."""
 
 
+class FlashLearned(Section):
+    """What stands under ``flash.learned``."""
+
+    __slots__ = ()
+    asked: int
+    """Questions of first senses that decision trees have answered (read.trees)."""
+    comparisons: int
+    """Comparisons of a feature with a limit that this took."""
+    memory: int
+    """Memory for the decision trees, 5 B a node [B]."""
+
+
 class Flash(Section):
     """What the flash did."""
 
@@ -664,6 +676,7 @@ class Flash(Section):
         "erase": FlashErase,
         "suspend": FlashSuspend,
         "first": FlashFirst,
+        "learned": FlashLearned,
     }
     reads: int
     """Pages read from flash [flash pages]."""
@@ -688,6 +701,7 @@ class Flash(Section):
     erase: FlashErase
     suspend: FlashSuspend
     first: FlashFirst
+    learned: FlashLearned
 
 
 class FtlWafBy(Section):

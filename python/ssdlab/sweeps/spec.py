@@ -26,6 +26,7 @@ FILES = (
     "base",
     "chip.model",
     "read.rpt",
+    "read.trees",
     "ecc.code",
     "ecc.code_2bit",
     "ecc.code_3bit",

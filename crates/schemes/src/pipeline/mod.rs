@@ -1,7 +1,7 @@
 //! Whether a retry step is sensed while the one before is still transferred and decoded.
 //!
 //! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it likely that it
-//! has failed; nothing else. Registers decide when the next sense can really begin.
+//! has failed, or what a tree (`learned`) or hindsight says of that; nothing else. Registers decide when the next sense can really begin.
 
 mod cache_read;
 mod cache_read_likely;
@@ -17,6 +17,10 @@ units::choices! {
         /// As cache-read, and from the first sense on where the last read of a similar page needed other references
         /// than this one begins with (asplos21 section 8).
         CacheReadLikely = "cache-read-likely",
+        /// As cache-read, and from the first sense on where a decision tree says so (read.trees).
+        CacheReadLearned = "cache-read-learned",
+        /// As cache-read, and from the first sense on where that fails: with hindsight, which no controller has. It is the limit of what can be learned.
+        CacheReadOracle = "cache-read-oracle",
         /// As cache-read, from the first sense of every page on: the others are compared with it.
         CacheReadFirst = "cache-read-first",
     }
@@ -28,7 +32,9 @@ impl Pipeline {
         match self {
             Pipeline::Off => false,
             Pipeline::CacheRead => cache_read::speculates(retry),
-            Pipeline::CacheReadLikely => cache_read_likely::speculates(retry, likely),
+            Pipeline::CacheReadLikely | Pipeline::CacheReadLearned | Pipeline::CacheReadOracle => {
+                cache_read_likely::speculates(retry, likely)
+            }
             Pipeline::CacheReadFirst => true,
         }
     }
@@ -41,5 +47,10 @@ impl Pipeline {
     /// Whether it asks what similar pages needed.
     pub fn asks_similar(self) -> bool {
         self == Pipeline::CacheReadLikely
+    }
+
+    /// Whether anything says of a first sense that it is likely to fail.
+    pub fn foresees(self) -> bool {
+        matches!(self, Pipeline::CacheReadLikely | Pipeline::CacheReadLearned | Pipeline::CacheReadOracle)
     }
 }

@@ -1,7 +1,7 @@
 //! Where the first sense of a read begins: the read references that it uses.
 //!
 //! Contract: a policy sees the step of the retry table that last read a similar page, if one did, and whether a failure is
-//! followed by a walk along the table; nothing else. It gives the step whose references the first sense uses; 0 are the
+//! followed by a walk along the table; a tree sees what `learned` lists, and the oracle the page; nothing else. It gives the step whose references the first sense uses; 0 are the
 //! chip's default ones.
 
 mod recorded;
@@ -22,6 +22,10 @@ units::choices! {
         /// Those recorded of the same block and group of layers, in a table of bounded size (Nie et al., IEEE Trans.
         /// Reliability 2025).
         Recorded = "recorded",
+        /// Those that a decision tree says (read.trees).
+        Learned = "learned",
+        /// The table's best ones for that very page: with hindsight, which no controller has. It is the limit of what can be learned.
+        Oracle = "oracle",
     }
 }
 
@@ -29,7 +33,8 @@ impl Start {
     /// The step of the table that the first sense uses, after `last` has read a similar page.
     pub fn step(self, last: Option<u8>, walks: bool) -> u8 {
         match self {
-            Start::Default => 0,
+            // What a tree or hindsight says follows from other things.
+            Start::Default | Start::Learned | Start::Oracle => 0,
             Start::Tracked | Start::Patrolled => tracked::step(last, walks),
             Start::Recorded => recorded::step(last, walks),
         }
@@ -37,7 +42,7 @@ impl Start {
 
     /// Whether the policy asks for what has read similar pages.
     pub fn tracks(self) -> bool {
-        self != Start::Default
+        matches!(self, Start::Tracked | Start::Patrolled | Start::Recorded)
     }
 }
 

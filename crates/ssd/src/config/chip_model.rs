@@ -12,6 +12,7 @@ use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{TailoredTable, Timings, VirtualChip};
+use schemes::learned::Trees;
 use schemes::{Next, Sensing, Soft};
 use units::{ConfigError, Fraction, Retention, Span};
 
@@ -93,8 +94,9 @@ impl Config {
     ) -> Result<Option<ReducedTpre>, ConfigError> {
         let Some(model) = model.filter(|_| self.read.sensing != Sensing::Default) else { return Ok(None) };
         if self.read.sensing.hastens() && matches!(model, OutcomeSource::Measured(_)) {
+            let word = self.read.sensing.word();
             let problem =
-                "is adaptive-first, and measured steps do not say how many errors a first sense leaves room for";
+                format!("is {word}, and measured steps do not say how many errors a first sense leaves room for");
             return refuse("read.sensing", problem, "set it to \"adaptive\", or chip.model to a virtual chip")
                 .map_err(dotted);
         }
@@ -126,6 +128,24 @@ impl Config {
                 .map_err(dotted);
         };
         Ok(Some(TailoredTable::of(chip)))
+    }
+
+    /// The trees of choices that are learned, where there are such and any read can fail.
+    pub(super) fn trees(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Trees>>, ConfigError> {
+        let Some((_, key, word)) = self.read.learned().next().filter(|_| model.is_some()) else { return Ok(None) };
+        let remedy = "give the path of a CSV file with the columns question, feature, at_most, otherwise, value";
+        let Some(name) = &self.read.trees else {
+            let problem = format!("is \"none\", and {key} = \"{word}\" is what a tree says");
+            return refuse("read.trees", problem, remedy).map_err(dotted);
+        };
+        let trees = Trees::parse(&read_file("read.trees", name, remedy)?, name)?;
+        for (question, key, word) in self.read.learned() {
+            if !trees.answers(question) {
+                let problem = format!("is {word}, and {name} has no tree for {}", question.word());
+                return refuse(key, problem, "give another file in read.trees, or make another choice").map_err(dotted);
+            }
+        }
+        Ok(Some(Arc::new(trees)))
     }
 
     /// Share of the predictions that are right, where it does not follow from the code.

@@ -7,7 +7,8 @@ use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
-use schemes::{Class, SuspendErase, SuspendProgram};
+use schemes::learned::Trees;
+use schemes::{Class, Start, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
 use super::bus::{PageTime, Transfer};
@@ -96,6 +97,8 @@ pub struct Plan {
     pub(crate) faster: Option<ReducedTpre>,
     /// The retry table made for the chip, where reads take it.
     pub(crate) tailored: Option<Arc<TailoredTable>>,
+    /// Decision trees for what is learned of first senses.
+    pub(crate) trees: Option<Arc<Trees>>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
     pub(crate) code: Option<Arc<Decoding>>,
     /// Share of the predictions that are right, where it does not follow from the code.
@@ -324,6 +327,7 @@ impl Config {
         let eraser = self.eraser(&layout, model.as_deref())?;
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let tailored = self.tailored(model.as_deref())?;
+        let trees = self.trees(model.as_deref())?;
         let code = self.code(model.as_deref())?;
         let modelled = model.is_some();
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
@@ -350,7 +354,9 @@ impl Config {
             },
             program_phases,
             erase_phases,
-            remembers: self.read.start.tracks() || self.read.pipeline.asks_similar() || self.read.sensing.hastens(),
+            remembers: self.read.start != Start::Default
+                || self.read.pipeline.foresees()
+                || self.read.sensing.hastens(),
             suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),
@@ -364,6 +370,7 @@ impl Config {
             eraser,
             faster,
             tailored,
+            trees,
             prediction_accuracy: self.prediction_accuracy(),
             code,
             config: self.clone(),

@@ -1,6 +1,7 @@
 //! Reading.
 
 use nand::Layout;
+use schemes::learned::Question;
 use schemes::{Next, Pipeline, Predictor, Sensing, Start};
 use units::{Bytes, Fraction, Span};
 
@@ -19,7 +20,7 @@ units::choices! {
 units::section! {
     /// How a page is read whose data is not corrected at once (chip.model): the references, the order and the timing of senses.
     pub struct ReadConfig in "read" {
-        /// The references of the first sense: default, tracked (those that last read a similar page), patrolled (tracked on a drive that has read its blocks in the background before the run) or recorded (those that last read a page of the block and group of layers, in a bounded table).
+        /// The references of the first sense: default, tracked (those that last read a similar page), patrolled (tracked on a drive that has read its blocks in the background before the run), recorded (those that last read a page of the block and group of layers, in a bounded table), learned (what a tree of read.trees says) or oracle (the best ones, with hindsight).
         start: Start = Start::Default,
         /// Which pages share tracked references: those of a die, layer, kind and age, or those of a block, layer and kind.
         tracking: Tracking = Tracking::Age,
@@ -30,11 +31,11 @@ units::section! {
         /// Which V_REF follow a sense that could not be corrected: the vendor's table, a table made for the chip (tailored), what sentinel cells or the syndrome
         /// say, two senses of one command (swift), or the best ones (oracle, ideal).
         next: Next = Next::Table,
-        /// Whether retry steps overlap: off, cache-read (PR2), cache-read-likely (from the first sense on, where similar pages needed retries), or cache-read-first (from every first sense on).
+        /// Whether retry steps overlap: off, cache-read (PR2), cache-read-likely (from the first sense on, where similar pages needed retries), cache-read-learned (where a tree of read.trees says so), cache-read-oracle (where the first sense fails, with hindsight), or cache-read-first (from every first sense on).
         pipeline: Pipeline = Pipeline::Off,
         /// Retries after which a read ends that its host has another way for (Limited Retry of NVMe: arrays with redundancy, NVMe hosts), with the status Unrecovered Read Error; "none" tries everything.
         fail_fast: Option<u32> = None,
-        /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), or adaptive-first (first senses too, as long as similar pages are read so).
+        /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), adaptive-first (first senses too, as long as similar pages are read so), adaptive-learned (where a tree of read.trees says so) or adaptive-oracle (where it is faster, with hindsight).
         sensing: Sensing = Sensing::Default,
         /// Who predicts that a page cannot be corrected: none, controller (RPSSD), on-die (RiF) or on-die-again (RiF that goes on sensing until a page is predicted to be correctable).
         predictor: Predictor = Predictor::None,
@@ -44,10 +45,24 @@ units::section! {
         prediction_accuracy: Option<Fraction> = None,
         /// A read-timing parameter table of one's own: a CSV file with the columns pec, months, cut; "none" profiles chip.model.
         rpt: Option<String> = None,
+        /// Decision trees of what is learned: a CSV file with the columns question, feature, at_most, otherwise, value (docs/formats.md).
+        trees: Option<String> = None,
         /// What is added to the RPT's tPRE [ns]: a table that is wrong.
         rpt_error: f64 = 0.0,
         /// The retention age that the controller has recorded, by which it asks the RPT, over the true one.
         age_error: f64 = 1.0,
+    }
+}
+
+impl ReadConfig {
+    /// The questions that are left to trees, and the choices that leave them.
+    pub(crate) fn learned(&self) -> impl Iterator<Item = (Question, &'static str, &'static str)> {
+        let all = [
+            (Question::Start, "read.start", self.start.word(), self.start == Start::Learned),
+            (Question::Haste, "read.sensing", self.sensing.word(), self.sensing == Sensing::AdaptiveLearned),
+            (Question::Pipeline, "read.pipeline", self.pipeline.word(), self.pipeline == Pipeline::CacheReadLearned),
+        ];
+        all.into_iter().filter(|(.., is_learned)| *is_learned).map(|(question, key, word, _)| (question, key, word))
     }
 }
 

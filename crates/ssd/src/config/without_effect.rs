@@ -25,10 +25,16 @@ const RULES: &[Rule] = &[
             "read.sensing",
             "read.predictor",
             "read.fail_fast",
+            "read.trees",
             "policies.next",
         ],
         idle: |config| !config.is_modelled(),
         without: NO_MODEL,
+    },
+    Rule {
+        keys: &["read.trees"],
+        idle: |config| config.read.learned().next().is_none(),
+        without: "a choice that is learned (read.start, read.sensing or read.pipeline)",
     },
     Rule {
         keys: &["chip.read_disturb", "ecc.miscorrection", "age.written_at"],

@@ -27,6 +27,8 @@ pub(crate) struct Read {
     pub limited: bool,
     /// The last read of a similar page needed other references than it begins with.
     pub likely_to_fail: bool,
+    /// What its first sense has shown, where trees look at that of similar pages.
+    pub shown: Option<Shown>,
     /// Its first sense takes the RPT's tPRE, and is to be repeated with the default one if it fails.
     pub hasty: bool,
 }
@@ -40,8 +42,20 @@ impl Read {
         in_slc: false,
         limited: false,
         likely_to_fail: false,
+        shown: None,
         hasty: false,
     };
+}
+
+/// What a first sense has shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// Syndromes that were not 0, in 256ths of all.
+    pub weight: u8,
+    /// It took the RPT's tPRE.
+    pub hasty: bool,
+    /// It was corrected.
+    pub corrected: bool,
 }
 
 /// Where an attempt is.
@@ -150,7 +164,8 @@ impl Attempt {
 }
 
 stored! {
-    Read { newest, page, start, retries, in_slc, limited, likely_to_fail, hasty }
+    Read { newest, page, start, retries, in_slc, limited, likely_to_fail, shown, hasty }
+    Shown { weight, hasty, corrected }
     Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, took, decoding }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Flash {
     pub(super) steps: Steps,
     /// Random draws of decodings.
     pub(super) draws: Stream,
+    /// Random draws of what trees leave to chance while they explore.
+    pub(super) explorations: Stream,
     /// Random draws of pages that patrols have read before the run.
     pub(super) patrols: Stream,
     pub(super) miscorrections: Stream,
@@ -105,9 +107,10 @@ impl Flash {
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
             slc_outcomes,
-            references: References::new(&config.read),
+            references: References::new(&config.read, plan.trees.as_deref()),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
+            explorations: Stream::new(seed, "explorations"),
             patrols: Stream::new(seed, "patrols"),
             miscorrections: Stream::new(seed, "miscorrections"),
             failures: Failures::new(seed),
@@ -150,7 +153,7 @@ impl Flash {
         self.dirty.clear();
         (self.rescheduled, self.granted, self.programs_waiting, self.host_units) = (0, 0, 0, 0);
         self.write_queue_full = plan.config.schedule.write_queue == Some(0);
-        self.references = References::new(&plan.config.read);
+        self.references = References::new(&plan.config.read, plan.trees.as_deref());
         self.flush_units = plan.config.buffer.mode == BufferMode::WriteThrough;
         self.stir_all();
         self.rank(plan);
@@ -274,7 +277,7 @@ state! {
         }
         parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, patrols, miscorrections }
+        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, explorations, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

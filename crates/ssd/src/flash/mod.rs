@@ -23,6 +23,7 @@
 //! | `reserved.rs` | what a die may start that is reserved for retries |
 //! | `schedule.rs` | what a die may start, and what goes first |
 //! | `retry.rs` | what becomes of a sensed page: predictions, and which reference is next |
+//! | `first.rs` | how the first sense of a read goes |
 //! | `decoder.rs` | pages in the ECC engines |
 //! | `read.rs` | what follows when a step of an attempt ends |
 //! | `sense.rs`, `program.rs` | pages out of the array and into it |
@@ -51,6 +52,7 @@ mod erase;
 mod events;
 mod face;
 mod faults;
+mod first;
 mod heat;
 pub(crate) mod op;
 mod outage;

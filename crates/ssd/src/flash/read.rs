@@ -104,6 +104,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.flash.attempts.release(id);
             return None;
         };
+        if attempt.number == 0 && self.core.plan.trees.is_some() {
+            self.note_first(read);
+        }
         let data = match attempt.fate {
             Fate::Uncorrectable => {
                 if attempt.number == 0 && self.flash.ops[read].read.hasty {

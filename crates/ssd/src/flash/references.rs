@@ -3,9 +3,11 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 use lru::LruCache;
+use schemes::learned::{Context, Feature, Trees, UNKNOWN};
 use schemes::sensing::RESTS;
 use schemes::{Start, Weighed};
 
+use super::attempt::Shown;
 use crate::config::ReadConfig;
 use crate::persist::state;
 
@@ -15,6 +17,11 @@ const RECORD: u64 = 8;
 /// Marks what is remembered of the timing of similar pages, beside their steps: their words have no such bit.
 const TIMING: u64 = 1 << 63;
 
+/// Marks what first senses of similar pages have shown, by the default tPRE and by the RPT's: the weight of the last one's syndrome, and which of the
+/// last eight have failed.
+const WEIGHTS: [u64; 2] = [1 << 62, 1 << 62 | 1 << 60];
+const FAILURES: [u64; 2] = [1 << 61, 1 << 61 | 1 << 60];
+
 /// Pages that are taken to be similar: what they have in common, in two words.
 pub(super) type Similar = (u64, u64);
 
@@ -23,6 +30,8 @@ pub(crate) struct References {
     steps: LruCache<Similar, u8>,
     /// Records that there is room for, where that is bounded.
     room: Option<usize>,
+    /// Whether the steps are asked for, and what first senses have shown.
+    kept: Kept,
     /// What reads under way have sensed, by their age, where the next reference follows from that.
     weighed: HashMap<u64, Vec<Weighed>>,
     /// Which pages are similar now, and were when the steps were kept: a drive may go on from a checkpoint by another rule.
@@ -30,14 +39,35 @@ pub(crate) struct References {
     kept_by: u64,
 }
 
+/// What is kept of similar pages, since something asks for it: by the default tPRE and by the RPT's.
+struct Kept {
+    steps: bool,
+    weights: [bool; 2],
+    failures: [bool; 2],
+}
+
+impl Kept {
+    fn new(read: &ReadConfig, trees: Option<&Trees>) -> Kept {
+        let looks_at = |feature| trees.is_some_and(|trees| trees.looks_at(feature));
+        Kept {
+            steps: read.start.tracks() || read.pipeline.asks_similar() || looks_at(Feature::Last),
+            weights: [Feature::Weight, Feature::HastyWeight].map(looks_at),
+            failures: [Feature::Failed, Feature::HastyFailed].map(looks_at),
+        }
+    }
+}
+
 impl References {
-    pub fn new(read: &ReadConfig) -> References {
+    pub fn new(read: &ReadConfig, trees: Option<&Trees>) -> References {
         let room = (read.start == Start::Recorded).then_some((read.records.0 / RECORD) as usize);
-        let rule = (read.start as u64)
+        // Two bits hold the choices that there were when this was first kept.
+        let start = read.start as u64;
+        let rule = (start & 3 | start >> 2 << 60)
             | (read.tracking as u64) << 2
             | u64::from(read.record_groups) << 3
             | read.records.0 << 14;
-        References { steps: LruCache::unbounded(), room, weighed: HashMap::new(), rule, kept_by: rule }
+        let kept = Kept::new(read, trees);
+        References { steps: LruCache::unbounded(), room, kept, weighed: HashMap::new(), rule, kept_by: rule }
     }
 
     /// The step that last read a similar page.
@@ -65,8 +95,43 @@ impl References {
         self.keep((similar.0, similar.1 | TIMING), RESTS)
     }
 
-    /// Keeps the step that has read a page. Whether the record that was needed least recently had to make room.
-    pub fn keep(&mut self, similar: Similar, step: u8) -> bool {
+    /// What similar pages have shown.
+    pub fn known(&mut self, similar: Similar) -> Context {
+        let mut known = Context::NONE;
+        let mut at = |mark: u64| self.last((similar.0, similar.1 | mark)).map(u32::from);
+        let weights = WEIGHTS.map(|mark| at(mark).unwrap_or(UNKNOWN));
+        let failed = FAILURES.map(|mark| at(mark).map_or(0, u32::count_ones));
+        known.set(Feature::Last, at(0).unwrap_or(UNKNOWN));
+        for (of, [weight, failures]) in
+            [[Feature::Weight, Feature::Failed], [Feature::HastyWeight, Feature::HastyFailed]].into_iter().enumerate()
+        {
+            known.set(weight, weights[of]);
+            known.set(failures, failed[of]);
+        }
+        known
+    }
+
+    /// Keeps what a first sense has shown. How many records had to make room for that.
+    pub fn note(&mut self, similar: Similar, shown: Shown) -> u64 {
+        let (of, mut evicted) = (usize::from(shown.hasty), 0);
+        if self.kept.weights[of] {
+            evicted += u64::from(self.keep((similar.0, similar.1 | WEIGHTS[of]), shown.weight));
+        }
+        if self.kept.failures[of] {
+            let place = (similar.0, similar.1 | FAILURES[of]);
+            let before = self.last(place).unwrap_or(0);
+            evicted += u64::from(self.keep(place, before << 1 | u8::from(!shown.corrected)));
+        }
+        evicted
+    }
+
+    /// Keeps the step that has read a page, where that is asked for. Whether a record had to make room.
+    pub fn keep_step(&mut self, similar: Similar, step: u8) -> bool {
+        self.kept.steps && self.keep(similar, step)
+    }
+
+    /// Keeps something of similar pages. Whether the record that was needed least recently had to make room.
+    fn keep(&mut self, similar: Similar, step: u8) -> bool {
         self.steps.put(similar, step);
         self.room.is_some_and(|room| self.steps.len() > room) && self.steps.pop_lru().is_some()
     }
@@ -95,5 +160,5 @@ impl References {
 }
 
 state! {
-    References { stored { steps, weighed, kept_by } rebuilt { room, rule } }
+    References { stored { steps, weighed, kept_by } rebuilt { room, rule, kept } }
 }

@@ -48,7 +48,7 @@ impl<L: Placement> FlashView<'_, L> {
         // default one wait until nothing is read by another.
         let may = match self.plan.config.read.sensing {
             Sensing::Default => READS,
-            Sensing::Adaptive | Sensing::AdaptiveFirst => state.retries,
+            _ => state.retries,
         };
         let mut allowed = may.and(QueueSet::on(!state.reserved.planes));
         allowed = allowed.or(ranks.above_reads(state.reserved.is_of_host()));

@@ -11,7 +11,7 @@ use nand::{Address, DieId};
 use schemes::{Failed, Fine, Next, ReadReference, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
-use super::attempt::{Attempt, Fate};
+use super::attempt::{Attempt, Fate, Shown};
 use super::backend::FlashAt;
 use super::op::PageOp;
 use super::placement::{PageConditions, Placement};
@@ -36,7 +36,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how long the die senses, a prediction
     /// included, and by how much tPRE is shorter than by default.
     pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
-        let mut op = self.flash.ops[read];
+        let op = self.flash.ops[read];
         let id = op.newest();
         let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
@@ -48,10 +48,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
         } else {
             state.reads_in_progress.push(Begun { seq: op.seq, queue: op.queue, command: lead, alone });
-            if self.core.plan.remembers && !op.read.in_slc {
-                op = self.recall(read);
-                attempt.v_ref = ReadReference::Step(op.read.start);
-            }
+            attempt.v_ref = ReadReference::Step(op.read.start);
         }
         attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
@@ -62,26 +59,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let entry = &mut self.flash.attempts[id];
         (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
         (took, shorter)
-    }
-
-    /// What reads of similar pages say of a read that begins: with which references, whether that is likely to fail, and whether it may be hasty.
-    fn recall(&mut self, read: OpId) -> PageOp {
-        let mut op = self.flash.ops[read];
-        let config = &self.core.plan.config.read;
-        let (start, pipeline, sensing) = (config.start, config.pipeline, config.sensing);
-        let Some(place) = self.similar(&op) else { return op };
-        if start.tracks() {
-            op.read.start = self.first_step(&op, place);
-        }
-        if pipeline.asks_similar() {
-            op.read.likely_to_fail = self.flash.references.last(place).is_some_and(|step| step != op.read.start);
-        }
-        if sensing.hastens() {
-            op.read.hasty = sensing.reduces_first(self.flash.references.rests(place));
-            self.core.counters.first_senses_hastened += u64::from(op.read.hasty);
-        }
-        self.flash.ops[read] = op;
-        op
     }
 
     /// The first sense of a read has failed with the RPT's tPRE: those of similar pages take the default one for a while.
@@ -99,39 +76,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
     }
 
-    /// The step of the table where a read begins that is tracked.
-    fn first_step(&mut self, op: &PageOp, place: Similar) -> u8 {
-        let mut last = self.flash.references.last(place);
-        if last.is_none() && self.core.plan.config.read.start == Start::Patrolled {
-            last = self.patrolled(op, place);
-        }
-        let read = &self.core.plan.config.read;
-        read.start.step(last, read.next.walks())
-    }
-
-    /// The step next to the best references of a page that a patrol has read before the run: another one drawn from those that are
-    /// similar to an operation's. None where no step reads it.
-    fn patrolled(&mut self, op: &PageOp, (group, of_layer): Similar) -> Option<u8> {
-        let (state, layout) = (self.conditions_of(op), self.core.plan.layout);
-        let (mut block, page) = self.place_of(op.ppn.get());
-        let draws = self.flash.patrols.entity(group).entity(of_layer);
-        let planes = u64::from(layout.flash_planes_per_die());
-        if self.core.plan.config.read.tracking == Tracking::Age {
-            let plane = u64::from(op.die.0) * planes + draws.below(0, planes);
-            block = Archetypes::name(plane as u32, draws.below(1, layout.blocks.into()) as u32);
-        }
-        let outcomes = self.flash.outcomes.as_mut()?;
-        let (wordline, kind, [first, end]) = (page / layout.bits, page % layout.bits, outcomes.wordlines_beside(page));
-        debug_assert!((first..end).contains(&wordline));
-        let page = (first + draws.below(2, u64::from(end - first)) as u32) * layout.bits + kind;
-        let state = PageState { extra: 0.0, reads: 0, ..state };
-        let needs = outcomes.read(block, page, state).first;
-        let best = outcomes.rber(block, page, state, Sensed::NearOptimal, false).map_or(needs, |(_, best)| best);
-        (needs != UNCORRECTABLE).then_some(best)
-    }
-
     /// Where the step is kept that last read a page similar to an operation's.
-    fn similar(&mut self, op: &PageOp) -> Option<Similar> {
+    pub(super) fn similar(&mut self, op: &PageOp) -> Option<Similar> {
         let PageOp { ppn, die, .. } = *op;
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op.ppn.get());
@@ -297,7 +243,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// The conditions under which an operation reads its page.
-    fn conditions_of(&self, op: &PageOp) -> PageState {
+    pub(super) fn conditions_of(&self, op: &PageOp) -> PageState {
         let (lpn, ppn) = op.pages();
         self.conditions_of_page(lpn, ppn)
     }
@@ -339,6 +285,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let (decodes, predicted, decoding) = self.decoding_of(&op, &attempt);
         let corrected = decodes && !self.flash.is_broken(ppn);
+        self.weigh(&op, &attempt, corrected);
         let read = &self.core.plan.config.read;
         let (predictor, t_pred) = (read.predictor, read.t_pred);
         let hard = attempt.v_ref.fine().is_none();
@@ -440,7 +387,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// Whether a page will be corrected, whether it is predicted not to be where anybody predicts, and how long its decoding takes.
-    fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
+    pub(super) fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
         let PageOp { seq, bus_bytes, .. } = *op;
         let again = attempt.repeats;
         let reduced = attempt.reduced;
@@ -463,16 +410,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                     ReadReference::Step(step) => page.by(step, reduced),
                     _ => page.first != UNCORRECTABLE && !(reduced && page.weak),
                 };
-                if self.core.plan.config.read.next == Next::Syndrome {
-                    let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                    self.weigh(op, attempt, rber);
-                }
                 (corrected, !corrected, t_decode)
             }
             Some(code) => {
                 let codewords = u64::from(bus_bytes).div_ceil(codeword) as u32;
                 let rber = self.rber(op, sensed, reduced).map_or(0.0, |(rber, _)| rber);
-                self.weigh(op, attempt, rber);
                 let (block, page) = self.place_of(op.ppn.get());
                 let (outcomes, kib) = (self.outcomes_of(op.read.in_slc), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
@@ -491,17 +433,48 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (corrected, predicted, decoding)
     }
 
-    /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that. Without `ecc.code` they are those
-    /// of hpca24's code (`assumed`).
-    fn weigh(&mut self, op: &PageOp, attempt: &Attempt, rber: f64) {
-        let (Next::Syndrome, ReadReference::Step(step)) = (self.core.plan.config.read.next, attempt.v_ref) else {
+    /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that; and what a first sense has shown, where
+    /// trees look at that.
+    fn weigh(&mut self, op: &PageOp, attempt: &Attempt, corrected: bool) {
+        let ReadReference::Step(step) = attempt.v_ref else { return };
+        let next = self.core.plan.config.read.next == Next::Syndrome;
+        let first = !attempt.repeats && !op.read.in_slc && self.core.plan.trees.is_some();
+        if !(next || first) {
             return;
-        };
+        }
+        let (weight, checks) = self.weight_of(op, attempt, step);
+        if next {
+            self.flash.references.weigh(op.seq, Weighed { step, weight });
+        }
+        if first && let Some(read) = attempt.read {
+            let share = (u64::from(weight) * 256).checked_div(checks).unwrap_or(0) as u8;
+            self.flash.ops[read].read.shown = Some(Shown { weight: share, hasty: attempt.reduced, corrected });
+            if P::EXPLAINS {
+                let (part, hasty) = (op.seq, attempt.reduced);
+                self.core.probe.explain(self.core.now, Event::FirstSense { part, hasty, corrected });
+            }
+        }
+    }
+
+    /// How many syndromes of a sensed page are not 0, and of how many. Without `ecc.code` they are those of hpca24's code (`assumed`).
+    fn weight_of(&mut self, op: &PageOp, attempt: &Attempt, step: u8) -> (u32, u64) {
+        let sensed = if attempt.repeats { Sensed::Retry(step) } else { Sensed::First(step) };
+        let rber = self.rber(op, sensed, attempt.reduced).map_or(0.0, |(rber, _)| rber);
         let ecc = &self.core.plan.config.ecc;
         let codewords = u64::from(op.bus_bytes).div_ceil(ecc.codeword.0) as u32;
         let (rber, draws) = (rber / ecc.strength, self.flash.draws.entity(!op.seq));
-        let weight = syndrome_weight(rber, codewords, draws, attempt.draw());
-        self.flash.references.weigh(op.seq, Weighed { step, weight });
+        let checks = u64::from(codewords) * (ecc::code::SIZE * ecc::code::ROWS) as u64;
+        (syndrome_weight(rber, codewords, draws, attempt.draw()), checks)
+    }
+
+    /// A first sense has been decoded: what it has shown is known.
+    pub(super) fn note_first(&mut self, read: OpId) {
+        let op = self.flash.ops[read];
+        if let Some(shown) = op.read.shown
+            && let Some(place) = self.similar(&op)
+        {
+            self.core.counters.records_evicted += self.flash.references.note(place, shown);
+        }
     }
 
     /// Whether a first sense with the references of a step and the RPT's tPRE is corrected.
@@ -530,7 +503,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// A page's block and its number there as the outcomes name them.
-    fn place_of(&self, ppn: Ppn) -> (u64, u32) {
+    pub(super) fn place_of(&self, ppn: Ppn) -> (u64, u32) {
         let layout = &self.core.plan.layout;
         let Address { block, page, .. } = layout.unpack(ppn);
         (Archetypes::name(layout.flash_plane_of(ppn).0, block), layout.flash_page(page))
@@ -540,7 +513,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     pub(super) fn track(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
         let config = &self.core.plan.config.read;
-        if !(config.start.tracks() || config.pipeline.asks_similar()) || op.read.in_slc {
+        if !(config.start.tracks() || config.pipeline.asks_similar() || self.core.plan.trees.is_some())
+            || op.read.in_slc
+        {
             return;
         }
         let Some(place) = self.similar(&op) else { return };
@@ -548,6 +523,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             ReadReference::Step(step) => step,
             _ => self.rber(&op, Sensed::NearOptimal, false).map_or(op.read.page.first, |(_, best)| best),
         };
-        self.core.counters.records_evicted += u64::from(self.flash.references.keep(place, step));
+        if P::EXPLAINS && self.core.plan.trees.is_some() {
+            self.core.probe.explain(self.core.now, Event::ReadBy { part: op.seq, step });
+        }
+        self.core.counters.records_evicted += u64::from(self.flash.references.keep_step(place, step));
     }
 }

@@ -89,6 +89,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             if outcomes.is_none() {
                 t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
             } else {
+                if self.core.plan.remembers {
+                    self.recall(read);
+                }
                 let (took, less) = self.prepare_sense(read, leader, count == 1);
                 (t_read, shorter) = (t_read.max(took), shorter.min(less));
             }

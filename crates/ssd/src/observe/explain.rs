@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use schemes::learned::Context;
 use units::{Span, Time};
 use workload::Op;
 
@@ -50,6 +51,21 @@ pub const STAGES: [(&str, &str); 15] = [
     ("send", "through DRAM and link, and t_complete"),
 ];
 
+/// How the first sense of a page went, on a drive with decision trees (`read.trees`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstSense {
+    /// What the controller knew before.
+    pub known: Context,
+    /// It took the RPT's tPRE.
+    pub hasty: bool,
+    /// A retry followed at once.
+    pub ahead: bool,
+    /// It was corrected.
+    pub corrected: bool,
+    /// The step of the table that read the page, or the one next to the references that did; none where nothing did.
+    pub read_by: Option<u8>,
+}
+
 /// A request and its stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -68,6 +84,8 @@ pub struct Explanation {
     /// Of a read, in their order, the stages of each of its pages that came from flash, from the request's arrival until it
     /// was decoded.
     pub parts: Vec<Vec<Stage>>,
+    /// Of a read, how the first senses of these pages went, on a drive with decision trees.
+    pub first_senses: Vec<FirstSense>,
 }
 
 impl Explanation {
@@ -212,6 +230,7 @@ pub struct Explainer {
     origin: (u64, Time),
     requests: HashMap<u64, Tracked>,
     parts: HashMap<u64, Vec<Step>>,
+    first_senses: HashMap<u64, FirstSense>,
     /// Those that were asked for, and the slowest others so far.
     asked: Vec<Explanation>,
     slow: Vec<Explanation>,
@@ -236,6 +255,7 @@ impl Explainer {
             origin: (0, Time::ZERO),
             requests: HashMap::new(),
             parts: HashMap::new(),
+            first_senses: HashMap::new(),
             asked: Vec::new(),
             slow: Vec::new(),
             followed: None,
@@ -280,6 +300,7 @@ impl Explainer {
         }
         for part in tracked.parts.drain(..) {
             self.parts.remove(&part);
+            self.first_senses.remove(&part);
         }
     }
 
@@ -314,7 +335,10 @@ impl Explainer {
             (stage.from, stage.to) = (since(stage.from), since(stage.to));
         }
         let (bytes, arrival, finish) = (tracked.bytes, since(tracked.arrival), since(now));
-        Explanation { request, op, bytes, arrival, finish, stages, parts }
+        let mut sent = tracked.sent.clone();
+        sent.sort_unstable();
+        let first_senses = sent.iter().filter_map(|(part, _)| self.first_senses.get(part).copied()).collect();
+        Explanation { request, op, bytes, arrival, finish, stages, parts, first_senses }
     }
 
     /// A request of the workload that completes now.
@@ -386,6 +410,20 @@ impl Probe for Explainer {
             Event::Senses { part, attempt, begins, ends, spent, .. } => {
                 if let Some(step) = self.step(part, attempt) {
                     (step.granted, step.granted_die, step.senses, step.sensed) = (now, spent, begins, ends);
+                }
+            }
+            Event::Foresees { part, known, ahead } => {
+                let first = FirstSense { known, hasty: false, ahead, corrected: false, read_by: None };
+                self.first_senses.insert(part, first);
+            }
+            Event::FirstSense { part, hasty, corrected } => {
+                if let Some(first) = self.first_senses.get_mut(&part) {
+                    (first.hasty, first.corrected) = (hasty, corrected);
+                }
+            }
+            Event::ReadBy { part, step } => {
+                if let Some(first) = self.first_senses.get_mut(&part) {
+                    first.read_by = Some(step);
                 }
             }
             Event::OnDieRetry { part, attempt, ends, .. } => {

@@ -2,6 +2,7 @@
 //! so that a device that nobody watches pays nothing.
 
 use nand::{ChannelId, DieId, PlaneId};
+use schemes::learned::Context;
 use units::{Lpn, Ppn, Time};
 use workload::Op;
 
@@ -58,6 +59,13 @@ pub enum Event {
         what: &'static str,
         speculative: bool,
     },
+    /// A part of a drive with decision trees is about to be sensed for the first time: what the controller knows, and whether a retry follows
+    /// at once.
+    Foresees { part: u64, known: Context, ahead: bool },
+    /// It has been sensed for the first time.
+    FirstSense { part: u64, hasty: bool, corrected: bool },
+    /// It has been read, with the references of a step of the table or those next to it.
+    ReadBy { part: u64, step: u8 },
     /// The die has predicted a failure and senses it again.
     OnDieRetry { part: u64, attempt: u16, ends: Time, ppn: Ppn },
     /// The page has the bus.

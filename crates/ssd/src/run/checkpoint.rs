@@ -56,6 +56,7 @@ pub const POLICIES: &[&str] = &[
     "read.t_pred",
     "read.prediction_accuracy",
     "read.rpt",
+    "read.trees",
     "read.rpt_error",
     "read.age_error",
     "ecc.code",
@@ -324,6 +325,7 @@ pub(super) fn files_of(plan: &Plan) -> Value {
     json!({
         "chip.model": manifest::cells(plan).map(digest),
         "read.rpt": manifest::rpt(plan).map(digest),
+        "read.trees": manifest::trees(plan).map(digest),
         "ecc.code": ecc.code.as_deref().and_then(code),
         "ecc.code_2bit": code(&ecc.code_2bit),
         "ecc.code_3bit": code(&ecc.code_3bit),

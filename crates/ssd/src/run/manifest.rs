@@ -55,12 +55,17 @@ pub(super) fn rpt(plan: &Plan) -> Option<Value> {
     plan.rpt().map(|rpt| rpt.rows().map(|row| json!([row.pec, row.months, row.cut])).collect())
 }
 
+/// The trees that `read.trees` names, where something is learned.
+pub(super) fn trees(plan: &Plan) -> Option<Value> {
+    plan.trees.as_ref().map(|trees| trees.rows().map(|(question, row)| json!(format!("{question},{row}"))).collect())
+}
+
 /// A device: its configuration, and the content of the files that this names.
 pub fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value, RunError> {
     let config = plan.config.sections();
     let ecc = &plan.config.ecc;
     let code = |file: &str| file.ends_with(".csv").then(|| fingerprint_of(file.as_ref(), fingerprint)).transpose();
-    Ok(json!({
+    let mut device = json!({
         "name": name,
         "capacity_bytes": plan.capacity().0,
         "config": sections(config.iter().map(|section| (section.name(), *section))),
@@ -69,5 +74,9 @@ pub fn device(name: &str, plan: &Plan, fingerprint: Fingerprint) -> Result<Value
         "code": code(ecc.code.as_deref().unwrap_or_default())?,
         "code_2bit": code(&ecc.code_2bit)?,
         "code_3bit": code(&ecc.code_3bit)?,
-    }))
+    });
+    if let Some(trees) = trees(plan) {
+        device["trees"] = trees;
+    }
+    Ok(device)
 }

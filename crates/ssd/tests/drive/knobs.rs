@@ -137,6 +137,15 @@ const RETRIES: &[&str] = &[
     "chip.cache_read=false",
     "read.sensing=adaptive",
 ];
+/// The same, with first senses that are left to decision trees.
+const LEARNED: &[&str] = &[
+    "chip.model=tlc48",
+    "age.pec=1000",
+    "age.retention=6mo",
+    "chip.cache_read=false",
+    "read.pipeline=cache-read-learned",
+    "read.trees=(trees)",
+];
 const OLD_MAP: &[&str] =
     &["chip.model=tlc48", "age.pec=1000", "mapping.table=cached", "mapping.cache=4KiB", "mapping.entry_group=256B"];
 const PIPELINED: &[&str] =
@@ -448,6 +457,7 @@ const ROWS: &[Row] = &[
     ("read.t_pred", CODED, "20us", Reads, 1),
     ("read.prediction_accuracy", CODED, "0.5", Reads, 1),
     ("read.rpt", RETRIES, "(a file)", Reads, 0),
+    ("read.trees", LEARNED, "(other trees)", Reads, 0),
     ("read.rpt_error", RETRIES, "2000", Reads, 1),
     ("read.age_error", RETRIES, "3", Reads, 1),
     ("schedule.order", PAGES, "fifo", Mixed, 0),
@@ -581,9 +591,10 @@ fn every_key_has_an_effect() {
         let value = match *value {
             "(a file)" => testing::measured_rpt(),
             "(a profile)" => testing::weak_code(),
+            "(other trees)" => testing::yes_trees(),
             value => value,
         };
-        let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();
+        let shared: Vec<String> = shared.iter().map(|word| word.replace("(trees)", testing::trees())).collect();
         let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={value}")]).collect();
         let ((before, mean_before), (after, mean_after)) = (play(&shared, *load), play(&changed, *load));
         let lengthened = (mean_after > mean_before, mean_after < mean_before);

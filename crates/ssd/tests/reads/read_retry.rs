@@ -198,6 +198,97 @@ fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     assert_eq!((counters.pages_retried, counters.retry_steps), (2, 2));
 }
 
+/// Decision trees in a file: the rows below the names of the columns.
+fn trees(rows: &str) -> String {
+    let path = file("trees.csv", &format!("question,feature,at_most,otherwise,value\n{rows}"));
+    format!("read.trees={}", path.display())
+}
+
+#[test]
+fn trees_say_how_first_senses_go() {
+    let rest = T_DMA + T_ECC;
+    // Pages of the first kind in haste, others not: SET FEATURE between them.
+    let kinds = trees("haste,kind,0,2,\nhaste,leaf,,,1\nhaste,leaf,,,0\n");
+    let hasty = config(&["chip.model=tlc48", "read.sensing=adaptive-learned", &kinds]);
+    let (found, device) = play(&hasty, &[(0, 0), (1_000_000, 3), (2_000_000, 1), (3_000_000, 4)]);
+    let short = |kind: usize| tr(kind) - SENSES[kind] * CUT + rest + MOVE;
+    let full = |kind: usize| tr(kind) + rest + MOVE;
+    assert_eq!(found, [T_SET + short(0), short(0), T_SET + full(1), full(1)]);
+    let counters = device.counters();
+    assert_eq!((counters.first_senses_hastened, counters.trees_asked, counters.tree_comparisons), (2, 4, 4));
+    // A tree that explores says yes to about its share of the reads.
+    let half = config(&["chip.model=tlc48", "read.sensing=adaptive-learned", &trees("haste,leaf,,,0.5\n")]);
+    let reads: Vec<(u64, u64)> = (0..200).map(|index| (index * 1_000_000, index % 12)).collect();
+    let hastened = play(&half, &reads).1.counters().first_senses_hastened;
+    assert!((70..130).contains(&hastened), "{hastened} of 200");
+    // The first retry follows at once where a similar page has been read already; a start that is right needs none.
+    let known = trees("pipeline,last,254,2,\npipeline,leaf,,,1\npipeline,leaf,,,0\nstart,leaf,,,6\n");
+    let six = needing(6);
+    let reads = [(0, 0), (10_000_000, 12), (20_000_000, 1)];
+    let at_once = |kind: usize| 7 * tr(kind) + rest + MOVE;
+    let later = |kind: usize| tr(kind) + rest + 6 * tr(kind) + rest + MOVE;
+    let ahead = with("pr2,pipeline=cache-read-learned", &[&six, &known]);
+    assert_eq!(play(&ahead, &reads).0, [later(0), at_once(0), later(1)]);
+    let started = with("pr2,start=learned", &[&six, &known]);
+    assert_eq!(play(&started, &reads).0, [full(0), full(0), full(1)]);
+}
+
+#[test]
+fn what_is_learned_needs_its_tree() {
+    let refusal = |settings: &[&str]| config(settings).plan().unwrap_err().to_string();
+    let error = refusal(&["chip.model=tlc48", "read.start=learned"]);
+    assert!(error.contains("read.trees") && error.contains("read.start = \"learned\""), "{error}");
+    let error = refusal(&["chip.model=tlc48", "read.sensing=adaptive-learned", &trees("start,leaf,,,3\n")]);
+    assert!(error.contains("read.sensing") && error.contains("no tree for haste"), "{error}");
+    let error = refusal(&["chip.model=tlc48", "read.start=learned", "read.trees=/nowhere/trees.csv"]);
+    assert!(error.contains("read.trees: /nowhere/trees.csv"), "{error}");
+}
+
+#[test]
+fn trees_know_what_first_senses_have_shown() {
+    // Nine tenths of tPRE are too many. Until one sense has failed in haste all are hasty; then those of similar pages are not.
+    let rest = T_DMA + T_ECC;
+    let table = file("hasty.csv", "pec,months,cut\n100000,1200,0.9\n");
+    let table = format!("read.rpt={}", table.display());
+    let once = trees("haste,hasty_failed,0,2,\nhaste,leaf,,,1\nhaste,leaf,,,0\n");
+    let learned = config(&["chip.model=tlc48", "read.sensing=adaptive-learned", &table, &once]);
+    let reads: Vec<(u64, u64)> = (0..6).map(|index| (index * 1_000_000, index % 2)).collect();
+    let (found, device) = play(&learned, &reads);
+    let full = |kind: usize| tr(kind) + rest + MOVE;
+    let failed = |kind: usize| T_SET + tr(kind) - SENSES[kind] * 21_600 + rest + T_SET + full(kind);
+    assert_eq!(found, [failed(0), failed(1), full(0), full(1), full(0), full(1)]);
+    assert_eq!(device.counters().first_senses_repeated, 2);
+}
+
+#[test]
+fn hindsight_is_right() {
+    let rest = T_DMA + T_ECC;
+    let full = |kind: usize| tr(kind) + rest + MOVE;
+    let reads = [(0, 0), (10_000_000, 12), (20_000_000, 1)];
+    // Haste where it is corrected, and never where it is not.
+    let sensed = |cut: f64| {
+        let table = file("cut.csv", &format!("pec,months,cut\n100000,1200,{cut}\n"));
+        let table = format!("read.rpt={}", table.display());
+        play(&config(&["chip.model=tlc48", "read.sensing=adaptive-oracle", &table]), &reads)
+    };
+    let (found, device) = sensed(0.9);
+    assert_eq!(found, [full(0), full(0), full(1)]);
+    assert_eq!(device.counters().first_senses_hastened, 0);
+    let (found, device) = sensed(CUT as f64 / 24_000.0);
+    assert_eq!(found, [T_SET + full(0) - SENSES[0] * CUT, full(0) - SENSES[0] * CUT, full(1) - SENSES[1] * CUT]);
+    assert_eq!(device.counters().first_senses_hastened, 3);
+    // Retries at once where there are any; the right start where it is asked.
+    for steps in [0, 3] {
+        let at_once = |kind: usize| (steps + 1) * tr(kind) + rest + MOVE;
+        let ahead = with("pr2,pipeline=cache-read-oracle", &[&needing(steps)]);
+        let (found, device) = play(&ahead, &reads);
+        assert_eq!(found, [at_once(0), at_once(0), at_once(1)], "{steps} steps");
+        assert_eq!(device.counters().speculative_senses > 0, steps > 0);
+        let (found, device) = play(&with("pr2,start=oracle", &[&needing(steps)]), &reads);
+        assert_eq!((found, device.counters().retry_steps), (vec![full(0), full(0), full(1)], 0), "{steps} steps");
+    }
+}
+
 #[test]
 fn the_die_is_busy_after_the_data_has_left() {
     let model = needing(5);

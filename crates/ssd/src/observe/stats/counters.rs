@@ -167,6 +167,11 @@ counters! {
         first_senses_hastened = "flash.first.hastened", "flash pages", "first senses with the RPT's tPRE (read.sensing = adaptive-first)";
         first_senses_repeated = "flash.first.repeated", "flash pages", "of these, senses that failed and were repeated with the default tPRE";
     }
+    /// Questions that decision trees have answered (read.trees).
+    LEARNED {
+        trees_asked = "flash.learned.asked", "questions", "questions of first senses that decision trees have answered (read.trees)";
+        tree_comparisons = "flash.learned.comparisons", "comparisons", "comparisons of a feature with a limit that this took";
+    }
     /// Transfers in vain, and predictions that avoid them.
     PREDICTIONS {
         uncorrectable_transfers = "flash.retry.uncorrectable_transfers", "flash pages", "pages that left a die and could not be corrected, and sentinel cells";

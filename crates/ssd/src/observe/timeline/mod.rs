@@ -355,6 +355,9 @@ impl Probe for Timeline {
             | Event::Phase { .. }
             | Event::State { .. } => self.resource(now, event),
             Event::Started { .. }
+            | Event::Foresees { .. }
+            | Event::FirstSense { .. }
+            | Event::ReadBy { .. }
             | Event::Processed { .. }
             | Event::Waits { .. }
             | Event::Received { .. }

@@ -1,7 +1,7 @@
 //! What the flash has done.
 
 use super::super::counters::{
-    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, FLASH_READS, HASTE, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES,
+    FAILED_PROGRAMS, FAILED_RETRIES, FLASH, FLASH_READS, HASTE, LEARNED, MISCORRECTIONS, PREDICTIONS, PULSED_ERASES,
     RETRY_COMMANDS, SUSPENSIONS,
 };
 use super::super::{Counters, Measured};
@@ -72,6 +72,11 @@ fn retries(report: &mut Report, measured: &Measured) {
     }
     if plan.config.read.sensing.hastens() {
         report.counts(HASTE, counters);
+    }
+    if let Some(trees) = &plan.trees {
+        report.counts(LEARNED, counters);
+        let what = "memory for the decision trees, 5 B a node";
+        report.add("flash.learned.memory", "B", what, trees.bytes());
     }
     let senses = (counters.senses > 0).then(|| counters.speculative_senses as f64 / counters.senses as f64);
     report.add("flash.retry.speculative", "", "senses begun and not needed, over all that ended (PR2)", senses);
