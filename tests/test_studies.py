@@ -180,7 +180,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "electronics25": ("iops", "lived", "real", "requirement", "retention"),
     "eraseflow": ("cost", "flows", "lives", "programs"),
     "fast12": ("space",),
-    "hbf": ("layers",),
     "kv-cache": ("loads", "placement", "reclaim", "recompute", "writes"),
     "placement": ("cache", "cache-writes", "lsm", "lsm-writes"),
     "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
