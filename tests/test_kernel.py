@@ -238,10 +238,23 @@ run nvme zns report-zones /dev/nvme0n2 -d 3
 run nvme zns changed-zone-list /dev/nvme0n2
 """
 """Two namespaces of the drive, with conventional zones and with others, and then two others."""
-F2FS_ZONES = ("geometry.blocks=96", "geometry.pages=240", "ftl.over_provisioning=0.2", "age.precondition=none")
-F2FS_ZONES += ("age.fill=0", "ftl.mapping=zoned", "ftl.erase_when=reclaimed", "age.staggered=false", "power.plp=true")
-F2FS_ZONES += ("buffer.size=16MiB", "zones.size=16MiB", "zones.conventional=4", "zones.max_open=8")
-F2FS_ZONES += ("zones.max_active=8", "zones.random_area=256KiB")
+F2FS_ZONES = (
+    "geometry.blocks=96",
+    "geometry.pages=240",
+    "ftl.over_provisioning=0.2",
+    "age.precondition=none",
+    "age.fill=0",
+    "ftl.mapping=zoned",
+    "ftl.erase_when=reclaimed",
+    "age.staggered=false",
+    "power.plp=true",
+    "buffer.size=16MiB",
+    "zones.size=16MiB",
+    "zones.conventional=4",
+    "zones.max_open=8",
+    "zones.max_active=8",
+    "zones.random_area=256KiB",
+)
 """F2FS wants six open zones and some tens of them in all."""
 
 
