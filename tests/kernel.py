@@ -132,7 +132,7 @@ def play(
     assert of is not None
     archive = folder / "initramfs"
     archive.write_bytes(_archive(of, script))
-    words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", "1024", "-nographic", "-no-reboot"]
+    words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", "4", "-m", "1024", "-nographic", "-no-reboot"]
     words += ["-kernel", str(of), "-initrd", str(archive), "-append", "console=ttyS0 quiet panic=-1 no_timer_check"]
     # Without the check of the timer, which a busy machine fails.
     words += ["-netdev", "user,id=n", "-device", "virtio-net-pci,netdev=n", "-monitor", "none"]

@@ -12,7 +12,7 @@ from nvme_host import BLOCK, NQN
 from nvme_target import Target, targets
 from ssdlab.runs.control import tell
 from test_nvme_zones import ZONES
-from test_serve import SETS
+from test_serve import SETS, SMALL
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Target]]:
 
 ATTACH = """
 run nvme discover -t tcp -a 10.0.2.2 -s {port}
-run nvme connect -t tcp -a 10.0.2.2 -s {port} -n {nqn} -i 2 --hdr-digest --data-digest
+run nvme connect -t tcp -a 10.0.2.2 -s {port} -n {nqn} -i 4 --hdr-digest --data-digest
 for turn in 1 2 3 4 5 6 7 8 9 10; do [ -b /dev/nvme0n1 ] || sleep 1; done
 """
 DETACH = """
@@ -169,7 +169,7 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     target.end()
     result = target.result()
     assert result["serve"]["errors"] == 0
-    assert result["serve"]["connections"] == 6, "an admin queue and two others, and again after the reset"
+    assert result["serve"]["connections"] == 10, "an admin queue and four others, and again after the reset"
     assert said["cat /sys/block/nvme0n1/queue/physical_block_size"].strip() == "4096"
     assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
 
@@ -194,5 +194,87 @@ def test_a_kernel_sees_a_zoned_drive(serve: Callable[..., Target], tmp_path: Pat
     said = kernel.play((ATTACH + ZONED_USES + DETACH).format(port=target.place[1], nqn=NQN, fio=fio), tmp_path, 600)
     [queue] = [text for line, text in said.items() if line.startswith("cat ")]
     assert queue.split()[:2] == ["host-managed", str((128 << 20) // BLOCK)]
+    target.end()
+    assert target.result()["serve"]["errors"] == 0
+
+
+F2FS = """
+present() { for turn in $(seq 30); do [ -b /dev/$1 ] && return; sleep 1; done; }
+present nvme0n2
+run cat /sys/block/nvme0n1/queue/zoned /sys/block/nvme0n2/queue/zoned
+run mkfs.f2fs -q -f -m -c /dev/nvme0n2 /dev/nvme0n1
+run mount -t f2fs /dev/nvme0n1 /mnt
+run dd if=/dev/urandom of=/mnt/a bs=64k count=256
+run cp /mnt/a /mnt/b
+run umount /mnt
+run mount -t f2fs /dev/nvme0n1 /mnt
+run cmp /mnt/a /mnt/b
+run umount /mnt
+run fsck.f2fs /dev/nvme0n1
+"""
+MANAGES = """
+id=$(/debian/nvme id-ctrl /dev/nvme0 | awk '$1 == "cntlid" {print $3}')
+run nvme id-ctrl /dev/nvme0
+run nvme detach-ns /dev/nvme0 -n 2 -c $id
+run nvme list-ns /dev/nvme0
+run nvme list-ns /dev/nvme0 -a
+run nvme delete-ns /dev/nvme0 -n 2
+run nvme delete-ns /dev/nvme0 -n 1
+run nvme create-ns /dev/nvme0 -s 8192 -c 8192 -f 1 -m 1
+run nvme create-ns /dev/nvme0 -s 131072 -c 131072 -f 0 -m 1 -y 2
+run nvme attach-ns /dev/nvme0 -n 1 -c $id
+run nvme attach-ns /dev/nvme0 -n 2 -c $id
+run nvme list-ns /dev/nvme0 -y 2
+run nvme ns-rescan /dev/nvme0
+present nvme0n1; present nvme0n2
+run cat /sys/block/nvme0n1/queue/logical_block_size /sys/block/nvme0n2/queue/nr_zones
+run nvme id-ns /dev/nvme0 -n 1
+run mke2fs -q -t ext4 -F /dev/nvme0n1 30M
+run e2fsck -fn /dev/nvme0n1
+run fio --name=job --filename=/dev/nvme0n2 --direct=1 --rw=write --bs=64k --size=16m {fio}
+run nvme zns open-zone /dev/nvme0n2 -s 65536 -r
+run nvme zns zrwa-flush-zone /dev/nvme0n2 -l 65543
+run nvme zns report-zones /dev/nvme0n2 -d 3
+run nvme zns changed-zone-list /dev/nvme0n2
+"""
+"""Two namespaces of the drive, with conventional zones and with others, and then two others."""
+F2FS_ZONES = (
+    "geometry.blocks=96",
+    "geometry.pages=240",
+    "ftl.over_provisioning=0.2",
+    "age.precondition=none",
+    "age.fill=0",
+    "ftl.mapping=zoned",
+    "ftl.erase_when=reclaimed",
+    "age.staggered=false",
+    "power.plp=true",
+    "buffer.size=16MiB",
+    "zones.size=16MiB",
+    "zones.conventional=4",
+    "zones.max_open=8",
+    "zones.max_active=8",
+    "zones.random_area=256KiB",
+)
+"""F2FS wants six open zones and some tens of them in all."""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_a_kernel_manages_namespaces(serve: Callable[..., Target], tmp_path: Path) -> None:
+    target = serve(*(word for key in (*SMALL[:3], *F2FS_ZONES) for word in ("--set", key)))
+    fio = "--zonemode=zbd --max_open_zones=2 --ioengine=psync --verify=crc32c"
+    script = (ATTACH + DETACH).format(port=target.place[1], nqn=NQN).replace(DETACH.format(nqn=NQN), "")
+    said = kernel.play(script + F2FS + MANAGES.replace("{fio}", fio) + DETACH.format(nqn=NQN), tmp_path, 1500)
+    zoned, sizes = [text.split() for line, text in said.items() if line.startswith("cat ")]
+    assert (zoned, sizes) == (["none", "host-managed"], ["4096", "4"])
+    assert said["nvme list-ns /dev/nvme0"].split() == ["[", "0]:0x1"]
+    assert said["nvme list-ns /dev/nvme0 -a"].split() == ["[", "0]:0x1", "[", "1]:0x2"]
+    assert "nsid:1" in said["nvme create-ns /dev/nvme0 -s 8192 -c 8192 -f 1 -m 1"]
+    assert "nsid:2" in said["nvme create-ns /dev/nvme0 -s 131072 -c 131072 -f 0 -m 1 -y 2"]
+    zones = said["nvme zns report-zones /dev/nvme0n2 -d 3"]
+    [line] = [line for line in zones.splitlines() if line.startswith("SLBA: 0x10000")]
+    assert "WP: 0x10008" in line
+    assert "State: 0x30" in line
+    assert "Attrs: 0x8" in line, "it has a zone random write area"
     target.end()
     assert target.result()["serve"]["errors"] == 0

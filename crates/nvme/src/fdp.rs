@@ -137,14 +137,22 @@ impl Placement {
     }
 }
 
+/// What can still be written by a placement identifier.
+pub(crate) struct Left {
+    pub identifier: u16,
+    /// The drive's handle that it names.
+    pub handle: u16,
+    pub bytes: Bytes,
+}
+
 /// The status of handles that I/O Management Receive gives: 16 bytes, then 32 for each of each group: placement identifier, handle, and how many blocks
 /// it can still write (TP 4146, Figure "Reclaim Unit Handle Status").
-pub(crate) fn status(available: &[(u16, u16, Bytes)], length: usize, shift: u8) -> Vec<u8> {
+pub(crate) fn status(available: &[Left], length: usize, shift: u8) -> Vec<u8> {
     let mut fields = Fields::new(16 + 32 * available.len());
     fields.u16(14, available.len() as u16);
-    for (index, (identifier, handle, left)) in available.iter().enumerate() {
+    for (index, Left { identifier, handle, bytes }) in available.iter().enumerate() {
         let at = 16 + 32 * index;
-        fields.u16(at, *identifier).u16(at + 2, *handle).u64(at + 8, left.0 >> shift);
+        fields.u16(at, *identifier).u16(at + 2, *handle).u64(at + 8, bytes.0 >> shift);
     }
     let mut data = fields.take();
     data.resize(length, 0);

@@ -6,7 +6,7 @@
 //! | `limits.rs` | sizes |
 //! | `subsystem.rs`, `namespace.rs`, `health.rs` | a drive as hosts see it, its namespaces, and how it is |
 //! | `identify.rs`, `features.rs`, `log_pages.rs`, `directives.rs`, `fdp.rs`, `sanitize.rs`, `discovery.rs` | what a controller says |
-//! | `io.rs`, `zoned.rs` | what a drive does for a command of I/O, and what becomes of the data |
+//! | `io.rs`, `zoned.rs`, `zones.rs` | what a drive does for a command of I/O, and what becomes of the data |
 //! | `auth.rs` | how hosts prove who they are |
 //! | `controller.rs`, `target.rs` | what hosts have, and what they connect to |
 //! | `tcp/` | the transport: units (`pdu.rs`), a queue (`queue.rs`), a connection (`connection.rs`) |
@@ -34,6 +34,7 @@ mod subsystem;
 mod target;
 pub mod tcp;
 mod zoned;
+mod zones;
 
 pub use auth::{Access, Hash, Secret, Secrets};
 pub use command::{
@@ -49,4 +50,4 @@ pub use namespace::Namespace;
 pub use status::Status;
 pub use subsystem::{Area, Kind, Subsystem};
 pub use target::{Connected, Target};
-pub use zoned::Zones;
+pub use zones::Zones;

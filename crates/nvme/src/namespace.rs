@@ -9,6 +9,7 @@ use units::Bytes;
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::command::{Command, ControllerId, Refused};
+use crate::fdp::Left;
 use crate::limits::{BLOCK_SHIFTS, MOST_NAMESPACES};
 use crate::status::Status;
 use crate::subsystem::{Area, Kind, Subsystem};
@@ -113,8 +114,8 @@ impl Namespace {
         }
     }
 
-    /// What can still be written by each of its placement identifiers, where the drive says so of its own: identifier, handle, bytes.
-    pub(crate) fn available(&self, of_drive: &[(u16, Bytes)]) -> Vec<(u16, u16, Bytes)> {
+    /// What can still be written by each of its placement identifiers, where the drive says so of its own.
+    pub(crate) fn available(&self, of_drive: &[(u16, Bytes)]) -> Vec<Left> {
         let groups = of_drive.len() / usize::from(self.placement.0.max(1));
         let below = u16::BITS - self.placement.1;
         let mut found = Vec::new();
@@ -123,7 +124,7 @@ impl Namespace {
                 let identifier = group.checked_shl(below).unwrap_or(0) | place as u16;
                 let drives = self.placed(identifier);
                 let left = of_drive.iter().find(|(identifier, _)| *identifier == drives);
-                found.extend(left.map(|(_, left)| (identifier, *handle, *left)));
+                found.extend(left.map(|(_, left)| Left { identifier, handle: *handle, bytes: *left }));
             }
         }
         found

@@ -5,7 +5,7 @@ use std::ops::Range;
 use units::Bytes;
 
 use crate::limits::MOST_QUEUES;
-use crate::zoned::Zones;
+use crate::zones::Zones;
 
 /// What a namespace is: which I/O command set it takes (Base 2.0, 5.17 "I/O Command Set Identifier").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
