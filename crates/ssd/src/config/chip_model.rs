@@ -17,6 +17,7 @@ use schemes::{Next, Sensing, Soft};
 use units::{ConfigError, Fraction, Retention, Span};
 
 use super::Config;
+use super::read::Learned;
 use super::refusal::{dotted, refuse};
 use crate::lifetime::{EraseScheme, Eraser};
 
@@ -132,14 +133,16 @@ impl Config {
 
     /// The trees of choices that are learned, where there are such and any read can fail.
     pub(super) fn trees(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Trees>>, ConfigError> {
-        let Some((_, key, word)) = self.read.learned().next().filter(|_| model.is_some()) else { return Ok(None) };
+        let Some(Learned { key, word, .. }) = self.read.learned().next().filter(|_| model.is_some()) else {
+            return Ok(None);
+        };
         let remedy = "give the path of a CSV file with the columns question, feature, at_most, otherwise, value";
         let Some(name) = &self.read.trees else {
             let problem = format!("is \"none\", and {key} = \"{word}\" is what a tree says");
             return refuse("read.trees", problem, remedy).map_err(dotted);
         };
         let trees = Trees::parse(&read_file("read.trees", name, remedy)?, name)?;
-        for (question, key, word) in self.read.learned() {
+        for Learned { question, key, word } in self.read.learned() {
             if !trees.answers(question) {
                 let problem = format!("is {word}, and {name} has no tree for {}", question.word());
                 return refuse(key, problem, "give another file in read.trees, or make another choice").map_err(dotted);

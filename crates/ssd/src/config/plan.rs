@@ -8,7 +8,7 @@ use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::learned::Trees;
-use schemes::{Class, Start, SuspendErase, SuspendProgram};
+use schemes::{Class, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
 use super::bus::{PageTime, Transfer};
@@ -326,10 +326,8 @@ impl Config {
         }
         let eraser = self.eraser(&layout, model.as_deref())?;
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
-        let tailored = self.tailored(model.as_deref())?;
-        let trees = self.trees(model.as_deref())?;
-        let code = self.code(model.as_deref())?;
-        let modelled = model.is_some();
+        let (tailored, trees) = (self.tailored(model.as_deref())?, self.trees(model.as_deref())?);
+        let (code, modelled) = (self.code(model.as_deref())?, model.is_some());
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);
@@ -354,9 +352,7 @@ impl Config {
             },
             program_phases,
             erase_phases,
-            remembers: self.read.start != Start::Default
-                || self.read.pipeline.foresees()
-                || self.read.sensing.hastens(),
+            remembers: self.read.remembers(),
             suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),

@@ -54,15 +54,30 @@ units::section! {
     }
 }
 
+/// A question that is left to trees.
+pub(crate) struct Learned {
+    pub question: Question,
+    /// The key that leaves it to them, and its choice.
+    pub key: &'static str,
+    pub word: &'static str,
+}
+
 impl ReadConfig {
-    /// The questions that are left to trees, and the choices that leave them.
-    pub(crate) fn learned(&self) -> impl Iterator<Item = (Question, &'static str, &'static str)> {
+    /// The questions that are left to trees.
+    pub(crate) fn learned(&self) -> impl Iterator<Item = Learned> {
+        let of = |is_learned: bool, question, key, word| is_learned.then_some(Learned { question, key, word });
+        let (start, sensing, pipeline) = (self.start, self.sensing, self.pipeline);
         let all = [
-            (Question::Start, "read.start", self.start.word(), self.start == Start::Learned),
-            (Question::Haste, "read.sensing", self.sensing.word(), self.sensing == Sensing::AdaptiveLearned),
-            (Question::Pipeline, "read.pipeline", self.pipeline.word(), self.pipeline == Pipeline::CacheReadLearned),
+            of(start == Start::Learned, Question::Start, "read.start", start.word()),
+            of(sensing == Sensing::AdaptiveLearned, Question::Haste, "read.sensing", sensing.word()),
+            of(pipeline == Pipeline::CacheReadLearned, Question::Pipeline, "read.pipeline", pipeline.word()),
         ];
-        all.into_iter().filter(|(.., is_learned)| *is_learned).map(|(question, key, word, _)| (question, key, word))
+        all.into_iter().flatten()
+    }
+
+    /// Whether anything is known of reads before their first sense.
+    pub(crate) fn remembers(&self) -> bool {
+        self.start != Start::Default || self.pipeline.foresees() || self.sensing.hastens()
     }
 }
 

@@ -287,6 +287,28 @@ impl Explainer {
         self.parts.get_mut(&part).and_then(|steps| steps.get_mut(usize::from(attempt)))
     }
 
+    /// What is told of the first sense of a part.
+    fn first_sense(&mut self, event: Event) {
+        let senses = &mut self.first_senses;
+        match event {
+            Event::Foresees { part, known, ahead } => {
+                let first = FirstSense { known, hasty: false, ahead, corrected: false, read_by: None };
+                senses.insert(part, first);
+            }
+            Event::FirstSense { part, hasty, corrected } => {
+                if let Some(first) = senses.get_mut(&part) {
+                    (first.hasty, first.corrected) = (hasty, corrected);
+                }
+            }
+            Event::ReadBy { part, step } => {
+                if let Some(first) = senses.get_mut(&part) {
+                    first.read_by = Some(step);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn processed(&mut self, now: Time, request: u64) {
         if let Some(tracked) = self.requests.get_mut(&request) {
             tracked.processed = now;
@@ -412,20 +434,7 @@ impl Probe for Explainer {
                     (step.granted, step.granted_die, step.senses, step.sensed) = (now, spent, begins, ends);
                 }
             }
-            Event::Foresees { part, known, ahead } => {
-                let first = FirstSense { known, hasty: false, ahead, corrected: false, read_by: None };
-                self.first_senses.insert(part, first);
-            }
-            Event::FirstSense { part, hasty, corrected } => {
-                if let Some(first) = self.first_senses.get_mut(&part) {
-                    (first.hasty, first.corrected) = (hasty, corrected);
-                }
-            }
-            Event::ReadBy { part, step } => {
-                if let Some(first) = self.first_senses.get_mut(&part) {
-                    first.read_by = Some(step);
-                }
-            }
+            Event::Foresees { .. } | Event::FirstSense { .. } | Event::ReadBy { .. } => self.first_sense(event),
             Event::OnDieRetry { part, attempt, ends, .. } => {
                 if let Some(step) = self.step(part, attempt) {
                     step.sensed = ends;
