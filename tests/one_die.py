@@ -546,7 +546,7 @@ Table = dict[tuple[int, int], int]
 
 
 def fail_bits(left: float) -> float:
-    """Fail bits with so many grains to go (electronics25 Fig. 15)."""
+    """Fail bits with this many grains to go (electronics25 Fig. 15)."""
     return DELTA * (GAMMA + left - 1) if left > 1 else DELTA * GAMMA * left
 
 

@@ -408,7 +408,7 @@ def test_real_traces_take_the_place_of_their_twins(tmp_path: Path) -> None:
     assert twin.manifest.workload.generator.read_ratio == pytest.approx(0.36)
     with pytest.raises(ssdlab.InputError, match="give the folder"):
         ssdlab.run("asplos21", "asplos21/stg_0", traces=tmp_path / "absent")
-    # In place of a twin that keeps so many requests under way a trace is played in such a loop.
+    # In place of a twin that keeps this many requests under way a trace is played in such a loop.
     (tmp_path / "Ali_121.csv").write_text((tmp_path / "stg_0.csv").read_text())
     closed = ssdlab.run("hpca24", "hpca24/Ali_121", traces=tmp_path)
     assert closed.manifest.replay == "closed:13"

@@ -65,7 +65,7 @@ class Machines:
         return {path.name for path in (self.folder / name).glob("local/**/ssdlab/*/*")}
 
     def wait_for(self, count: int) -> None:
-        """Waits until so many workers are there."""
+        """Waits until this many workers are there."""
         with distributed.Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(count, timeout=120)
 

@@ -214,7 +214,7 @@ BURST = [6 * PAGES + 6, 6 * PAGES + 7, *range(3 * PAGES + 2, 3 * PAGES + 2 + WRI
 
 @cache
 def collecting(more: int = WRITES, **changes: Any) -> Played:
-    """The history, so many writes of the burst, and a read when all is done."""
+    """The history, this many writes of the burst, and a read when all is done."""
     before = history()
     requests = [(index * BETWEEN_NS, "Write", page) for index, page in enumerate(before)]
     start = len(before) * BETWEEN_NS

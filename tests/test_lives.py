@@ -70,7 +70,7 @@ def in_epochs(device: str, scheme: str, given: dict[str, Any], conditions: dict[
 def played_whole(
     device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], folder: Path, bursts: int = 0
 ) -> list[dict[str, float]]:
-    """A life by its own writes, one after another over the years, or in so many bursts for each two turnovers, with
+    """A life by its own writes, one after another over the years, or in this many bursts for each two turnovers, with
     rests between them. Around the middle of each epoch what readers meet is measured on copies of the drive, at moments
     of two turnovers: those of a burst are spread evenly over it."""
     settings = DRIVE | given | {"age.precondition": "closed-form", "age.temperature": conditions["temperature"]}

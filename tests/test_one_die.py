@@ -131,7 +131,7 @@ def erases(rng: random.Random, settings: dict[str, Any], choices: dict[str, str]
 
 
 def chip(grains: float) -> str:
-    """A chip whose blocks are all alike, and need so many grains."""
+    """A chip whose blocks are all alike, and need this many grains."""
     text = (ROOT / "presets" / "chips" / "tlc48-reo.toml").read_text()
     alike = (
         "fresh_spread",

@@ -158,7 +158,7 @@ DEEP = {
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many loops take the machine's cores."""
+    """This many loops take the machine's cores."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield

@@ -147,7 +147,7 @@ def test_a_journal_that_is_cut_anywhere_gives_what_is_whole_and_goes_on(tmp_path
 
 
 def test_a_full_disk_costs_the_result_that_it_stopped(tmp_path: Path) -> None:
-    """Files may have so many bytes and no more: a record is written in part, and taken back."""
+    """Files may have this many bytes and no more: a record is written in part, and taken back."""
     whole = ssdlab.sweep(SMALL, cache=tmp_path / "whole")
     size = next((tmp_path / "whole" / "batches").iterdir()).stat().st_size
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

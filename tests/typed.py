@@ -105,7 +105,7 @@ def _read(place: str, data: dict[str, Any], described: dict[str, tuple[str, str]
             kinds.add(class_of(below))
             _read(below, value, described, found)
         elif isinstance(value, list):
-            # `channels` are so many of what `channel` is.
+            # `channels` are this many of what `channel` is.
             (item,) = {class_of(below[:-1]) if isinstance(item, dict) else type(item).__name__ for item in value}
             if item in found:
                 part.inner[name] = item

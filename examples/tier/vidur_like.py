@@ -11,7 +11,7 @@ import ssdlab
 
 
 class FlashTier:
-    """KV-cache blocks on a drive: each is moved in requests of one size, so many at a time."""
+    """KV-cache blocks on a drive: each is moved in requests of one size, this many at a time."""
 
     def __init__(self, path: str, request: int = 131_072, depth: int = 8, age: str | None = None) -> None:
         self.surface = ssdlab.Tier.load(path)

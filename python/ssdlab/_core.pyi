@@ -171,7 +171,7 @@ class Blocks:
 
     @property
     def limit(self) -> int:
-        """A block with so many valid pages or more gains nothing."""
+        """A block with this many valid pages or more gains nothing."""
 
     @property
     def least_valid(self) -> int | None:
@@ -181,7 +181,7 @@ class Blocks:
         """The valid pages of a block; None where it is not one of them."""
 
     def oldest(self, valid: int) -> Candidate | None:
-        """Of the blocks with so many valid pages, the one that has lost none for longest."""
+        """Of the blocks with this many valid pages, the one that has lost none for longest."""
 
     def contenders(self) -> list[Candidate]:
         """Of each number of valid pages below the limit, from the fewest up, the block that lost none for longest."""
@@ -314,11 +314,11 @@ class Collection:
 
     @property
     def least(self) -> int:
-        """Below so many the host's open block may be full while all the room is for relocated data."""
+        """Below this many the host's open block may be full while all the room is for relocated data."""
 
     @property
     def start(self) -> int:
-        """Collection starts at about so many."""
+        """Collection starts at about this many."""
 
     @property
     def pages(self) -> int:
@@ -837,7 +837,7 @@ def ecc_expected_weight(rber: float, pruned: bool) -> float:
     """The expected syndrome weight at an RBER."""
 
 def ecc_rearranged_differs(words: int, seed: int) -> int:
-    """Of so many random codewords with random errors, those that the on-die datapath weighs otherwise than the
+    """Of this many random codewords with random errors, those that the on-die datapath weighs otherwise than the
     matrix."""
 
 class Constant(TypedDict):

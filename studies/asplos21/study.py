@@ -87,7 +87,7 @@ CUTS = fitted(TLC48, *(f"sensing.{name}" for name in ("pre*", "disch*", "eval*",
 
 
 def _lone() -> pl.DataFrame:
-    """Lone reads that need so many steps: scheme, steps, page (its place in the wordline; 3 stands for one of Table 1's
+    """Lone reads that need this many steps: scheme, steps, page (its place in the wordline; 3 stands for one of Table 1's
     mean tR of 90 us), latency_ns, and busy_ns, how long the die is busy when the page has been decoded."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +144,7 @@ def _last_steps() -> pl.DataFrame:
     step = constant(chip, "cells", "retry_step")
     rows = []
     for steps, pec in ((16, 1000), (21, 2000)):
-        # The middle of the retention ages at which a typical middle page needs so many steps.
+        # The middle of the retention ages at which a typical middle page needs this many steps.
         def needed(months: float, pec: int = pec) -> int:
             at = (pec / 1e3, months, 85.0)
             return next(k for k in range(41) if chip.errors(1, at, 0.0, k * step) <= 72)

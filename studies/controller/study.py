@@ -596,7 +596,7 @@ def _times_axis(axes: Axes, limits: tuple[float, float]) -> None:
 
 
 def _draw_sizes(measured: Measured) -> Figure:
-    """How far from the best the controllers of so many parts are where they are furthest."""
+    """How far from the best the controllers of this many parts are where they are furthest."""
     figure = Figure(figsize=(7.5, 4), layout="constrained")
     axes = figure.subplots()
     found = [of for of in by_size(measured).values() if not math.isinf(of[1])]

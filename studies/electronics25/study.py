@@ -571,7 +571,7 @@ def _mechanisms(tables: Tables) -> dict[str, Measured]:
 
 
 def _program_us(pec: int) -> float:
-    """How long a die programs one page under DPES after so many cycles [us]."""
+    """How long a die programs one page under DPES after this many cycles [us]."""
     with tempfile.TemporaryDirectory() as folder:
         requests = Path(folder) / "write.trace"
         requests.write_text("0 0 0 32 0\n")

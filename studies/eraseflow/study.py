@@ -106,7 +106,7 @@ def within_pulses(cost: pl.DataFrame, scheme: str, suspension: str) -> float:
 
 
 def _costs(tables: Tables) -> Figure:
-    """What is left of a life when each suspension within a pulse wears as so many P/E cycles."""
+    """What is left of a life when each suspension within a pulse wears as this many P/E cycles."""
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     cycles = dict(tables["lives"].iter_rows())

@@ -96,7 +96,7 @@ class _Counts(NamedTuple):
 
 @functools.cache
 def _counts(rber: float) -> _Counts:
-    """Test pages as section IV-B makes them: words of exactly so many errors."""
+    """Test pages as section IV-B makes them: words of exactly this many errors."""
     done = ecc_simulate(rber, 0, WORDS, ERRORS, SCHEDULE, 1, cpus())
     return _Counts(done["words"], done["failures"], done["by_iterations"], done["pruned"], done["all"])
 
@@ -128,7 +128,7 @@ def _code(rates: Sequence[float]) -> pl.DataFrame:
 
 
 def _word(errors: int, number: int) -> tuple[bool, int, int]:
-    """Whether a word of so many errors fails, and the weights of its pruned and of all its syndromes."""
+    """Whether a word of this many errors fails, and the weights of its pruned and of all its syndromes."""
     done = ecc_simulate(errors / ECC_BITS, number, number + 1, "exact", SCHEDULE, 1, 1)
     weights = (done["pruned"], done["all"])
     pruned, every = (next(weight for weight, words in enumerate(each) if any(words)) for each in weights)
@@ -289,7 +289,7 @@ def _capability(code: pl.DataFrame) -> float | None:
 
 def _counted(kib: int, rber: float, reads: int = 1) -> float:
     """What counting the errors of ``reads`` reads adds to the spread between the chunks of a page [%], in the mean: the
-    range of so many normal variables, over the mean."""
+    range of this many normal variables, over the mean."""
     ranges = {4: 2.059, 8: 2.847, 16: 3.532}
     return 100 * ranges[16 // kib] * math.sqrt((1 - rber) / (kib * 8192 * rber * reads))
 

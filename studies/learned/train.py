@@ -156,7 +156,7 @@ def nodes(tree: Any, known: tuple[str, ...], question: str, answers: list[str]) 
 
 
 def moved(row: Row, by: int) -> Row:
-    """A node whose tree is a part of another one, so many nodes behind its root."""
+    """A node whose tree is a part of another one, this many nodes behind its root."""
     question, feature, limit, otherwise, value = row
     return (question, feature, limit, str(int(otherwise) + by) if otherwise else "", value)
 

@@ -115,7 +115,7 @@ def _reads(tables: Tables) -> str:
 
 
 def host_writes(tables: Tables, load: str, drive: str, cycles: int) -> float:
-    """How often the host has written all of the flash when its blocks have so many P/E cycles."""
+    """How often the host has written all of the flash when its blocks have this many P/E cycles."""
     return cycles / (mean_and_half_width(of(writes(tables, load), WAF, drive=drive))[0] or 1.0)
 
 

@@ -50,7 +50,7 @@ fn device(config: &Config, seed: u64) -> Device {
     Device::new(config, seed).expect("a device")
 }
 
-/// Wall time \[s] and events of random reads at so many times the rate.
+/// Wall time \[s] and events of random reads at this many times the rate.
 fn played(drive: impl Drive, times: u64, requests: u64) -> (f64, u64) {
     let rate = format!("workload.rate_iops={}", RATE * times);
     let count = format!("workload.requests={}", requests * times);

@@ -139,7 +139,7 @@ impl<D: Drive> Array<D> {
     /// Makes an array of drives; those that are spare stand by. The smallest drive rules how much of each is used.
     ///
     /// # Errors
-    /// The configuration cannot be used, or not with so many drives.
+    /// The configuration cannot be used, or not with this many drives.
     pub fn new(config: &ArrayConfig, drives: Vec<MemberDrive<D>>, seed: u64) -> Result<Array<D>, ConfigError> {
         let spare: Vec<bool> = drives.iter().map(|drive| drive.spare).collect();
         let in_use: Vec<usize> = (0..drives.len()).filter(|index| !spare[*index]).collect();

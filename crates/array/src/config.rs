@@ -82,7 +82,7 @@ pub(crate) fn refusal(key: &str, problem: impl Into<String>, remedy: impl Into<S
 }
 
 impl ArrayConfig {
-    /// The erasure code of the layout on so many drives.
+    /// The erasure code of the layout on this many drives.
     ///
     /// # Errors
     /// The layout does not fit the number of drives.

@@ -16,7 +16,7 @@ pub(crate) struct Nexts {
 }
 
 impl Nexts {
-    /// Of so many drives in which nothing happens.
+    /// Of this many drives in which nothing happens.
     pub fn new(drives: usize) -> Nexts {
         Nexts::of(&vec![Time::NEVER; drives])
     }

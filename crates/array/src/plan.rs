@@ -10,7 +10,7 @@ pub enum WriteKind {
     Full,
     /// The old data and the old parity are read, and the difference is put into the parity (read-modify-write).
     ReadModifyWrite,
-    /// The data units that are not written are read, and the parity is worked out anew (reconstruct-write).
+    /// The data units that are not written are read, and the parity is worked out again (reconstruct-write).
     Reconstruct,
     /// A unit is missing: as many as give all others are read.
     Decode,

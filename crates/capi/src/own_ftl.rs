@@ -97,7 +97,7 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_pages(blocks: *const FtlBlocks) -> u3
     unsafe { blocks.as_ref() }.map_or(0, |FtlBlocks(of)| of.candidates.pages())
 }
 
-/// A block with so many valid pages or more gains nothing.
+/// A block with this many valid pages or more gains nothing.
 ///
 /// # Safety
 /// As `ssdlab_ftl_blocks_pages`.
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_least_valid(blocks: *const FtlBlocks)
     unsafe { asked(blocks, |of| if of.by_valid { of.candidates.least_valid() } else { None }) }
 }
 
-/// Of the blocks with so many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
+/// Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
 /// "fifo".
 ///
 /// # Safety
@@ -326,7 +326,7 @@ impl OwnFtl for Own {
         // SAFETY: above; there is no room.
         self.ask("save", Some(save), |save, own| unsafe { save(own, ptr::null_mut(), 0, &mut size) })?;
         let mut state = vec![0; size];
-        // SAFETY: above; there is room for so many bytes.
+        // SAFETY: above; there is room for this many bytes.
         self.ask("save", Some(save), |save, own| unsafe { save(own, state.as_mut_ptr(), state.len(), &mut size) })?;
         if size != state.len() {
             let problem = format!("save had {} bytes, and then {size}", state.len());

@@ -449,7 +449,7 @@ mod mapped {
         0
     }
     pub unsafe extern "C" fn save(own: *mut c_void, into: *mut u8, room: usize, size: *mut usize) -> i32 {
-        // SAFETY: there is room for so many bytes.
+        // SAFETY: there is room for this many bytes.
         unsafe {
             let bytes: Vec<u8> = of(own).places.iter().flat_map(|place| place.to_le_bytes()).collect();
             *size = bytes.len();
@@ -460,7 +460,7 @@ mod mapped {
         0
     }
     pub unsafe extern "C" fn load(own: *mut c_void, state: *const u8, size: usize) -> i32 {
-        // SAFETY: there are so many bytes.
+        // SAFETY: there are this many bytes.
         let (of, bytes) = unsafe { (of(own), std::slice::from_raw_parts(state, size)) };
         of.places = bytes.chunks(8).map(|place| u64::from_le_bytes(place.try_into().unwrap())).collect();
         0

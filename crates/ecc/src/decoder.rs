@@ -82,7 +82,7 @@ impl Decoder {
             next: zeroed(),
             messages: vec![[[Aligned([0; LANES]); COLUMNS]; SIZE / LANES]; ROWS]
                 .try_into()
-                .expect("Invariant: so many rows were made"),
+                .expect("Invariant: this many rows were made"),
         }
     }
 
@@ -169,7 +169,7 @@ impl Received<'_> {
 }
 
 fn zeroed() -> Box<[Bytes; COLUMNS]> {
-    vec![[0; SIZE + LANES]; COLUMNS].try_into().expect("Invariant: so many columns were made")
+    vec![[0; SIZE + LANES]; COLUMNS].try_into().expect("Invariant: this many columns were made")
 }
 
 /// The beliefs in eight received bits.
@@ -224,12 +224,12 @@ fn signs(belief: &[Bytes; COLUMNS]) -> Word {
 
 #[inline(always)]
 fn lanes(bytes: &[i8], from: usize) -> &Lanes {
-    bytes[from..].first_chunk().expect("Invariant: after each place come so many lanes")
+    bytes[from..].first_chunk().expect("Invariant: after each place come this many lanes")
 }
 
 #[inline(always)]
 fn lanes_mut(bytes: &mut [i8], from: usize) -> &mut Lanes {
-    bytes[from..].first_chunk_mut().expect("Invariant: after each place come so many lanes")
+    bytes[from..].first_chunk_mut().expect("Invariant: after each place come this many lanes")
 }
 
 /// All ones in its first half: a window of it is a mask of some first lanes.

@@ -92,7 +92,7 @@ pub const FETCHES: u32 = (COLUMNS * SIZE / 128) as u32;
 /// The highest raw bit error rate of [`rearranged_differs`]: beyond what pages are read with.
 const MOST_RBER: f64 = 0.02;
 
-/// Of so many random codewords, each with errors at an RBER of its own, those whose pruned weight by the on-die datapath is
+/// Of this many random codewords, each with errors at an RBER of its own, those whose pruned weight by the on-die datapath is
 /// not that by the matrix, or that are not what was written when they are restored: none.
 pub fn rearranged_differs(code: &Code, words: u64, seed: u64) -> u64 {
     let encoder = Encoder::new(code).expect("Invariant: the code's parity part can be inverted");

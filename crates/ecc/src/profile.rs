@@ -25,7 +25,7 @@ struct Point {
     predicted_failed: f64,
     /// Predicted to fail, and corrected.
     predicted_fine: f64,
-    /// Of the corrected words, those that took so many iterations or fewer.
+    /// Of the corrected words, those that took this many iterations or fewer.
     within: [f64; STEPS],
 }
 
@@ -81,7 +81,7 @@ struct Between<'a> {
 }
 
 impl Profile {
-    /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with so many bits
+    /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with this many bits
     /// a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
     pub fn preset(bits: u8) -> Profile {
         let text = match bits {

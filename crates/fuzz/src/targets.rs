@@ -41,7 +41,7 @@ const FORMATS: &[&str] = &[
     "mlperf-kv",
 ];
 
-/// A file in memory that is written anew for each input, one a thread.
+/// A file in memory that is written again for each input, one a thread.
 fn file(name: &str, data: &[u8]) -> PathBuf {
     thread_local! {
         static NUMBER: RefCell<Option<u64>> = const { RefCell::new(None) };

@@ -67,7 +67,7 @@ impl Steps {
         self.pages.iter().rposition(|pages| *pages > 0).unwrap_or(0)
     }
 
-    /// The share of pages that needed so many steps or more.
+    /// The share of pages that needed this many steps or more.
     pub fn share_from(&self, steps: usize) -> f64 {
         self.pages.iter().skip(steps).sum::<u64>() as f64 / self.total() as f64
     }
@@ -174,7 +174,7 @@ pub struct Factors {
 
 const BINS: usize = 256;
 
-/// Expected codewords with more than `m` errors, of so many with such means.
+/// Expected codewords with more than `m` errors, of this many with such means.
 fn exceeding(codewords: &[(f64, f64)], m: u32) -> f64 {
     codewords.iter().map(|(errors, count)| count * poisson_above(*errors, m)).sum()
 }

@@ -161,7 +161,7 @@ impl Timings {
         }
     }
 
-    /// The mean tPROG of the program units of a wordline of so many bits a cell, all passes together.
+    /// The mean tPROG of the program units of a wordline of this many bits a cell, all passes together.
     pub fn mean_program(&self, bits: u32) -> Span {
         if self.passes > 1 {
             return self.slowest_program();
@@ -170,12 +170,12 @@ impl Timings {
         Span(sum / u64::from(bits.max(1)))
     }
 
-    /// The shortest tR of any page of so many bits a cell.
+    /// The shortest tR of any page of this many bits a cell.
     pub fn fastest_read(&self, bits: u32) -> Span {
         self.read[..bits as usize].iter().copied().min().unwrap_or_default()
     }
 
-    /// The mean tR of the pages of a wordline of so many bits a cell.
+    /// The mean tR of the pages of a wordline of this many bits a cell.
     pub fn mean_read(&self, bits: u32) -> Span {
         let sum: u64 = self.read[..bits as usize].iter().map(|read| read.0).sum();
         Span(sum / u64::from(bits.max(1)))

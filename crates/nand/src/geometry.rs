@@ -286,7 +286,7 @@ fn bits_for(values: u32) -> u32 {
 
 impl Layout {
     /// This flash with logical pages of `size` bytes, a power of two and no more than a flash page: problem and remedy,
-    /// where so many pages cannot be counted.
+    /// where this many pages cannot be counted.
     pub fn divided(&self, size: Bytes) -> Result<Layout, (String, String)> {
         let share_bits = self.page_size.0.trailing_zeros() - size.0.trailing_zeros();
         let pages = u64::from(self.pages) << share_bits;

@@ -13,7 +13,7 @@ use ssd::{Unwatched, presets};
 use units::{Bytes, Stream};
 
 const BLOCK: u64 = 4096;
-/// Reads go to so many of the first blocks, which the aged drive holds.
+/// Reads go to this many of the first blocks, which the aged drive holds.
 const BLOCKS: u64 = 1 << 18;
 
 /// A host: it sends a read of a block, and takes an answer.

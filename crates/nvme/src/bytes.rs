@@ -6,7 +6,7 @@ use crate::limits::LONGEST_NAME;
 pub(crate) struct Fields(Vec<u8>);
 
 impl Fields {
-    /// One of so many bytes.
+    /// One of this many bytes.
     pub fn new(bytes: usize) -> Fields {
         Fields(vec![0; bytes])
     }

@@ -66,7 +66,7 @@ enum What {
     Copy {
         to: u64,
     },
-    /// What handles can still write: so many bytes of it.
+    /// What handles can still write: this many bytes of it.
     Handles {
         length: u32,
     },
@@ -152,8 +152,8 @@ fn what(command: &Command, namespace: &Namespace) -> Result<(What, u32), Status>
     })
 }
 
-/// I/O Management: the operation in dword 10, bits 7:0. Receive has the status of handles, of which so many dwords from 0 in dword 11 are wanted;
-/// Send gives handles other reclaim units, so many from 0 in dword 10, bits 31:16 (TP 4146).
+/// I/O Management: the operation in dword 10, bits 7:0. Receive has the status of handles, of which this many dwords from 0 in dword 11 are wanted;
+/// Send gives handles other reclaim units, this many from 0 in dword 10, bits 31:16 (TP 4146).
 fn management(command: &Command) -> Result<(What, u32), Status> {
     const HANDLES: u32 = 1;
     let ten = command.dword(10);
@@ -201,7 +201,7 @@ impl Planned {
         matches!((&self.what, &other.what), (What::Compare(one), What::Write(other)) if one == other) && same
     }
 
-    /// Whether it can have so many bytes of data. Ranges may have room behind them: Linux sends as many as there can be at most.
+    /// Whether it can have this many bytes of data. Ranges may have room behind them: Linux sends as many as there can be at most.
     pub fn fits(&self, length: u32) -> bool {
         match &self.what {
             What::Read(range) => u64::from(length) == bytes(range),

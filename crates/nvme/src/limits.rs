@@ -11,7 +11,7 @@ pub(crate) const MDTS: u8 = 6;
 pub const QUEUE_ENTRIES: u16 = 128;
 /// Data of a capsule \[B].
 pub const CAPSULE_DATA: u32 = 8192;
-/// I/O queues of a controller, at most: those of the drive (`host.queues`), and so many.
+/// I/O queues of a controller, at most: those of the drive (`host.queues`), and this many.
 pub const MOST_QUEUES: u16 = 32;
 
 /// The longest name of a subsystem or of a host \[B] (Base 2.0, 4.5 "NVMe Qualified Names").

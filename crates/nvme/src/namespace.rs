@@ -72,7 +72,7 @@ impl Namespace {
         BLOCK_SHIFTS[self.format]
     }
 
-    /// The drive's bytes of so many blocks from one on.
+    /// The drive's bytes of this many blocks from one on.
     pub(crate) fn bytes(&self, first: u64, count: u64) -> Result<Range<u64>, Status> {
         let end = first.checked_add(count).filter(|end| *end <= self.blocks).ok_or(Status::LBA_OUT_OF_RANGE)?;
         Ok(self.range.start + (first << self.shift())..self.range.start + (end << self.shift()))
@@ -255,7 +255,7 @@ impl Namespaces {
         drive.size() - self.all().map(|namespace| namespace.range.end - namespace.range.start).sum::<u64>()
     }
 
-    /// The first room for so many bytes in an area.
+    /// The first room for this many bytes in an area.
     fn room(&mut self, area: &Area, bytes: u64) -> Option<u64> {
         self.leaving.retain(|namespace| namespace.strong_count() > 0);
         let leaving = self.leaving.iter().filter_map(Weak::upgrade).map(|namespace| namespace.range.clone());

@@ -160,7 +160,7 @@ proptest! {
 /// What a host does to namespaces, and to their data.
 #[derive(Clone, Debug)]
 enum Manage {
-    /// So many units of 4 KiB, with blocks of a format.
+    /// This many units of 4 KiB, with blocks of a format.
     Create(u64, usize),
     Delete(u32),
     Attach(u32, bool),
@@ -234,7 +234,7 @@ impl Managed {
         self.command(entry, data).map(|answer| answer.result as u32).map_err(|refused| refused.status)
     }
 
-    /// A command of I/O for so many bytes of a unit.
+    /// A command of I/O for this many bytes of a unit.
     fn io(&self, opcode: u8, number: u32, unit: u64, shift: u8, data: Vec<u8>) -> Result<Vec<u8>, Status> {
         let mut entry = entry(opcode, (unit * UNIT) >> shift, (UNIT >> shift) as u32 - 1);
         entry.0[4..8].copy_from_slice(&number.to_le_bytes());

@@ -334,22 +334,22 @@ impl Chip {
         self.chip.erasing.least_grains(needed)
     }
 
-    /// Loops of the conventional scheme for so many grains.
+    /// Loops of the conventional scheme for this many grains.
     fn loops_for(&self, grains: u32) -> u32 {
         self.chip.erasing.loops_for(grains)
     }
 
-    /// Fail bits with so many grains still to go.
+    /// Fail bits with this many grains still to go.
     fn fail_bits(&self, left: f64) -> f64 {
         self.chip.erasing.fail_bits(left)
     }
 
-    /// Errors that so many grains too few add to what is programmed next.
+    /// Errors that this many grains too few add to what is programmed next.
     fn incomplete(&self, left: f64) -> f64 {
         self.chip.erasing.incomplete(left)
     }
 
-    /// M_RBER of blocks that wear has made need so many grains more.
+    /// M_RBER of blocks that wear has made need this many grains more.
     fn m_rber(&self, added: f64) -> f64 {
         self.chip.erasing.rber(added)
     }

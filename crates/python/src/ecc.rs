@@ -86,7 +86,7 @@ pub fn ecc_expected_weight(rber: f64, pruned: bool) -> PyResult<f64> {
     Ok(prediction::expected_weight(&Code::default(), rate(rber)?, syndromes))
 }
 
-/// Of so many random codewords with random errors, those that the on-die datapath weighs otherwise than the matrix.
+/// Of this many random codewords with random errors, those that the on-die datapath weighs otherwise than the matrix.
 #[pyfunction]
 pub fn ecc_rearranged_differs(py: Python<'_>, words: u64, seed: u64) -> u64 {
     py.detach(|| prediction::rearranged_differs(&Code::default(), words, seed))

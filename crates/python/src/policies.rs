@@ -66,7 +66,7 @@ impl Blocks {
         self.0.candidates.pages()
     }
 
-    /// A block with so many valid pages or more gains nothing.
+    /// A block with this many valid pages or more gains nothing.
     #[getter]
     fn limit(&self) -> u32 {
         self.0.candidates.victim_valid_limit()
@@ -84,7 +84,7 @@ impl Blocks {
         Some(self.0.candidates.block(number).0).filter(|valid| *valid <= self.pages())
     }
 
-    /// Of the blocks with so many valid pages, the one that has lost none for longest.
+    /// Of the blocks with this many valid pages, the one that has lost none for longest.
     fn oldest(&self, valid: u32) -> PyResult<Option<Candidate>> {
         self.kept(true)?;
         let candidates = &self.0.candidates;
@@ -157,9 +157,9 @@ pub struct InPhase {
 pub struct Collection {
     /// Pages that host data and relocated data may still fill.
     room: i64,
-    /// Below so many the host's open block may be full while all the room is for relocated data.
+    /// Below this many the host's open block may be full while all the room is for relocated data.
     least: i64,
-    /// Collection starts at about so many.
+    /// Collection starts at about this many.
     start: i64,
     /// Pages of a block.
     pages: u32,

@@ -37,7 +37,7 @@ struct State {
     /// Requests that have been read and not answered, and bytes of their data.
     requests: u32,
     bytes: u32,
-    /// The thread that reads waits until so many bytes of data have room.
+    /// The thread that reads waits until this many bytes of data have room.
     admits: Option<u32>,
     lag: Lag,
     errors: u64,

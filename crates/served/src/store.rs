@@ -67,7 +67,7 @@ impl Store {
         Store { kept, alone: RwLock::default(), unsettled: OnceLock::new() }
     }
 
-    /// The drive's power can be cut: what it undoes is undone here. Its logical pages have so many bytes.
+    /// The drive's power can be cut: what it undoes is undone here. Its logical pages have this many bytes.
     pub(crate) fn can_be_cut(&self, page: Bytes) {
         self.unsettled.get_or_init(|| Mutex::new(Unsettled::new(page.0)));
     }

@@ -156,9 +156,9 @@ mod tests {
             bytes: u64,
             value: Option<u8>,
         },
-        /// All requests before the present one, less so many, are settled.
+        /// All requests before the present one, less this many, are settled.
         Settle(u64),
-        /// The power is cut: of each unit so many changes are undone, of those that are not settled.
+        /// The power is cut: of each unit this many changes are undone, of those that are not settled.
         Cut([usize; 4]),
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct Program {
     root: u32,
     /// By thread.
     threads: BTreeMap<u32, Thread>,
-    /// The tree of processes is to be walked anew.
+    /// The tree of processes is to be walked again.
     changed: bool,
     /// A thread is there that cannot be seen.
     hidden: bool,

@@ -110,7 +110,7 @@ fn main() {
     if let [flag, number, folder, requests @ ..] = arguments.as_slice()
         && flag == "--case"
     {
-        // So many requests alone: short enough to count instructions (tests/test_instructions.py).
+        // This many requests alone: short enough to count instructions (tests/test_instructions.py).
         let requests = requests.first().map(|number| number.parse::<u64>().expect("a number of requests"));
         play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder), requests);
         return;
@@ -169,7 +169,7 @@ fn generator(case: &Case) -> workload::Workload {
     presets::get(case.workload, case.keys).expect("a preset")
 }
 
-/// The case's workload as MQSim ASCII text, streamed to a file; so many requests of it, if said.
+/// The case's workload as MQSim ASCII text, streamed to a file; this many requests of it, if said.
 fn trace(case: &Case, capacity: Bytes, folder: &Path, requests: Option<u64>) -> PathBuf {
     let lines = requests.unwrap_or(u64::MAX);
     let path = folder.join(format!("{}-{}-{}-{lines}.trace", case.workload, capacity.0, case.keys.concat()));

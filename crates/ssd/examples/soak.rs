@@ -54,7 +54,7 @@ fn tell(verdict: Verdict) {
     }
 }
 
-/// Plays until so many cases were accepted, on all cores.
+/// Plays until this many cases were accepted, on all cores.
 fn campaign(soak: fn(u64, usize) -> (String, Vec<String>), wanted: u64) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -98,7 +98,7 @@ fn digest(case: &Case) -> Result<String, RunError> {
     let mut run = Run::new(&config, source, plan, None)?;
     let mut ended = false;
     while !ended && run.device().now() < Time(100_000_000_000) {
-        // A step may end before so many requests.
+        // A step may end before this many requests.
         let target = run.counts().0 + 1 + case.requests / 5;
         while !ended && run.counts().0 < target {
             ended = run.step(target - run.counts().0)?;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Calls `work` so many times and prints how long one call takes.
+/// Calls `work` this many times and prints how long one call takes.
 pub(crate) fn report(what: &str, times: u64, mut work: impl FnMut(u64)) {
     let start = Instant::now();
     (0..times).for_each(&mut work);

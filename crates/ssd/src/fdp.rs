@@ -102,7 +102,7 @@ impl Fdp {
         self.events.push_back(event);
     }
 
-    /// A handle of a group, by the number of its stream, writes so many pages, padding included.
+    /// A handle of a group, by the number of its stream, writes this many pages, padding included.
     pub fn writes(&mut self, number: usize, pages: u64, time: Time, counters: &mut Counters) {
         let Some(left) = self.left.get_mut(number) else { return };
         if *left > pages {

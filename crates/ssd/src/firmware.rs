@@ -24,7 +24,7 @@ impl Firmware {
     /// Takes a fetched command: the first core that is free processes it.
     pub fn take<P: Probe>(&mut self, core: &mut Core<P>, command: CommandId) {
         let host = &core.plan.config.host;
-        // A core is free as soon as all but so many commands less one have been processed.
+        // A core is free as soon as all but this many commands less one have been processed.
         let last_on_core = self.commands.len().checked_sub(usize::from(host.cores));
         let begins = last_on_core.map_or(core.now, |place| self.commands[place].0);
         let end = begins + host.t_firmware;

@@ -80,7 +80,7 @@ impl Eraser {
         Eraser { erasing: erasing.clone(), scheme, ept: Ept::profile(erasing, requirement - taken) }
     }
 
-    /// Erases a block that needs `needed` grains after so many cycles. `before` is the loop, from 0, that ended its last erase;
+    /// Erases a block that needs `needed` grains after this many cycles. `before` is the loop, from 0, that ended its last erase;
     /// `draw` decides about a misprediction.
     pub fn erase(&self, needed: f64, pec: u32, before: u32, draw: f64) -> Erase {
         let (erasing, scheme) = (&self.erasing, &self.scheme);
@@ -131,7 +131,7 @@ impl Eraser {
         }
     }
 
-    /// Whether an erase that has `left` so many grains has ended by a prediction: by a pulse that was to be the last, or before
+    /// Whether an erase that has `left` this many grains has ended by a prediction: by a pulse that was to be the last, or before
     /// a loop that could have followed.
     fn predicted(&self, seen: Verified<'_>, left: f64) -> bool {
         let skips = left > 0.0 && self.scheme.margin.spares() && seen.may_go_on();
@@ -154,7 +154,7 @@ impl Eraser {
     }
 }
 
-/// Blocks of a population after so many cycles.
+/// Blocks of a population after this many cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct After {
     /// P/E cycles.

@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         if self.bytes.len() - self.at < N {
             self.fetch(N)?;
         }
-        let taken = self.bytes[self.at..self.at + N].try_into().expect("Invariant: so many bytes are there");
+        let taken = self.bytes[self.at..self.at + N].try_into().expect("Invariant: this many bytes are there");
         self.at += N;
         Ok(taken)
     }
@@ -465,7 +465,7 @@ impl<K: Stored + Ord, T: Stored> Stored for BTreeMap<K, T> {
     }
 }
 
-/// From the least recently used entry on, so that putting them in anew leaves them in the same order.
+/// From the least recently used entry on, so that putting them in again leaves them in the same order.
 impl<K: Stored + Eq + Hash, T: Stored> Stored for LruCache<K, T> {
     fn write(&self, to: &mut Writer) {
         self.len().write(to);

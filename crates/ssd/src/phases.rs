@@ -35,7 +35,7 @@ impl Phases {
         Phases::parts(total, 1, 50)
     }
 
-    /// A time as so many loops, of each of which one part in `verify` is its verify. What does not divide goes to the last pulse.
+    /// A time as this many loops, of each of which one part in `verify` is its verify. What does not divide goes to the last pulse.
     fn parts(total: Span, loops: u32, verify: u64) -> Phases {
         let each = total.0 / u64::from(loops);
         let (verify, rest) = (each / verify, total.0 - each * u64::from(loops));

@@ -180,7 +180,7 @@ impl Policies {
         Ok(Class::ALL.map(|class| ranks[class as usize]))
     }
 
-    /// The references that a read senses with next, after so many senses.
+    /// The references that a read senses with next, after this many senses.
     pub(crate) fn after(
         &self,
         built_in: Next,

@@ -90,7 +90,7 @@ impl Stream {
         self.opens == self.id
     }
 
-    /// So many pages of its block in pages of the chip's own cells, of which a block has `of_block`.
+    /// This many pages of its block in pages of the chip's own cells, of which a block has `of_block`.
     pub fn native_pages(&self, pages: u32, of_block: u32) -> u32 {
         (u64::from(pages) * u64::from(of_block) / u64::from(self.pages)) as u32
     }

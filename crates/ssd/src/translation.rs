@@ -222,7 +222,7 @@ impl TranslationPages {
         }
     }
 
-    /// A collection has gained so many pages, of which the map may have half: what it may spend.
+    /// A collection has gained this many pages, of which the map may have half: what it may spend.
     pub fn earn(&mut self, gained: u32) {
         self.earned += gained / 2;
     }

@@ -32,7 +32,7 @@ fn probed(config: &Config, seed: u64, probe: Watched) -> Device<Watched> {
     Device::watched(config, seed, probe).unwrap()
 }
 
-/// So many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest draws
+/// This many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest draws
 /// without it, stands for the whole.
 pub fn cases(whole: u32) -> ProptestConfig {
     let default = ProptestConfig::default();

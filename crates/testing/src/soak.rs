@@ -1194,7 +1194,7 @@ fn result<P: Probe>(case: &Case, config: &Config, probe: P) -> Result<(String, V
     Ok((statistics, seen(&outcome.device)?.1))
 }
 
-/// Requests of a case, so many at once, each handed over when another completes.
+/// Requests of a case, this many at once, each handed over when another completes.
 pub(crate) struct Player {
     pub(crate) requests: Vec<Request>,
     next: usize,
@@ -1224,7 +1224,7 @@ impl Player {
         Ok(Player { requests, next: 0, depth: case.depth.into() })
     }
 
-    /// Plays up to `until`, or until so many requests have been handed over and all of them are done; returns what completed.
+    /// Plays up to `until`, or until this many requests have been handed over and all of them are done; returns what completed.
     fn play<P: Probe>(
         &mut self,
         device: &mut Device<P>,

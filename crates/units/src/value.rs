@@ -476,7 +476,7 @@ mod tests {
         pub enum Taste {
             /// Nothing.
             Plain = "plain",
-            /// With so many spoons.
+            /// With this many spoons.
             Sweet(u32 = 2 in 1..=9) = "sweet",
         }
     }

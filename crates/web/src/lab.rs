@@ -131,7 +131,7 @@ impl Running {
         Ok(Running { watched, manifest, findings, ended: false })
     }
 
-    /// Plays up to so many requests more; how far it is then.
+    /// Plays up to this many requests more; how far it is then.
     fn step(&mut self, requests: u64) -> Result<Value, RunError> {
         let (submitted, _) = of_any!(&self.watched, run => run.counts());
         // One more than may be played tells that there are more.

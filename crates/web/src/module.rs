@@ -1,7 +1,7 @@
 //! The module's interface: bytes in and out through its memory, and a bound on that memory.
 //!
 //! The page writes a question where `room` says, calls `ask`, and reads the answer at `answer`. After a trap (an internal fault, or memory
-//! that is used up) it reads `used_up` and `fault`, and starts the module anew.
+//! that is used up) it reads `used_up` and `fault`, and starts the module again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic;
@@ -62,7 +62,7 @@ fn module() -> MutexGuard<'static, Module> {
     MODULE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the question is to be written, which has so many bytes.
+/// Where the question is to be written, which has this many bytes.
 // SAFETY: no other symbol of the module has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(bytes: usize) -> *mut u8 {

@@ -124,7 +124,7 @@ pub struct Cut<S> {
     pub from: Span,
     /// Up to this time, itself left out.
     pub until: Option<Span>,
-    /// At most so many requests.
+    /// At most this many requests.
     pub requests: Option<u64>,
     /// Of this device (queue) alone.
     pub device: Option<u16>,

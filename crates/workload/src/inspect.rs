@@ -80,9 +80,9 @@ pub fn inspect_head(
 
 /// Forward steps of the clock from here on may be jumps.
 const JUMP: Span = Span(600 * 1_000_000_000);
-/// A jump is so many times the mean of the other gaps. The nights of the servers of MSR Cambridge are up to 3,200 times theirs.
+/// A jump is this many times the mean of the other gaps. The nights of the servers of MSR Cambridge are up to 3,200 times theirs.
 const JUMP_RATIO: f64 = 10_000.0;
-/// So many jumps are named.
+/// This many jumps are named.
 const JUMPS: usize = 3;
 /// Backward steps from here on are named; shorter ones are requests logged out of order.
 const BACK: Span = Span(1_000_000_000);

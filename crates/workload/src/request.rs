@@ -265,7 +265,7 @@ pub trait Past {
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a
-/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on. It may make none then: it is asked anew for a time.
+/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on. It may make none then: it is asked again for a time.
 pub trait ClosedLoop {
     /// When it is to be asked for the next request, if nothing else completes before; none if that needs a completion, or at the end.
     fn next_time(&self) -> Option<Time>;

@@ -82,7 +82,7 @@ def faults(
 
     Args:
         source: the fault file, or the same as a mapping.
-        cases: so many cases, from the first on, in place of the file's.
+        cases: this many cases, from the first on, in place of the file's.
         threads: cases at once; None is one a core.
         progress: called with the cases played and all of them.
 

@@ -13,11 +13,11 @@ A campaign is a TOML file (or the same as a mapping)::
     scheme = ["baseline", "rif"]
     "power.plp" = [true, false]
     [cuts]
-    most = 3                          # so many cuts at most, one at least
+    most = 3                          # this many cuts at most, one at least
     within = 600                      # each in one of the first so many programs and erases
     [parts]
     may = ["block 0:3", "die 1", "program 0"]   # what may break, as in faults.at
-    most = 2                          # so many of these at most, one at least
+    most = 2                          # this many of these at most, one at least
     within_us = 30_000                # each in the first so many microseconds
 
 Without [cuts] and [parts], power is cut.

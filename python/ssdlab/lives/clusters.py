@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import polars
 
 MOST_CLUSTERS = 16
-"""So many at most, where their number is chosen."""
+"""This many at most, where their number is chosen."""
 MOST_VOLUMES = 20_000
-"""Distances between so many take 1.6 GB."""
+"""Distances between this many take 1.6 GB."""
 LEAST_WRITTEN = 0.01
 """A cluster is no workload of a fleet if its twin writes less than this share of its bytes: drives of a fleet are told
 apart by what they write in a day (assumed)."""
@@ -130,7 +130,7 @@ def _distances(volumes: Sequence[Volume]) -> Any:
 
 
 def _medoids(distances: Any) -> Callable[[int], list[int]]:
-    """Finds so many medoids: each next one where it helps most, then swaps as long as one helps."""
+    """Finds this many medoids: each next one where it helps most, then swaps as long as one helps."""
     np = numpy()
     built: list[int] = [int(distances.sum(axis=1).argmin())]
 

@@ -18,7 +18,7 @@ def has_own_times(manifest: Mapping[str, Any]) -> bool:
 
 
 def paced(name: str, probe: Mapping[str, Any], wanted: float, own_times: bool) -> dict[str, Value]:
-    """What makes a workload write so many bytes a second: its rate, or how much faster than recorded it is replayed.
+    """What makes a workload write this many bytes a second: its rate, or how much faster than recorded it is replayed.
 
     Args:
         name: of the workload, for errors.

@@ -149,7 +149,7 @@ def fit_volumes(
         phases: of each generator.
         check: replay each volume and its twin, at their speed and ten times as fast, and compare latencies.
         device: with ``check``: on this device.
-        seeds: with ``check``: the twin is replayed with so many seeds.
+        seeds: with ``check``: the twin is replayed with this many seeds.
         format: of the traces, where it cannot be recognized.
         skip_bad_lines: malformed lines of a volume that may be left out.
         sort_window: how many requests too late a line may stand.

@@ -41,7 +41,7 @@ class RunOptions(TypedDict, total=False):
     replay: str | None
     """``"timed"`` (the default), ``"timed:xN"`` (N times faster) or ``"closed:QD"`` (QD requests at once)."""
     requests: int | None
-    """Stop after so many requests."""
+    """Stop after this many requests."""
     duration: str | None
     """Submit nothing after this simulated time, such as 10s."""
     warmup: int

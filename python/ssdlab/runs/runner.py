@@ -201,7 +201,7 @@ def _steps(simulation: Simulation, stop: Stop | None) -> Iterator[Progress]:
         before = time.perf_counter()
         ended = simulation.step(requests)
         took = time.perf_counter() - before
-        # A step may end before so many requests, where they are long.
+        # A step may end before this many requests, where they are long.
         requests = min(MOST_REQUESTS, max(1, int(requests * min(4.0, max(0.25, STEP_S / max(took, 1e-6))))))
         yield simulation.progress()
         if ended:

@@ -164,7 +164,7 @@ def infer(
     progress: Callable[[str], Callable[[SweepProgress], None] | None] = lambda name: None,
 ) -> Inferred:
     """Searches what a paper leaves open: all of the space where it has ``points`` points at most; else one setting
-    after another from the first values on, each to what is best by the tuning half, until none changes or so many
+    after another from the first values on, each to what is best by the tuning half, until none changes or this many
     have been played. What was played is kept in ``cache``: the same call goes on where it was stopped.
 
     Raises:

@@ -78,7 +78,7 @@ def convert(
         sort_window: how many requests too late a line may stand.
         start: keep requests from this time on, such as ``"10s"``.
         until: keep requests before this time.
-        requests: keep so many at most.
+        requests: keep this many at most.
         device: keep those of one device.
         range: keep those that touch bytes from the first up to the second, such as ``("0B", "1GiB")``.
 
@@ -143,7 +143,7 @@ def split(
     Args:
         traces: a path or several.
         out: the folder, which must not be there yet: it is there when all of it is written.
-        requests: at most so many of each device, its first ones.
+        requests: at most this many of each device, its first ones.
         format: of the traces, where it cannot be recognized from their content.
         skip_bad_lines: malformed lines that may be left out.
         sort_window: how many requests too late a line may stand.

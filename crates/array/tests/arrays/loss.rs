@@ -32,7 +32,7 @@ fn scrubs_read_all_stripes_at_their_rate_and_repair_what_they_find() {
     let words = ["layout=raid5", "scrub_rate=128MiB/s"];
     let interval = 4 * CHUNK * 1_000_000_000 / (128 << 20);
     let whole = 100_000 + CHUNK;
-    // One read at the beginning, which lasts until its drive has scrubbed the first stripe; one at the end of so many stripes.
+    // One read at the beginning, which lasts until its drive has scrubbed the first stripe; one at the end of this many stripes.
     let scrubbed = |stripes: u64, bad: &[(usize, u64)], words: &[&str]| {
         let mut array = array(words, drives(4, bad));
         array.workload_begins();
@@ -92,7 +92,7 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
 }
 
 /// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a copy in an exponential
-/// time with mean 1 / `rebuilt`, and so many reads are in vain. The times until data is lost \[s].
+/// time with mean 1 / `rebuilt`, and this many reads are in vain. The times until data is lost \[s].
 fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u64) -> Vec<f64> {
     let spares = 120;
     let lost_of = |sample: u64| {

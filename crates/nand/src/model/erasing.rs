@@ -132,7 +132,7 @@ impl Erasing {
         libm::ceil(needed - 1e-9).max(1.0) as u32
     }
 
-    /// Loops of the conventional scheme for so many grains, the repetitions of the last one among them.
+    /// Loops of the conventional scheme for this many grains, the repetitions of the last one among them.
     pub fn loops_for(&self, grains: u32) -> u32 {
         grains.div_ceil(self.grains)
     }
@@ -166,7 +166,7 @@ impl Erasing {
         f64::from(grains) + (1.0 - self.skip_loss) * f64::from(skipped * self.grains)
     }
 
-    /// Wear that one cycle of the conventional scheme leaves on a block that needs so many grains.
+    /// Wear that one cycle of the conventional scheme leaves on a block that needs this many grains.
     pub fn cycle_wear(&self, least: u32) -> f64 {
         let loops = self.loops_for(least).min(self.most_loops());
         let highest = self.loops - 1;

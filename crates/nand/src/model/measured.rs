@@ -19,7 +19,7 @@ struct Measured {
     pages: Vec<(u8, u64)>,
 }
 
-/// How many pages needed so many steps under a condition.
+/// How many pages needed this many steps under a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredRow {
     /// P/E cycles.

@@ -592,7 +592,7 @@ mod tests {
                     assert!(read.first == UNCORRECTABLE || read.first <= read.last);
                     sums[place] += u32::from(read.first);
                     weak[place] += u32::from(read.weak);
-                    // No errors fit beside so many.
+                    // No errors fit beside this many.
                     assert_eq!(outcomes.read(3, page, at(73.0)).first, UNCORRECTABLE);
                 }
             }

@@ -31,7 +31,7 @@ units::section! {
 /// Normal variables end here: chips beyond are sorted out. Also keeps extremes finite however many pages there are.
 pub const TRUNCATION: f64 = 2.5;
 
-/// The exponential term of weak wordlines ends at so many of its means: one wordline in 150 would lie beyond. Keeps extremes
+/// The exponential term of weak wordlines ends at this many of its means: one wordline in 150 would lie beyond. Keeps extremes
 /// finite as [`TRUNCATION`] does.
 pub const TAIL_END: f64 = 5.0;
 

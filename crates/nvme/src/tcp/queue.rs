@@ -109,7 +109,7 @@ impl Queue {
         Queue { side, entries: QUEUE_ENTRIES, head: 0, transfers: BTreeMap::new(), next: 0, first: None }
     }
 
-    /// It has connected: to a controller, as its queue of a number and of so many entries from 0.
+    /// It has connected: to a controller, as its queue of a number and of this many entries from 0.
     pub fn connected(&mut self, controller: &Arc<Controller>, number: QueueId, size: u16) {
         self.side.controller = Some(controller.clone());
         (self.side.number, self.entries) = (number, size + 1);

@@ -16,7 +16,7 @@ units::choices! {
         None = "none",
         /// That of blocks which were read so often, a thousand times or N (the number is assumed).
         Hot(u32 = 1_000 in 1..=1_000_000_000) = "hot",
-        /// That of blocks whose reads took so many retries, a hundred or N (after RARO, which converts blocks of hybrid QLC drives by
+        /// That of blocks whose reads took this many retries, a hundred or N (after RARO, which converts blocks of hybrid QLC drives by
         /// their retries; the number is assumed).
         Retries(u32 = 100 in 1..=1_000_000_000) = "retries",
     }

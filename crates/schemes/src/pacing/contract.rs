@@ -6,9 +6,9 @@ pub struct Collection {
     /// Pages that data of the host and relocated data may still fill: of free blocks but the reserve, of open blocks, and of the block
     /// that is collected as much as it is done.
     pub room: i64,
-    /// Below so many the host's open block may be full while all the room is for relocated data.
+    /// Below this many the host's open block may be full while all the room is for relocated data.
     pub least: i64,
-    /// Collection starts at about so many.
+    /// Collection starts at about this many.
     pub start: i64,
     /// Pages of a block.
     pub pages: u32,
@@ -16,7 +16,7 @@ pub struct Collection {
     pub valid: u32,
 }
 
-/// So many pages of host data for so many relocated ones.
+/// This many pages of host data for this many relocated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Relocated pages.

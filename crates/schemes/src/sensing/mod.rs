@@ -43,7 +43,7 @@ impl Sensing {
         matches!(self, Sensing::AdaptiveFirst | Sensing::AdaptiveLearned | Sensing::AdaptiveOracle)
     }
 
-    /// Whether a first sense takes it, where the timing is to rest for so many more.
+    /// Whether a first sense takes it, where the timing is to rest for this many more.
     pub fn reduces_first(self, rests: u8) -> bool {
         self == Sensing::AdaptiveFirst && adaptive_first::reduces_first(rests)
     }

@@ -8,7 +8,7 @@ pub trait Candidates {
     fn victim_valid_limit(&self) -> u32;
     /// The fewest valid pages that any block has.
     fn least_valid(&self) -> Option<u32>;
-    /// Of the blocks with so many valid pages, the one that has lost none for longest.
+    /// Of the blocks with this many valid pages, the one that has lost none for longest.
     fn oldest(&self, valid: u32) -> Option<u32>;
     /// The block that was filled first.
     fn first_filled(&self) -> Option<u32>;

@@ -20,7 +20,7 @@ units::choices! {
         Fifo = "fifo",
         /// The block with the best ratio of space gained times age to pages relocated.
         CostBenefit = "cost-benefit",
-        /// The best of so many blocks chosen at random: ten, or N.
+        /// The best of this many blocks chosen at random: ten, or N.
         DChoices(u32 = 10 in 1..=1_000_000) = "d-choices",
     }
 }

@@ -1,4 +1,4 @@
-//! Plays so many reads, one after another, each of which needs three retries: `one_read N`. `make calls` counts the calls
+//! Plays this many reads, one after another, each of which needs three retries: `one_read N`. `make calls` counts the calls
 //! between functions that one of them takes.
 
 use ssd::Device;

@@ -13,7 +13,7 @@ pub enum Precondition {
     None,
     /// As after long uniform random overwriting, from the closed form.
     ClosedForm,
-    /// Overwritten at random before the run, so many times its filled capacity.
+    /// Overwritten at random before the run, this many times its filled capacity.
     Write(f64),
 }
 

@@ -206,7 +206,7 @@ pub(crate) struct Decoding {
 }
 
 impl Decoding {
-    /// The profile for so many bits a cell.
+    /// The profile for this many bits a cell.
     pub fn of(&self, bits: u8) -> &Profile {
         let soft = match bits {
             2 => self.two_bit.as_ref(),
@@ -217,7 +217,7 @@ impl Decoding {
     }
 }
 
-/// The profile that a key names, for pages sensed with so many bits a cell.
+/// The profile that a key names, for pages sensed with this many bits a cell.
 fn profile(key: &'static str, name: &str, bits: u8) -> Result<Profile, ConfigError> {
     if name == "qc-ldpc" {
         return Ok(Profile::preset(bits));

@@ -154,7 +154,7 @@ impl FaultsConfig {
         [("blocks", self.blocks), ("plane", self.plane), ("die", self.die), ("channel", self.channel)]
     }
 
-    /// A probability, of a block with so many cycles.
+    /// A probability, of a block with this many cycles.
     #[inline]
     pub(crate) fn grown(&self, share: Fraction, pec: u32) -> f64 {
         match self.growth {

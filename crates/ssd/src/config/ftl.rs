@@ -74,7 +74,7 @@ units::choices! {
     pub enum Raid {
         /// Nothing but the code of each page.
         None = "none",
-        /// Of so many pages on different dies one is the parity of the others.
+        /// Of this many pages on different dies one is the parity of the others.
         Parity(u32 = 8 in 2..=64) = "parity",
     }
 }

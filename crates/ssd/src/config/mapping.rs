@@ -33,7 +33,7 @@ units::choices! {
 pub enum MapUnit {
     /// A flash page, whatever its size.
     Page,
-    /// So many bytes: several units share a flash page, or a unit takes several.
+    /// This many bytes: several units share a flash page, or a unit takes several.
     Of(Bytes),
 }
 
@@ -119,7 +119,7 @@ impl MappingConfig {
         self.table == MapTable::Cached || self.checkpoint.is_some()
     }
 
-    /// Pages of the journal that may hold anything at the same time, for so many translation pages: twice what is written between
+    /// Pages of the journal that may hold anything at the same time, for this many translation pages: twice what is written between
     /// two checkpoints, of which each lists the translation pages.
     pub(super) fn journal_pages(&self, layout: &Layout, map_pages: u32) -> u32 {
         let Some(interval) = self.checkpoint else { return 0 };

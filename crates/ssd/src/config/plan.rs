@@ -250,7 +250,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Time on the bus for the data of a program of so many logical pages, which fill flash pages.
+    /// Time on the bus for the data of a program of this many logical pages, which fill flash pages.
     #[inline]
     pub(crate) fn t_data_in(&self, pages: u64) -> Span {
         self.t_dma(self.layout.flash_page_size.0 as u32) * (pages / u64::from(self.layout.shared()))

@@ -40,7 +40,7 @@ pub(crate) struct Space {
     /// Blocks that a plane must have to hold its share of the data and still be collected; those for the data alone.
     pub needed: u32,
     pub needed_for_data: u32,
-    /// Reclaiming a block with so many valid pages gains nothing: the last programs of its relocated data are padded.
+    /// Reclaiming a block with this many valid pages gains nothing: the last programs of its relocated data are padded.
     pub victim_valid_limit: u32,
     /// Dynamic placement: a plane takes data of the host and of the map while it has fewer valid pages.
     pub live_limit: u32,
@@ -118,7 +118,7 @@ impl Config {
     }
 }
 
-/// Whether so many blocks of a plane can be those of a static SLC cache.
+/// Whether this many blocks of a plane can be those of a static SLC cache.
 fn leaves_slc_blocks(layout: &Layout, fixed: u32, needed: u32) -> Result<(), Refusal> {
     if needed + fixed <= layout.blocks || needed > layout.blocks {
         return Ok(());
@@ -348,7 +348,7 @@ fn row_of_data(config: &Config, layout: &Layout) -> u64 {
     u64::from(layout.planes - stripes)
 }
 
-/// Pages of parity that a plane may hold, with so many pages of data. No page of the flash is in two stripes; of the initial state's
+/// Pages of parity that a plane may hold, with this many pages of data. No page of the flash is in two stripes; of the initial state's
 /// stripes some may be shorter than others.
 fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64) -> u64 {
     let Some(wide) = config.ftl.raid.wide() else { return 0 };

@@ -260,7 +260,7 @@ fn pages_of(key: &'static str, given: Option<Bytes>, otherwise: u64, page: u64) 
     }
 }
 
-/// How many zones there are, of which each of those that are written in order has so many pages of the flash, and a conventional one so many.
+/// How many zones there are, of which each of those that are written in order has this many pages of the flash, and a conventional one this many.
 fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -> Result<u32, Refusal> {
     let given = &config.zones;
     let row = u64::from(layout.planes) * u64::from(layout.pages);

@@ -137,7 +137,7 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A collection has gained so many pages: the map may have half of them.
+    /// A collection has gained this many pages: the map may have half of them.
     pub(super) fn rewrite_touched(&mut self, gained: u32) {
         // Of a map that is all in memory no page is behind, whatever `mapping.writes` would be.
         if self.map.cache.is_none() {

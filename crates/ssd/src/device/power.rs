@@ -506,7 +506,7 @@ impl Power {
         self.journal.add(Change { lpn, to: Mapped { place: None, version } });
     }
 
-    /// Whether pages of the map are waited for, of which at most so many are on their way for a checkpoint: then partly filled units go.
+    /// Whether pages of the map are waited for, of which at most this many are on their way for a checkpoint: then partly filled units go.
     pub(super) fn awaits_map(&self, most: usize) -> bool {
         let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
         self.checkpoints.running.as_ref().is_some_and(|running| running.list.is_none() && all(running))
@@ -555,7 +555,7 @@ impl Power {
         KeptJournal { pages, tail: std::mem::take(&mut self.journal.tail) }
     }
 
-    /// Goes on from what was recovered after so many cuts.
+    /// Goes on from what was recovered after this many cuts.
     fn resume(&mut self, recovered: &Recovered, plan: &Plan, cuts: u64) {
         let Recovered { found, lost, news, changed, journal, horizon, .. } = recovered;
         let trimmed = found.iter().filter(|(_, mapped)| mapped.place.is_none());

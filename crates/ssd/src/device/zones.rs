@@ -218,7 +218,7 @@ impl<P: Probe> Zoning<'_, P> {
         }
     }
 
-    /// So many bytes of a write to a zone are in the buffer.
+    /// This many bytes of a write to a zone are in the buffer.
     pub(super) fn arrives(&mut self, lpn: Lpn, bytes: u64) {
         let Some((zones, plan)) = zoned!(self.0) else { return };
         let Some(zone) = plan.sequential(lpn) else { return };

@@ -179,7 +179,7 @@ impl Flash {
         }
     }
 
-    /// Ranks the queues anew, by what has been loaded.
+    /// Ranks the queues again, by what has been loaded.
     pub fn rank(&mut self, plan: &Plan) {
         self.ranks = Ranks::new(plan, self.write_queue_full);
     }

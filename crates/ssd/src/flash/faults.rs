@@ -86,7 +86,7 @@ impl Faults {
         self.draws.below(self.drawn, n.into()) as u32
     }
 
-    /// A block of a plane with so many cycles has been erased: parts may break with that.
+    /// A block of a plane with this many cycles has been erased: parts may break with that.
     pub fn erased(&mut self, config: &FaultsConfig, plane: FlashPlaneId, pec: u32) {
         let die = plane.0 / self.layout.flash_planes_per_die();
         for (kind, share) in config.chances() {

@@ -26,10 +26,10 @@ pub(crate) struct PageConditions {
 pub(crate) trait Placement {
     /// Whether a stream of a plane has room for a program; relocated data may take blocks that are kept for it.
     fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool;
-    /// Whether a plane takes a program of host data now that costs so many pages: where collection is paced, each is paid for by
+    /// Whether a plane takes a program of host data now that costs this many pages: where collection is paced, each is paid for by
     /// relocated pages.
     fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool;
-    /// A program of host data takes so many pages of a plane.
+    /// A program of host data takes this many pages of a plane.
     fn spend(&mut self, plane: PlaneId, pages: u32);
     /// Whether the next program of a stream must wait for an erase.
     fn needs_erase(&self, plane: PlaneId, stream: StreamId) -> bool;
@@ -61,8 +61,8 @@ pub(crate) trait Placement {
 
     /// A block of the flash is erased pulse by pulse, for the cycle `pec`: how. Invariant: the plan says how blocks are erased.
     fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase;
-    /// A block of the flash wears as by so many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.
+    /// A block of the flash wears as by this many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.
     fn wears_by(&mut self, plane: FlashPlaneId, block: u32, cycles: f64);
-    /// The program of a page has been suspended so many times.
+    /// The program of a page has been suspended this many times.
     fn program_suspended(&mut self, ppn: Ppn, times: u32);
 }

@@ -132,7 +132,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         Gathered { ops: with_data, sent: pages - copied, copied, sensing }
     }
 
-    /// The next pages of a queue, so many, come in the order of their logical numbers (LeaFTL, section 3.3).
+    /// The next pages of a queue, this many, come in the order of their logical numbers (LeaFTL, section 3.3).
     fn sort_unit(&mut self, die: DieId, queue: QueueId, unit: u32) {
         let (queue, ops) = (&mut self.flash.dies[die].queues[queue], &mut self.flash.ops);
         let mut first: Vec<OpId> = (0..unit).map_while(|_| queue.pop(ops)).collect();

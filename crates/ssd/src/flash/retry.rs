@@ -21,7 +21,7 @@ use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking};
 use crate::observe::probe::{Event, Probe};
 
-/// How many syndromes of a page are not 0: of so many codewords with an RBER, each with the checks of hpca24's code, which
+/// How many syndromes of a page are not 0: of this many codewords with an RBER, each with the checks of hpca24's code, which
 /// see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
 fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64) -> u32 {
     let checks = f64::from(codewords) * ecc::code::SIZE as f64 * ecc::code::ROWS as f64;

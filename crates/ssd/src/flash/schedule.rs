@@ -379,7 +379,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Decides anew whether the programs of a plane can start: its room has changed.
+    /// Decides again whether the programs of a plane can start: its room has changed.
     pub fn update_plane_eligibility(&mut self, die: DieId, plane: u8) {
         let mut queues = self.flash.dies[die].waiting.and(QueueSet::on(1 << plane));
         while let Some(queue) = queues.pop() {

@@ -466,7 +466,7 @@ impl Aged {
     }
 }
 
-/// The block of every 2^`bits` live pages, where so many are in the blocks before each.
+/// The block of every 2^`bits` live pages, where this many are in the blocks before each.
 fn guesses(before: &[u32], bits: u32) -> Vec<u32> {
     let mut block = 0;
     let count = before.last().copied().unwrap_or(0);

@@ -21,7 +21,7 @@ pub(crate) struct Ageing {
     acceleration: f64,
     /// Program times are kept in steps of this power of two \[ns] ...
     tick_bits: u32,
-    /// ... and so many bits of the temperature with them.
+    /// ... and this many bits of the temperature with them.
     warmer_bits: u32,
     /// The rests so far, in order.
     rests: Vec<Rested>,

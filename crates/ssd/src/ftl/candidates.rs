@@ -30,7 +30,7 @@ pub(crate) struct FullBlocks {
     lists: Vec<[u32; 2]>,
     by_valid: bool,
     pages: u32,
-    /// A block with so many valid pages gains nothing.
+    /// A block with this many valid pages gains nothing.
     victim_valid_limit: u32,
     /// No block has fewer valid pages.
     least: u32,

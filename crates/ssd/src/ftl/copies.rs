@@ -58,7 +58,7 @@ impl Copies {
         self.blocks.get(&self.place(ppn).0).map_or(0, |block| block.times)
     }
 
-    /// The data of a page has been copied to another one, with so many errors per KiB.
+    /// The data of a page has been copied to another one, with this many errors per KiB.
     pub fn copied(&mut self, source: Ppn, copy: Ppn, errors: f64) {
         let ((block, page), times) = (self.place(copy), self.times(source) + 1);
         let pages = self.pages;

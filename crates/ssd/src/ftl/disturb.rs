@@ -50,7 +50,7 @@ impl Disturb {
         self.blocks.entry(block).or_insert_with(|| vec![Wordline::default(); wordlines].into())
     }
 
-    /// A page, of a block of the SLC cache or not, has been sensed so many times.
+    /// A page, of a block of the SLC cache or not, has been sensed this many times.
     pub fn read(&mut self, ppn: Ppn, in_slc: bool, senses: u32) {
         if self.more == 0.0 {
             return;

@@ -406,7 +406,7 @@ impl Ftl {
         }
     }
 
-    /// The stripes of so many pages of a block are kept one by one from now on, where they are the initial state's.
+    /// The stripes of this many pages of a block are kept one by one from now on, where they are the initial state's.
     pub fn knows_stripes(&mut self, first: Ppn, pages: u32) {
         (first.0..first.0 + u64::from(pages)).for_each(|ppn| self.knows_stripe(Ppn(ppn)));
     }
@@ -494,7 +494,7 @@ impl Ftl {
         copied && self.copies.as_ref().is_none_or(|copies| copies.allows(source))
     }
 
-    /// The data of a page has been copied back to another one, with so many errors per KiB.
+    /// The data of a page has been copied back to another one, with this many errors per KiB.
     pub fn copied(&mut self, source: Ppn, copy: Ppn, errors: f64) {
         if let Some(copies) = &mut self.copies {
             copies.copied(source, copy, errors);

@@ -69,7 +69,7 @@ pub(crate) struct PlaneRelocation {
     /// Pages of host data that the plane has taken; and that it had taken when a block last moved for wear levelling.
     pub host_pages: u64,
     pub levelled_at: u64,
-    /// Host data is paid for by relocated pages (`gc.pacing`), and so many of its pages are paid for [2^-20 pages].
+    /// Host data is paid for by relocated pages (`gc.pacing`), and this many of its pages are paid for [2^-20 pages].
     pub paced: bool,
     credit: u64,
     /// Valid pages of the block that is collected, when it began.
@@ -93,19 +93,19 @@ impl PlaneRelocation {
         self.set_paced(false);
     }
 
-    /// Whether so many pages of host data are paid for, or need not be.
+    /// Whether this many pages of host data are paid for, or need not be.
     #[inline]
     pub fn pays_for(&self, pages: u32) -> bool {
         !self.paced || self.credit >= u64::from(pages) * PAGE
     }
 
-    /// So many pages of host data are programmed.
+    /// This many pages of host data are programmed.
     #[inline]
     pub fn spend(&mut self, pages: u32) {
         self.credit = self.credit.saturating_sub(u64::from(pages) * PAGE);
     }
 
-    /// A block with so many valid pages begins to be collected.
+    /// A block with this many valid pages begins to be collected.
     pub fn begin_collection(&mut self, valid: u32) {
         self.valid = valid;
     }
@@ -141,7 +141,7 @@ impl PlaneRelocation {
         }
     }
 
-    /// A page has been relocated, which pays for host data; not for more than so many pages in store.
+    /// A page has been relocated, which pays for host data; not for more than this many pages in store.
     pub fn earn(&mut self, price: Price, pages: u32) {
         let earned = price.host * PAGE / price.relocated.max(1);
         self.credit = (self.credit + earned).min(u64::from(pages) * PAGE);

@@ -57,7 +57,7 @@ impl Ftl {
         self.blocks.live(plane) + more + retired * plan.layout.pages < limit
     }
 
-    /// The plane that takes pages of the map after the plane `last`, where planes hold so many of them: round robin over the planes that can
+    /// The plane that takes pages of the map after the plane `last`, where planes hold this many of them: round robin over the planes that can
     /// take data and stay collectable (see `config::space`), those with room first.
     pub fn next_map_plane(&self, last: u32, held: &[u32], plan: &Plan) -> PlaneId {
         let planes = plan.layout.planes;

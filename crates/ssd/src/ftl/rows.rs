@@ -93,7 +93,7 @@ impl StripedRows {
         }
     }
 
-    /// Pages of parity at a position of so many rows.
+    /// Pages of parity at a position of this many rows.
     pub fn parity_at(&self, position: u64, rows: u64) -> u64 {
         let is_parity = |row: &u64| self.rank[self.at(*row, position)] == PARITY;
         let of_cycle = (0..self.cycle).filter(is_parity).count() as u64;

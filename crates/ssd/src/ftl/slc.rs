@@ -27,7 +27,7 @@ struct Mode {
 /// The cache's part of a plane.
 #[derive(Default)]
 pub(crate) struct PlaneCache {
-    /// Blocks that are the cache's for good: from this one on, so many.
+    /// Blocks that are the cache's for good: from this one on, this many.
     pub first: u32,
     pub fixed: u32,
     /// Those of them that may be opened, and those out of service.
@@ -153,7 +153,7 @@ impl SlcBlocks {
         mode.retries = 0;
     }
 
-    /// Reads of a block took so many retries more; how many in all.
+    /// Reads of a block took this many retries more; how many in all.
     pub fn retried(&mut self, plane: PlaneId, block: u32, retries: u32) -> u32 {
         let mode = &mut self.modes[plane.0 as usize * self.blocks as usize + block as usize];
         mode.retries = mode.retries.saturating_add(retries);

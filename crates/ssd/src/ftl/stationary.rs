@@ -38,7 +38,7 @@ const BLOCKS: u32 = 2048;
 /// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
 /// that the play begins with.
 const TURNOVERS: u64 = 4;
-/// Programs from which the write amplification A is told at least: of so many it scatters by sqrt((A - 1) / n), 1 % where it is 4.
+/// Programs from which the write amplification A is told at least: of this many it scatters by sqrt((A - 1) / n), 1 % where it is 4.
 const COUNTED: u64 = 32_768;
 /// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
 const LEAST_VALID: f64 = 0.02;
@@ -78,7 +78,7 @@ pub(crate) struct FullState {
 pub(crate) struct Turnovers(pub u16);
 
 impl Turnovers {
-    /// So many programs, of those that write all of the plane once.
+    /// This many programs, of those that write all of the plane once.
     fn of(programs: u64, all: u64) -> Turnovers {
         Turnovers((programs * 4096 / all.max(1)).min(u16::MAX.into()) as u16)
     }
@@ -115,7 +115,7 @@ pub(crate) struct MidLife {
     pub amplification: f64,
 }
 
-/// The states of all planes at the start, of which so many blocks are good and so many pages are valid; none where they all begin alike.
+/// The states of all planes at the start, of which this many blocks are good and this many pages are valid; none where they all begin alike.
 pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Option<MidLife> {
     if !is_played(plan) {
         return None;
@@ -272,7 +272,7 @@ struct Life<'a> {
 }
 
 impl<'a> Life<'a> {
-    /// The life of planes with so many good blocks and valid pages; none where it cannot be played.
+    /// The life of planes with this many good blocks and valid pages; none where it cannot be played.
     fn new(plan: &'a Plan, usable: u32, live: u32, draws: Stream) -> Option<Life<'a>> {
         // A policy from outside may ask for anything.
         let (most, of_plane) = match plan.config.gc.victim {
@@ -644,7 +644,7 @@ impl Plane {
         room && (!self.paced || self.credit >= f64::from(unit))
     }
 
-    /// What the plane holds, whose blocks have so many bundles.
+    /// What the plane holds, whose blocks have this many bundles.
     fn state(&self, (of_block, unit): (u32, u32), programs: u64, plan: &Plan) -> PlaneState {
         let full = |block: &u32| self.candidates.contains(*block);
         let mut blocks: Vec<u32> = (0..self.valid.len() as u32).filter(full).collect();

@@ -380,7 +380,7 @@ impl Stripes {
         true
     }
 
-    /// The parity of a stripe is in the controller again: its program has failed, or it was worked out anew.
+    /// The parity of a stripe is in the controller again: its program has failed, or it was worked out again.
     pub fn again(&mut self, id: StripeId) {
         let stripe = &mut self.stripes[id];
         stripe.parity = Parity::Waiting;
@@ -391,7 +391,7 @@ impl Stripes {
         }
     }
 
-    /// A page is worked out of so many others.
+    /// A page is worked out of this many others.
     pub fn begin(&mut self, of: Rebuilt, left: u32) -> RebuildId {
         self.rebuilds.insert(Rebuild { of, left, failed: false })
     }

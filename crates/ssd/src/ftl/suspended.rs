@@ -23,7 +23,7 @@ impl Suspended {
         (errors > 0.0).then(|| Suspended { layout: plan.layout, errors, blocks: HashMap::new() })
     }
 
-    /// A page's program has been suspended so many times more.
+    /// A page's program has been suspended this many times more.
     pub fn programmed(&mut self, ppn: Ppn, times: u32) {
         let (block, page) = self.layout.flash_block_and_page(ppn);
         let pages = self.layout.flash_pages() as usize;

@@ -32,7 +32,7 @@ impl Ftl {
         may
     }
 
-    /// Whether host data has to be paid for on a plane, now that so many of its blocks are free.
+    /// Whether host data has to be paid for on a plane, now that this many of its blocks are free.
     fn update_pacing(&mut self, plane: PlaneId, plan: &Plan) {
         let relocation = &self.relocator[plane];
         let collects = relocation.running && !relocation.no_victim;
@@ -189,7 +189,7 @@ impl Ftl {
         }
     }
 
-    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache, after so many reads of it.
+    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache, after this many reads of it.
     pub(super) fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> bool {
         let Address { plane, block, .. } = plan.layout.unpack(ppn);
         let Some(slc) = &mut self.blocks.slc else { return false };
@@ -258,7 +258,7 @@ impl Ftl {
         }
     }
 
-    /// What a page of host data costs on a plane that collects a block of so many valid pages.
+    /// What a page of host data costs on a plane that collects a block of this many valid pages.
     fn price(&self, plane: PlaneId, valid: u32, plan: &Plan) -> Option<Price> {
         if plan.config.gc.pacing == Pacing::None {
             return None;

@@ -30,7 +30,7 @@ impl Ftl {
         })
     }
 
-    /// The next visit that finds data which is too old, if it comes within `span` of the present, in which data grows old so many times
+    /// The next visit that finds data which is too old, if it comes within `span` of the present, in which data grows old this many times
     /// `faster` than at 30 °C. Those before it are done, and so are all of the span where there is none.
     pub fn overdue_within(
         &mut self,

@@ -377,13 +377,13 @@ pub(crate) fn programmed(ftl: &Ftl) -> u64 {
     ftl.blocks.pages_programmed
 }
 
-/// Pages of the flash for so many pages of data: its part of all.
+/// Pages of the flash for this many pages of data: its part of all.
 pub(crate) fn turnover(ftl: &Ftl, plan: &Plan, pages: u64) -> u64 {
     (pages as f64 * spread(ftl, plan)).ceil() as u64
 }
 
 /// The write amplification of uniform overwriting, about: under FIFO a block that is collected has a share u = exp(-a (1 - u)) of its pages
-/// valid, with so many pages `a` of the flash for each valid one (Desnoyers, SYSTOR'12 section 3).
+/// valid, with this many pages `a` of the flash for each valid one (Desnoyers, SYSTOR'12 section 3).
 pub(crate) fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
     let pages = spread(ftl, plan);
     let valid = (0..1000).fold(0.5, |valid: f64, _| libm::exp(-pages * (1.0 - valid)));

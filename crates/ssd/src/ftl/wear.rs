@@ -98,7 +98,7 @@ impl WearTable {
         erase
     }
 
-    /// A block wears as by so many cycles more of the conventional scheme: its erase has been suspended within a pulse, or it was erased in
+    /// A block wears as by this many cycles more of the conventional scheme: its erase has been suspended within a pulse, or it was erased in
     /// the SLC cache's mode.
     pub fn wears_by(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
         let conventional = &self.conventional[self.archetypes.of(plane.0, block)];
@@ -151,7 +151,7 @@ fn conventional(erasing: &Erasing, block: &BlockErase) -> Vec<f64> {
     }
 }
 
-/// The wear after so many cycles, by the wear at every [`STEP`].
+/// The wear after this many cycles, by the wear at every [`STEP`].
 fn wear_of(wear: &[f64], pec: f64) -> f64 {
     let steps = pec / f64::from(STEP);
     let after = (steps as usize + 1).min(wear.len() - 1);

@@ -152,7 +152,7 @@ impl MediaBlocks {
         (holds == Holds::Programmed && begun < self.layout.pages).then_some(begun)
     }
 
-    /// A program of so many pages waits in the queue of its plane.
+    /// A program of this many pages waits in the queue of its plane.
     pub fn queue(&mut self, at: PageAddress, pages: u32) {
         let index = self.index_of(at);
         self.blocks[index].begun += pages;
@@ -204,7 +204,7 @@ impl MediaBlocks {
         self.blocks[index].holds = if failed { Holds::Undefined } else { Holds::Programmed };
     }
 
-    /// A page has been read, with so many retries.
+    /// A page has been read, with this many retries.
     pub fn count_read(&mut self, ppn: Ppn, retries: u32, plan: &Plan) {
         let senses = if plan.config.chip.read_disturb { 1 + retries } else { 1 };
         if let Some(disturb) = &mut self.disturb {

@@ -81,7 +81,7 @@ impl MediaCommand {
 /// A batch of which a command was refused: those before it have been submitted, neither it nor those after it have been.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaBatchError {
-    /// Which, from 0: so many have been submitted.
+    /// Which, from 0: this many have been submitted.
     pub index: usize,
     /// Why.
     pub error: RunError,

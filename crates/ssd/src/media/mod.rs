@@ -307,7 +307,7 @@ impl Media {
         self.completions.drain(..)
     }
 
-    /// Takes the first of them, so many at most.
+    /// Takes the first of them, this many at most.
     pub fn take_first(&mut self, most: usize) -> Drain<'_, MediaCompletion> {
         let end = most.min(self.completions.len());
         self.completions.drain(..end)

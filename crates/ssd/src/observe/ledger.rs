@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// The power has been cut: what was under way has ended before its time, and what the drive holds now, it says anew.
+    /// The power has been cut: what was under way has ended before its time, and what the drive holds now, it says again.
     pub(crate) fn forget(&mut self) {
         self.violation = None;
         self.touched.clear();

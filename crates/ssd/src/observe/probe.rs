@@ -88,7 +88,7 @@ pub enum Event {
     Bus { channel: ChannelId, cause: usize, until: Option<(Time, usize)> },
     /// A server serves.
     Serves { server: Server, from: Time, to: Time },
-    /// What the die programs next is so many pages, for something else than the host if `what` says so.
+    /// What the die programs next is this many pages, for something else than the host if `what` says so.
     Programs { pages: u32, what: &'static str },
     /// The program or erase of a die has a phase ahead: a pulse, from 1 on, or the verify after it.
     Phase { die: DieId, pulse: bool, number: u64, from: Time, to: Time },

@@ -56,7 +56,7 @@ impl Checkpoints {
         }
     }
 
-    /// A translation page has to be programmed anew.
+    /// A translation page has to be programmed again.
     pub fn page_changes(&mut self, page: u32) {
         if !std::mem::replace(&mut self.changed[page as usize], true) {
             self.list.push(page);

@@ -44,7 +44,7 @@ pub(crate) struct Journal {
     next: u64,
     /// Up to this program what programs have changed is in pages ...
     horizon: u64,
-    /// ... and further, once so many changes are.
+    /// ... and further, once this many changes are.
     marks: VecDeque<(u64, u64)>,
     /// Of what has been gathered, what recovery has found.
     found: u64,

@@ -114,7 +114,7 @@ impl Power {
         Some(Box::new(power))
     }
 
-    /// Numbers begin anew, above all that were given before.
+    /// Numbers begin again, above all that were given before.
     fn boot(&mut self) {
         self.flash.anchor.boots += 1;
         let first = self.flash.anchor.boots << BOOT_BITS;

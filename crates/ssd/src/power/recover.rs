@@ -28,7 +28,7 @@ use crate::streams::StreamId;
 /// What recovery reads pages for.
 pub(crate) const STEPS: usize = 4;
 
-/// So many flash pages from one on.
+/// This many flash pages from one on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub first: Ppn,

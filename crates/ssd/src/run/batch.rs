@@ -10,7 +10,7 @@ use crate::error::RunError;
 /// A batch of which a request was refused: those before it have been submitted, neither it nor those after it have been.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchError {
-    /// Which, from 0: so many have been submitted.
+    /// Which, from 0: this many have been submitted.
     pub index: usize,
     /// Why.
     pub error: RunError,

@@ -53,7 +53,7 @@ pub(super) struct Course {
 /// When requests that count arrive. A drive whose queues are full is handed them later.
 #[derive(Clone, Default)]
 pub(super) struct Arrivals {
-    /// Of the first request, and of each one of so many, a power of two less 1.
+    /// Of the first request, and of each one of this many, a power of two less 1.
     times: Vec<Time>,
     mask: u64,
     last: Time,

@@ -32,7 +32,7 @@ pub(super) enum Next {
     Submit(Request, Time),
     /// It waits until something has completed, or for a time.
     Completion(Time),
-    /// It waits until fewer than so many requests are to arrive.
+    /// It waits until fewer than this many requests are to arrive.
     Arrivals(usize),
     /// It hands nothing more over.
     Over,
@@ -130,7 +130,7 @@ impl Supply {
     }
 }
 
-/// Requests come at their times, so many times faster.
+/// Requests come at their times, this many times faster.
 struct Timed {
     supply: Supply,
     speed: f64,
@@ -160,7 +160,7 @@ impl Host for Timed {
     }
 }
 
-/// So many requests are under way at once, whatever their times.
+/// This many requests are under way at once, whatever their times.
 struct Closed {
     supply: Supply,
     depth: u64,

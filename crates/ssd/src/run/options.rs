@@ -16,9 +16,9 @@ use super::steady::Round;
 /// How requests are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replay {
-    /// At their times, so many times faster.
+    /// At their times, this many times faster.
     Timed(f64),
-    /// As soon as another completes, so many at once, whatever their times.
+    /// As soon as another completes, this many at once, whatever their times.
     Closed(u32),
 }
 
@@ -298,7 +298,7 @@ options! {
         /// `"timed"` (the default), `"timed:xN"` (N times faster) or `"closed:QD"` (QD requests at once).
         [Kind::Text, "timed|timed:xN|closed:QD", help = Some("Pace: trace times, N times faster, or QD at once.")]
         replay: Replay = Replay::Timed(1.0),
-        /// Stop after so many requests.
+        /// Stop after this many requests.
         [Kind::Number(1, None), "N"]
         requests: Option<u64> = None,
         /// Submit nothing after this simulated time, such as 10s.

@@ -182,7 +182,7 @@ fn trial(config: &Config, options: &RunOptions, past: &dyn Past) -> Result<(Devi
     Ok((device, Trial { usage, counters, requests }))
 }
 
-/// Plays until so many requests have been submitted, or as many pages as may be have been programmed.
+/// Plays until this many requests have been submitted, or as many pages as may be have been programmed.
 fn play(host: &mut dyn Host, device: &mut Device, requests: u64) -> Result<(), RunError> {
     let most = device.counters().pages_programmed + PAGES;
     while device.submitted() < requests && device.counters().pages_programmed < most {

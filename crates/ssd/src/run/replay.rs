@@ -178,7 +178,7 @@ impl<D: Drive> Run<D> {
         played
     }
 
-    /// Plays until so many requests have been submitted, or to the end of the step; returns whether the workload has been played to its
+    /// Plays until this many requests have been submitted, or to the end of the step; returns whether the workload has been played to its
     /// end.
     fn play(&mut self, target: u64) -> Result<bool, RunError> {
         while self.measured.submitted < target {

@@ -27,7 +27,7 @@ impl Settling {
         Settling { patience, all: 0, requests: 0, most: 0, before: None }
     }
 
-    /// One request more is submitted, to a drive that buffers so many pages. Whether the load has settled: in a stretch the buffer
+    /// One request more is submitted, to a drive that buffers this many pages. Whether the load has settled: in a stretch the buffer
     /// has held no more than in those before, and `at_rest` says the same of collection.
     pub fn settles(&mut self, buffered_pages: u32, at_rest: impl Fn() -> bool) -> bool {
         self.most = self.most.max(buffered_pages);

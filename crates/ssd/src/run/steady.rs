@@ -129,7 +129,7 @@ impl Least {
         }
     }
 
-    /// Whether that was programmed on planes, of which each has programmed so many pages, and so many of the host's among them.
+    /// Whether that was programmed on planes, of which each has programmed this many pages, and this many of the host's among them.
     fn is_met(self, done: &[(u64, u64)]) -> bool {
         let all: u64 = done.iter().map(|(pages, _)| pages).sum();
         match self {

@@ -28,7 +28,7 @@ const TEXT: &str = "workload text";
 pub(super) enum Wanted {
     /// As many as it says.
     Own,
-    /// So many, if it says fewer.
+    /// This many, if it says fewer.
     AtLeast(u64),
     /// It goes on for as long as it is asked.
     Endless,

@@ -29,7 +29,7 @@ struct EntryGroup {
     owner: u16,
     prev: u32,
     next: u32,
-    /// It is dirty if its translation page has been written back so many times, plus one.
+    /// It is dirty if its translation page has been written back this many times, plus one.
     changed: u32,
 }
 

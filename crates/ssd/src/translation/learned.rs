@@ -355,7 +355,7 @@ impl LearnedTable {
         cut(&found, self.pages_of_block, self.error).collect()
     }
 
-    /// What the table of so many logical pages takes: of the groups that are as at the start, and of the pages of others that are, `SAMPLE` groups
+    /// What the table of this many logical pages takes: of the groups that are as at the start, and of the pages of others that are, `SAMPLE` groups
     /// are worked out. `initially` has where a page was at the start, if it still is there.
     pub fn size(
         &self,

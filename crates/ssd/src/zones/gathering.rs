@@ -11,7 +11,7 @@ use crate::arena::CommandId;
 use crate::config::ZonePlan;
 
 impl Zones {
-    /// So many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether all that is under way to it has.
+    /// This many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether all that is under way to it has.
     pub fn arrives(&mut self, zone: u32, bytes: u64) -> bool {
         let entry = &mut self.zones[zone as usize];
         entry.under_way = entry.under_way.saturating_sub(bytes);

@@ -322,7 +322,7 @@ impl Zones {
         }
     }
 
-    /// A write, or an append, of so many bytes: where it goes, if it is allowed. The write pointer is behind it then.
+    /// A write, or an append, of this many bytes: where it goes, if it is allowed. The write pointer is behind it then.
     pub fn writes(&mut self, offset: u64, bytes: u64, append: bool, plan: &ZonePlan) -> Result<Admitted, Status> {
         let size = plan.size_bytes();
         let (zone, within) = ((offset / size) as u32, offset % size);

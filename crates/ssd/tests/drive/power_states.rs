@@ -62,7 +62,7 @@ fn finishes(config: &Config, requests: &[Request]) -> Vec<u64> {
     completions.iter().map(|completion| completion.finish.0).collect()
 }
 
-/// Random requests, so many at once; reads in percent.
+/// Random requests, this many at once; reads in percent.
 fn load(config: &Config, count: u64, depth: u64, reads: u64) -> Device {
     let mut device = Device::new(config, 1).unwrap();
     let draws = Stream::new(1, "load");

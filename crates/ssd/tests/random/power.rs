@@ -7,7 +7,7 @@ use testing::{cases, config, devices, living_devices, with_units};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
-/// A load: reads, writes, trims and flushes of few pages, so that they meet, so many at once.
+/// A load: reads, writes, trims and flushes of few pages, so that they meet, this many at once.
 struct Load {
     draws: Stream,
     requests: u64,

@@ -79,7 +79,7 @@ fn one(settings: &[&str], op: Op, offset: u64, bytes: u64) -> u64 {
     latencies(&config(settings), &[request(1_000, op, offset, bytes)])[0]
 }
 
-/// Link and DRAM time of so many bytes.
+/// Link and DRAM time of this many bytes.
 fn link(bytes: u64) -> u64 {
     bytes.div_ceil(2)
 }

@@ -11,7 +11,7 @@ use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
 const PAGE: u64 = 16_384;
-/// So many reads of the preset's chip is one of the tests' chip worth.
+/// This many reads of the preset's chip is one of the tests' chip worth.
 const STRONGER: f64 = 2_000.0;
 
 /// The path of a TLC chip that reads disturb as strongly.

@@ -31,7 +31,7 @@ fn file(name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A chip of which every page needs so many steps, of a table of forty.
+/// A chip of which every page needs this many steps, of a table of forty.
 fn needing(steps: u64) -> String {
     let path =
         file(&format!("steps-{steps}.csv"), &format!("pec,months,steps,pages\n0,0,{steps},1\n90000,1000,40,1\n"));

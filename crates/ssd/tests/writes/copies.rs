@@ -31,7 +31,7 @@ fn config(settings: &[&str]) -> Config {
     config
 }
 
-/// Writes some pages, and waits for so many seconds.
+/// Writes some pages, and waits for this many seconds.
 fn aged(config: &Config, pages: u64, seconds: u64) -> Device {
     let mut device = Device::new(config, 1).unwrap();
     device.submit(Request::new(Time(0), Op::Write, Bytes(0), Bytes(pages * PAGE))).unwrap();
@@ -42,7 +42,7 @@ fn aged(config: &Config, pages: u64, seconds: u64) -> Device {
     device
 }
 
-/// Pages that cannot be corrected, of so many.
+/// Pages that cannot be corrected, of this many.
 fn unreadable(device: &mut Device, pages: u64) -> u64 {
     let before = device.counters().pages_unreadable;
     device.submit(Request::new(device.now(), Op::Read, Bytes(0), Bytes(pages * PAGE))).unwrap();
@@ -73,7 +73,7 @@ fn errors_of_copies_in_a_row_add_up_until_the_controller_corrects_them() {
         let word = format!("gc.copyback_limit={limit}");
         let mut device = aged(&config(&["gc.copyback=true", &word]), 96, 61);
         let counters = device.counters();
-        // Of so many copies in a row the first takes the errors of one page along, the second those of two.
+        // Of this many copies in a row the first takes the errors of one page along, the second those of two.
         let expected = fresh * f64::from(limit + 1) / 2.0;
         let found = mean(&counters);
         assert!((found / expected - 1.0).abs() < 0.05, "limit {limit}: {found} errors per KiB, {expected} expected");

@@ -75,7 +75,7 @@ fn erase_time(config: &Config, seed: u64) -> u64 {
     first(&play(config, seed, 1, &[]), "erase").1
 }
 
-/// What the erase of the first empty block of each plane should take after so many cycles, by the equations: pulses side by
+/// What the erase of the first empty block of each plane should take after this many cycles, by the equations: pulses side by
 /// side, each followed by a verify read.
 fn expected(scheme: EraseScheme, planes: u64, block: u32, pec: u32, seed: u64) -> (u64, Vec<Vec<Pulse>>) {
     let chip = nand::VirtualChip::preset("tlc48-reo").unwrap().erasing;

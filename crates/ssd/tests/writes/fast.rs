@@ -94,7 +94,7 @@ fn the_rest_of_a_logical_block_is_copied_when_another_one_begins() {
 
 #[test]
 fn a_full_log_block_is_merged_with_every_logical_block_that_it_has_data_of() {
-    // The second page of so many logical blocks fills the log; one write more, and all of them are copied.
+    // The second page of this many logical blocks fills the log; one write more, and all of them are copied.
     let pages = |writes: u64| (0..writes).map(|logical| logical * BLOCK + 1);
     let (_, counters, _) = played(&config(&[]), pages(BLOCK));
     assert_eq!(

@@ -30,7 +30,7 @@ pub fn play(device: &mut Device, requests: impl IntoIterator<Item = (Op, u64)>) 
     done
 }
 
-/// Random writes of so many of the first pages.
+/// Random writes of this many of the first pages.
 pub fn writes(pages: u64, count: u64) -> impl Iterator<Item = (Op, u64)> {
     let random = Stream::new(5, "writes");
     (0..count).map(move |index| (Op::Write, random.below(index, pages)))
@@ -61,7 +61,7 @@ fn what_stands_on_a_broken_die_is_reported_and_all_else_is_read() {
         let lost: Vec<bool> = before.iter().map(|ppn| ppn.is_some_and(|ppn| broken(layout.plane_of(ppn).0))).collect();
         assert_eq!(reported, lost, "{part}");
         assert!(lost.contains(&true));
-        // Written anew, it is all there again, on the planes that are left.
+        // Written again, it is all there again, on the planes that are left.
         let done =
             play(&mut device, (0..pages).map(|page| (Op::Write, page)).chain([(Op::Flush, 0)]).chain(reads(pages)));
         assert!(done.iter().all(|completion| !completion.uncorrectable && !completion.refused), "{part}");

@@ -36,7 +36,7 @@ fn device(settings: &[&str]) -> Device {
     Device::new(&config, 1).unwrap()
 }
 
-/// Plays requests, so many at once; what they made the drive do.
+/// Plays requests, this many at once; what they made the drive do.
 fn play(device: &mut Device, requests: impl Iterator<Item = (Op, u64, u64)>, depth: u64) -> Counters {
     let before = device.counters();
     for (op, offset, bytes) in requests {

@@ -45,7 +45,7 @@ fn config(settings: &[&str]) -> Config {
     config
 }
 
-/// Writes so many pages at once, and waits until they are on flash: how long each pass took, and the time between passes.
+/// Writes this many pages at once, and waits until they are on flash: how long each pass took, and the time between passes.
 fn passes(settings: &[&str], pages: u64) -> (Vec<u64>, Vec<u64>) {
     let watch = Watch::default();
     let mut device = watched(&config(settings), 1, watch.clone());

@@ -20,7 +20,7 @@ struct Window {
     mean: f64,
 }
 
-/// A run plays its load before it counts, until in a stretch of so many requests the write buffer fills no further.
+/// A run plays its load before it counts, until in a stretch of this many requests the write buffer fills no further.
 const STRETCH: usize = 256;
 
 /// The first windows of a run whose load has settled.

@@ -24,7 +24,7 @@ fn config(settings: &[&str]) -> Config {
     config
 }
 
-/// Plays writes of pages of 4 KiB, so many at once; the time that it takes.
+/// Plays writes of pages of 4 KiB, this many at once; the time that it takes.
 fn write(device: &mut Device, offsets: impl Iterator<Item = u64>, depth: u64) -> f64 {
     let start = device.now();
     for offset in offsets {

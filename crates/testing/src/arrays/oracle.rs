@@ -53,7 +53,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// For an array with this layout and so many drives, of which those in use come first.
+    /// For an array with this layout and this many drives, of which those in use come first.
     pub fn new(layout: &Layout, drives: usize) -> Oracle {
         Oracle {
             layout: layout.clone(),
@@ -309,7 +309,7 @@ impl Oracle {
 pub struct Watching(pub Arc<Mutex<Oracle>>);
 
 impl Watching {
-    /// For an array with this layout and so many drives, of which those in use come first.
+    /// For an array with this layout and this many drives, of which those in use come first.
     pub fn new(layout: &Layout, drives: usize) -> Watching {
         Watching(Arc::new(Mutex::new(Oracle::new(layout, drives))))
     }

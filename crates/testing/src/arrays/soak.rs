@@ -260,7 +260,7 @@ fn begun<D: Drive>(mut array: Array<D>) -> Result<Array<D>, RunError> {
     Ok(array)
 }
 
-/// Hands requests over, so many at once; what completes meanwhile.
+/// Hands requests over, this many at once; what completes meanwhile.
 fn hand_over<D: Drive>(
     array: &mut Array<D>,
     requests: &[Request],

@@ -45,7 +45,7 @@ pub(super) enum Separator {
     Semicolon,
     Tab,
     Blanks,
-    /// No text: records of so many bytes.
+    /// No text: records of this many bytes.
     Record(usize),
 }
 

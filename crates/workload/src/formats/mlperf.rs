@@ -2,7 +2,7 @@
 //!
 //! MLCommons, storage, "Using --io-trace-log Trace Mode": columns, tiers, and that an object's key links its writes to its reads. Those of `Tier-2` (NVMe)
 //! are requests. The log says no addresses: objects lie one behind the other here, in the order in which they are met; one that has grown
-//! lies anew.
+//! lies again.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ struct Log {
 }
 
 impl Log {
-    /// Where an object lies that has so many bytes.
+    /// Where an object lies that has this many bytes.
     fn place(&mut self, key: &[u8], bytes: u64) -> Result<u64, Fault> {
         match self.objects.get(key) {
             Some((at, size)) if bytes <= *size => return Ok(*at),

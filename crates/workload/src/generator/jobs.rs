@@ -159,7 +159,7 @@ impl Workload {
         self.jobs.iter().fold(0, |sum, (_, job)| sum.saturating_add(job.requests.saturating_mul(job.numjobs.into())))
     }
 
-    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of so many does not end before. Of prompts and operations there are
+    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of this many does not end before. Of prompts and operations there are
     /// then as many.
     pub fn extend(&mut self, requests: u64) {
         match &mut self.program {
@@ -209,7 +209,7 @@ impl Workload {
     }
 
     /// The requests that the same load may have made before, or those of them that are no reads, perhaps with reads among them: the same
-    /// addresses are popular, and all else is drawn anew. They do not end.
+    /// addresses are popular, and all else is drawn again. They do not end.
     pub fn source_before(&self, capacity: Bytes, seed: u64, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
         self.endless(reads).drawn_from(capacity, &|what| match what {
             "scatter" => Stream::new(seed, what),

@@ -20,7 +20,7 @@ use super::sizes::Sizes;
 pub(super) const HEADS: usize = 32;
 /// Requests that are remembered.
 pub(super) const REMEMBERED: usize = 1 << 16;
-/// A burst has at most so many requests.
+/// A burst has at most this many requests.
 const LONGEST_BURST: u64 = 1 << 24;
 
 units::choices! {

@@ -23,7 +23,7 @@ pub enum Sizes {
 pub enum Alignment {
     /// Of the smallest size of requests, as with fio: random requests of one size cover every address.
     SmallestRequest,
-    /// Of so many bytes.
+    /// Of this many bytes.
     Of(Bytes),
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Zoned {
     next: u64,
     appends: bool,
     in_order: bool,
-    /// What comes before a zone is written anew.
+    /// What comes before a zone is written again.
     reset: Op,
 }
 
@@ -63,7 +63,7 @@ impl Zoned {
         }
     }
 
-    /// Zones that are written anew behind an `op` of another kind.
+    /// Zones that are written again behind an `op` of another kind.
     pub fn renewed_by(self, op: Op) -> Zoned {
         Zoned { reset: op, ..self }
     }

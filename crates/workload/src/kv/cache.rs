@@ -34,7 +34,7 @@ pub(super) struct Cache {
     /// Those in memory too, and how many there may be.
     memory: LruCache<BlockId, ()>,
     in_memory: u64,
-    /// Places that have not been used, from this one on, of so many.
+    /// Places that have not been used, from this one on, of this many.
     unused: u32,
     slots: u32,
     /// Blocks that the run has met, where some were on the drive before it.
@@ -42,7 +42,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// So many places on the drive, and so many blocks in memory; whether there were blocks on the drive before the run.
+    /// This many places on the drive, and this many blocks in memory; whether there were blocks on the drive before the run.
     pub fn new(slots: u32, memory: u64, has_stored: bool) -> Cache {
         Cache {
             drive: LruCache::unbounded(),

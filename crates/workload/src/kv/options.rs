@@ -57,7 +57,7 @@ units::choices! {
     pub enum Recompute {
         /// Never: it is read.
         Never = "never",
-        /// When computing what is missing with it takes less time than reading it would, at the bandwidth of the loads before. Of so many prompts
+        /// When computing what is missing with it takes less time than reading it would, at the bandwidth of the loads before. Of this many prompts
         /// in a row of which that holds the last one is read all the same, so that the bandwidth stays known; 0: none is.
         Faster(u32 = 16 in 0..=1_000_000) = "faster",
     }

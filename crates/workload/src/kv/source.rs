@@ -136,12 +136,12 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Bytes of so many tokens.
+    /// Bytes of this many tokens.
     fn bytes(&self, tokens: u64) -> u64 {
         tokens * self.kv.token_bytes.0
     }
 
-    /// How long one engine computes so many tokens \[ns].
+    /// How long one engine computes this many tokens \[ns].
     fn computes(&self, tokens: u64) -> u64 {
         (tokens as f64 * 1e9 / self.kv.prefill_rate) as u64
     }

@@ -34,7 +34,7 @@ fn kv(prompts: &str) -> Kv {
     Kv { prompts: prompts.into(), token_bytes: Bytes::from_kib(4), prefill_rate: 1024.0, ..Kv::default() }
 }
 
-/// Prompts that arrive at such times [ms], each with so many tokens and blocks.
+/// Prompts that arrive at such times [ms], each with this many tokens and blocks.
 fn of(name: &str, prompts: &[(u64, u64, &[u64])]) -> (File, Kv) {
     let line = |(time, tokens, blocks): &(u64, u64, &[u64])| {
         format!(
@@ -133,7 +133,7 @@ fn the_block_that_was_used_least_recently_makes_way() {
     let kv = Kv { footprint: Some(Bytes(16 * kv.block_bytes())), ..kv };
     let (requests, ..) = play(&kv, MS);
     let since = |time| requests.iter().filter(move |request| request.0 >= time).copied().collect::<Vec<_>>();
-    // Block 0 is read, 100 takes the place of 1, which is computed anew and takes that of 2; 0 is still there.
+    // Block 0 is read, 100 takes the place of 1, which is computed again and takes that of 2; 0 is still there.
     let expected = [(20_000, Op::Read, 0), (20_000, Op::Read, 1), (30_500, Op::Write, 2), (30_500, Op::Write, 3)];
     assert_eq!(since(20_000)[..4], expected);
     assert_eq!(since(40_000)[..2], [(40_500, Op::Write, 4), (40_500, Op::Write, 5)]);

@@ -7,16 +7,16 @@ use crate::generator::{Distribution, LONGEST_RUN_S, ZoneReset};
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
-    /// A log-structured file system on flash (F2FS). Programs read and update blocks of files, and write files anew; the file system writes all that to its
+    /// A log-structured file system on flash (F2FS). Programs read and update blocks of files, and write files again; the file system writes all that to its
     /// logs, cleans old sections and makes checkpoints. Placement hints 1 to 6 are its logs: hot, warm and cold data, hot, warm and cold nodes.
     pub struct LogFs in "log_fs" {
-        /// What programs ask for: how many reads, updates and files that are written anew.
+        /// What programs ask for: how many reads, updates and files that are written again.
         operations: u64 = 200_000,
         /// How many of these come a second, independent of one another (Poisson).
         rate: f64 = 10_000.0,
         /// Share of reads among them.
         read_ratio: Fraction = Fraction(0.5),
-        /// Of the others the share that write a file anew, which is removed before; the rest update a part of one.
+        /// Of the others the share that write a file again, which is removed before; the rest update a part of one.
         replaced: Fraction = Fraction(0.05),
         /// What is read or updated at once, in whole 4-KiB blocks [B].
         bs: Bytes = Bytes::from_kib(16),
@@ -28,7 +28,7 @@ units::section! {
         file_size: Bytes = Bytes::from_mib(1),
         /// Files of a directory.
         files_of_directory: u32 = 64,
-        /// Share of files whose data is cold (multimedia): they are read and written anew, and never updated.
+        /// Share of files whose data is cold (multimedia): they are read and written again, and never updated.
         cold_files: Fraction = Fraction(0.2),
         /// Share of the main area that holds live blocks.
         utilization: Fraction = Fraction(0.8),
@@ -160,7 +160,7 @@ impl LogFs {
         Ok(shape)
     }
 
-    /// Of a volume of so many bytes.
+    /// Of a volume of this many bytes.
     fn shape_of(&self, bytes: u64) -> Shape {
         let of_section = self.section_size.0 / BLOCK;
         let all = bytes / self.section_size.0;

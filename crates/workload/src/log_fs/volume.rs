@@ -184,7 +184,7 @@ impl Volume {
         }
     }
 
-    /// A file is removed and written anew, with its nodes; its directory is written by the next checkpoint.
+    /// A file is removed and written again, with its nodes; its directory is written by the next checkpoint.
     pub fn rewrite(&mut self, file: u64, files_of_directory: u64) {
         let first = file * self.shape.blocks_of_file;
         self.counts.data += self.shape.blocks_of_file;

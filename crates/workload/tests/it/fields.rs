@@ -185,7 +185,7 @@ fn the_public_formats_mean_what_their_papers_say() {
     );
     let blkparse = "259,2 0 1 0.000000000 4020 Q R 8 + 8 [java]\n259,2 0 2 0.1 4020 G R 8 + 8 [java]\n259,2 0 3 0.000000500 4020 Q WS 16 + 1 [java]\nCPU0 (259,2):\n Reads Queued: 1, 4KiB\t Writes Queued: 1, 512B\n";
     assert_eq!(one(blkparse, "blkparse"), request(500, 8192, 512, Op::Write, 2));
-    // The objects lie one behind the other, at multiples of 4 KiB: a grown one anew. Other tiers have no addresses.
+    // The objects lie one behind the other, at multiples of 4 KiB: a grown one again. Other tiers have no addresses.
     let mlperf = |rows: &str| format!("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n{rows}");
     let (a, b) = ("0.000001,Write,5000,Tier-2,a,Evict\n", "0.000002,Write,4096,Tier-2,b,Prefill\n");
     let other = "0.000003,Read,9000,Tier-0,c,Decode\n";

@@ -32,7 +32,7 @@ fn at_work(requests: u64, more: &[&str]) -> Drive {
     drive
 }
 
-/// Plays so many requests more, four at once.
+/// Plays this many requests more, four at once.
 fn play(drive: &mut Drive, requests: u64) -> Result<(), RunError> {
     let draws = units::Stream::new(7, "planted");
     for _ in 0..requests {

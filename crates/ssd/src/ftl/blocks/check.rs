@@ -1,4 +1,4 @@
-//! The blocks of a plane, counted anew.
+//! The blocks of a plane, counted again.
 
 use std::cmp::Reverse;
 

@@ -13,7 +13,7 @@ use crate::streams::{MOST, StreamId};
 const RELOCATED: [StreamId; 2] = [StreamId::RELOCATED, StreamId::AGAIN];
 
 impl Blocks {
-    /// No open blocks: of so many handles, and of data without one; none at all where nothing stays apart.
+    /// No open blocks: of this many handles, and of data without one; none at all where nothing stays apart.
     pub(super) fn none_apart(handles: u8, pages: &[u32; MOST]) -> Vec<[Open; 2]> {
         let full =
             RELOCATED.map(|stream| Open { block: 0, next_page: pages[stream.index()], erased: true, barrier: 0 });

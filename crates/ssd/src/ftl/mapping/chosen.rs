@@ -22,7 +22,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// Of so many pages, as the initial state has them.
+    /// Of this many pages, as the initial state has them.
     pub fn new(plan: &Plan, pages: u64, aged: Aged) -> Chosen {
         let by_page = PageMapping::new(pages, aged);
         match plan.config.ftl.mapping {

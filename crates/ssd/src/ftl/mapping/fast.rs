@@ -59,7 +59,7 @@ impl Homes {
         (index / self.pages, (index % self.pages) as u32)
     }
 
-    /// The page at a place of a logical block of a plane, if the drive has so many.
+    /// The page at a place of a logical block of a plane, if the drive has this many.
     fn page(&self, plane: PlaneId, (block, place): (u64, u32)) -> Option<Lpn> {
         let index = block * self.pages + u64::from(place);
         let dealt = (index >> self.bits) * self.planes + self.turn[plane.0 as usize];

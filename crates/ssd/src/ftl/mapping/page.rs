@@ -17,7 +17,7 @@ pub(crate) struct PageMapping {
 }
 
 impl PageMapping {
-    /// Of so many pages, as the initial state has them.
+    /// Of this many pages, as the initial state has them.
     pub fn new(pages: u64, aged: Aged) -> PageMapping {
         PageMapping { map: Map::new(pages), aged }
     }

@@ -93,7 +93,7 @@ pub struct ByQueue {
 }
 
 impl ByQueue {
-    /// For so many queues.
+    /// For this many queues.
     pub fn new(queues: usize) -> ByQueue {
         ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: [None, None] }
     }

@@ -69,7 +69,7 @@ pub(super) struct Writer {
     error: Option<io::Error>,
 }
 
-/// Tracks and arrows of drives that share a file are apart by so many.
+/// Tracks and arrows of drives that share a file are apart by this many.
 const APART: u64 = 1 << 44;
 
 impl Writer {

@@ -26,7 +26,7 @@ impl Evidence<'_> {
         self.course.last().copied().unwrap_or_default()
     }
 
-    /// Blocks of all planes that so many pages fill.
+    /// Blocks of all planes that this many pages fill.
     pub fn blocks(&self, pages: u64) -> f64 {
         pages as f64 / self.measured.drive.plan.layout.pages as f64
     }

@@ -382,7 +382,7 @@ pub fn finding(id: &str, text: String, numbers: &[(&'static str, f64)], remedy: 
     evidence::finding(kind.id, text, numbers, remedy)
 }
 
-/// The run was interrupted after so many requests had completed.
+/// The run was interrupted after this many requests had completed.
 pub fn interrupted(completed: u64) -> Finding {
     let text = format!("the run was interrupted: {} requests had completed", grouped(completed));
     finding("interrupted", text, &[("requests", completed as f64)], "run it again to its end")

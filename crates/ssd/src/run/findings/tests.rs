@@ -122,7 +122,7 @@ fn engines_are_overloaded_where_prompts_ask_for_more_than_they_compute() {
 
 #[test]
 fn a_drive_is_overloaded_where_its_queue_grows_to_the_end() {
-    // Each point: a hundred more arrive, and so many are served.
+    // Each point: a hundred more arrive, and this many are served.
     let serves = |served: fn(u64) -> u64| {
         Case::with(|case| case.course.iter_mut().enumerate().for_each(|(n, point)| point.completed = served(n as u64)))
     };

@@ -286,7 +286,7 @@ fn warmed_in_part(warmed: &Warmed) -> Finding {
     finding("start-not-stationary", text, &numbers, remedy)
 }
 
-/// How much more it takes to program so many more blocks, at the pace of the run: in words, and as a number. Of a drive of an array the
+/// How much more it takes to program this many more blocks, at the pace of the run: in words, and as a number. Of a drive of an array the
 /// requests are not those of the run.
 fn more_for(evidence: &Evidence, blocks: f64) -> Option<(String, (&'static str, f64))> {
     let programmed = evidence.blocks(evidence.last().programmed - evidence.first().programmed);
