@@ -87,8 +87,8 @@ CUTS = fitted(TLC48, *(f"sensing.{name}" for name in ("pre*", "disch*", "eval*",
 
 
 def _lone() -> pl.DataFrame:
-    """Lone reads that need this many steps: scheme, steps, page (its place in the wordline; 3 stands for one of Table 1's
-    mean tR of 90 us), latency_ns, and busy_ns, how long the die is busy when the page has been decoded."""
+    """Lone reads that need this many steps: scheme, steps, page (its place in the wordline; 3 stands for one of Table
+    1's mean tR of 90 us), latency_ns, and busy_ns, how long the die is busy when the page has been decoded."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         rpt, model = Path(folder) / "rpt.csv", Path(folder) / "steps.csv"

@@ -14,6 +14,7 @@ from ssdlab.common.confidence import mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
+from ssdlab.study.folder import number
 
 CHIPS = {"TLC": ("tlc48-reo", 12_000, 50), "QLC": ("qlc", 5000, 10), "PLC": ("plc", 2000, 5)}
 """The chip of each kind of cell, the last of its cycles that are looked at, and how far apart these are."""
@@ -107,7 +108,7 @@ def _margin(table: pl.DataFrame) -> str:
     rows = []
     for requirement in table["erase.requirement"].unique().sort(descending=True):
         free, safe = (table.filter(pl.col("erase.requirement") == requirement, suspension=of) for of in SUSPENSIONS)
-        lost = 100 * free["host.uncorrectable"].sum() / free["host.read.requests"].sum()
+        lost = 100 * number(free["host.uncorrectable"].sum()) / number(free["host.read.requests"].sum())
         rows.append([
             str(requirement),
             f"{lost:.2f} %",
@@ -122,13 +123,13 @@ def figures(tables: Tables) -> dict[str, Figure]:
     figure = Figure(figsize=(11, 4), layout="constrained")
     panels = figure.subplots(1, len(CELLS) // 2)
     for place, axes in enumerate(panels):
-        for number, cells in enumerate(CELLS[2 * place : 2 * place + 2]):
+        for column, cells in enumerate(CELLS[2 * place : 2 * place + 2]):
             for at, scheme in enumerate(SCHEMES):
                 for suspension, hatch in (("none", ""), ("safe points", "//")):
                     found = of(tables["worn"], TAIL, cells=cells, scheme=scheme, suspension=suspension)
                     mean = sum(found) / len(found) / 1e6
-                    offset = number * 5 + at + (0.2 if hatch else -0.2)
-                    label = f"{scheme}, {'at safe points' if hatch else 'not suspended'}" if number == 0 else None
+                    offset = column * 5 + at + (0.2 if hatch else -0.2)
+                    label = f"{scheme}, {'at safe points' if hatch else 'not suspended'}" if column == 0 else None
                     axes.bar(offset, mean, 0.4, color=plot.COLOURS[at], hatch=hatch, label=label)
         axes.set_xticks([1.5, 6.5], [f"{cells} P/E cycles" for cells in CELLS[2 * place : 2 * place + 2]])
         axes.grid(axis="y", alpha=0.3)

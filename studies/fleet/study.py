@@ -81,7 +81,8 @@ def years_at(table: pl.DataFrame, scheme: str, tail_ms: float) -> float | None:
 
 
 def carbon_at(table: pl.DataFrame, scheme: str, years: float) -> float:
-    """CO2e a TB and year [kg] where drives are replaced after this many years: between two rules a line in 1 / years."""
+    """CO2e a TB and year [kg] where drives are replaced after this many years: between two rules a line in
+    1 / years."""
     rows = table.filter(scheme=scheme)
     points = [(1.0 / float(rule.split()[0]), of) for rule, of in zip(rows["rule"], rows["carbon_kg"], strict=True)]
     place = 1.0 / min(years, 10.0)

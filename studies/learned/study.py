@@ -13,6 +13,7 @@ from ssdlab.common.frames import read_csv
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
+from ssdlab.study.folder import number
 
 TREES = Path(__file__).parent / "trees"
 MEAN = "host.read.latency_ns.mean"
@@ -53,7 +54,7 @@ def _of(table: pl.DataFrame, policy: str, drive: str, name: str = MEAN) -> list[
 
 def _cell(table: pl.DataFrame, policy: str, drive: str) -> str:
     mean, half = mean_and_half_width(_of(table, policy, drive))
-    return f"{mean / 1e3:.1f} ± {half / 1e3:.1f}"
+    return f"{number(mean) / 1e3:.1f} ± {number(half) / 1e3:.1f}"
 
 
 def remains(table: pl.DataFrame, family: str, policy: str, drive: str) -> tuple[float, float]:
@@ -62,7 +63,7 @@ def remains(table: pl.DataFrame, family: str, policy: str, drive: str) -> tuple[
     mine = _of(table, f"{family}, {policy}", drive)
     shares = [(a - b) / (a - c) for a, b, c in zip(never, mine, oracle, strict=True)]
     mean, half = mean_and_half_width(shares)
-    return float(mean), float(half)
+    return number(mean), number(half)
 
 
 # The tables of README.md. A test compares them; `pytest --update-golden` writes them.
