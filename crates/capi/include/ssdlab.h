@@ -847,7 +847,7 @@ void ssdlab_media_free(ssdlab_media *media);
 uint32_t ssdlab_ftl_blocks_pages(const ssdlab_ftl_blocks *blocks);
 
 /**
- * A block with so many valid pages or more gains nothing.
+ * A block with this many valid pages or more gains nothing.
  *
  * # Safety
  * As `ssdlab_ftl_blocks_pages`.
@@ -864,7 +864,7 @@ uint32_t ssdlab_ftl_blocks_limit(const ssdlab_ftl_blocks *blocks);
 uint64_t ssdlab_ftl_blocks_least_valid(const ssdlab_ftl_blocks *blocks);
 
 /**
- * Of the blocks with so many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
+ * Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
  * "fifo".
  *
  * # Safety

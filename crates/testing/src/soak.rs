@@ -373,7 +373,7 @@ pub fn draw(seed: u64) -> Case {
         device.push(format!("read.pipeline={}", first.one(&["cache-read-likely", "cache-read-first"])));
     }
     let learned = &mut Dice { stream: Stream::new(seed, "soak learned"), drawn: 0 };
-    let trees = format!("read.trees={}", files::trees());
+    let trees = format!("read.trees={}", learned.one(&[files::trees(), files::trees(), files::yes_trees()]));
     for (choices, may) in [
         (["read.start=learned", "read.start=oracle"], true),
         (["read.pipeline=cache-read-learned", "read.pipeline=cache-read-oracle"], true),

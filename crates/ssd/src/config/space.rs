@@ -120,7 +120,7 @@ impl Config {
 
 /// Whether this many blocks of a plane can be those of a static SLC cache.
 fn leaves_slc_blocks(layout: &Layout, fixed: u32, needed: u32) -> Result<(), Refusal> {
-    if needed + fixed <= layout.blocks || needed > layout.blocks {
+    if needed.saturating_add(fixed) <= layout.blocks || needed > layout.blocks {
         return Ok(());
     }
     let problem = format!(
