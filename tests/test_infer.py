@@ -68,7 +68,7 @@ def test_the_halves_are_what_they_were() -> None:
         "hbf": 0,
         "redundancy": 0,
         "fleet": 0,
-        "cells": 0,
+        "erasecells": 0,
         "learned": 0,
     }
     assert [half(id) for id in ("rr.pr2.mean", "rr.pr2.max")] == ["tuning", "test"]
