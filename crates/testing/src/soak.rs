@@ -470,12 +470,17 @@ pub fn learned(seed: u64) -> Case {
     case
 }
 
+/// A unit of the map that the device's pages allow.
+fn unit(case: &Case, d: &mut Dice) -> &'static str {
+    let page = case.device.iter().rev().find_map(|word| word.strip_prefix("geometry.page_size=")).unwrap_or("");
+    if page == "2KiB" { "page" } else { d.one(&["page", "page", "2KiB"]) }
+}
+
 /// Any device that maps blocks, with a log.
 pub fn by_blocks(seed: u64) -> Case {
     let mut case = draw(seed);
     let d = &mut Dice { stream: Stream::new(seed, "soak blocks and log"), drawn: 0 };
-    let page = case.device.iter().rev().find_map(|word| word.strip_prefix("geometry.page_size=")).unwrap_or("");
-    let unit = if page == "2KiB" { "page" } else { d.one(&["page", "page", "2KiB"]) };
+    let unit = unit(&case, d);
     let fixed = [
         "ftl.mapping=fast",
         "ftl.placement=static",
@@ -533,8 +538,7 @@ pub fn grouped(seed: u64) -> Case {
 pub fn zoned(seed: u64) -> Case {
     let mut case = draw(seed);
     let d = &mut Dice { stream: Stream::new(seed, "soak zones"), drawn: 0 };
-    let page = case.device.iter().rev().find_map(|word| word.strip_prefix("geometry.page_size=")).unwrap_or("");
-    let unit = if page == "2KiB" { "page" } else { d.one(&["page", "page", "2KiB"]) };
+    let unit = unit(&case, d);
     let set = |key: &str, value: &str| format!("{key}={value}");
     let fixed = [
         "ftl.mapping=zoned",
