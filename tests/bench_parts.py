@@ -19,7 +19,7 @@ PARTS = {
     "text": ("/workload/",),
     "host, run loop": ("/ssd/src/run/", "/ssd/src/host.rs", "/ssd/src/device/mod.rs", "/ssd/src/arbitration.rs"),
     "buffer, write path": ("/ssd/src/buffer.rs", "/ssd/src/writes.rs", "/ssd/src/device/write.rs"),
-    "cached map": ("/ssd/src/translation", "/device/mapping.rs"),
+    "cached map": ("/ssd/src/translation", "/device/mapping.rs", "/device/map_pages.rs"),
     "FTL": ("/ssd/src/ftl/", "/device/collect.rs", "/schemes/"),
     "agenda": ("/ssd/src/agenda.rs", "/ssd/src/core.rs"),
     "bus, ECC": ("/flash/bus.rs", "/flash/settle.rs", "/flash/channel.rs", "/flash/decoder.rs"),

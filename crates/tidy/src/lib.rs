@@ -563,49 +563,65 @@ pub fn methods(text: &str, types: &[&str]) -> Vec<String> {
     found
 }
 
-/// The names of methods that methods of these types call on `self`, or on what another method of theirs gives: `self.flash().pick()`.
-fn calls_on_self(text: &str, types: &[&str], known: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+/// The methods that methods of these types call on `self`, on what another method of theirs gives (`self.flash().pick()`), or on what is wrapped
+/// around it (`Zoning(self).lose(plane)`, and in there `self.0.collect(plane)`; what is wrapped is of the first type): of which type they are, where
+/// that is known, and their names.
+fn calls_on_self(text: &str, types: &[&str], known: &Methods) -> BTreeSet<(Option<String>, String)> {
     let tokens = tokens(text);
     let mut found = BTreeSet::new();
-    for body in impls(&tokens).iter().filter(|of| types.contains(&of.of)).map(|of| of.body) {
+    for Impl { of, body, .. } in impls(&tokens).iter().filter(|of| types.contains(&of.of)) {
         let word = |at: usize| body.get(at).map_or("", |token| token.text.as_str());
+        // The type that is wrapped around `self` with the bracket that closes at a place.
+        let wrapper = |at: usize| {
+            let open = at.checked_sub(if word(at - 1) == "0" { 4 } else { 2 }).filter(|open| word(*open) == "(")?;
+            let inside = is_at(body, open + 1, &["self", ")"]) || is_at(body, open + 1, &["self", ".", "0", ")"]);
+            types.iter().find(|name| inside && open > 0 && **name == word(open - 1)).map(|name| (*name).to_owned())
+        };
         for at in 1..body.len() {
-            let own = word(at) == "self" && word(at - 1) != ".";
-            let given = is_at(body, at - 1, &["(", ")"]) && at > 2 && known.contains_key(word(at - 2));
-            if (own || given) && word(at + 1) == "." && ["(", "::"].contains(&word(at + 3)) {
-                found.insert(word(at + 2).to_owned());
+            if word(at + 1) != "." || !["(", "::"].contains(&word(at + 3)) {
+                continue;
+            }
+            let called = |of: Option<String>| (of, word(at + 2).to_owned());
+            let given =
+                is_at(body, at - 1, &["(", ")"]) && at > 2 && known.keys().any(|(_, name)| name == word(at - 2));
+            if word(at) == "self" && word(at - 1) != "." {
+                found.insert(called(Some((*of).to_owned())));
+            } else if word(at) == ")"
+                && let Some(of) = wrapper(at)
+            {
+                found.insert(called(Some(of)));
+            } else if is_at(body, at.saturating_sub(2), &["self", ".", "0"]) {
+                found.insert(called(types.first().map(|of| (*of).to_owned())));
+            } else if given {
+                found.insert(called(None));
             }
         }
     }
     found
 }
 
+/// Methods by their types and names, and the files that define them.
+type Methods = BTreeMap<(String, String), BTreeSet<String>>;
+
 /// The files (names and texts) that call, through `self`, methods of these types that another file defines: of each, which files.
 pub fn arrows_by_calls(files: &[(String, String)], types: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
-    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut known = Methods::new();
     for (name, text) in files {
-        methods(text, types).into_iter().for_each(|method| {
-            known.entry(method).or_default().insert(name.clone());
-        });
+        for of in types {
+            methods(text, &[of]).into_iter().for_each(|method| {
+                known.entry(((*of).to_owned(), method)).or_default().insert(name.clone());
+            });
+        }
     }
     let arrows = files.iter().map(|(name, text)| {
         let called = calls_on_self(text, types, &known);
-        let to = called.iter().filter_map(|method| known.get(method)).flatten().filter(|other| *other != name);
-        (name.clone(), to.cloned().collect())
+        let may_be = |(of, method): &(String, String)| {
+            called.contains(&(Some(of.clone()), method.clone())) || called.contains(&(None, method.clone()))
+        };
+        let to = known.iter().filter(|(method, _)| may_be(method)).flat_map(|(_, files)| files);
+        (name.clone(), to.filter(|other| *other != name).cloned().collect())
     });
     arrows.collect()
-}
-
-/// The files from which arrows lead back to themselves.
-pub fn in_circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<&str> {
-    let leads_back = |from: &String| {
-        let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
-        while let Some(next) = left.pop() {
-            left.extend(arrows[next].iter().filter(|to| seen.insert(*to)));
-        }
-        seen.contains(from)
-    };
-    arrows.keys().filter(|from| leads_back(from)).map(String::as_str).collect()
 }
 
 /// The members that a text names of a value, two words deep: `ftl.blocks.room`, not the sections of a configuration.

@@ -1,11 +1,8 @@
 //! The drive compared with what a probe that checks has kept ([`crate::Checker`]): after every event what it touched, and all of
 //! it as often as that costs no more than the events did.
 
-#[cfg(test)]
-mod tests;
-
 use nand::DieId;
-use units::{Lpn, Ppn};
+use units::{Lpn, Ppn, Span, Time};
 
 use super::Device;
 use crate::arena::SlotId;
@@ -17,6 +14,9 @@ use crate::observe::ledger::{Newest, Page};
 use crate::observe::probe::Probe;
 use crate::read_cache::ReadCache;
 use crate::violation::{Invariant, Violation};
+
+#[cfg(test)]
+mod tests;
 
 impl<P: Probe> Device<P> {
     /// An event has been played: compares what it touched with the ledger, where there is one.
@@ -172,6 +172,73 @@ impl<P: Probe> Device<P> {
         cached.into_iter().for_each(|lpn| ledger.begin_with_cached(lpn));
         requests.into_iter().for_each(|request| ledger.begin_with_request(request));
         parts.into_iter().for_each(|(part, request)| ledger.begin_with_part(part, request));
+    }
+
+    /// Checks the conservation laws that hold at every moment between events. Cheap: for every run.
+    pub fn check(&self) -> Result<(), String> {
+        let now = self.core.now;
+        let elapsed = now.since(Time::ZERO);
+        let counters = self.counters();
+        let (outstanding, _) = self.outstanding();
+        let ended = counters.requests_completed + counters.requests_aborted;
+        if ended + outstanding != self.next_id {
+            return Err(format!("{} requests came in, {ended} ended and {outstanding} are outstanding", self.next_id));
+        }
+        for (name, sums) in [
+            ("die", self.flash.die_times(now).map(|times| times.into_iter().sum()).collect::<Vec<Span>>()),
+            ("channel", self.flash.bus_times(now).map(|times| times.into_iter().sum()).collect()),
+        ] {
+            if let Some((index, sum)) = sums.iter().enumerate().find(|(_, sum)| **sum != elapsed) {
+                return Err(format!("{name} {index} accounts for {} ns of {} ns", sum.0, elapsed.0));
+            }
+        }
+        self.power.as_ref().map_or(Ok(()), |power| power.check_parity(&self.ftl))?;
+        if let (Some(zones), Some(plan)) = (&self.zones, &self.core.plan.zones) {
+            zones.check(plan)?;
+        }
+        let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
+        if self.quiet() && self.flash.ops.len() != pooled as usize {
+            return Err(format!("{} page operations are left over", self.flash.ops.len()));
+        }
+        if self.quiet() && self.flash.attempts_under_way() > 0 {
+            return Err(format!("{} attempts of reads are left over", self.flash.attempts_under_way()));
+        }
+        if self.outstanding().0 == 0 && self.writes.buffer.waiters.len() > 0 {
+            return Err("commands that have completed still wait for slots".into());
+        }
+        let programmed = counters.pages_programmed;
+        if counters.pages_transferred_in + counters.pages_copied_back != programmed {
+            let (moved, copied) = (counters.pages_transferred_in, counters.pages_copied_back);
+            return Err(format!(
+                "{moved} pages crossed the buses into dies and {copied} were copied in them, {programmed} were given to programs"
+            ));
+        }
+        let moved: u64 = counters.pages_relocated.iter().sum();
+        let done = counters.user_pages_programmed
+            + counters.pages_padded
+            + moved
+            + counters.map_programs
+            + counters.checkpoint_programs
+            + counters.journal_programs
+            + counters.pages_cut
+            + counters.pages_rescued
+            + counters.parity_programs
+            + counters.pages_failed;
+        let under_way = self.seen().pages_under_way();
+        if done + under_way != programmed {
+            return Err(format!(
+                "{programmed} pages were programmed, {done} have a purpose and {under_way} are under way"
+            ));
+        }
+        self.seen().check_moves()?;
+        if self.core.life.failure.is_none() {
+            self.view().check_schedule(pooled, self.idle())?;
+        }
+        let codewords = counters.bytes_read % self.core.plan.config.ecc.codeword.0;
+        if codewords != 0 {
+            return Err(format!("{} bytes left the dies, not whole codewords", counters.bytes_read));
+        }
+        Ok(())
     }
 }
 

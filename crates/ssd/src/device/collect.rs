@@ -10,20 +10,19 @@ use schemes::Class;
 use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use super::learned::Learning;
-use super::merges::Merges;
-use super::placed::Because;
-use super::zones::Zoning;
-use crate::arena::OpId;
-use crate::flash::op::{Owner, PageData, PageOp};
+use super::zone_programs::Zoning;
+use crate::arena::StripeId;
+use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
-use crate::ftl::ValidPage;
+use crate::ftl::Location;
 use crate::ftl::failures::Erased;
-use crate::ftl::moves::{Emptied, Moved, Next, Resumes};
+use crate::ftl::merging::MergeKind;
+use crate::ftl::moves::{Emptied, Next, Stale};
+use crate::ftl::parity::Orphans;
 use crate::ftl::reads::Reads;
 use crate::ftl::relocator::Relocation;
+use crate::ftl::stripes::Stripes;
 use crate::ftl::visits::Overdue;
-use crate::ftl::zones::IN_ORDER;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
@@ -40,35 +39,6 @@ impl<P: Probe> Device<P> {
         if price_changed || self.ftl.is_paced(plane) != paced {
             self.dispatch().host_pays(plane);
         }
-    }
-
-    /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before it.
-    #[inline]
-    pub(crate) fn begin_life(&mut self) {
-        if !std::mem::replace(&mut self.resumed, true) {
-            Learning::of(self).learns_again();
-            self.resume_collection(None);
-        }
-    }
-
-    /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead of need.
-    #[cold]
-    pub(crate) fn resume_collection(&mut self, window: Option<bool>) {
-        for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
-            match self.ftl.resumes(plane, window) {
-                Resumes::Move => {
-                    let die = self.core.plan.layout.die_of(plane).0;
-                    if !self.core.plan.config.gc.preemptible {
-                        self.flash.begin_exclusive(die);
-                    }
-                    self.continue_relocation(plane);
-                    self.flash().mark_dirty(die);
-                }
-                Resumes::Collection => self.collect(plane),
-                Resumes::Nothing => {}
-            }
-        }
-        self.settle();
     }
 
     /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
@@ -169,65 +139,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A flash page that moves has been read: what is still valid of it is programmed.
-    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
-        let layout = self.core.plan.layout;
-        let Address { plane, block, page } = layout.unpack(source);
-        let works = self.ftl.has_read(plane, &self.core.plan);
-        self.flash.ops.release(id);
-        if self.ftl.moving(plane).is_under_way() {
-            Merges(self).has_come(plane, source, data, works);
-            return self.continue_relocation(plane);
-        }
-        let mut pages = page..layout.after_flash_page(page);
-        while let Some(ValidPage { page, lpn, ppn }) = self.seen().next_valid(plane, block, pages.clone()) {
-            pages.start = page + 1;
-            if !works {
-                if data == PageData::Right {
-                    self.rescue(lpn, ppn);
-                }
-                continue;
-            }
-            if data != PageData::Right {
-                self.damage(lpn, data);
-            }
-            self.dispatch().relocate(lpn, ppn, false);
-        }
-        self.continue_relocation(plane);
-    }
-
-    /// A page that moves has been programmed.
-    pub(super) fn moved(&mut self, id: OpId, source: Ppn) {
-        let (lpn, ppn) = self.flash.ops[id].pages();
-        let copied = self.flash.ops[id].is_copied();
-        self.flash.ops.release(id);
-        let layout = &self.core.plan.layout;
-        debug_assert!(
-            !copied || layout.flash_plane_of(source) == layout.flash_plane_of(ppn),
-            "Invariant: what a die copies stays on its plane of the flash"
-        );
-        let plane = layout.plane_of(source);
-        if copied {
-            if self.flash.is_broken(source) {
-                self.damage(lpn, PageData::Lost);
-            }
-            if self.core.plan.counts_copies() {
-                let errors = self.flash().errors_of_copy(lpn, source);
-                self.ftl.copied(source, ppn, errors);
-            }
-        }
-        self.is_placed(lpn, ppn, Because::Relocated(source));
-        let Moved { cause, pays, handle } = self.ftl.has_moved(source, &self.core.plan);
-        self.core.counters.pages_relocated[cause] += 1;
-        if let Some(fdp) = &mut self.fdp {
-            fdp.moves(plane, handle.into());
-        }
-        if pays {
-            self.dispatch().host_pays(plane);
-        }
-        self.continue_relocation(plane);
-    }
-
     /// Everything that was to move has moved: of a whole block nothing is left. Whether its move ends with that.
     fn emptied(&mut self, plane: PlaneId, moving: Relocation) -> bool {
         let Relocation { block, cause, wordline } = moving;
@@ -235,7 +146,7 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, place) = self.core.plan.layout.die_of(plane);
-        Merges(self).count(plane);
+        self.count_merge(plane);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
             fdp.has_moved(plane, self.core.now);
@@ -244,7 +155,7 @@ impl<P: Probe> Device<P> {
             self.flash.end_exclusive(die);
         }
         let Emptied::Gained(pages) = emptied else { return true };
-        self.rewrite_touched(pages);
+        self.map_at().rewrite_touched(pages);
         if cause == relocation_causes::BAD_BLOCK || self.flash.has_broken(plane, block, &self.core.plan.layout) {
             self.retire(plane, block);
         } else if self.ftl.reclaim(plane, block, || self.flash.number(), &self.core.plan) {
@@ -349,49 +260,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The program of a page failed: its data goes elsewhere, and the block out of service.
-    pub(super) fn program_failed(&mut self, id: OpId) {
-        let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
-        if let Owner::Parity(stripe) = owner {
-            let plane = self.core.plan.layout.plane_of(ppn.get());
-            self.parity_waits(stripe, plane);
-        }
-        let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
-        let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-        let stream = self.core.plan.streams.opened_by(writes);
-        self.core.counters.pages_failed += 1;
-        self.ftl.program_failed(plane, block, stream);
-        self.mark_stale(ppn);
-        self.ftl.blocks.completed(ppn);
-        if self.core.plan.zones.is_some() && stream == IN_ORDER {
-            return Zoning(self).program_again(id, ppn);
-        }
-        if let Owner::Padding(_) = owner {
-            // Nothing is lost, and what follows is not in its place either.
-            self.flash.ops.release(id);
-            return Merges(self).padded(plane);
-        }
-        if queue.class() == Class::UserProgram {
-            self.flash().one_more_waits();
-        }
-        if matches!(owner, Owner::Parity(_)) {
-            self.flash().update_plane_eligibility(die, queue.plane() as u8);
-            return self.flash.ops.release(id);
-        }
-        if self.ftl.is_broken(plane) {
-            return self.redirect(id);
-        }
-        self.flash().queue_program(id);
-        // Nothing may come any more that could fill the unit it waits in now.
-        match owner {
-            Owner::Relocation(_) => self.continue_relocation(plane),
-            Owner::MapRewrite(_) | Owner::Journal(_) => {
-                self.flash().force_plane(die, queue.plane() as u8, QueueSet::of_programs(StreamId::MAP))
-            }
-            _ => {}
-        }
-    }
-
     /// A block goes out of service.
     pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
         Zoning(self).has_erased(Some(plane), Some(block));
@@ -407,5 +275,93 @@ impl<P: Probe> Device<P> {
         if self.seen().is_worn_out(plane) {
             self.core.wear_out();
         }
+    }
+
+    /// A flash page's data is out of date.
+    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
+        self.flash.stir(self.core.plan.layout.place_of(ppn).0);
+        let Stale { looks_again, ended } = self.ftl.goes_stale(ppn, &self.core.plan);
+        if let Some(stripe) = ended {
+            self.end_stripe(stripe);
+        }
+        if looks_again {
+            self.collect(self.core.plan.layout.plane_of(ppn));
+        }
+    }
+
+    /// Nobody needs a page of the drive's own any more, which is on flash.
+    pub(super) fn is_dropped(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.core.probe.dropped(self.core.now, lpn);
+        self.ftl.trim(lpn);
+        self.mark_stale(ppn);
+    }
+
+    pub(super) fn stripes(&mut self) -> &mut Stripes {
+        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
+    }
+
+    /// Nothing needs a stripe any more.
+    pub(super) fn end_stripe(&mut self, stripe: StripeId) {
+        let stripes = self.stripes();
+        let lpn = stripes.lpn(stripe);
+        if stripes.end(stripe)
+            && let Location::Flash(ppn) = self.ftl.locate(lpn)
+        {
+            self.drop_parity(lpn, ppn);
+        }
+    }
+
+    /// Parity on flash is of no use any more.
+    pub(super) fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
+        let plane = self.core.plan.layout.plane_of(ppn);
+        self.stripes().loses(plane);
+        self.is_dropped(lpn, ppn);
+    }
+
+    /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
+    /// to.
+    pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
+        if !self.core.plan.has_parity() {
+            return false;
+        }
+        loop {
+            match self.ftl.next_orphan(plane, block, &self.writes.buffer, &self.core.plan) {
+                Orphans::Reads { lpn, source } => {
+                    self.core.counters.parity_reads += 1;
+                    let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+                    self.flash().queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, source, (bytes, 0));
+                }
+                Orphans::Waits => return true,
+                Orphans::Leave(stripes) => {
+                    stripes.into_iter().for_each(|stripe| self.end_stripe(stripe));
+                    let number = u64::from(self.core.plan.layout.block(plane, block).0);
+                    self.stripes().forget_block(number);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// A page of host data waits on a plane, or a program of it has begun: what has to be gathered with that begins to be so.
+    #[inline]
+    pub(super) fn begin_merge(&mut self, plane: PlaneId) {
+        if self.ftl.moving(plane).is_due() {
+            self.collect(plane);
+        }
+    }
+
+    /// Counts the merge of a plane, if it has ended one.
+    fn count_merge(&mut self, plane: PlaneId) {
+        match self.ftl.moving(plane).kind() {
+            Some(MergeKind::Partial) => self.core.counters.partial_merges += 1,
+            Some(MergeKind::Full) => self.core.counters.full_merges += 1,
+            None => {}
+        }
+    }
+
+    /// Padding of a logical block has been programmed, or will not be.
+    pub(super) fn merge_is_padded(&mut self, plane: PlaneId) {
+        self.ftl.moving(plane).moves_no_more();
+        self.continue_relocation(plane);
     }
 }

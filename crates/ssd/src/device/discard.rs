@@ -7,8 +7,10 @@
 use units::Lpn;
 
 use super::Device;
-use crate::arena::{CommandId, SlotId};
+use crate::arena::CommandId;
+use crate::buffer::SlotState;
 use crate::core::Marks;
+use crate::ftl::Location;
 use crate::observe::probe::Probe;
 
 impl<P: Probe> Device<P> {
@@ -26,12 +28,6 @@ impl<P: Probe> Device<P> {
         self.core.marks.set |= Marks::POOLS | Marks::WRITES;
     }
 
-    /// Frees a slot whose data nobody wants any more and that is not on its way to flash.
-    pub(super) fn discard_slot(&mut self, slot: SlotId) {
-        self.writes.buffer.forget(slot);
-        self.release_slot(slot);
-    }
-
     pub(super) fn start_flush(&mut self, command: CommandId) {
         self.core.counters.flush_requests += 1;
         if let Some(power) = &mut self.power {
@@ -46,5 +42,40 @@ impl<P: Probe> Device<P> {
         self.flash.flush_units(true);
         pending.into_iter().for_each(|slot| self.writes.buffer.await_slot(slot, command));
         self.destage_all();
+    }
+
+    /// A request trims a page: it has no data any more, if it had any. The table's order, but that nothing is newest.
+    pub(super) fn trim(&mut self, request: u64, lpn: Lpn) {
+        let location = self.ftl.locate(lpn);
+        let stale = match location {
+            Location::Unmapped => return,
+            Location::Flash(ppn) => Some(ppn),
+            Location::Buffer(slot) => {
+                // Every version, also those that are programs under way.
+                let stale = self.writes.buffer.overtake(slot);
+                self.writes.buffer[slot].outdated = true;
+                stale
+            }
+        };
+        self.core.counters.pages_trimmed += 1;
+        self.core.probe.trimmed(self.core.now, request, lpn);
+        self.ftl.trim(lpn);
+        if let Some(stale) = stale {
+            self.mark_stale(stale);
+        }
+        if let Location::Buffer(slot) = location
+            && matches!(self.writes.buffer[slot].state, SlotState::Dirty | SlotState::Gathering)
+        {
+            // A slot whose read is under way goes when that has come.
+            self.discard_slot(slot);
+        }
+        self.ftl.repair(lpn);
+        if let Some(cache) = &mut self.read_cache {
+            cache.invalidate(lpn);
+        }
+        self.map_at().map_changed(lpn);
+        if let Some(power) = &mut self.power {
+            power.forgets(request, lpn);
+        }
     }
 }

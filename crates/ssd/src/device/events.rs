@@ -3,110 +3,22 @@
 //! Each event changes its own object and the owner of what has ended with it, and marks what may go on. `settle` asks what was
 //! marked in a fixed order: waiting writes, the dies that may do more, their buses.
 
-use nand::{ChannelId, DieId, PlaneId};
+use nand::{ChannelId, DieId};
 use schemes::Class;
-use units::{Lpn, Time};
 
 use super::Device;
-use super::dispatch::Dispatch;
-use super::merges::Merges;
-use super::power::ProgramEnd;
-use super::read::ReadsAt;
-use super::zones::Zoning;
+use super::kept::ProgramEnd;
+use super::zone_programs::Zoning;
 use crate::arena::OpId;
 use crate::core::Marks;
 use crate::error::RunError;
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Begun, Ended, FlashAt, FlashView, PageConditions, Placement as _, QueueId, planes};
-use crate::ftl::Ftl;
+use crate::flash::{Begun, Ended, PageConditions, Placement as _, QueueId, planes};
 use crate::ftl::stripes::Rebuilt;
-use crate::observe::probe::{Event, Probe};
+use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
-/// How many arrivals ahead of the present one memory is fetched that fetched memory leads to.
-const FURTHER: usize = 16;
-
 impl<P: Probe> Device<P> {
-    /// The flash as it stands now.
-    #[inline]
-    pub(super) fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
-        FlashAt { flash: &mut self.flash, core: &mut self.core, placement: &mut self.ftl }
-    }
-
-    /// Where pages that wait for their program find their dies.
-    #[inline]
-    pub(super) fn dispatch(&mut self) -> Dispatch<'_, P> {
-        Dispatch { core: &mut self.core, flash: &mut self.flash, ftl: &mut self.ftl, writes: &mut self.writes }
-    }
-
-    /// What is decided from.
-    #[inline]
-    pub(super) fn view(&self) -> FlashView<'_, Ftl> {
-        let read_only = self.core.life.read_only.is_some();
-        FlashView { flash: &self.flash, plan: &self.core.plan, placement: &self.ftl, read_only }
-    }
-
-    /// Where parts of the host's reads find their data.
-    #[inline]
-    pub(super) fn reads(&mut self) -> ReadsAt<'_, P> {
-        let Device { core, host, flash, ftl, writes, read_cache, power, .. } = self;
-        ReadsAt { core, host, flash, ftl, writes, read_cache, power: power.as_deref() }
-    }
-
-    /// A request reaches the drive.
-    pub(super) fn on_arrival(&mut self) {
-        if let Some(slot) = self.core.slots.host_idle {
-            // Only what has begun to be folded is folded to its end.
-            self.core.agenda.set(slot, Time::NEVER);
-            self.ftl.host_rests(false);
-        }
-        if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
-            let first = self.core.plan.page_at(ahead.offset.0);
-            let pages = if ahead.bytes > self.core.plan.layout.page_size { 2 } else { 1 };
-            for lpn in (first.0..first.0 + pages).map(Lpn) {
-                self.ftl.prefetch_further(lpn);
-                if let Some(cache) = &self.map.cache {
-                    cache.prefetch_further(lpn);
-                }
-            }
-        }
-        if let Some(command) = self.host.arrive(&mut self.core) {
-            self.take_up(command);
-        }
-    }
-
-    /// The firmware has processed a command.
-    pub(super) fn on_firmware(&mut self) {
-        let command = self.host.firmware.processed(&mut self.core);
-        if P::EXPLAINS {
-            let request = self.host.commands[command].id;
-            self.core.probe.explain(self.core.now, Event::Processed { request });
-        }
-        self.start(command);
-    }
-
-    /// A read's completion reaches the host.
-    pub(super) fn on_read_completion(&mut self) {
-        let next = self.host.read_completed(&mut self.core);
-        if let (Some(power), Some(completion)) = (&mut self.power, self.host.completions.last()) {
-            power.host_saw(completion);
-        }
-        if let Some(next) = next {
-            self.take_up(next);
-        }
-    }
-
-    /// A completion without data reaches the host.
-    pub(super) fn on_write_completion(&mut self) {
-        let next = self.host.write_completed(&mut self.core);
-        if let (Some(power), Some(completion)) = (&mut self.power, self.host.completions.last()) {
-            power.host_saw(completion);
-        }
-        if let Some(next) = next {
-            self.take_up(next);
-        }
-    }
-
     /// Something in the array of a die has ended, or the die has been idle for long.
     #[inline]
     pub(super) fn on_die(&mut self, die: DieId) {
@@ -133,6 +45,9 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_decoded(&mut self, channel: ChannelId) {
         if let Some((op, data)) = self.flash().decoded(channel) {
             self.read_ended(op, data);
+            if self.power.as_ref().is_some_and(|power| power.recovering.is_some()) {
+                self.recovery_goes_on();
+            }
         }
         // It may have been the last thing under way that waiting writes could hope for.
         if !self.writes.queue.is_empty() {
@@ -176,7 +91,7 @@ impl<P: Probe> Device<P> {
         for place in planes(set) {
             let plane = self.core.plan.layout.plane(die, place as u8);
             self.dispatch().divert(plane);
-            Merges(self).begin(plane);
+            self.begin_merge(plane);
         }
         self.core.marks.set |= Marks::POOLS;
     }
@@ -228,7 +143,7 @@ impl<P: Probe> Device<P> {
                 continue;
             }
             match self.flash.ops[op].owner {
-                Owner::Slot(slot) => self.programmed(op, slot),
+                Owner::Slot(slot) => self.slot_programmed(op, slot),
                 Owner::Relocation(source) => self.moved(op, source.get()),
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Journal(place) => self.journal_programmed(op, place),
@@ -296,7 +211,10 @@ impl<P: Probe> Device<P> {
         let needed =
             || !self.core.plan.has_parity() || self.seen().flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
-        self.deliver(id, data);
+        match owner {
+            Owner::Rebuild(number) => self.rest_read(id, number, data),
+            _ => self.deliver(id, data),
+        }
     }
 
     /// Whether the data of a page that could not be read is worked out of other pages: it is delivered then.
@@ -306,29 +224,5 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.reads_newer(id)
             || !matches!(owner, Owner::Rebuild(_)) && self.rebuild(Rebuilt::Read(id), queue.class(), lpn, ppn)
-    }
-
-    /// Who has read a page goes on.
-    pub(super) fn deliver(&mut self, id: OpId, data: PageData) {
-        match self.flash.ops[id].owner {
-            Owner::Host(command) => self.reads().send_part(id, command, data),
-            Owner::Slot(slot) => {
-                self.flash.ops.release(id);
-                self.filled(slot, data);
-            }
-            Owner::Relocation(source) => self.relocation_read(id, source.get(), data),
-            Owner::MapFetch(fetch) => self.map_fetched(id, fetch),
-            Owner::Mispredicted(waits) => {
-                self.flash.ops.release(id);
-                self.resume(waits, &mut None);
-            }
-            Owner::MapRewrite(_) => self.rewrite_map(id),
-            Owner::Recovery => self.recovery_read(id),
-            Owner::Rebuild(number) => self.rest_read(id, number, data),
-            Owner::Orphan(plane) => self.orphan_read(id, PlaneId(plane), data),
-            Owner::Journal(_) | Owner::Erase | Owner::Parity(_) | Owner::Padding(_) => {
-                unreachable!("Invariant: these read nothing")
-            }
-        }
     }
 }

@@ -6,36 +6,19 @@
 //! goes on with what is left, if that holds its data and can be collected.
 
 use nand::{DieId, FlashPlaneId, PlaneId};
-use units::{Lpn, Ppn, Time};
 
 use super::Device;
-use super::merges::Merges;
-use super::zones::Zoning;
+use super::zone_programs::Zoning;
 use crate::arena::OpId;
-use crate::buffer::SlotState;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
-use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{FlashAt, Placement as _, QueueId};
+use crate::ftl::Ftl;
 use crate::ftl::blocks::Breaks;
-use crate::ftl::zones::IN_ORDER;
-use crate::ftl::{Ftl, Location};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
-    /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that break later than
-    /// everything else do not.
-    #[cold]
-    pub(super) fn fault_comes(&self, until: Time) -> bool {
-        let due = self.flash.fault_due;
-        if self.power.as_ref().is_some_and(|power| power.recovering.is_some()) {
-            // The drive finds it out when it is ready.
-            return false;
-        }
-        due <= self.core.now || (due < until && until != Time::NEVER)
-    }
-
     /// A part breaks.
     #[cold]
     pub(super) fn on_fault(&mut self) {
@@ -111,94 +94,6 @@ impl<P: Probe> Device<P> {
         self.rebuild_plane(plane);
     }
 
-    /// A page was to be programmed on a plane that has broken: it goes elsewhere.
-    pub(super) fn redirect(&mut self, id: OpId) {
-        let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
-        if self.core.plan.zones.is_some() && queue.writes() == Some(IN_ORDER) {
-            return Zoning(self).redirect(id);
-        }
-        match owner {
-            Owner::Slot(slot) => {
-                // An FTL of one's own says where it goes; otherwise it waits as before.
-                if self.core.plan.has_own_ftl() {
-                    self.dispatch().find_place(id, slot);
-                }
-                self.dispatch().wait(id);
-            }
-            Owner::MapRewrite(_) | Owner::Journal(_) => {
-                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
-                self.map.held[plane.0 as usize] -= 1;
-                self.rewrite_map(id);
-            }
-            Owner::Relocation(source) => {
-                let source = source.get();
-                let plane = self.core.plan.layout.plane_of(source);
-                let copied = self.flash.ops[id].is_copied();
-                self.flash.ops.release(id);
-                self.ftl.moving(plane).moves_no_more();
-                // A page that is copied back has not been read.
-                if !copied {
-                    self.rescue(lpn.get(), source);
-                }
-                self.continue_relocation(plane);
-            }
-            Owner::Padding(_) => {
-                self.flash.ops.release(id);
-                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
-                Merges(self).padded(plane);
-            }
-            Owner::Parity(stripe) => {
-                self.flash.ops.release(id);
-                let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
-                self.parity_waits(stripe, plane);
-            }
-            Owner::Host(_)
-            | Owner::MapFetch(_)
-            | Owner::Mispredicted(_)
-            | Owner::Recovery
-            | Owner::Erase
-            | Owner::Rebuild(_)
-            | Owner::Orphan(_) => {
-                unreachable!("Invariant: nothing else is programmed")
-            }
-        }
-    }
-
-    /// The controller has the data of a page that cannot stay in its plane: by way of the write buffer it goes to another one.
-    pub(super) fn rescue(&mut self, lpn: Lpn, source: Ppn) {
-        if self.seen().flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
-            return;
-        }
-        if let Some(stripe) = self.ftl.stripe_of_parity(lpn) {
-            return self.parity_is_back(stripe, lpn, source);
-        }
-        if let Some(page) = lpn.0.checked_sub(self.core.plan.logical_pages) {
-            // A page of the journal stays: the next checkpoint, which is due, makes it needless.
-            return if page < self.core.plan.space.map_pages.into() {
-                self.rewrite(page as u32)
-            };
-        }
-        let full = self.writes.buffer.full;
-        match self.ftl.locate(lpn) {
-            // What the newer data lacks.
-            Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
-                self.writes.buffer[slot].valid = full;
-                self.core.probe.rescued(self.core.now, lpn, slot, source);
-            }
-            Location::Buffer(_) | Location::Unmapped => {}
-            Location::Flash(_) => {
-                let slot = self.writes.buffer.add(lpn, 0, full, Some(source));
-                self.writes.buffer[slot].rescued = true;
-                self.ftl.buffer(lpn, slot);
-                if let Some(power) = &mut self.power {
-                    power.stamp_rescued(slot, source);
-                }
-                self.core.probe.rescued(self.core.now, lpn, slot, source);
-                self.send_slot(slot);
-            }
-        }
-    }
-
     /// A block of the flash breaks, with its data.
     fn break_block(&mut self, flash_plane: FlashPlaneId, block: u32) {
         let plane = PlaneId(flash_plane.0 / self.core.plan.layout.stripe);
@@ -221,13 +116,6 @@ impl<P: Probe> Device<P> {
             Breaks::Closed => self.collect(plane),
             Breaks::Erased => {}
         }
-    }
-
-    /// The data of a page could not be read when it was relocated or merged, or was taken for other data.
-    #[cold]
-    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
-        let kept = self.ftl.damages(lpn, data, &self.writes.buffer);
-        self.core.counters.pages_lost += u64::from(kept && data == PageData::Lost);
     }
 }
 

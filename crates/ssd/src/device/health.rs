@@ -1,29 +1,93 @@
 //! How many blocks are left, and when they are too few: the end of the drive's life.
 
-use units::PeCycles;
-
 use super::Device;
-use crate::ftl::seen::Seen;
+use super::zone_programs::Zoning;
+use crate::core::Marks;
+use crate::error::RunError;
+use crate::host::parts;
 use crate::observe::probe::Probe;
-use crate::observe::stats::smart::Smart;
+use crate::observe::stats::relocation_causes;
 
 impl<P: Probe> Device<P> {
-    /// The drive's health as it would report it.
-    pub fn smart(&self) -> Smart {
-        let config = &self.core.plan.config;
-        let used = |limit: PeCycles| 100.0 * self.seen().mean_pec(&self.core.counters) / f64::from(limit.0.max(1));
-        Smart {
-            // The time series asks at each of its intervals: what cannot change is not worked out.
-            available_spare: if config.blocks_fail() { self.seen().available_spare() } else { 100.0 },
-            available_spare_threshold: 100.0 * config.wear.spare_threshold.0,
-            percentage_used: config.wear.endurance.map(used),
-            media_errors: self.core.counters.media_errors,
-            read_only: self.core.life.read_only.is_some(),
+    /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it, and a drive that
+    /// goes on as a read-only one refuses what waits.
+    #[cold]
+    pub(super) fn life_ends(&mut self) {
+        self.core.marks.set &= !Marks::LIFE;
+        if std::mem::take(&mut self.core.life.stranded) {
+            self.core.wear_out();
+        }
+        if std::mem::take(&mut self.core.life.becomes_read_only) {
+            self.refuse_writes();
         }
     }
 
-    /// What is seen of the FTL.
-    pub(crate) fn seen(&self) -> Seen<'_> {
-        Seen { ftl: &self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan }
+    /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
+    /// what cannot be programmed stays in the buffer, where it is read.
+    #[cold]
+    pub(super) fn refuse_writes(&mut self) {
+        self.writes.pages_wanted = 0;
+        if let Some(zones) = &mut self.zones {
+            zones.become_read_only();
+            Zoning(self).has_erased(None, None);
+            Zoning(self).commands_go_on();
+        }
+        let page_size = self.core.plan.layout.page_size.0;
+        for command in std::mem::take(&mut self.writes.queue) {
+            let entry = &mut self.host.commands[command];
+            let left = parts(&entry.request, page_size) - entry.next_part;
+            (entry.remaining, entry.refused) = (entry.remaining - left, true);
+            if entry.remaining == 0 {
+                self.host.refuse(&mut self.core, command);
+            }
+        }
+        for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
+            self.end_waiting(slot, true);
+        }
+        let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
+        flushes.into_iter().flatten().for_each(|(command, _)| self.host.refuse(&mut self.core, command));
+        self.resume_stalled();
+        self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
+    }
+
+    /// Nothing is going to happen. Whether commands, or buffered pages that shall go, wait because of blocks that have failed:
+    /// the drive's life ends now.
+    #[cold]
+    pub(super) fn wears_out_now(&self) -> bool {
+        let waits = self.host.commands.len() > 0
+            || (self.writes.draining && self.writes.buffer.in_use() > self.writes.buffer.gathering);
+        waits
+            && crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some()
+            && self.end_of_life().is_none()
+    }
+
+    /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
+    #[cold]
+    pub(super) fn progresses(&mut self) -> bool {
+        let Some(span) = self.core.plan.config.host.timeout else { return true };
+        let counters = &self.core.counters;
+        let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
+        let done = seen != self.core.life.progress_seen || self.host.commands.len() == 0;
+        (self.core.life.progress_seen, self.core.life.progress_due) = (seen, self.core.now + span);
+        if !done {
+            let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
+            self.core.life.failure = Some(RunError::NoProgress { time: self.core.now, span, busy });
+        }
+        done
+    }
+
+    /// What the drive is doing, in words.
+    fn busy_with(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for (cause, (_, what)) in relocation_causes::CAUSES.iter().enumerate() {
+            let planes = self.seen().planes_that_relocate(cause);
+            let blocks = self.core.counters.blocks_relocated[cause];
+            if blocks > 0 {
+                parts.push(format!("{what} runs on {planes} planes ({blocks} blocks so far)"));
+            }
+        }
+        let (busy, dies) = self.flash.working();
+        parts.push(format!("{busy} of {dies} dies work"));
+        parts.join(", ")
     }
 }

@@ -1,78 +1,12 @@
 //! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
 
-use nand::DieId;
-use units::{Lpn, Ppn};
-
 use super::Device;
 use super::placed::Because;
-use super::power::PowerAt;
 use crate::arena::{CommandId, OpId};
-use crate::flash::op::{Owner, PageOp};
-use crate::flash::{QueueId, QueueSet};
+use crate::flash::QueueSet;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
-use crate::power::media::{Change, Content, JournalPage, Mapped};
 use crate::streams::StreamId;
-
-impl<P: Probe> PowerAt<'_, P> {
-    /// The data of a page is on a page of the flash now: what is to be known of that after a power cut.
-    pub(super) fn map_names(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {
-        let power = &mut *self.power;
-        let before = match because {
-            Because::Written(_) => None,
-            Because::Relocated(source) => Some(source),
-            Because::Rewritten => {
-                power.own.remove(&lpn);
-                None
-            }
-            Because::Journaled(place) => {
-                power.own.remove(&lpn);
-                if let Some(index) = power.journal.programmed(place) {
-                    power.flash.anchor.journal.push((index, ppn));
-                }
-                return;
-            }
-            // Its page on flash says what it is of; a page that moves is told of as any other.
-            Because::Parity(_) => return,
-        };
-        if lpn.0 >= self.core.plan.logical_pages + u64::from(self.core.plan.space.map_pages) {
-            return power.flash.anchor.moved(before, ppn);
-        }
-        let version = power.flash.page(ppn).map_or(0, |page| page.version);
-        power.trims.remove(&lpn);
-        power.flash.anchor.lost.remove(&lpn);
-        power.checkpoints.changes(lpn);
-        power.journal.add(Change { lpn, to: Mapped { place: Some(ppn), version } });
-    }
-
-    /// A translation page is about to be programmed: it says where those of its pages are that are not as at the start.
-    pub(super) fn compose_map_page(&mut self, page: u32, lpn: Lpn) {
-        let power = &mut *self.power;
-        let entries = u64::from(self.core.plan.space.map_entries);
-        let first = u64::from(page) * entries;
-        let pages = (first..(first + entries).min(self.core.plan.logical_pages)).map(Lpn);
-        let change = |lpn: Lpn| {
-            let to = match self.ftl.flash_version(lpn, &self.writes.buffer) {
-                Some(place) => Mapped { place: Some(place), version: power.flash.page(place)?.version },
-                None => Mapped { place: None, version: *power.trims.get(&lpn)? },
-            };
-            Some(Change { lpn, to })
-        };
-        let content = Content::Map(pages.filter_map(change).collect());
-        let version = power.next_version();
-        power.own.insert(lpn, (version, content));
-    }
-
-    fn places_of_map_pages(&self) -> Vec<Change> {
-        let pages = (0..self.core.plan.space.map_pages).map(|page| self.core.plan.map_page(page));
-        let place = |lpn: Lpn| {
-            let Location::Flash(place) = self.ftl.locate(lpn) else { return None };
-            let version = self.power.flash.page(place)?.version;
-            Some(Change { lpn, to: Mapped { place: Some(place), version } })
-        };
-        pages.filter_map(place).collect()
-    }
-}
 
 impl<P: Probe> Device<P> {
     /// A part of the flash has broken: translation pages that it held are programmed again, with a checkpoint that begins as soon as it can,
@@ -94,30 +28,22 @@ impl<P: Probe> Device<P> {
 
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
     pub(super) fn map_survives(&mut self) {
-        while let Some(power) = &mut self.power
-            && power.recovering.is_none()
-            && self.core.life.read_only.is_none()
-        {
-            let horizon = power.horizon();
-            let Some((place, page)) = power.journal.page(horizon) else { break };
-            self.program_journal(place, page);
+        loop {
+            while let Some(power) = &mut self.power
+                && power.recovering.is_none()
+                && self.core.life.read_only.is_none()
+            {
+                let horizon = power.horizon();
+                let Some((place, page)) = power.journal.page(horizon) else { break };
+                self.map_at().program_journal(place, page);
+            }
+            if !self.checkpoint_goes_on() {
+                break;
+            }
         }
-        self.checkpoint_goes_on();
         if self.map.filled > 0 && self.power.as_ref().is_some_and(|power| power.awaits_journal()) {
-            self.force_map_unit();
+            self.map_at().force_map_unit();
         }
-    }
-
-    fn program_journal(&mut self, place: u32, page: JournalPage) {
-        let lpn = self.core.plan.journal_page(place);
-        let Some(power) = &mut self.power else { return };
-        let version = power.next_version();
-        power.own.insert(lpn, (version, Content::Journal(page)));
-        let bytes = self.core.plan.layout.page_size.0 as u32;
-        // Where it goes is decided next.
-        let nowhere = (DieId(0), QueueId::of_programs(StreamId::MAP, 0));
-        let id = self.flash.ops.insert(PageOp::new(Owner::Journal(place), lpn, Ppn(0), nowhere, bytes));
-        self.program_own(id);
     }
 
     /// A page of the journal is on flash.
@@ -143,11 +69,11 @@ impl<P: Probe> Device<P> {
         self.map_survives();
     }
 
-    /// Begins a checkpoint that is due, and goes on with the one that is being taken.
-    fn checkpoint_goes_on(&mut self) {
-        let Some(power) = &mut self.power else { return };
+    /// Begins a checkpoint that is due, and goes on with the one that is being taken. Whether that has ended.
+    fn checkpoint_goes_on(&mut self) -> bool {
+        let Some(power) = &mut self.power else { return false };
         if power.recovering.is_some() || self.core.life.read_only.is_some() {
-            return;
+            return false;
         }
         let long = power.journal.is_long();
         if power.checkpoints.is_due(long) {
@@ -159,45 +85,23 @@ impl<P: Probe> Device<P> {
             && let Some(page) = running.todo.pop()
         {
             running.waiting.push(page);
-            self.rewrite(page);
+            self.map_at().rewrite(page);
         }
         if self.power.as_ref().is_some_and(|power| power.awaits_map(most)) {
             // Partly filled units of the map's pages go.
             self.flash.die_ids().for_each(|die| self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP)));
         }
-        self.list_map_pages();
-        self.end_checkpoint();
+        self.map_at().list_map_pages();
+        self.end_checkpoint()
     }
 
-    /// The pages of a checkpoint are on flash: where all translation pages are goes into the journal.
-    fn list_map_pages(&mut self) {
-        let running = self.power.as_ref().and_then(|power| power.checkpoints.running.as_ref());
-        let Some(running) = running.filter(|running| running.todo.is_empty() && running.waiting.is_empty()) else {
-            return;
-        };
-        if running.list.is_none() {
-            let list = self.power_at().places_of_map_pages();
-            if let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut()) {
-                running.list = Some(list);
-            }
-        }
-        while let Some(power) = &mut self.power
-            && let Some(running) = &mut power.checkpoints.running
-            && let Some(list) = &mut running.list
-            && !list.is_empty()
-        {
-            let (place, page) = power.journal.page_of_list(list, running.horizon);
-            self.program_journal(place, page);
-        }
-    }
-
-    /// Ends a checkpoint whose list is on flash: the journal before it is needless.
-    fn end_checkpoint(&mut self) {
-        let Some(power) = &mut self.power else { return };
-        let Some(running) = &power.checkpoints.running else { return };
+    /// Ends a checkpoint whose list is on flash: the journal before it is needless. Whether it has ended.
+    fn end_checkpoint(&mut self) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        let Some(running) = &power.checkpoints.running else { return false };
         let first = running.first;
         if running.list.is_none() || !power.journal.is_programmed_before(first) {
-            return;
+            return false;
         }
         power.checkpoints.running = None;
         self.core.counters.checkpoints += 1;
@@ -216,11 +120,11 @@ impl<P: Probe> Device<P> {
         }
         for place in needless {
             let lpn = self.core.plan.journal_page(place);
-            match self.leaves_plane(lpn) {
+            match self.map_at().leaves_plane(lpn) {
                 Some(ppn) => self.is_dropped(lpn, ppn),
                 None => self.ftl.trim(lpn),
             }
         }
-        self.map_survives();
+        true
     }
 }

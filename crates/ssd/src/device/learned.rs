@@ -3,7 +3,6 @@
 use schemes::Class;
 use units::{Lpn, Ppn};
 
-use super::Device;
 use crate::arena::AwaitedId;
 use crate::core::Core;
 use crate::flash::op::Owner;
@@ -16,19 +15,14 @@ use crate::writes::Writes;
 
 /// What a learned table has to do with.
 pub(super) struct Learning<'a, P: Probe> {
-    core: &'a mut Core<P>,
-    flash: &'a mut Flash,
-    ftl: &'a mut Ftl,
-    writes: &'a Writes,
-    map: &'a mut TranslationPages,
+    pub core: &'a mut Core<P>,
+    pub flash: &'a mut Flash,
+    pub ftl: &'a mut Ftl,
+    pub writes: &'a Writes,
+    pub map: &'a mut TranslationPages,
 }
 
-impl<'a, P: Probe> Learning<'a, P> {
-    pub fn of(device: &'a mut Device<P>) -> Learning<'a, P> {
-        let Device { core, flash, ftl, writes, map, .. } = device;
-        Learning { core, flash, ftl, writes, map }
-    }
-
+impl<P: Probe> Learning<'_, P> {
     /// Whether it is at hand where a page's data on flash is, whatever the table; counts the look-up.
     #[inline]
     pub fn looks_up(&mut self, lpn: Lpn) -> bool {

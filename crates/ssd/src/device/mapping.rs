@@ -10,20 +10,14 @@
 //! they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only while a
 //! further translation page could be on its way.
 
-use schemes::Class;
-use units::{Lpn, Ppn};
+use units::Lpn;
 
 use super::Device;
-use super::learned::Learning;
 use super::placed::Because;
 use crate::arena::{AwaitedId, FetchId, OpId};
-use crate::flash::op::{Owner, PageOp};
-use crate::flash::{QueueId, QueueSet};
-use crate::ftl::Location;
+use crate::flash::op::Owner;
 use crate::host::Part;
 use crate::observe::probe::Probe;
-use crate::power::Power;
-use crate::streams::StreamId;
 use crate::translation::{Awaited, Fetch, Wait, Waiting};
 
 impl<P: Probe> Device<P> {
@@ -31,7 +25,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
         if self.map.learned.is_some() {
-            if !Learning::of(self).reads_prediction(id) {
+            if !self.learning().reads_prediction(id) {
                 self.resume(id, &mut None);
             }
             return;
@@ -56,7 +50,7 @@ impl<P: Probe> Device<P> {
             Wait::Joins => {}
             Wait::Reads(fetch) => {
                 let group = self.map.fetches[fetch].group;
-                if self.read_line(group, Some(fetch)) {
+                if self.map_at().read_line(group, Some(fetch)) {
                     let page = self.map.page_of(group) as usize;
                     self.map.reading[page] = Some(fetch);
                 } else {
@@ -64,16 +58,6 @@ impl<P: Probe> Device<P> {
                 }
             }
         }
-    }
-
-    /// Reads a group from its translation page; whether there is one to read.
-    fn read_line(&mut self, group: u32, fetch: Option<FetchId>) -> bool {
-        let lpn = self.core.plan.map_page(self.map.page_of(group));
-        let Location::Flash(ppn) = self.ftl.locate(lpn) else { return false };
-        let bytes = self.core.plan.read_transfer(0, self.core.plan.config.mapping.entry_group.0 as u32);
-        self.core.counters.map_reads += 1;
-        self.flash().queue_read(Class::InternalRead, Owner::MapFetch(fetch), lpn, ppn, (bytes, 0));
-        true
     }
 
     /// A group has been read.
@@ -96,18 +80,10 @@ impl<P: Probe> Device<P> {
     fn line_fetched(&mut self, fetch: FetchId) {
         let Fetch { group, dirty, owner, mut waiting, .. } = self.map.fetches[fetch];
         self.map.fetches.release(fetch);
-        self.enter_line(group, owner, dirty);
+        self.map_at().enter_line(group, owner, dirty);
         let mut sensed = None;
         while let Some(id) = waiting.pop(&mut self.map.waiting) {
             self.resume(id, &mut sensed);
-        }
-    }
-
-    /// Puts a group into the cache; what has to go for it is written back.
-    fn enter_line(&mut self, group: u32, owner: Option<u16>, dirty: bool) {
-        let cache = self.map.cache.as_mut().expect("Invariant: only groups of a cached map are entered");
-        if let Some(page) = cache.insert(group, owner, dirty) {
-            self.rewrite(page);
         }
     }
 
@@ -128,91 +104,6 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The drive has changed a page's entry.
-    #[inline]
-    pub(super) fn map_changed(&mut self, lpn: Lpn) {
-        if let Some(group) = self.map.changed(lpn) {
-            self.map.unawaited += u32::from(self.read_line(group, None));
-            self.enter_line(group, None, true);
-        }
-    }
-
-    /// A collection has gained this many pages: the map may have half of them.
-    pub(super) fn rewrite_touched(&mut self, gained: u32) {
-        // Of a map that is all in memory no page is behind, whatever `mapping.writes` would be.
-        if self.map.cache.is_none() {
-            return;
-        }
-        self.map.earn(gained);
-        while let Some(page) = self.map.next_behind(self.core.counters.user_pages_programmed, &self.core.plan) {
-            self.rewrite(page);
-        }
-    }
-
-    /// A translation page with changed entries goes to flash.
-    pub(super) fn rewrite(&mut self, page: u32) {
-        if self.map.rewrite(page) {
-            self.start_rewrite(page);
-        }
-    }
-
-    fn start_rewrite(&mut self, page: u32) {
-        let lpn = self.core.plan.map_page(page);
-        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
-        // A map that is all in memory needs nothing of its old page.
-        if let Location::Flash(ppn) = self.ftl.locate(lpn)
-            && self.map.cache.is_some()
-        {
-            self.core.counters.map_reads += 1;
-            self.flash().queue_read(Class::InternalRead, Owner::MapRewrite(page), lpn, ppn, (bytes, 0));
-        } else {
-            // Where it goes is decided next.
-            let nowhere = (nand::DieId(0), QueueId::of_programs(StreamId::MAP, 0));
-            let id = self.flash.ops.insert(PageOp::new(Owner::MapRewrite(page), lpn, Ppn(0), nowhere, bytes));
-            self.rewrite_map(id);
-        }
-    }
-
-    /// A translation page has been read: it is programmed with its changes.
-    pub(super) fn rewrite_map(&mut self, id: OpId) {
-        let PageOp { owner, lpn, .. } = self.flash.ops[id];
-        if let Owner::MapRewrite(page) = owner
-            && self.power.is_some()
-        {
-            self.power_at().compose_map_page(page, lpn.get());
-        }
-        self.program_own(id);
-    }
-
-    /// Programs a page of the drive's own: a translation page, or one of the journal.
-    pub(super) fn program_own(&mut self, id: OpId) {
-        let unit = self.core.plan.unit_pages;
-        if self.map.filled == 0 {
-            self.map.plane = self.ftl.next_map_plane(self.map.plane, &self.map.held, &self.core.plan).0;
-        }
-        self.map.filled = (self.map.filled + 1) % unit;
-        self.map.held[self.map.plane as usize] += 1;
-        let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
-        let seq = self.flash.number();
-        let op = &mut self.flash.ops[id];
-        (op.die, op.queue, op.seq) = (die, QueueId::of_programs(StreamId::MAP, plane.into()), seq);
-        self.flash().queue_program(id);
-        let many = self.map.rewrites >= self.core.plan.config.mapping.writes;
-        let most = self.map.most_for_checkpoint(&self.core.plan);
-        let awaited = |power: &Power| power.awaits_map(most) || power.awaits_journal();
-        if many || self.power.as_deref().is_some_and(awaited) {
-            // Something waits for these: partly filled units go.
-            self.force_map_unit();
-        }
-    }
-
-    /// The program unit that the drive's own pages go into is programmed as it is.
-    pub(super) fn force_map_unit(&mut self) {
-        let (die, plane) = self.core.plan.layout.die_of(nand::PlaneId(self.map.plane));
-        self.flash().force_plane(die, plane, QueueSet::of_programs(StreamId::MAP));
-        self.map.filled = 0;
-    }
-
     /// A translation page is on flash.
     pub(super) fn map_rewritten(&mut self, id: OpId, page: u32) {
         let (lpn, ppn) = self.flash.ops[id].pages();
@@ -224,20 +115,13 @@ impl<P: Probe> Device<P> {
             self.core.counters.map_programs += 1;
         }
         if self.map.rewritten(page) {
-            return self.start_rewrite(page);
+            return self.map_at().start_rewrite(page);
         }
         if let Some(power) = &mut self.power {
             power.checkpoints.page_rests(page);
         }
         self.resume_stalled();
-        self.rewrite_touched(0);
-    }
-
-    /// A page of the drive's own does not stand any more where it does, if it is on flash: returns where.
-    pub(super) fn leaves_plane(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let Location::Flash(ppn) = self.ftl.locate(lpn) else { return None };
-        self.map.held[self.core.plan.layout.plane_of(ppn).0 as usize] -= 1;
-        Some(ppn)
+        self.map_at().rewrite_touched(0);
     }
 
     /// Lets go on what waited until fewer translation pages were on their way to flash.

@@ -18,11 +18,10 @@
 use units::{Lpn, Ppn};
 
 use super::Device;
-use crate::arena::{SlotId, StripeId};
-use crate::buffer::SlotState;
+use crate::arena::{OpId, SlotId, StripeId};
 use crate::core::Core;
+use crate::flash::op::PageData;
 use crate::ftl::Location;
-use crate::ftl::moves::Stale;
 use crate::observe::probe::Probe;
 
 /// Why data is on a page of the flash now.
@@ -64,7 +63,7 @@ impl<P: Probe> Device<P> {
                 self.mark_stale(stale);
             }
             match because {
-                Because::Written(_) => self.map_changed(lpn),
+                Because::Written(_) => self.map_at().map_changed(lpn),
                 Because::Relocated(_) => self.map.moved(lpn),
                 Because::Rewritten | Because::Journaled(_) | Because::Parity(_) => {}
             }
@@ -103,64 +102,36 @@ impl<P: Probe> Device<P> {
                 self.ftl.relocate(lpn, Some(source), ppn, &mut self.writes.buffer);
                 return Some(source);
             }
-            Because::Rewritten => self.leaves_plane(lpn),
+            Because::Rewritten => self.map_at().leaves_plane(lpn),
             Because::Journaled(_) | Because::Parity(_) => None,
         };
         self.ftl.place(lpn, ppn);
         before
     }
 
-    /// A request trims a page: it has no data any more, if it had any. The table's order, but that nothing is newest.
-    pub(super) fn trim(&mut self, request: u64, lpn: Lpn) {
-        let location = self.ftl.locate(lpn);
-        let stale = match location {
-            Location::Unmapped => return,
-            Location::Flash(ppn) => Some(ppn),
-            Location::Buffer(slot) => {
-                // Every version, also those that are programs under way.
-                let stale = self.writes.buffer.overtake(slot);
-                self.writes.buffer[slot].outdated = true;
-                stale
-            }
-        };
-        self.core.counters.pages_trimmed += 1;
-        self.core.probe.trimmed(self.core.now, request, lpn);
-        self.ftl.trim(lpn);
-        if let Some(stale) = stale {
-            self.mark_stale(stale);
+    /// The parity of a stripe has been programmed: whether it is of use.
+    pub(super) fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
+        let of_use = self.stripes().programmed(stripe);
+        if !of_use {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            self.stripes().loses(plane);
+            self.core.probe.dropped(self.core.now, lpn);
         }
-        if let Location::Buffer(slot) = location
-            && matches!(self.writes.buffer[slot].state, SlotState::Dirty | SlotState::Gathering)
-        {
-            // A slot whose read is under way goes when that has come.
-            self.discard_slot(slot);
-        }
-        self.ftl.repair(lpn);
-        if let Some(cache) = &mut self.read_cache {
-            cache.invalidate(lpn);
-        }
-        self.map_changed(lpn);
-        if let Some(power) = &mut self.power {
-            power.forgets(request, lpn);
-        }
+        of_use
     }
 
-    /// Nobody needs a page of the drive's own any more, which is on flash.
-    pub(super) fn is_dropped(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.core.probe.dropped(self.core.now, lpn);
-        self.ftl.trim(lpn);
-        self.mark_stale(ppn);
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data.
+    #[cold]
+    pub(super) fn damage(&mut self, lpn: Lpn, data: PageData) {
+        let kept = self.ftl.damages(lpn, data, &self.writes.buffer);
+        self.core.counters.pages_lost += u64::from(kept && data == PageData::Lost);
     }
 
-    /// A flash page's data is out of date.
-    pub(super) fn mark_stale(&mut self, ppn: Ppn) {
-        self.flash.stir(self.core.plan.layout.place_of(ppn).0);
-        let Stale { looks_again, ended } = self.ftl.goes_stale(ppn, &self.core.plan);
-        if let Some(stripe) = ended {
-            self.end_stripe(stripe);
-        }
-        if looks_again {
-            self.collect(self.core.plan.layout.plane_of(ppn));
-        }
+    /// The parity of a stripe is on flash.
+    pub(super) fn parity_programmed(&mut self, id: OpId, stripe: StripeId) {
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        self.flash.ops.release(id);
+        self.core.counters.parity_programs += 1;
+        self.is_placed(lpn, ppn, Because::Parity(stripe));
     }
 }

@@ -7,28 +7,21 @@
 use std::collections::VecDeque;
 
 use nand::{DieId, PlaneId};
-use schemes::Class;
 use units::{ConfigError, Lpn, Ppn, Span};
 
 use super::Device;
-use super::learned::Learning;
-use super::zones::Zoning;
-use crate::arena::{OpId, SlotId};
+use super::kept::{PowerAt, ProgramEnd};
+use super::zone_programs::Zoning;
 use crate::buffer::Slot;
 use crate::config::Plan;
-use crate::core::Core;
 use crate::error::RunError;
-use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Flash, FlashAt, Interrupted};
+use crate::flash::{FlashAt, Interrupted};
+use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
-use crate::ftl::stripes::Stripes;
-use crate::ftl::{Ftl, Location};
-use crate::host::Completion;
-use crate::observe::probe::{DataFrom, Event, Probe};
-use crate::power::checkpoint::Running;
-use crate::power::media::{BlockState, Change, Content, Data, Mapped, Member, OnFlash, Page, keeps_what_is_programmed};
+use crate::observe::probe::{Event, Probe};
+use crate::power::media::{BlockState, Content, Data, Mapped, OnFlash, Page, keeps_what_is_programmed};
 use crate::power::oracle::{Reads, Undone, Verdict};
-use crate::power::recover::{KeptJournal, Recovered, Remains, Run, STEPS, recover};
+use crate::power::recover::{KeptJournal, Recovered, Remains, STEPS, recover};
 use crate::power::{Power, Recovering, Stamp};
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
@@ -40,7 +33,7 @@ const AHEAD: u32 = 2;
 
 /// Power cuts, to be looked at.
 #[derive(Clone, Copy)]
-pub struct PowerSeen<'a>(&'a Power);
+pub struct PowerSeen<'a>(pub(super) &'a Power);
 
 impl<'a> PowerSeen<'a> {
     /// How long recovery took after each.
@@ -94,15 +87,6 @@ fn refusal(key: &str, problem: &str, remedy: &str) -> RunError {
     RunError::Config(ConfigError { origin: "device".into(), line: None, key, problem, remedy })
 }
 
-/// How a die's program has ended.
-#[derive(Clone, Copy)]
-pub(super) enum ProgramEnd {
-    /// As it should, but on planes where it failed.
-    Ended { failed: u8 },
-    /// The power was cut.
-    Torn,
-}
-
 /// A page of the write buffer that capacitors have kept.
 struct Kept {
     lpn: Lpn,
@@ -112,55 +96,7 @@ struct Kept {
     stamp: Stamp,
 }
 
-/// What is told of power cuts, and what they leave of the drive.
-pub(super) struct PowerAt<'a, P: Probe> {
-    pub core: &'a mut Core<P>,
-    pub flash: &'a mut Flash,
-    pub ftl: &'a mut Ftl,
-    pub writes: &'a mut Writes,
-    pub zones: Option<&'a Zones>,
-    pub power: &'a mut Power,
-}
-
 impl<P: Probe> PowerAt<'_, P> {
-    /// A die's program has ended, or was interrupted: what its pages hold now.
-    pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
-        let (ftl, flash, plan) = (&*self.ftl, &*self.flash, &self.core.plan);
-        // Whether what is programmed could not be read before.
-        let lost = |op: &PageOp, lpn: Lpn| match op.owner {
-            Owner::Relocation(source) if op.is_copied() || lpn.0 >= plan.logical_pages => flash.is_broken(source.get()),
-            Owner::Slot(_) | Owner::Relocation(_) => ftl.condition_of(lpn) == PageData::Lost,
-            _ => false,
-        };
-        let power = &mut *self.power;
-        let number = power.program_of(die, first);
-        let mut next = Some(first);
-        while let Some(id) = next {
-            let op = &self.flash.ops[id];
-            next = op.next;
-            let writes = op.queue.writes().expect("Invariant: a program writes something");
-            let (lpn, ppn) = op.pages();
-            let stream = plan.streams.opened_by(writes);
-            match end {
-                ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
-                ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
-            }
-            let content = match power.parity(op.owner, lpn, number, ftl) {
-                None => power.content(op.owner, lpn, plan.logical_pages),
-                parity => parity,
-            };
-            let left = content.and_then(|(version, content)| match end {
-                ProgramEnd::Ended { failed } if failed >> op.queue.plane() & 1 != 0 => None,
-                ProgramEnd::Ended { .. } if lost(op, lpn) => Some((version, Content::Host(Data::LOST))),
-                ProgramEnd::Ended { .. } => Some((version, content)),
-                ProgramEnd::Torn => None,
-            });
-            if let Some((version, content)) = left {
-                power.flash.write(ppn, Page { lpn, version, number, content });
-            }
-        }
-    }
-
     /// What is under way in a die's array ends, or is destroyed.
     fn interrupt(&mut self, die: DieId) {
         let plp = self.core.plan.config.power.plp;
@@ -220,7 +156,7 @@ impl<P: Probe> PowerAt<'_, P> {
 
     /// Finds out what is where, from the flash and the journal's changes that capacitors have kept.
     /// By plane `failed` has the blocks that have failed, and whether it has broken.
-    fn recover(&mut self, failed: &[(Vec<u32>, bool)]) -> Recovered {
+    fn recover(&mut self, failed: &[(Vec<u32>, bool)], zones: Option<&Zones>) -> Recovered {
         let lossy = self.core.has_lost_data() || !keeps_what_is_programmed(&self.core.plan);
         let power = &mut *self.power;
         let plan = &self.core.plan;
@@ -243,7 +179,7 @@ impl<P: Probe> PowerAt<'_, P> {
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
-        let is_written = |lpn: Lpn| match (self.zones, &plan.zones) {
+        let is_written = |lpn: Lpn| match (zones, &plan.zones) {
             (Some(zones), Some(plan)) => zones.holds(lpn, plan),
             _ => true,
         };
@@ -309,18 +245,6 @@ impl<P: Probe> PowerAt<'_, P> {
 }
 
 impl<P: Probe> Device<P> {
-    /// What power cuts have done, where the power is cut or the map is kept for the case.
-    pub fn power_seen(&self) -> Option<PowerSeen<'_>> {
-        self.power.as_deref().map(PowerSeen)
-    }
-
-    /// What is told of power cuts. Invariant: the drive has any, or keeps its map for them.
-    pub(super) fn power_at(&mut self) -> PowerAt<'_, P> {
-        let Device { core, flash, ftl, writes, zones, power, .. } = self;
-        let power = power.as_deref_mut().expect("Invariant: only drives with power cuts are told of them");
-        PowerAt { core, flash, ftl, writes, zones: zones.as_deref(), power }
-    }
-
     /// The power is cut, and comes back at once.
     #[cold]
     pub(super) fn on_cut(&mut self) {
@@ -347,11 +271,13 @@ impl<P: Probe> Device<P> {
         if let (Some(zones), Some(plan)) = (&mut self.zones, &self.core.plan.zones) {
             zones.power_cut(plan);
         }
-        let recovered = self.power_at().recover(&failed);
+        let zones = self.zones.take();
+        let recovered = self.power_at().recover(&failed, zones.as_deref());
+        self.zones = zones;
         self.power_at().recover_damage(&recovered, &kept);
         let plan = &self.core.plan;
         self.map = TranslationPages::new(plan, self.ftl.map_pages_of_planes(plan));
-        Learning::of(self).learns_again();
+        self.learning().learns_again();
         self.power_at().restore_buffer(kept);
         self.core.probe.cut(self.core.now);
         self.begin_ledger();
@@ -362,7 +288,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Begins the next reads of recovery; ends it where there are none.
-    fn recovery_goes_on(&mut self) {
+    pub(super) fn recovery_goes_on(&mut self) {
         loop {
             let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
             if recovering.under_way > 0 {
@@ -379,37 +305,9 @@ impl<P: Probe> Device<P> {
             }
             recovering.step += 1;
             for plane in (0..layout.planes).map(PlaneId) {
-                (0..AHEAD).for_each(|_| self.read_next(plane));
+                (0..AHEAD).for_each(|_| self.power_at().read_next(plane));
             }
         }
-    }
-
-    /// Begins the next read of recovery on a plane, if there is one.
-    fn read_next(&mut self, plane: PlaneId) {
-        let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
-        let left = &mut recovering.left[plane.0 as usize];
-        let Some(Run { first, flash_pages }) = left.pop_front() else { return };
-        if flash_pages > 1 {
-            let shared = u64::from(self.core.plan.layout.shared());
-            left.push_front(Run { first: Ppn(first.0 + shared), flash_pages: flash_pages - 1 });
-        }
-        recovering.under_way += 1;
-        let step = recovering.step - 1;
-        self.core.counters.recovery_reads[step] += 1;
-        // Of headers and of pages whose place is not known the out-of-band area is enough.
-        let whole = step == 1 || step == 3;
-        let bytes = self.core.plan.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
-        self.flash().queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
-    }
-
-    /// A page has been read for recovery.
-    pub(super) fn recovery_read(&mut self, id: OpId) {
-        let (_, ppn) = self.flash.ops[id].pages();
-        self.flash.ops.release(id);
-        let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else { return };
-        recovering.under_way -= 1;
-        self.read_next(self.core.plan.layout.plane_of(ppn));
-        self.recovery_goes_on();
     }
 
     /// The drive is ready again.
@@ -439,112 +337,6 @@ impl<P: Probe> Device<P> {
 }
 
 impl Power {
-    /// What a program leaves on flash: the version of the page, and its content.
-    fn content(&self, owner: Owner, lpn: Lpn, logical_pages: u64) -> Option<(u64, Content)> {
-        match owner {
-            Owner::Slot(slot) => {
-                let Stamp { version, data } = self.stamp_of(slot);
-                Some((version, Content::Host(data)))
-            }
-            Owner::Relocation(source) if self.flash.is_initial(source.get()) => {
-                let content =
-                    if lpn.0 < logical_pages { Content::Host(Data::default()) } else { Content::Map(Vec::new()) };
-                Some((0, content))
-            }
-            Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),
-            Owner::MapRewrite(_) | Owner::Journal(_) => self.own.get(&lpn).cloned(),
-            _ => None,
-        }
-    }
-
-    /// The host has seen a completion.
-    pub(super) fn host_saw(&mut self, completion: &Completion) {
-        if let Some(oracle) = self.oracle.as_mut().filter(|_| completion.is_done()) {
-            oracle.completed(completion.id);
-        }
-    }
-
-    /// A flush is begun.
-    pub(super) fn flush_begins(&mut self, request: u64) {
-        if let Some(oracle) = &mut self.oracle {
-            oracle.flush_begins(request);
-        }
-    }
-
-    /// A page of a request's data is in a slot.
-    pub(super) fn stamp_write(&mut self, request: u64, lpn: Lpn, slot: SlotId) {
-        let data = self.oracle.as_mut().map_or(Data::default(), |oracle| oracle.writes(request, lpn));
-        self.stamp(slot, data);
-    }
-
-    /// A slot holds what a page held before.
-    pub(super) fn stamp_joined(&mut self, slot: SlotId, from: DataFrom, is_broken: impl Fn(Ppn) -> bool) {
-        let data = match from {
-            DataFrom::Nothing => Data::ZEROS,
-            DataFrom::Buffer(frozen) => self.stamp_of(frozen).data,
-            DataFrom::Flash(ppn) if is_broken(ppn) => Data::LOST,
-            DataFrom::Flash(ppn) => self.flash.host_data(ppn),
-            DataFrom::Cache | DataFrom::Merged(..) => Data::default(),
-        };
-        self.stamp(slot, data);
-    }
-
-    /// A slot holds what was on a page that is not programmed where it was to be.
-    pub(super) fn stamp_rescued(&mut self, slot: SlotId, source: Ppn) {
-        self.stamp(slot, self.flash.host_data(source));
-    }
-
-    /// A request has unmapped a page.
-    pub(super) fn forgets(&mut self, request: u64, lpn: Lpn) {
-        self.flash.anchor.lost.remove(&lpn);
-        if let Some(oracle) = &mut self.oracle {
-            oracle.trims(request, lpn);
-        }
-        let version = self.next_version();
-        self.trims.insert(lpn, version);
-        self.checkpoints.changes(lpn);
-        self.journal.add(Change { lpn, to: Mapped { place: None, version } });
-    }
-
-    /// Whether pages of the map are waited for, of which at most this many are on their way for a checkpoint: then partly filled units go.
-    pub(super) fn awaits_map(&self, most: usize) -> bool {
-        let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
-        self.checkpoints.running.as_ref().is_some_and(|running| running.list.is_none() && all(running))
-    }
-
-    /// Whether pages of the journal, or of a list, are waited for. Others fill program units with those that follow.
-    pub(super) fn awaits_journal(&self) -> bool {
-        self.journal.is_awaited() || self.checkpoints.is_ending()
-    }
-
-    /// What a program of parity leaves on flash: its stripe's pages, as long as all of them are there.
-    fn parity(&self, owner: Owner, lpn: Lpn, number: u64, ftl: &Ftl) -> Option<(u64, Content)> {
-        let (stripe, version) = match owner {
-            Owner::Parity(stripe) => (Some(stripe), number),
-            Owner::Relocation(source) if self.flash.is_initial(source.get()) => (None, 0),
-            _ => return None,
-        };
-        let pages = ftl.pages_with_parity(stripe, lpn)?.into_iter().map(|place| self.flash.member(place));
-        Some((version, Content::Parity(pages.collect::<Option<_>>().unwrap_or_default())))
-    }
-
-    /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that these are still
-    /// there.
-    pub(super) fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
-        for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
-            let Location::Flash(place) = ftl.locate(lpn) else {
-                return Err(format!("parity of {pages:?} is on flash, and the map does not say where"));
-            };
-            let Some(Page { content: Content::Parity(members), .. }) = self.flash.page(place) else { continue };
-            let is_there = |member: &Member| self.flash.member(member.place) == Some(*member);
-            let same = pages.iter().eq(members.iter().map(|member| &member.place));
-            if !same || !members.iter().all(is_there) {
-                return Err(format!("a stripe has {pages:?}, and its parity is that of {members:?}"));
-            }
-        }
-        Ok(())
-    }
-
     /// What of the journal is not on flash.
     fn unwritten(&mut self) -> KeptJournal {
         let page = |own: &(u64, Content)| match &own.1 {

@@ -6,74 +6,38 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::Device;
-use super::placed::Because;
-use crate::arena::{OpId, RebuildId, StripeId};
+use crate::arena::{OpId, RebuildId};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::moves::most_on_the_move;
-use crate::ftl::parity::Orphans;
-use crate::ftl::stripes::{Rebuilt, Stripes};
+use crate::ftl::stripes::Rebuilt;
 use crate::ftl::{Location, ValidPage};
 use crate::observe::probe::Probe;
 
+/// What a page that could not be read is worked out of.
+#[derive(Clone, Copy, PartialEq)]
+enum Rest {
+    /// Of nothing: it has no stripe.
+    Nowhere,
+    /// Nothing is needed: its data is at hand, or out of date.
+    Needless,
+    /// The rest of its stripe, which is read.
+    IsRead,
+}
+
 impl<P: Probe> Device<P> {
-    fn stripes(&mut self) -> &mut Stripes {
-        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
-    }
-
-    /// The parity of a stripe has been programmed: whether it is of use.
-    pub(super) fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
-        let of_use = self.stripes().programmed(stripe);
-        if !of_use {
-            let plane = self.core.plan.layout.plane_of(ppn);
-            self.stripes().loses(plane);
-            self.core.probe.dropped(self.core.now, lpn);
-        }
-        of_use
-    }
-
-    /// Nothing needs a stripe any more.
-    pub(super) fn end_stripe(&mut self, stripe: StripeId) {
-        let stripes = self.stripes();
-        let lpn = stripes.lpn(stripe);
-        if stripes.end(stripe)
-            && let Location::Flash(ppn) = self.ftl.locate(lpn)
-        {
-            self.drop_parity(lpn, ppn);
-        }
-    }
-
-    /// Parity on flash is of no use any more.
-    fn drop_parity(&mut self, lpn: Lpn, ppn: Ppn) {
-        let plane = self.core.plan.layout.plane_of(ppn);
-        self.stripes().loses(plane);
-        self.is_dropped(lpn, ppn);
-    }
-
-    /// The parity of a stripe is on flash.
-    pub(super) fn parity_programmed(&mut self, id: OpId, stripe: StripeId) {
-        let (lpn, ppn) = self.flash.ops[id].pages();
-        self.flash.ops.release(id);
-        self.core.counters.parity_programs += 1;
-        self.is_placed(lpn, ppn, Because::Parity(stripe));
-    }
-
-    /// The parity of a stripe was not programmed on a plane.
-    pub(super) fn parity_waits(&mut self, stripe: StripeId, plane: PlaneId) {
-        self.stripes().loses(plane);
-        self.stripes().again(stripe);
-    }
-
-    /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
-    pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
-        self.drop_parity(lpn, ppn);
-        self.stripes().again(stripe);
-    }
-
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
+        let rest = self.read_rest(of, class, lpn, ppn);
+        if rest == Rest::Needless {
+            self.rebuilt(of, true);
+        }
+        rest != Rest::Nowhere
+    }
+
+    fn read_rest(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> Rest {
         if !self.core.plan.has_parity() {
-            return false;
+            return Rest::Nowhere;
         }
         let layout = self.core.plan.layout;
         let moves = |op: OpId| matches!(self.flash.ops[op].owner, Owner::Relocation(_));
@@ -91,13 +55,12 @@ impl<P: Probe> Device<P> {
         for (lpn, ppn) in lost {
             match self.ftl.rest_of_stripe(lpn, ppn) {
                 Some(pages) => rest.extend(pages),
-                None => return false,
+                None => return Rest::Nowhere,
             }
         }
         if rest.is_empty() {
             // Its stripe has ended, or it stands elsewhere by now, or has its parity in the controller alone.
-            self.rebuilt(of, true);
-            return true;
+            return Rest::Needless;
         }
         let rebuild = self.stripes().begin(of, rest.len() as u32);
         let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
@@ -105,7 +68,7 @@ impl<P: Probe> Device<P> {
             self.core.counters.parity_reads += 1;
             self.flash().queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
         }
-        true
+        Rest::IsRead
     }
 
     /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data, and what the buffer
@@ -142,10 +105,9 @@ impl<P: Probe> Device<P> {
 
     /// The data of a page has been worked out, or it is lost.
     fn rebuilt(&mut self, of: Rebuilt, right: bool) {
-        self.core.counters.pages_rebuilt += u64::from(right);
-        self.core.counters.media_errors += u64::from(!right);
         match of {
             Rebuilt::Read(op) => {
+                self.count_rebuilt(right);
                 let (lpn, ppn) = self.flash.ops[op].pages();
                 let of_host = matches!(self.flash.ops[op].owner, Owner::Host(_));
                 self.deliver(op, if right { PageData::Right } else { PageData::Lost });
@@ -154,14 +116,25 @@ impl<P: Probe> Device<P> {
                 }
             }
             Rebuilt::Page(lpn, ppn) => {
-                self.stripes().rebuilding -= 1;
-                if right {
-                    self.rescue(lpn, ppn);
-                }
+                self.page_rebuilt(lpn, ppn, right);
                 self.rebuild_planes();
             }
         }
+    }
+
+    fn count_rebuilt(&mut self, right: bool) {
+        self.core.counters.pages_rebuilt += u64::from(right);
+        self.core.counters.media_errors += u64::from(!right);
         self.core.marks.set |= Marks::WAITING;
+    }
+
+    /// The data of a page of a broken plane has been worked out, or it is lost.
+    fn page_rebuilt(&mut self, lpn: Lpn, ppn: Ppn, right: bool) {
+        self.count_rebuilt(right);
+        self.stripes().rebuilding -= 1;
+        if right {
+            self.rescue(lpn, ppn);
+        }
     }
 
     /// The data of a plane that has broken is rebuilt from now on.
@@ -191,48 +164,12 @@ impl<P: Probe> Device<P> {
             }
             if let Some(ValidPage { lpn, ppn, .. }) = found {
                 self.stripes().rebuilding += 1;
-                if !self.rebuild(Rebuilt::Page(lpn, ppn), Class::InternalRead, lpn, ppn) {
-                    self.stripes().rebuilding -= 1;
+                match self.read_rest(Rebuilt::Page(lpn, ppn), Class::InternalRead, lpn, ppn) {
+                    Rest::IsRead => {}
+                    Rest::Needless => self.page_rebuilt(lpn, ppn, true),
+                    Rest::Nowhere => self.stripes().rebuilding -= 1,
                 }
             }
         }
-    }
-
-    /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
-    /// to.
-    pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
-        if !self.core.plan.has_parity() {
-            return false;
-        }
-        loop {
-            match self.ftl.next_orphan(plane, block, &self.writes.buffer, &self.core.plan) {
-                Orphans::Reads { lpn, source } => {
-                    self.core.counters.parity_reads += 1;
-                    let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
-                    self.flash().queue_read(Class::InternalRead, Owner::Orphan(plane.0), lpn, source, (bytes, 0));
-                }
-                Orphans::Waits => return true,
-                Orphans::Leave(stripes) => {
-                    stripes.into_iter().for_each(|stripe| self.end_stripe(stripe));
-                    let number = u64::from(self.core.plan.layout.block(plane, block).0);
-                    self.stripes().forget_block(number);
-                    return false;
-                }
-            }
-        }
-    }
-
-    /// A page whose stripe is to end has been read: it joins another one.
-    pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
-        let (_, ppn) = self.flash.ops[id].pages();
-        self.flash.ops.release(id);
-        let lost = data == PageData::Lost;
-        match self.ftl.orphan_has_been_read(plane, ppn, lost, &self.writes.buffer, &self.core.plan) {
-            Some(block) => {
-                self.protects_rest(plane, block);
-            }
-            None => self.continue_relocation(plane),
-        }
-        self.core.marks.set |= Marks::PARITY;
     }
 }

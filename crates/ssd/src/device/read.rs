@@ -2,75 +2,18 @@
 
 use schemes::Class;
 use units::{Bytes, Lpn, Ppn};
-use workload::Op;
 
-use super::Device;
-use super::learned::Learning;
-use super::zones::Zoning;
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt, Placement as _};
 use crate::ftl::{Ftl, Location};
-use crate::host::{Command, HostSide, Part, part, parts};
+use crate::host::{HostSide, Part, part};
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
-use crate::translation::Waiting;
 use crate::writes::Writes;
-
-impl<P: Probe> Device<P> {
-    /// Takes a fetched command up: the firmware processes it first, if that takes time.
-    pub(super) fn take_up(&mut self, command: CommandId) {
-        if P::EXPLAINS {
-            let Command { id, request, queue, .. } = self.host.commands[command];
-            let (op, bytes, arrival) = (request.op, request.bytes.0, request.time);
-            self.core.probe.explain(self.core.now, Event::Started { request: id, op, bytes, arrival, queue });
-        }
-        if self.core.slots.firmware.is_some() {
-            self.host.firmware.take(&mut self.core, command);
-        } else {
-            self.start(command);
-        }
-    }
-
-    /// Works on a command.
-    pub(super) fn start(&mut self, command: CommandId) {
-        let op = self.host.commands[command].request.op;
-        match op {
-            Op::Read if self.zones.is_none() || Zoning(self).allow(command) => self.start_read(command),
-            Op::Read => {}
-            _ if self.core.life.read_only.is_some() => self.host.refuse(&mut self.core, command),
-            _ if (self.zones.is_some() || !op.is_of_every_drive()) && !Zoning(self).allow(command) => {}
-            Op::Write | Op::Append => self.start_write(command),
-            Op::Trim => self.start_trim(command),
-            Op::Flush => self.start_flush(command),
-            Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => unreachable!("Invariant: it has been done"),
-        }
-    }
-
-    fn start_read(&mut self, command: CommandId) {
-        let request = self.host.commands[command].request;
-        let page_size = self.core.plan.layout.page_size.0;
-        self.core.counters.read_requests += 1;
-        self.core.counters.read_bytes += request.bytes.0;
-        let mut sensed = None;
-        for index in 0..parts(&request, page_size) {
-            let part = part(&request, page_size, index);
-            let Part { lpn, from, to } = part;
-            let at_hand = self.map.has_entries()
-                || matches!(self.ftl.locate(lpn), Location::Buffer(_))
-                || self.reads().is_cached(part);
-            if at_hand || Learning::of(self).looks_up(lpn) {
-                self.reads().read_part(command, part, &mut sensed);
-            } else {
-                self.flash.number();
-                self.await_map(Waiting::Part { command, lpn, from, to });
-            }
-        }
-    }
-}
 
 /// Where parts of the host's reads find their data.
 pub(super) struct ReadsAt<'a, P: Probe> {

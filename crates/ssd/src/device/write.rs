@@ -9,22 +9,17 @@
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
 use schemes::Class;
-use units::{Bytes, Lpn, Ppn, Time};
+use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
 use super::Device;
-use super::learned::Learning;
-use super::merges::Merges;
 use super::placed::Because;
-use super::zones::Zoning;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
-use crate::config::BufferMode;
-use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
-use crate::host::{Part, part, parts, tell_service};
+use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
 use crate::translation::Waiting;
 use crate::writes::WriteArrival;
@@ -78,48 +73,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Written data has crossed the link.
-    pub(super) fn on_write_data(&mut self) {
-        let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
-        let next = self.writes.arrivals.front().map_or(Time::NEVER, |arriving| arriving.time);
-        self.core.agenda.set(self.core.slots.write_data, next);
-        let (id, request) = (self.host.commands[arrived.command].id, self.host.commands[arrived.command].request);
-        let page_size = self.core.plan.layout.page_size.0;
-        let mut bytes = 0;
-        let through =
-            self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
-        for index in arrived.first_part..arrived.first_part + arrived.count {
-            let Part { lpn, from, to } = part(&request, page_size, index);
-            bytes += u64::from(to - from);
-            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
-            if self.zones.is_some() {
-                Zoning(self).gather(lpn, slot);
-            }
-            if through {
-                self.writes.buffer.await_slot(slot, arrived.command);
-            }
-        }
-        self.writes.buffer.unreserve(arrived.more);
-        let stored = self.host.through_dram(&mut self.core, Bytes(bytes));
-        if P::EXPLAINS {
-            self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
-        }
-        if !through {
-            let entry = &mut self.host.commands[arrived.command];
-            entry.remaining -= arrived.count;
-            if entry.remaining == 0 {
-                self.host.acknowledge(&mut self.core, arrived.command, stored);
-            }
-        }
-        if self.zones.is_some() {
-            Zoning(self).arrives(part(&request, page_size, arrived.first_part).lpn, bytes);
-        }
-        self.destage();
-        self.core.marks.set |= Marks::WRITES;
-    }
-
     /// Puts written sectors of a page into the buffer; returns the slot that holds them.
-    fn insert(&mut self, id: u64, lpn: Lpn, bytes: u32, sectors: u64, hint: u16) -> SlotId {
+    pub(super) fn insert(&mut self, request: u64, lpn: Lpn, bytes: u32, sectors: u64, hint: u16) -> SlotId {
         let (slot, over) = match self.ftl.locate(lpn) {
             Location::Buffer(slot) if self.writes.buffer[slot].state != SlotState::Flushing => {
                 self.writes.buffer.merge(slot, sectors);
@@ -143,12 +98,12 @@ impl<P: Probe> Device<P> {
             cache.invalidate(lpn);
         }
         if let Some(power) = &mut self.power {
-            power.stamp_write(id, lpn, slot);
+            power.stamp_write(request, lpn, slot);
         }
         if self.writes.buffer[slot].dirty == self.writes.buffer.full {
             self.ftl.repair(lpn);
         }
-        self.core.probe.buffered(self.core.now, id, lpn, slot, over);
+        self.core.probe.buffered(self.core.now, request, lpn, slot, over);
         slot
     }
 
@@ -276,9 +231,9 @@ impl<P: Probe> Device<P> {
         let id = self.flash.ops.insert(op);
         let plane = self.core.plan.layout.plane(die, plane);
         self.core.counters.switch_merges += u64::from(self.ftl.moving(plane).take_switches());
-        if Learning::of(self).looks_up(lpn) {
+        if self.learning().looks_up(lpn) {
             self.dispatch().place(id);
-            Merges(self).begin(plane);
+            self.begin_merge(plane);
         } else {
             self.writes.progress += 1;
             self.await_map(Waiting::Program(id));
@@ -303,7 +258,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// A slot's page is on flash.
-    pub(super) fn programmed(&mut self, id: OpId, slot: SlotId) {
+    pub(super) fn slot_programmed(&mut self, id: OpId, slot: SlotId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let rescued = self.writes.buffer[slot].rescued;
@@ -329,7 +284,7 @@ impl<P: Probe> Device<P> {
     }
 
     /// Commands need not wait for a slot any more: its data is on flash, or they are refused.
-    fn end_waiting(&mut self, slot: SlotId, refused: bool) {
+    pub(super) fn end_waiting(&mut self, slot: SlotId, refused: bool) {
         // What a trim has taken is gone for good when the trim is.
         let trimmed = self.writes.buffer[slot].outdated;
         let mut waiters = self.writes.buffer[slot].waiters.take();
@@ -354,31 +309,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
-    /// what cannot be programmed stays in the buffer, where it is read.
-    #[cold]
-    pub(super) fn refuse_writes(&mut self) {
-        self.writes.pages_wanted = 0;
-        if let Some(zones) = &mut self.zones {
-            zones.become_read_only();
-            Zoning(self).has_erased(None, None);
-            Zoning(self).resume();
-        }
-        let page_size = self.core.plan.layout.page_size.0;
-        for command in std::mem::take(&mut self.writes.queue) {
-            let entry = &mut self.host.commands[command];
-            let left = parts(&entry.request, page_size) - entry.next_part;
-            (entry.remaining, entry.refused) = (entry.remaining - left, true);
-            if entry.remaining == 0 {
-                self.host.refuse(&mut self.core, command);
-            }
-        }
-        for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
-            self.end_waiting(slot, true);
-        }
-        let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
-        flushes.into_iter().flatten().for_each(|(command, _)| self.host.refuse(&mut self.core, command));
-        self.resume_stalled();
-        self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
+    /// Frees a slot whose data nobody wants any more and that is not on its way to flash.
+    pub(super) fn discard_slot(&mut self, slot: SlotId) {
+        self.writes.buffer.forget(slot);
+        self.release_slot(slot);
     }
 }

@@ -1,0 +1,203 @@
+//! Programs of zones: what has come of a zone's data becomes programs, and what a finish pads; erases that resets wait for. Which commands zones
+//! allow is in `zones.rs`.
+
+use std::collections::BTreeSet;
+
+use nand::PlaneId;
+use units::{Lpn, Ppn};
+
+use super::Device;
+use crate::arena::{CommandId, OpId, SlotId};
+use crate::config::{ResetCompletes, ZonePlan};
+use crate::core::Marks;
+use crate::flash::QueueId;
+use crate::flash::op::{Owner, PageOp};
+use crate::ftl::Location;
+use crate::ftl::zones::IN_ORDER;
+use crate::observe::probe::Probe;
+use crate::zones::Padding;
+
+/// The zones of a drive that has any, and how they are laid out.
+macro_rules! zoned {
+    ($device:expr) => {
+        $device.zones.as_deref_mut().zip($device.core.plan.zones.as_ref())
+    };
+}
+pub(super) use zoned;
+
+/// What crosses the drive's components for its zones.
+pub(super) struct Zoning<'a, P: Probe>(pub(super) &'a mut Device<P>);
+
+impl<P: Probe> Zoning<'_, P> {
+    /// A part of what a command does to zones has ended.
+    pub(super) fn end_part(&mut self, command: CommandId) {
+        let entry = &mut self.0.host.commands[command];
+        entry.remaining -= 1;
+        if entry.remaining == 0 {
+            self.0.host.acknowledge_now(&mut self.0.core, command);
+        }
+    }
+
+    /// No further program of a zone comes.
+    pub(super) fn end_programs(&mut self, zone: u32) {
+        if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
+            zone.ends();
+        }
+    }
+
+    /// Whether a zone lies on a plane that has broken: it is out of service.
+    fn is_lost(&self, zone: u32) -> bool {
+        let broken = |plan: &ZonePlan| plan.planes_of(zone).any(|plane| self.0.ftl.is_broken(plane));
+        self.0.core.plan.config.faults.break_parts() && self.0.core.plan.zones.as_ref().is_some_and(broken)
+    }
+
+    /// A page of a write to a zone is in a slot of the buffer: it waits for the rest of its program.
+    pub(super) fn gather(&mut self, lpn: Lpn, slot: SlotId) {
+        if self.0.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
+            self.0.writes.buffer.gather(slot);
+        }
+    }
+
+    /// A block of a plane has been erased or is out of service, or all of them, or of all planes.
+    pub(super) fn has_erased(&mut self, plane: Option<PlaneId>, block: Option<u32>) {
+        let Some(zones) = self.0.zones.as_deref_mut() else { return };
+        for command in zones.has_erased(plane, block) {
+            self.end_part(command);
+        }
+    }
+
+    /// A reset completes when these blocks have been erased, if it waits for that (`zones.reset_completes`).
+    pub(super) fn wait_for_erases(&mut self, blocks: &[(PlaneId, u32)], command: CommandId) {
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        if plan.reset_completes == ResetCompletes::Erased {
+            blocks.iter().for_each(|(plane, block)| zones.waits_for_erase(*plane, *block, command));
+            self.0.host.commands[command].remaining += blocks.len() as u32;
+        }
+    }
+
+    pub(super) fn may_have_finished(&mut self, zone: u32) {
+        let Some((zones, _)) = zoned!(self.0) else { return };
+        if let Some(command) = zones.has_finished(zone) {
+            self.end_programs(zone);
+            self.end_part(command);
+        }
+    }
+
+    /// A page of a zone waits for its program.
+    pub(super) fn queue(&mut self, zone: u32, op: OpId) {
+        let PageOp { die, queue, .. } = self.0.flash.ops[op];
+        if self.is_lost(zone) {
+            self.0.flash().one_more_waits();
+            return self.redirect(op);
+        }
+        let plane = self.0.core.plan.layout.plane(die, queue.plane() as u8);
+        if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
+            zone.waits(plane);
+        }
+        self.0.flash().one_more_waits();
+        self.0.flash().queue_program(op);
+    }
+
+    /// A page that is counted among those that wait for a program of its zone, which is out of service, is programmed elsewhere; padding is not.
+    pub(super) fn redirect(&mut self, id: OpId) {
+        let Owner::Slot(slot) = self.0.flash.ops[id].owner else {
+            self.0.flash.ops.release(id);
+            return self.0.flash().one_less_waits();
+        };
+        self.0.dispatch().find_place(id, slot);
+        self.0.dispatch().wait(id);
+        self.0.core.marks.set |= Marks::POOLS;
+    }
+
+    /// Pages of a zone, and padding behind them, wait for their programs. What a random area has left out is padding too.
+    pub(super) fn program(&mut self, zone: u32, part: &Padding) {
+        let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
+        for page in part.data.start..part.padding.end {
+            let lpn = Lpn(first + page);
+            // Padding may lie behind the addresses of the zone, and of the drive.
+            let at = if page < part.data.end { self.0.ftl.locate(lpn) } else { Location::Unmapped };
+            let owner = match at {
+                Location::Buffer(slot) => {
+                    self.0.writes.buffer.start_flushing(slot);
+                    Owner::Slot(slot)
+                }
+                _ => Owner::Padding(part.number),
+            };
+            let lpn = if matches!(owner, Owner::Slot(_)) { lpn } else { Lpn(first) };
+            let Some(plan) = &self.0.core.plan.zones else { return };
+            let place = plan.place(zone, page);
+            let (bytes, seq) = (self.0.core.plan.layout.page_size.0 as u32, self.0.flash.number());
+            let queue = QueueId::of_programs(IN_ORDER, place.plane.into());
+            let op = PageOp { seq, ..PageOp::new(owner, lpn, Ppn(0), (place.die, queue), bytes) };
+            let op = self.0.flash.ops.insert(op);
+            self.queue(zone, op);
+        }
+    }
+
+    /// Pages of a zone that make whole programs leave the buffer.
+    pub(super) fn has_come(&mut self, zone: u32) {
+        let lost = self.is_lost(zone);
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        zones.is_committed(zone);
+        let Some(data) = zones.leave(zone, lost, plan) else { return };
+        let padding = data.end..data.end.next_multiple_of(u64::from(plan.unit));
+        let ends = zones.is_sent(zone, plan);
+        self.program(zone, &Padding { number: 0, data, padding });
+        if ends {
+            self.end_programs(zone);
+        }
+    }
+
+    pub(super) fn finish(&mut self, zone: u32, command: CommandId) {
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        let parts = zones.finishes(zone, command, plan);
+        parts.into_iter().for_each(|part| self.program(zone, &part));
+        self.may_have_finished(zone);
+    }
+
+    /// A plane has broken: the zones that lie on it can be read, as far as their data was elsewhere, and empty ones are offline. What is in the
+    /// controller of their data goes among that of conventional zones.
+    pub(super) fn lose(&mut self, plane: PlaneId) {
+        self.has_erased(Some(plane), None);
+        let Some(plan) = &self.0.core.plan.zones else { return };
+        let lost: Vec<u32> = plan.zones_on(plane).collect();
+        for zone in lost {
+            let Some((zones, _)) = zoned!(self.0) else { return };
+            let command = zones.fails(zone);
+            command.into_iter().for_each(|command| self.end_part(command));
+            self.has_come(zone);
+            self.end_programs(zone);
+        }
+        self.0.core.marks.set |= Marks::POOLS | Marks::WRITES;
+    }
+
+    /// The drive is ready after a power cut: what had left the buffer and was not programmed leaves it again, program by program.
+    pub(super) fn go_on(&mut self) {
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        let unit = u64::from(plan.unit);
+        let mut programs = BTreeSet::new();
+        for slot in self.0.writes.buffer.slots_in_use() {
+            let lpn = self.0.writes.buffer[slot].lpn;
+            let Some(zone) = plan.sequential(lpn) else { continue };
+            let page = lpn.0 - plan.first(zone).0;
+            if page < zones.gathered(zone, plan).start {
+                programs.insert((zone, page / unit * unit));
+            }
+        }
+        let mut touched: Vec<u32> = programs.iter().map(|(zone, _)| *zone).collect();
+        touched.dedup();
+        for (zone, begins) in programs {
+            let Some(plan) = &self.0.core.plan.zones else { return };
+            // What lies behind the capacity is padding: its addresses may be those of the next zone.
+            let data = begins..plan.capacity.min(begins + unit);
+            let padding = data.end..begins + unit;
+            self.program(zone, &Padding { number: 0, data, padding });
+        }
+        let Some((zones, plan)) = zoned!(self.0) else { return };
+        let ended: Vec<u32> = (0..plan.zones).filter(|zone| zones.is_sent(*zone, plan)).collect();
+        ended.into_iter().for_each(|zone| self.end_programs(zone));
+        for zone in touched {
+            self.has_come(zone);
+        }
+    }
+}
