@@ -590,6 +590,14 @@ pub fn zoned(seed: u64) -> Case {
             (0..parts.from(1, 3)).map(|_| format!("{}us {}", parts.below(60_000), parts.one(&some))).collect();
         case.device.push(format!("faults.at=[{}]", at.join(", ")));
     }
+    let parity = &mut Dice { stream: Stream::new(seed, "soak parity of zones"), drawn: 0 };
+    if parity.chance(40) {
+        let wide = parity.from(2, 4);
+        let room = ["geometry.dies=2", "gc.copyback=false", "ftl.over_provisioning=4.0", "geometry.blocks=60"]
+            .map(String::from);
+        let settings = room.into_iter().chain([format!("ftl.raid=parity:{wide}")]);
+        case.device.extend(settings);
+    }
     case
 }
 

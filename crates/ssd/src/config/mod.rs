@@ -59,7 +59,7 @@ pub use read::{ReadConfig, Tracking};
 pub use refresh::{Reclaim, RefreshConfig};
 pub use schedule::ScheduleConfig;
 pub use slc::{Fold, Full, SlcConfig};
-pub(crate) use space::WRITTEN_PAGES;
+pub(crate) use space::{OPEN_STRIPES, WRITTEN_PAGES};
 pub use thermal::ThermalConfig;
 pub use wear::{EndOfLife, FreeBlock, WearConfig};
 pub(crate) use zone_plan::ZonePlan;

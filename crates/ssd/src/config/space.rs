@@ -19,6 +19,10 @@ use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, MappedBy, Placement, Precondition, SlcCache};
 use crate::streams::{StreamId, Streams};
 
+/// Open stripes at most, and of each zone that is written: their parity is kept in the controller (`assumed`). The oldest is closed short for
+/// another one.
+pub(crate) const OPEN_STRIPES: usize = 64;
+
 /// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
 pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
 
@@ -259,7 +263,7 @@ impl Share {
         let journal_pages = config.mapping.journal_pages(layout, map_pages);
         let own_pages = map_pages.saturating_add(journal_pages);
         let (data, map_limit) = data_of_a_plane(config, layout, logical_pages, own_pages, unit_pages);
-        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages));
+        let parity = parity_of_a_plane(config, layout, logical_pages + u64::from(map_pages), unit_pages);
         Ok(Share { map_pages, map_entries, journal_pages, map_limit, data, parity })
     }
 
@@ -348,10 +352,25 @@ fn row_of_data(config: &Config, layout: &Layout) -> u64 {
     u64::from(layout.planes - stripes)
 }
 
+/// Pages of parity of zones with this many pages. A stripe has pages of one zone alone, which may lie on fewer dies than a stripe is wide.
+fn parity_of_zones(config: &Config, layout: &Layout, data: u64, unit_pages: u32, wide: u32) -> u64 {
+    let dies = config.zones.dies.unwrap_or(layout.dies);
+    let row = u64::from(unit_pages * layout.planes_per_die);
+    // A program of a die brings so many pages to as many stripes: where these are more than may be open, each is closed with one.
+    let of_stripe = if row > OPEN_STRIPES as u64 { 1 } else { u64::from(wide.min(dies + 1) - 1) };
+    let rows =
+        (u64::from(config.zones.blocks) * u64::from(dies) * u64::from(layout.pages) / u64::from(unit_pages)).max(1);
+    // The last stripes of a zone may be short.
+    data.div_ceil(of_stripe) + data.div_ceil(rows)
+}
+
 /// Pages of parity that a plane may hold, with this many pages of data. No page of the flash is in two stripes; of the initial state's
 /// stripes some may be shorter than others.
-fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64) -> u64 {
+fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64, unit_pages: u32) -> u64 {
     let Some(wide) = config.ftl.raid.wide() else { return 0 };
+    if config.ftl.mapping == MappedBy::Zoned {
+        return parity_of_zones(config, layout, data, unit_pages, wide).div_ceil(layout.planes.into());
+    }
     let row = row_of_data(config, layout);
     let initial = (data as f64 * config.age.fill.0) as u64 / row * (u64::from(layout.planes) - row);
     let all = u64::from(layout.blocks) * u64::from(layout.pages) / u64::from(wide);

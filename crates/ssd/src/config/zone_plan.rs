@@ -317,12 +317,6 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "write \"none\"",
         ),
         (
-            ftl.raid.wide().is_some(),
-            "ftl.raid",
-            "mixes pages of several zones in a stripe, which would outlast the reset of each",
-            "write \"none\"",
-        ),
-        (
             mapping.table == MapTable::Cached || mapping.checkpoint.is_some(),
             "mapping.table",
             "keeps entries of single pages on flash, and the map of zones is a list of blocks",

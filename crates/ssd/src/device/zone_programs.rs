@@ -121,7 +121,8 @@ impl<P: Probe> Zoning<'_, P> {
                     self.0.writes.buffer.start_flushing(slot);
                     Owner::Slot(slot)
                 }
-                _ => Owner::Padding(part.number),
+                // A finish waits for what is padded behind the data.
+                _ => Owner::Padding(if page < part.data.end { 0 } else { part.number }),
             };
             let lpn = if matches!(owner, Owner::Slot(_)) { lpn } else { Lpn(first) };
             let Some(plan) = &self.0.core.plan.zones else { return };

@@ -34,13 +34,24 @@ impl Ftl {
     #[inline]
     pub fn joins_stripe(&mut self, lpn: Lpn, ppn: Ppn, plan: &Plan) {
         if self.stripes.as_ref().is_some_and(|stripes| !stripes.is_parity(lpn)) {
-            self.join_stripe(ppn, plan);
+            self.join_stripe(lpn, ppn, plan);
         }
     }
 
-    fn join_stripe(&mut self, ppn: Ppn, plan: &Plan) {
+    fn join_stripe(&mut self, lpn: Lpn, ppn: Ppn, plan: &Plan) {
         let dies = self.working_dies(plan);
-        self.stripes.iter_mut().for_each(|stripes| stripes.join(ppn, dies));
+        let Some(stripes) = &mut self.stripes else { return };
+        let Some(zones) = &plan.zones else { return stripes.join(ppn, None, dies) };
+        let zone = zones.sequential(lpn);
+        // Its pages are on its own dies alone, and its parity is on another one.
+        let wide = if zone.is_some() { dies.min(zones.dies + 1) } else { dies };
+        stripes.join(ppn, zone, wide);
+        // No more zones are written at once: where others have open stripes, those get their parity as they are.
+        let many = stripes.zones_with_open().count() > zones.max_active as usize;
+        let ended = stripes.zones_with_open().find(|other| many && !self.blocks.fills_zone(*other));
+        if let Some(ended) = ended {
+            stripes.close_all_of(ended);
+        }
     }
 
     /// A page of the flash is stale: the stripe that has ended with it, which nothing needs any more.

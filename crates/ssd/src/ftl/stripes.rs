@@ -5,18 +5,15 @@
 //! such pages for a plane. A page of the flash belongs to one stripe. What is stale of a stripe still counts for its parity: before a
 //! block is erased, the valid pages that its stripes have elsewhere join other stripes.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use nand::{DieId, Layout, PlaneId};
 use units::{Id as _, Lpn, Ppn};
 
 use super::aged::Aged;
 use crate::arena::{Arena, OpId, RebuildId, StripeId};
-use crate::config::Plan;
+use crate::config::{OPEN_STRIPES, Plan};
 use crate::persist::{state, stored, stored_enum};
-
-/// Open stripes at most: their parity is kept in the controller (`assumed`). The oldest is closed short for another one.
-const MOST_OPEN: usize = 64;
 
 /// Where the parity of a stripe is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +68,9 @@ struct Rebuild {
     failed: bool,
 }
 
+/// The zone of a page that is written in order, if it is of one.
+pub(crate) type ZoneOfPage = Option<u32>;
+
 /// The stripes. Memory: some 60 bytes and 8 for each of its pages a stripe, 4 bytes for each page of blocks that hold any.
 pub(crate) struct Stripes {
     layout: Layout,
@@ -83,7 +83,8 @@ pub(crate) struct Stripes {
     /// is anything of them.
     known: HashMap<Lpn, Option<StripeId>>,
     stripes: Arena<StripeId, Stripe>,
-    open: VecDeque<StripeId>,
+    /// Stripes that take further pages, by what these are of: a stripe has pages of one zone alone, so that it ends when that is reset.
+    open: BTreeMap<ZoneOfPage, VecDeque<StripeId>>,
     waiting: VecDeque<StripeId>,
     /// By block: the stripe of each of its pages.
     of_block: HashMap<u64, Vec<Option<StripeId>>>,
@@ -110,7 +111,7 @@ impl Stripes {
             initial: base + plan.layout.raw_pages(),
             known: HashMap::new(),
             stripes: Arena::new(),
-            open: VecDeque::new(),
+            open: BTreeMap::new(),
             waiting: VecDeque::new(),
             of_block: HashMap::new(),
             rebuilds: Arena::new(),
@@ -244,35 +245,51 @@ impl Stripes {
         self.of_block.get(&(ppn.0 >> self.layout.page_bits))?[self.layout.page_of(ppn) as usize]
     }
 
-    /// A valid page joins an open stripe that has none on its die; `dies` work.
-    pub fn join(&mut self, ppn: Ppn, dies: u32) {
+    /// The zones that have open stripes.
+    pub fn zones_with_open(&self) -> impl Iterator<Item = u32> {
+        self.open.keys().copied().flatten()
+    }
+
+    /// No further page comes of a zone: its open stripes are closed.
+    pub fn close_all_of(&mut self, zone: u32) {
+        for id in self.open.remove(&Some(zone)).into_iter().flatten() {
+            self.await_parity(id);
+        }
+    }
+
+    /// A valid page joins an open stripe of its zone, or of none, that has no page on its die. A stripe has at most `wide` pages, its parity included.
+    pub fn join(&mut self, ppn: Ppn, of: ZoneOfPage, wide: u32) {
         if let Some(before) = self.of(ppn) {
             self.stripes[before].valid -= 1;
         }
         let die = self.die_of(ppn);
         let has_none = |stripe: &StripeId| self.stripes[*stripe].pages.iter().all(|other| self.die_of(*other) != die);
-        let found = self.open.iter().copied().find(has_none);
-        let id = found.unwrap_or_else(|| self.open_one());
+        let found = self.open.get(&of).and_then(|open| open.iter().copied().find(has_none));
+        let id = found.unwrap_or_else(|| self.open_one(of));
         *self.slot(ppn) = Some(id);
         let stripe = &mut self.stripes[id];
         stripe.pages.push(ppn);
         stripe.valid += 1;
-        if stripe.pages.len() as u32 + 1 >= self.wide.min(dies) {
-            self.close(id);
-        } else if self.open.len() > MOST_OPEN {
-            self.close(self.open[0]);
+        let is_full = stripe.pages.len() as u32 + 1 >= self.wide.min(wide);
+        let open = self.open.entry(of).or_default();
+        if is_full {
+            open.retain(|other| *other != id);
+            self.await_parity(id);
+        } else if open.len() > OPEN_STRIPES
+            && let Some(oldest) = open.pop_front()
+        {
+            self.await_parity(oldest);
         }
     }
 
-    fn open_one(&mut self) -> StripeId {
+    fn open_one(&mut self, of: ZoneOfPage) -> StripeId {
         let stripe = Stripe { pages: Vec::new(), valid: 0, parity: Parity::Open, doomed: false, initial: None };
         let id = self.stripes.insert(stripe);
-        self.open.push_back(id);
+        self.open.entry(of).or_default().push_back(id);
         id
     }
 
-    fn close(&mut self, id: StripeId) {
-        self.open.retain(|other| *other != id);
+    fn await_parity(&mut self, id: StripeId) {
         self.stripes[id].parity = Parity::Waiting;
         self.waiting.push_back(id);
     }
@@ -293,7 +310,7 @@ impl Stripes {
                 *self.slot(ppn) = None;
             }
         }
-        self.open.retain(|other| *other != id);
+        self.leave_open(|other| *other == id);
         self.waiting.retain(|other| *other != id);
         let stripe = &mut self.stripes[id];
         stripe.valid = 0;
@@ -316,9 +333,15 @@ impl Stripes {
         for id in &ids {
             self.stripes[*id].doomed = true;
         }
-        self.open.retain(|id| ids.binary_search(id).is_err());
+        self.leave_open(|id| ids.binary_search(id).is_ok());
         self.waiting.retain(|id| ids.binary_search(id).is_err());
         ids
+    }
+
+    /// Stripes that are open take no further pages.
+    fn leave_open(&mut self, leaves: impl Fn(&StripeId) -> bool) {
+        self.open.values_mut().for_each(|open| open.retain(|id| !leaves(id)));
+        self.open.retain(|_, open| !open.is_empty());
     }
 
     /// A block holds nothing any more.

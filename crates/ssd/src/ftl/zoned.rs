@@ -5,6 +5,7 @@ use units::{Lpn, Ppn, Span};
 
 use super::Ftl;
 use super::blocks::Blocks;
+use super::parity::ParityProgram;
 use super::zones::{ANYWHERE, IN_ORDER};
 use crate::config::{Plan, ZonePlan};
 use crate::flash::{AgeClock, Placement as _};
@@ -60,7 +61,7 @@ impl Ftl {
             let first = zones.first(*zone).0;
             if !zones.is_sequential(*zone) {
                 for lpn in (first..first + zones.size).map(Lpn) {
-                    self.fill_page(PlaneId((lpn.0 % u64::from(plan.layout.planes)) as u32), ANYWHERE, Some(lpn));
+                    self.fill_page(PlaneId((lpn.0 % u64::from(plan.layout.planes)) as u32), ANYWHERE, Some(lpn), plan);
                 }
                 continue;
             }
@@ -69,7 +70,7 @@ impl Ftl {
                 let plane = plan.layout.plane(place.die, place.plane);
                 (0..zones.unit).for_each(|_| self.blocks.zone_waits(*zone, plane));
                 for page in begins..begins + u64::from(zones.unit) {
-                    self.fill_page(plane, IN_ORDER, (page < zones.capacity).then_some(Lpn(first + page)));
+                    self.fill_page(plane, IN_ORDER, (page < zones.capacity).then_some(Lpn(first + page)), plan);
                 }
             }
             self.blocks.zone_ends(*zone, zones);
@@ -77,20 +78,41 @@ impl Ftl {
         // What conventional zones have on a plane may be no whole program.
         for plane in (0..plan.layout.planes).map(PlaneId).filter(|_| zones.conventional > 0) {
             while !self.blocks.next_place(plane, ANYWHERE).is_multiple_of(zones.unit) {
-                self.fill_page(plane, ANYWHERE, None);
+                self.fill_page(plane, ANYWHERE, None, plan);
             }
         }
         self.blocks.begin_run(plan);
     }
 
-    fn fill_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>) {
+    fn fill_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, plan: &Plan) {
         if self.blocks.make_room(plane, stream) {
             self.blocks.open_erased(plane, stream);
         }
         let ppn = self.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
         if let Some(lpn) = lpn {
             self.place(lpn, ppn);
+            self.joins_stripe(lpn, ppn, plan);
             self.blocks.completed(ppn);
+        }
+        if plan.has_parity() {
+            self.fill_parity(plan);
+        }
+    }
+
+    /// The parity that waits is programmed at once.
+    fn fill_parity(&mut self, plan: &Plan) {
+        let stream = plan.streams.opened_by(StreamId::PARITY);
+        while let Some(ParityProgram { plane, stripes }) = self.next_parity(|_| true, plan) {
+            for (stripe, lpn) in stripes {
+                if self.blocks.make_room(plane, stream) {
+                    self.blocks.open_erased(plane, stream);
+                }
+                let ppn = self.take_page(plane, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
+                if self.stripes.as_mut().is_some_and(|stripes| stripes.programmed(stripe)) {
+                    self.place(lpn, ppn);
+                }
+                self.blocks.completed(ppn);
+            }
         }
     }
 }

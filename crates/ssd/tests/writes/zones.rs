@@ -318,6 +318,54 @@ fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of
     device.check_mapping().unwrap();
 }
 
+#[test]
+fn a_zone_with_parity_over_dies_is_read_whole_when_one_of_them_breaks_and_its_stripes_end_with_it() {
+    for (dies, wide, fill) in [(4, 4, 0.0), (2, 4, 0.0), (1, 2, 0.0), (4, 3, 0.2)] {
+        let settings = [
+            "geometry.dies=4".to_owned(),
+            format!("zones.dies={dies}"),
+            format!("ftl.raid=parity:{wide}"),
+            format!("age.fill={fill}"),
+            "buffer.size=4MiB".into(),
+            "gc.start=4".into(),
+            "ftl.over_provisioning=4".into(),
+            "faults.at=[10s die 1]".into(),
+            "geometry.blocks=80".into(),
+        ];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let mut device = watched(&config(&settings), 1, Watch::default());
+        let (count, size) = (u64::from(device.zones().unwrap().count()), device.zones().unwrap().size());
+        let full = (count as f64 * fill).round() as u64;
+        let written: Vec<u64> = (0..count / 2).collect();
+        let writes: Vec<_> =
+            written.iter().filter(|zone| **zone >= full).map(|zone| (Op::Write, zone * size, size)).collect();
+        at_once(&mut device, &writes);
+        device.flush().unwrap();
+        // A page of parity for each stripe, of which the last of a zone may be open.
+        let pages = writes.len() as u64 * size / PAGE;
+        let data = (wide - 1).min(dies);
+        let parity = device.counters().parity_programs;
+        let open = writes.len() as u64 * 2 * data;
+        assert!((pages / data - open..=pages / data + open).contains(&parity), "{parity} of {}", pages / data);
+        device.advance(Time(20_000_000_000)).unwrap();
+        let reads: Vec<_> = written.iter().map(|zone| (Op::Read, zone * size, size)).collect();
+        let done = at_once(&mut device, &reads);
+        assert!(done.iter().all(|completion| !completion.uncorrectable), "{dies} dies, {wide} pages a stripe");
+        assert!(device.counters().pages_rebuilt > 0);
+        device.flush().unwrap();
+        // What is reset takes its stripes with it: no page of another zone needs them.
+        let kept = zone(&device, 0).state == ZoneState::Full;
+        let resets: Vec<_> =
+            (0..count).filter(|number| zone(&device, *number as u32).state == ZoneState::Full).collect();
+        assert!(kept || dies > 1 || !resets.is_empty());
+        let asks: Vec<_> = resets.iter().map(|number| (Op::Zone(ZoneAction::Reset), number * size, size)).collect();
+        assert!(at_once(&mut device, &asks).iter().all(|completion| completion.status == Status::Success));
+        assert_eq!(device.counters().pages_lost, 0);
+        device.check_all().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
 /// What a configuration is refused for, by its key.
 #[test]
 fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
@@ -403,7 +451,6 @@ fn what_zones_cannot_be_with_is_refused_with_its_key() {
         ("age.precondition=closed-form", "age.precondition"),
         ("ftl.streams=4", "ftl.streams"),
         ("ftl.hints=2", "ftl.hints"),
-        ("ftl.raid=parity:2", "ftl.raid"),
         ("mapping.table=cached", "mapping.table"),
         ("mapping.unit=64KiB", "mapping.unit"),
         ("zones.dies=3", "zones.dies"),

@@ -193,6 +193,7 @@ impl Blocks {
                 };
                 if free {
                     self.hold_nothing(index);
+                    self.zone_loses(plane, block);
                     self.release(plane, block, 0);
                 }
             }

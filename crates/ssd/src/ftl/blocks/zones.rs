@@ -121,6 +121,11 @@ impl Blocks {
         }
     }
 
+    /// Whether further programs of a zone may come.
+    pub fn fills_zone(&self, zone: u32) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.filling[zone as usize] != NONE)
+    }
+
     /// The zone is reset: its blocks, in which nothing is valid any more, are to be erased.
     pub fn zone_resets(&mut self, zone: u32, plan: &ZonePlan, relocated: StreamId) {
         let Some(zones) = &mut self.zones else { return };
