@@ -19,6 +19,7 @@ from nvme_host import Host, RefusedError
 from pages import ROOT
 from ssdlab import MediaCompletion
 from ssdlab.policy import Operation
+from ssdlab.runs.options import options_of
 from ssdlab.runs.serving import Pace, Serving, drives_of
 
 sys.path.append(str(ROOT / "examples"))
@@ -298,7 +299,8 @@ def played(settings: dict[str, Any], options: dict[str, Any], hosts: set[str], f
 def served(settings: dict[str, Any], options: dict[str, Any], hosts: set[str], folder: Path) -> dict[str, float]:
     settings = {key: value for key, value in settings.items() if not key.startswith(("workload.", "kv."))}
     lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in settings.items()]
-    lines += [f'{name} = "{name}"' for name in options]
+    functions = {name: value for name, value in options.items() if name in ("ftl", "policies")}
+    lines += [f'{name} = "{name}"' for name in options if name not in functions]
     if "array" in hosts:
         lines.append(f'array = "{of_array(folder)}"')
     if "checkpoint" in hosts:
@@ -306,6 +308,9 @@ def served(settings: dict[str, Any], options: dict[str, Any], hosts: set[str], f
         lines = [f'checkpoint = "{folder}/half.ckpt"']
     (folder / "drives.toml").write_text("\n".join(["[drive]", *lines]) + "\n")
     drives = drives_of(str(folder / "drives.toml"))
+    if functions:
+        given = {"device": "tlc", "settings": settings, **functions}
+        drives = [drive._replace(options=options_of(given)) for drive in drives]
     with Serving(drives, Pace("virtual", grace="none"), nvme="127.0.0.1:0") as serving:
         (uri,) = serving.start()
         host, _, port = uri.partition("nvme+tcp://")[2].split("/")[0].rpartition(":")

@@ -38,7 +38,6 @@ REASONS: list[tuple[str, str, str, str]] = [
         "the engine would have to write in order; its writes are refused (Zone Invalid Write)",
     ),
     ("cached.*", "learned.*", "D", "they are two choices of one table"),
-    (".* in Python", "served.*", "N", "a served drive takes no functions in Python"),
     ("served.*", "KV cache.*", "D", "requests come from programs, or from the engine"),
 ]
 KINDS = {

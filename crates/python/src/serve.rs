@@ -20,6 +20,7 @@ use units::{Bytes, Span, Temperature};
 use workload::Source;
 
 use crate::error::{SimulationError, raise, refuse};
+use crate::policies::{GivenPolicy, policies_of};
 use crate::simulation::{FinishedRun, OnWhat, Options, Simulation, content_hash, finished_run, request_log};
 
 /// How long a look for clients takes at most: signals wait for it.
@@ -331,7 +332,7 @@ impl Server {
 
     /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
     /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
-    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), **options))]
+    #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), **options))]
     fn export(
         &self,
         py: Python<'_>,
@@ -344,24 +345,27 @@ impl Server {
         scheme: Option<&str>,
         age: Option<&str>,
         settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Option<String>> {
         let Options { run, output, array, .. } = Options::of(options)?;
+        let (policies, raised) = policies_of(policies)?;
         let inputs = DriveInputs {
             version: env!("CARGO_PKG_VERSION"),
             device: DeviceWord::Named(device),
             scheme,
             age,
             settings: &settings,
-            policies: &ssd::policies::Policies::default(),
+            policies: &policies,
             options: &run,
             fingerprint: content_hash,
         };
-        let prepared = LiveOn::prepare(&inputs, array.as_deref(), self.protocol.driver()).map_err(raise)?;
+        let prepared = LiveOn::prepare(&inputs, array.as_deref(), self.protocol.driver());
+        let prepared = prepared.map_err(|error| raised.raise(error))?;
         let memory = parse::<Bytes>("--memory", memory).map_err(refuse)?;
         let after_load = after_load.map(|span| parse::<Span>("--age-after-load", span)).transpose().map_err(refuse)?;
         let log = request_log(&output, &prepared.common().config)?;
-        let live = py.detach(|| prepared.open(log)).map_err(raise)?;
+        let live = py.detach(|| prepared.open(log)).map_err(|error| raised.raise(error))?;
         let size = live.drive().capacity();
         let store = match data {
             Some(path) => Store::in_file(&path, size).map_err(refuse)?,

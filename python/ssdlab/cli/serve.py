@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from ssdlab.runs.serving import Drive, Served, Serving
 
 
-DRIVE = ("device", "array", "scheme", "age", "precondition", "settings", "warmup", "seed", "checkpoint")
+DRIVE = (
+    *("device", "array", "scheme", "age", "precondition", "settings", "warmup", "seed", "checkpoint"),
+    *("policies", "ftl"),
+)
 _takes_drive = options(*(run_option(name) for name in DRIVE))
 """The options of a run that concern the drive alone."""
 _takes_place = options(

@@ -15,7 +15,10 @@ from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.result import Result
 from ssdlab.runs.secrets import secrets_of
 
-OPTIONS = ("device", "array", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings")
+OPTIONS = (
+    *("device", "array", "scheme", "age", "precondition", "warmup", "seed", "checkpoint", "settings"),
+    *("policies", "ftl"),
+)
 """The options of a run that a served drive takes."""
 
 
@@ -165,6 +168,8 @@ class Serving:
                 log.discard()
 
     def _open(self, memory: str, records: bool, after_load: str | None) -> None:
+        from ssdlab.policy.source import load
+
         for drive in self.drives:
             options = drive.options
             log = None if options.requests_out is None else Output(options.requests_out)
@@ -184,6 +189,7 @@ class Serving:
                 warmup=options.warmup,
                 checkpoint=options.checkpoint,
                 array=options.array,
+                policies=load(options.policies or ()),
             )
             if note is not None:
                 self.notes.append(note)

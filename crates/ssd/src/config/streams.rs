@@ -57,10 +57,11 @@ pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Opti
 }
 
 impl Config {
-    /// Streams of what the host writes: one for zones, and one for conventional ones and data of zones that parts have broken under; one a placement handle; otherwise one, or one for young data and one for the rest.
+    /// Streams of what the host writes: one for zones, and one for conventional ones and data of zones that is worked out of its stripe or that parts have broken under; one a placement handle; otherwise one, or one for young data and one for the rest.
     pub(super) fn host_streams(&self) -> u32 {
         if self.ftl.mapping == MappedBy::Zoned {
-            return 1 + u32::from(self.zones.conventional > 0 || self.faults.break_parts());
+            let moves_out = self.faults.break_parts() || self.ftl.raid.wide().is_some();
+            return 1 + u32::from(self.zones.conventional > 0 || moves_out);
         }
         if self.ftl.mapping == MappedBy::Fast {
             // The random log blocks, and the sequential one.

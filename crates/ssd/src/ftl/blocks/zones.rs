@@ -8,7 +8,7 @@ use units::Ppn;
 use super::Blocks;
 use crate::config::ZonePlan;
 use crate::ftl::open::Open;
-use crate::ftl::zones::{ANYWHERE, IN_ORDER, NONE, ZoneBlocks};
+use crate::ftl::zones::{IN_ORDER, NONE, ZoneBlocks};
 use crate::streams::StreamId;
 
 impl Blocks {
@@ -51,7 +51,7 @@ impl Blocks {
         let Some(zones) = &mut self.zones else { return };
         if stream != IN_ORDER {
             let moving = zones.moving[plane.0 as usize];
-            if stream != ANYWHERE && moving != NONE {
+            if stream.is_relocated() && moving != NONE {
                 zones.takes(moving, plane, block, index);
             }
             return;
