@@ -156,7 +156,7 @@ PARTS = [
     Part(
         "parity over dies",
         "model-failures.md",
-        {"ftl.raid": "parity:4", "age.invalid": 0.5},
+        {"ftl.raid": "parity:4", "age.invalid": 0.5, "ftl.over_provisioning": 2.8},
         above("ftl.raid.programs"),
     ),
     Part(

@@ -25,7 +25,6 @@ REASONS: list[tuple[str, str, str, str]] = [
     ("copyback", "zones", "D", "the host resets zones: the drive collects nothing"),
     ("zones", ".*collection|static.*", "D", "the host resets zones: the drive collects nothing"),
     ("SLC cache", "zones", "N", "a zone would need blocks of both kinds"),
-    ("SLC cache", "persistent.*", "N", "blocks that are folded together hold data of all handles"),
     ("zones", ".*handles", "D", "both say where data goes: a zone, or a handle"),
     ("zones", ".* table|journal.*", "D", "the map of zones is a list of blocks, which is always in memory"),
     ("zones", "FTL in Python", "D", "the host of zones places its data itself"),

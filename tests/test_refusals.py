@@ -27,7 +27,6 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {**CACHE, "ftl.hints": 4, "slc.blocks": 3}),
     ("tlc", {"ftl.hints": 9}),
     ("tlc", {"ftl.hints": 2, "ftl.isolation": "persistent", "ftl.streams": 1}),
-    ("tlc", {**CACHE, "ftl.hints": 2, "ftl.isolation": "persistent"}),
     ("tlc", {**CACHE, "slc.fold": "copyback"}),
     ("tlc", {**CACHE, "slc.cell": "TLC"}),
     ("qlc", {"chip.pass_order": "interleaved", "chip.program_passes": 3, "chip.t_prog": "800us"}),

@@ -5,7 +5,7 @@ use schemes::{Pacing, SuspendErase, SuspendProgram};
 use units::{Bytes, Span};
 
 use super::Config;
-use super::ftl::{Allocation, MappedBy, SlcCache};
+use super::ftl::{Allocation, MappedBy};
 use super::mapping::{MapTable, Sharing};
 use super::refusal::{Refusal, refuse};
 
@@ -170,20 +170,11 @@ fn relocated_data_can_stay_apart(config: &Config) -> Result<(), Refusal> {
     if config.ftl.persistent_handles() == 0 {
         return Ok(());
     }
-    let (problem, remedy) = if config.ftl.streams == 1 {
-        (
-            "is persistent, and with ftl.streams = 1 relocated data shares a block with what the host writes",
-            "set ftl.streams to 2",
-        )
-    } else if config.ftl.slc_cache != SlcCache::None {
-        (
-            "is persistent, and what an SLC cache folds goes together",
-            "set ftl.slc_cache to \"none\", or this to \"initial\"",
-        )
-    } else {
+    if config.ftl.streams != 1 {
         return Ok(());
-    };
-    refuse("ftl.isolation", problem, remedy)
+    }
+    let problem = "is persistent, and with ftl.streams = 1 relocated data shares a block with what the host writes";
+    refuse("ftl.isolation", problem, "set ftl.streams to 2")
 }
 
 fn map_cache_has_room(config: &Config) -> Result<(), Refusal> {

@@ -93,7 +93,8 @@ fn data_leaves_and_comes_back(config: &Config, layout: &Layout) -> Result<(), Re
         return refuse("slc.full", problem, "set slc.fold_start to 1 or more, or this to \"direct\"");
     }
     let (hosts, converts) = (config.host_streams(), slc.convert != Convert::None);
-    let open = hosts + u32::from(converts);
+    // Where converted data of placement handles stays apart, that of each has one, and that of none.
+    let open = hosts + u32::from(converts) * (1 + u32::from(config.ftl.persistent_handles()));
     if slc.blocks < open {
         let problem = match (slc.blocks, hosts) {
             (1, 1) => "is 1, and slc.convert is set".to_owned(),

@@ -148,7 +148,9 @@ impl Space {
         let fixed = slc.map_or(0, |slc| slc.fixed);
         let open = streams.open().filter(|stream| fixed == 0 || !streams.in_slc(*stream)).count() as u32;
         // Each handle whose relocated data stays apart has open blocks for it, beside those of what has none.
-        let open = open + u32::from(config.ftl.persistent_handles()) * Relocation::new(config, unit_pages).streams;
+        let converts = fixed == 0 && streams.has(StreamId::CONVERTED);
+        let of_handle = Relocation::new(config, unit_pages).streams + u32::from(converts);
+        let open = open + u32::from(config.ftl.persistent_handles()) * of_handle;
         let blocks = layout.blocks.saturating_sub(fixed);
         let relocation = Relocation::new(config, unit_pages);
         relocation.check(config, layout, unit_pages)?;

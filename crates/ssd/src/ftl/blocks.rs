@@ -86,7 +86,7 @@ struct Plane {
     /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated data, and for each
     /// handle, and for data without one, the open blocks that it will go on with.
     handle: u8,
-    apart: Vec<[Open; 2]>,
+    apart: Vec<[Open; isolation::RELOCATED.len()]>,
     /// Blocks that went out of service in the run.
     retired: u32,
     live: u32,

@@ -56,7 +56,8 @@ impl Finishing {
         let mut finishing = Finishing { number, command, dies };
         let mut first = Vec::new();
         if data.start < to {
-            let place = plan.die_place(zone, data.start / row);
+            // Of a random area data of several rows may have waited: what is padded is in the last.
+            let place = plan.die_place(zone, data.end / row);
             finishing.dies[place].under_way = (to - data.end) as u32;
             first.push(Padding { number, padding: data.end..to, data });
         }

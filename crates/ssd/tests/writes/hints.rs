@@ -273,6 +273,43 @@ fn relocated_data_of_a_persistently_isolated_handle_stays_in_blocks_of_its_own()
 }
 
 #[test]
+fn what_an_slc_cache_folds_and_takes_back_stays_with_its_handle() {
+    for (cache, convert) in [("dynamic", "none"), ("static", "none"), ("static", "hot:20")] {
+        let settings = [
+            "geometry.cell=TLC".to_owned(),
+            "ftl.hints=3".into(),
+            "ftl.isolation=persistent".into(),
+            "ftl.over_provisioning=2.0".into(),
+            "gc.start=10".into(),
+            "gc.stop=11".into(),
+            format!("ftl.slc_cache={cache}"),
+            "slc.blocks=12".into(),
+            "slc.fold_start=8".into(),
+            format!("slc.convert={convert}"),
+        ];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let mut drive = device(&settings);
+        let pages = overwrite(&mut drive, 60);
+        // What is read is converted into the cache again.
+        let page = drive.plan().layout.page_size.0;
+        for lpn in (0..pages).chain(0..pages).chain(0..pages) {
+            drive.submit(Request::new(drive.now(), Op::Read, Bytes(lpn * page), Bytes(page))).unwrap();
+        }
+        while drive.advance_to_completion(Time::NEVER).unwrap() {
+            drive.take_completions();
+        }
+        flush(&mut drive);
+        let converted = drive.counters().blocks_relocated[ssd::stats::relocation_causes::CONVERSION];
+        assert_eq!(converted > 0, convert != "none", "{cache} {convert}");
+        let folded = drive.counters().pages_relocated[ssd::stats::relocation_causes::FOLD];
+        assert!(folded > 500, "{cache} {convert}: {folded}");
+        let mixed = handles_of_blocks(&drive, pages).iter().filter(|handles| handles.len() > 1).count();
+        assert_eq!(mixed, 0, "{cache} {convert}");
+        drive.check_all().unwrap();
+    }
+}
+
+#[test]
 fn persistent_isolation_outlasts_power_cuts_and_broken_blocks() {
     let settings = [
         "ftl.hints=3",
@@ -295,11 +332,9 @@ fn persistent_isolation_outlasts_power_cuts_and_broken_blocks() {
 
 #[test]
 fn what_cannot_stay_apart_is_refused() {
-    for (setting, key) in [("ftl.streams=1", "ftl.isolation"), ("ftl.slc_cache=dynamic", "ftl.isolation")] {
-        let mut config = Config::default();
-        ["ftl.hints=2", "ftl.isolation=persistent", setting].iter().for_each(|word| config.set(word).unwrap());
-        assert_eq!(config.plan().unwrap_err().key.as_deref(), Some(key), "{setting}");
-    }
+    let mut config = Config::default();
+    ["ftl.hints=2", "ftl.isolation=persistent", "ftl.streams=1"].iter().for_each(|word| config.set(word).unwrap());
+    assert_eq!(config.plan().unwrap_err().key.as_deref(), Some("ftl.isolation"));
 }
 
 /// Four dies in groups, each of two handles.

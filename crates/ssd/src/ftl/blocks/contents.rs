@@ -128,6 +128,8 @@ impl Blocks {
             self.spare.push(record);
         }
         if self.zones.is_some() {
+            // Its zone may have been reset while its data was moved.
+            self.no_candidate(plane, block);
             self.zone_loses(plane, block);
         }
         if self.logged.is_some() {

@@ -10,11 +10,11 @@ use super::{Blocks, EMPTY, Open, Written};
 use crate::streams::{MOST, StreamId};
 
 /// The streams of relocated data.
-const RELOCATED: [StreamId; 2] = [StreamId::RELOCATED, StreamId::AGAIN];
+pub(super) const RELOCATED: [StreamId; 3] = [StreamId::RELOCATED, StreamId::AGAIN, StreamId::CONVERTED];
 
 impl Blocks {
     /// No open blocks: of this many handles, and of data without one; none at all where nothing stays apart.
-    pub(super) fn none_apart(handles: u8, pages: &[u32; MOST]) -> Vec<[Open; 2]> {
+    pub(super) fn none_apart(handles: u8, pages: &[u32; MOST]) -> Vec<[Open; RELOCATED.len()]> {
         let full =
             RELOCATED.map(|stream| Open { block: 0, next_page: pages[stream.index()], erased: true, barrier: 0 });
         if handles == 0 { Vec::new() } else { vec![full; usize::from(handles) + 1] }
@@ -25,7 +25,8 @@ impl Blocks {
         if RELOCATED.contains(&stream) {
             self.plane(plane).handle
         } else if stream.is_of_host() && self.handles > 0 {
-            stream.index() as u8
+            // What goes past an SLC cache has a stream for each handle as well.
+            stream.index() as u8 % self.handles
         } else {
             self.handles
         }
