@@ -173,6 +173,12 @@ PARTS = [
         },
         above("zones.resets"),
     ),
+    Part(
+        "blocks and a log (FAST)",
+        "model-ftl.md",
+        {"ftl.mapping": "fast", "ftl.placement": "static", "ftl.log_blocks": 4, "mapping.unit": "page", "age.invalid": 0.0},
+        above("ftl.merges.full"),
+    ),
     Part("placement handles", "zones.md#placement-handles", {"ftl.hints": 2, "workload.hint": 1}, above("fdp.filled")),
     Part(
         "persistently isolated handles",
