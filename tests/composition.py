@@ -176,7 +176,13 @@ PARTS = [
     Part(
         "blocks and a log (FAST)",
         "model-ftl.md",
-        {"ftl.mapping": "fast", "ftl.placement": "static", "ftl.log_blocks": 4, "mapping.unit": "page", "age.invalid": 0.0},
+        {
+            "ftl.mapping": "fast",
+            "ftl.placement": "static",
+            "ftl.log_blocks": 4,
+            "mapping.unit": "page",
+            "age.invalid": 0.0,
+        },
         above("ftl.merges.full"),
     ),
     Part("placement handles", "zones.md#placement-handles", {"ftl.hints": 2, "workload.hint": 1}, above("fdp.filled")),
@@ -264,7 +270,8 @@ def alone(parts: tuple[Part, ...], folder: Path) -> str | None:
         if "media" in hosts:
             ended = flash_alone(settings, parts, folder)
             plain = [part for part in parts if part.host == "media"]
-            idle = len(parts) > 1 and "checkpoint" not in hosts and ended == flash_alone(BASE, (*plain,), folder)
+            idle = len(parts) > 1 and "checkpoint" not in hosts and not any(ASKED.values())
+            idle = idle and ended == flash_alone(BASE, (*plain,), folder)
             return f"{' and '.join(part.name for part in parts if part not in plain)}: nothing to do" if idle else None
         found = (served if "serve" in hosts else played)(settings, options, hosts, folder)
     except TypeError as error:

@@ -14,7 +14,6 @@ from composition import PARTS, Part, alone, together
 REASONS: list[tuple[str, str, str, str]] = [
     # one part, the other (regular expressions), kind, why
     (".*", "flash without a drive", "D", "it has no FTL, no buffer and no host commands, which this part is made of"),
-    (".* in Python", "flash without a drive", "N", "`ssdlab.Media` takes no functions"),
     ("array.*|served.*", "flash without a drive", "D", "an array is made of drives, and a server serves them"),
     ("flash without a drive", ".*", "D", "the engine sends host commands, which a drive takes"),
     ("closed-form start", "flash without a drive", "D", "it describes what an FTL has left behind"),

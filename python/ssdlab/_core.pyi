@@ -630,6 +630,7 @@ class Media:
         scheme: str | None = None,
         age: str | None = None,
         settings: list[str] = ...,
+        policies: Sequence[Any] = ...,
         seed: int = 1,
     ) -> Media: ...
     def submit_many(

@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use ssd::media::{MediaOp, MediaStatus, PageAddress, Rule};
+use ssd::policies::Policies;
 use ssd::run::{open_media, write_media};
 use units::Time;
 
@@ -144,7 +145,7 @@ unsafe fn open(options: &Options) -> Result<ssd::Media, Failure> {
     let (device, settings) = unsafe { (device(options)?, settings(options)?) };
     // SAFETY: as above.
     let (scheme, age) = unsafe { (text("scheme", options.scheme)?, text("age", options.age)?) };
-    Ok(open_media(device, scheme, age, &settings, options.seed).map_err(ssd::RunError::from)?)
+    Ok(open_media(device, scheme, age, &settings, &Policies::default(), options.seed).map_err(ssd::RunError::from)?)
 }
 
 /// Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the first one's is written

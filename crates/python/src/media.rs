@@ -12,6 +12,7 @@ use ssd::run::{DeviceWord, open_media, parse, write_media};
 use units::{Span, Temperature, Time};
 
 use crate::error::{InputError, raise, raise_as, refuse};
+use crate::policies::{GivenPolicy, Raised, policies_of};
 
 /// A command that has ended.
 #[derive(IntoPyObject)]
@@ -51,11 +52,14 @@ struct Shape {
 
 /// Flash that its host manages.
 #[pyclass(module = "ssdlab._core", frozen)]
-pub struct Media(Mutex<ssd::Media>);
+pub struct Media {
+    inner: Mutex<ssd::Media>,
+    raised: Raised,
+}
 
 impl Media {
     fn lock<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, ssd::Media> {
-        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Plays the flash without the GIL.
@@ -64,17 +68,26 @@ impl Media {
         py: Python<'_>,
         play: impl FnOnce(&mut ssd::Media) -> Result<T, RunError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| play(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))).map_err(raise)
+        py.detach(|| play(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+            .map_err(|error| self.raised.raise(error))
     }
 }
 
 #[pymethods]
 impl Media {
     #[new]
-    #[pyo3(signature = (device = "tlc", *, scheme = None, age = None, settings = Vec::new(), seed = 1))]
-    fn new(device: &str, scheme: Option<&str>, age: Option<&str>, settings: Vec<String>, seed: u64) -> PyResult<Media> {
-        let media = open_media(DeviceWord::Named(device), scheme, age, &settings, seed).map_err(refuse)?;
-        Ok(Media(Mutex::new(media)))
+    #[pyo3(signature = (device = "tlc", *, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), seed = 1))]
+    fn new(
+        device: &str,
+        scheme: Option<&str>,
+        age: Option<&str>,
+        settings: Vec<String>,
+        policies: Vec<GivenPolicy>,
+        seed: u64,
+    ) -> PyResult<Media> {
+        let (policies, raised) = policies_of(policies)?;
+        let media = open_media(DeviceWord::Named(device), scheme, age, &settings, &policies, seed);
+        Ok(Media { inner: Mutex::new(media.map_err(|error| raised.raise(error.into()))?), raised })
     }
 
     /// Hands commands to the flash, given as columns of one length; returns the number of the first. Up to the first that is
@@ -96,7 +109,7 @@ impl Media {
             MediaCommand { time: Time(time[index]), op: *op, at, bytes: bytes[index] }
         };
         let commands: Vec<MediaCommand> = known.iter().enumerate().map(of).collect();
-        let submitted = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).submit_all(&commands));
+        let submitted = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).submit_all(&commands));
         let refused = |refused: MediaBatchError| raise_as(refused.to_string(), &refused.error);
         let numbers = submitted.map_err(refused)?;
         match op.get(known.len()) {

@@ -1,8 +1,8 @@
 //! Which drive it is.
 
 use ssd::DeviceSpec;
-use ssd::policies::StandIn;
 use ssd::policies::own_ftl::NewFtl;
+use ssd::policies::{Policies, StandIn};
 use ssd::run::{DeviceWord, device_given, open_media};
 
 use crate::Error;
@@ -138,7 +138,7 @@ impl Config {
             return Err(Error::Input(format!("{problem}\n  help: leave it out, or open a Device")));
         }
         let (scheme, age) = (self.scheme.as_deref(), self.age.as_deref());
-        Ok(open_media(self.word(), scheme, age, &self.settings, self.seed)?)
+        Ok(open_media(self.word(), scheme, age, &self.settings, &Policies::default(), self.seed)?)
     }
 
     pub(crate) fn spec(&self) -> Result<DeviceSpec, Error> {

@@ -9,7 +9,7 @@ from ssdlab.common.output import replacing
 from ssdlab.runs.batches import Columns, Refusing
 from ssdlab.runs.documents import Given as Word
 from ssdlab.runs.documents import word_of
-from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+from ssdlab.runs.options import Age, PathLike, Settings, age_text, functions_of, setting_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import polars
 
     from ssdlab.policy import Given
-    from ssdlab.policy.source import GivenPolicy
 
 
 def is_checkpoint(path: PathLike) -> bool:
@@ -158,7 +157,7 @@ class Device:
                 scheme=scheme,
                 age=age_text(age),
                 settings=setting_texts(settings),
-                policies=_loaded(policies),
+                policies=functions_of(policies),
                 seed=seed,
             )
 
@@ -324,9 +323,3 @@ _COLUMNS = Columns(
     {"queue": (1 << 16) - 1, "hint": (1 << 16) - 1},
 )
 """What :meth:`Device.submit_many` takes."""
-
-
-def _loaded(policies: Given | None) -> list[GivenPolicy]:
-    from ssdlab.policy.source import load, pairs
-
-    return load(pairs(policies) or ())

@@ -9,12 +9,14 @@ from ssdlab.common.output import replacing
 from ssdlab.runs.batches import Columns, Refusing
 from ssdlab.runs.documents import Given as Word
 from ssdlab.runs.documents import word_of
-from ssdlab.runs.options import Age, PathLike, Settings, age_text, setting_texts
+from ssdlab.runs.options import Age, PathLike, Settings, age_text, functions_of, setting_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars
+
+    from ssdlab.policy import Given
 
 MediaOperation = Literal["read", "program", "erase"]
 """What a command asks for."""
@@ -79,9 +81,11 @@ class Media:
         scheme: str | None = None,
         age: Age | None = None,
         settings: Settings | None = None,
+        policies: Given | None = None,
         seed: int = 1,
     ) -> None:
-        """The options are those of :class:`ssdlab.Device`; settings are of the sections that flash alone has.
+        """The options are those of :class:`ssdlab.Device`; settings are of the sections that flash alone has, and
+        policies of what it decides: ``order``, ``next``, ``suspend_program``, ``suspend_erase``.
 
         Raises:
             InputError: what cannot be built.
@@ -92,6 +96,7 @@ class Media:
                 scheme=scheme,
                 age=age_text(age),
                 settings=setting_texts(settings),
+                policies=functions_of(policies),
                 seed=seed,
             )
 

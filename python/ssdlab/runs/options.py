@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, run_options
 from ssdlab.runs.documents import Given, word_of
 from ssdlab.runs.option_types import Age, PathLike, RunOptions, Settings
+
+if TYPE_CHECKING:
+    from ssdlab.policy import Given as Functions
+    from ssdlab.policy.source import GivenPolicy
 
 __all__ = ["OPTIONS", "Age", "Given", "Option", "Options", "PathLike", "RunOptions", "Settings"]
 
@@ -227,6 +231,13 @@ def _accepted(name: str, option: Option, value: Any) -> Any:
 def flag_of(name: str) -> str:
     """An option's name on the command line."""
     return OPTIONS[name].flag
+
+
+def functions_of(policies: Functions | None) -> list[GivenPolicy]:
+    """Functions of Python as the core takes them."""
+    from ssdlab.policy.source import load, pairs
+
+    return load(pairs(policies) or ())
 
 
 def age_text(age: Age | None) -> str | None:

@@ -13,6 +13,7 @@ use super::manifest;
 use super::refusal::refused;
 use crate::error::RunError;
 use crate::media::{Media, SECTIONS};
+use crate::policies::Policies;
 
 /// Builds the flash of a device: a preset, a file or a checkpoint of flash, with a scheme, an age and settings.
 ///
@@ -23,8 +24,17 @@ pub fn open_media(
     scheme: Option<&str>,
     age: Option<&str>,
     settings: &[String],
+    policies: &Policies,
     seed: u64,
 ) -> Result<Media, ConfigError> {
+    for (axis, given) in
+        [("ftl", policies.ftl.is_some()), ("victim", policies.victim.is_some()), ("pacing", policies.pacing.is_some())]
+    {
+        if given {
+            let problem = "has no effect on flash without a drive";
+            return Err(refused(&format!("policies.{axis}"), problem, "leave it out: flash alone collects nothing"));
+        }
+    }
     for word in settings {
         let section = word.split_once('.').map_or(word.as_str(), |(section, _)| section).trim();
         if !SECTIONS.contains(&section) {
@@ -35,6 +45,7 @@ pub fn open_media(
     let Some(path) = device.checkpoint() else {
         let mut spec = device.spec()?;
         change(&mut spec.config, scheme, age, settings)?;
+        spec.config.policies = policies.clone();
         return Media::new(&spec.config, seed);
     };
     let origin = path.display().to_string();
@@ -45,6 +56,7 @@ pub fn open_media(
     }
     let mut config = config_of(&header, &origin)?;
     change(&mut config, scheme, age, settings)?;
+    config.policies = policies.clone();
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(&origin))?;
     let mut media = Media::new(&config, seed)?;
     check_same(&header, media.plan(), &origin)?;

@@ -173,7 +173,7 @@ proptest! {
         whole.advance(Time(at)).unwrap();
         let path = std::env::temp_dir().join(format!("ssdlab-media-{}-{:?}.ckpt", std::process::id(), std::thread::current().id()));
         write_media(&whole, &path).unwrap();
-        let mut again = open_media(DeviceWord::Named(path.to_str().unwrap()), None, None, &[], 1).unwrap();
+        let mut again = open_media(DeviceWord::Named(path.to_str().unwrap()), None, None, &[], &Default::default(), 1).unwrap();
         std::fs::remove_file(&path).unwrap();
         prop_assert_eq!((again.now(), again.seed(), again.outstanding()), (whole.now(), 7, whole.outstanding()));
         for media in [&mut whole, &mut again] {
