@@ -10,6 +10,9 @@ pub(crate) const HOSTS: usize = 8;
 /// Streams, at most.
 pub(crate) const MOST: usize = StreamId::MAP.index() + 1;
 
+/// The streams of relocated data.
+pub(crate) const RELOCATED: [StreamId; 3] = [StreamId::RELOCATED, StreamId::AGAIN, StreamId::CONVERTED];
+
 /// A stream by its number. Every purpose has numbers of its own, so that a queue's number says what waits in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamId(u8);

@@ -25,7 +25,7 @@ use super::zones::ZoneBlocks;
 use crate::config::{EraseWhen, FreeBlock, MappedBy, Plan};
 use crate::flash::AgeClock;
 use crate::persist::{state, stored};
-use crate::streams::{MOST, StreamId};
+use crate::streams::{MOST, RELOCATED, StreamId};
 
 pub(crate) use allocation::Breaks;
 pub(crate) use contents::WrittenPage;
@@ -86,7 +86,7 @@ struct Plane {
     /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated data, and for each
     /// handle, and for data without one, the open blocks that it will go on with.
     handle: u8,
-    apart: Vec<[Open; isolation::RELOCATED.len()]>,
+    apart: Vec<[Open; RELOCATED.len()]>,
     /// Blocks that went out of service in the run.
     retired: u32,
     live: u32,

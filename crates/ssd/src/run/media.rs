@@ -27,13 +27,9 @@ pub fn open_media(
     policies: &Policies,
     seed: u64,
 ) -> Result<Media, ConfigError> {
-    for (axis, given) in
-        [("ftl", policies.ftl.is_some()), ("victim", policies.victim.is_some()), ("pacing", policies.pacing.is_some())]
-    {
-        if given {
-            let problem = "has no effect on flash without a drive";
-            return Err(refused(&format!("policies.{axis}"), problem, "leave it out: flash alone collects nothing"));
-        }
+    if let Some((axis, _)) = policies.sources().iter().find(|(axis, _)| ["ftl", "victim", "pacing"].contains(axis)) {
+        let problem = "has no effect on flash without a drive";
+        return Err(refused(&format!("policies.{axis}"), problem, "leave it out: flash alone collects nothing"));
     }
     for word in settings {
         let section = word.split_once('.').map_or(word.as_str(), |(section, _)| section).trim();

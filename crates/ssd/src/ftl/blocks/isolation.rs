@@ -7,10 +7,7 @@ use nand::{Address, PlaneId};
 use units::Ppn;
 
 use super::{Blocks, EMPTY, Open, Written};
-use crate::streams::{MOST, StreamId};
-
-/// The streams of relocated data.
-pub(super) const RELOCATED: [StreamId; 3] = [StreamId::RELOCATED, StreamId::AGAIN, StreamId::CONVERTED];
+use crate::streams::{MOST, RELOCATED, StreamId};
 
 impl Blocks {
     /// No open blocks: of this many handles, and of data without one; none at all where nothing stays apart.
