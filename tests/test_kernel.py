@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -278,3 +281,27 @@ def test_a_kernel_manages_namespaces(serve: Callable[..., Target], tmp_path: Pat
     assert "Attrs: 0x8" in line, "it has a zone random write area"
     target.end()
     assert target.result()["serve"]["errors"] == 0
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_the_example_of_file_systems(tmp_path: Path) -> None:
+    example = Path(__file__).parent.parent / "examples" / "serve" / "guest.py"
+
+    def table(*words: str) -> dict[str, list[float]]:
+        command = [sys.executable, str(example), *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3000, check=True)
+        lines = [line.replace(" ± ", "±") for line in done.stdout.splitlines()[1:]]
+        cells = [re.match(r"(.*?)  +(.*)", line) for line in lines]
+        return {
+            found[1]: [float(cell.split("±")[0].replace(",", "")) for cell in found[2].split()]
+            for found in cells
+            if found
+        }
+
+    by_age = table("ycsb", "40")
+    assert by_age["fresh"][0] > by_age["aged, pnar2"][0] > by_age["aged, baseline"][0]
+    by_system = table("f2fs", "32")
+    _, drive, flash, *_ = by_system["F2FS on zones"]
+    assert drive == flash, "what zones hold is moved by the host alone"
+    assert all(of_file >= 1 for _, _, _, of_file, *_ in by_system.values())
