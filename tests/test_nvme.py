@@ -534,7 +534,7 @@ def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cl
     for line, problem in [
         (b"what\n", "is no object"),
         (b"[" * 70_000, "is no object"),
-        (b'{"do": "stop"}\n', "write one of rest, save, cut, health"),
+        (b'{"do": "stop"}\n', "write one of rest, save, cut, restore, health"),
         (b'{"do": "rest"}\n', "rest.for: is missing"),
         (b'{"do": "save", "file": "x", "at": "y"}\n', "save.at: unknown"),
     ]:
