@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from bisect import bisect
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,24 +57,27 @@ FLASH += ("age.precondition=none", "age.fill=0")
 ZONES = ("ftl.mapping=zoned", "ftl.erase_when=reclaimed", "age.staggered=false", "power.plp=true")
 ZONES += ("zones.size=4MiB", "zones.conventional=8", "zones.max_open=16", "zones.max_active=16")
 SYSTEMS = {
-    "ext4": ((), "mke2fs -q -t ext4 -F /dev/nvme0n1", "ext4"),
-    "F2FS": ((), "mkfs.f2fs -q -f /dev/nvme0n1", "f2fs"),
-    # Its tables are in the namespace of conventional zones.
-    "F2FS on zones": (ZONES, "mkfs.f2fs -q -f -m -c /dev/nvme0n2 /dev/nvme0n1", "f2fs"),
+    "ext4": ((), "run mke2fs -q -t ext4 -F /dev/nvme0n1", "ext4"),
+    "F2FS": ((), "run mkfs.f2fs -q -f /dev/nvme0n1", "f2fs"),
+    # Its tables are in the namespace of conventional zones, the first one.
+    "F2FS on zones": (ZONES, "present nvme0n2; run mkfs.f2fs -q -f -m -c /dev/nvme0n2 /dev/nvme0n1", "f2fs"),
 }
 PASSES = 4
 """How often each part of the file is written, in an order of its own each time."""
 FILES = """
-run {make}
+{make}
 run mount -t {kind} /dev/nvme0n1 /mnt
 run fio --name=job --directory=/mnt --rw=randwrite --bs=64k --fsync=64 --randseed=1 --size={size}m --io_size={written}m
 """
 
-SLOW = "echo 3600 >/sys/module/nvme_core/parameters/io_timeout\n"
-"""The machine may be slower than drives are thought to be."""
+BEGIN = """
+present() { for turn in $(seq 60); do [ -b /dev/$1 ] && return; sleep 1; done; }
+# The machine may be slower than drives are thought to be.
+echo 3600 >/sys/module/nvme_core/parameters/io_timeout
+"""
 ATTACH = f"""
 run nvme connect -t tcp -a 10.0.2.2 -s {{port}} -n {NQN} -i 1 -k 3600
-for turn in $(seq 60); do [ -b /dev/nvme0n1 ] && break; sleep 1; done
+present nvme0n1
 echo 0 >/sys/block/nvme0n1/queue/read_ahead_kb
 {{script}}
 run umount /mnt
@@ -83,23 +86,20 @@ for turn in $(seq 60); do [ -b /dev/nvme0n1 ] || break; sleep 1; done
 """
 
 
-@dataclass
 class Session:
-    """A drive that the guest attaches, what it does there, and what the drive says of it at the end."""
+    """A drive that a guest attaches, what the guest does there, and what the drive says of it at the end."""
 
-    words: list[str]
-    script: str
-
-    def begin(self, folder: Path, number: int) -> None:
-        """Begins to serve it."""
+    def __init__(self, folder: Path, number: int, words: Sequence[str], script: str) -> None:
+        """Begins to serve the drive of these options."""
         self.out, log = folder / f"{number}.json", folder / f"{number}.log"
-        command = [*SSDLAB, "serve", "--nvme", "127.0.0.1:0", "--once", "--json", str(self.out), *self.words]
+        command = [*SSDLAB, "serve", "--nvme", "127.0.0.1:0", "--once", "--json", str(self.out), *words]
         with log.open("wb") as output:
             self.server = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         while "nvme+tcp://" not in log.read_text():
             assert self.server.poll() is None, log.read_text()
             time.sleep(0.05)
-        self.port = log.read_text().partition("nvme+tcp://127.0.0.1:")[2].split("/")[0]
+        port = log.read_text().partition("nvme+tcp://127.0.0.1:")[2].split("/")[0]
+        self.script = ATTACH.format(port=port, script=script)
 
     def result(self) -> dict[str, Any]:
         """The result of the session, when the guest has left."""
@@ -109,18 +109,18 @@ class Session:
         return found
 
 
-def play(folder: Path, sessions: list[Session], files: dict[str, bytes]) -> list[dict[str, Any]]:
-    """Has one guest attach these drives, one after the other; the results."""
+def play(folder: Path, drives: Iterable[tuple[Sequence[str], str]], files: dict[str, bytes]) -> list[dict[str, Any]]:
+    """Has one guest attach drives, one after the other, by their options and what is done there; the results."""
+    sessions: list[Session] = []
     try:
-        for number, session in enumerate(sessions):
-            session.begin(folder, number)
-        script = "".join(ATTACH.format(port=session.port, script=session.script) for session in sessions)
-        kernel.play(SLOW + script, folder, 7200, files=files, processors=1)
+        for number, (words, script) in enumerate(drives):
+            sessions.append(Session(folder, number, words, script))
+        scripts = "".join(session.script for session in sessions)
+        kernel.play(BEGIN + scripts, folder, 7200, files=files, processors=1)
         return [session.result() for session in sessions]
     finally:
         for session in sessions:
-            if hasattr(session, "server"):
-                session.server.kill()
+            session.server.kill()
 
 
 def sets(*keys: str) -> list[str]:
@@ -149,17 +149,15 @@ def ycsb(folder: Path, transactions: int) -> None:
     rows = [f"insert into usertable values ({key}, hex(randomblob({FIELD // 2})));" for key in range(RECORDS)]
     load = "\n".join(["create table usertable (k integer primary key, field text);", "begin;", *rows, "commit;"])
     loads = [*LOADED.split(), "--data", "loaded", "--save", "young.ckpt"]
-    play(folder, [Session(loads, LOAD)], {"load.sql": load.encode()})
+    play(folder, [(loads, LOAD)], {"load.sql": load.encode()})
     aged = [*SSDLAB, "age", "young.ckpt", "--for", "6mo", "--save", "old.ckpt"]
     subprocess.run(aged, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     cases = list(itertools.product(DRIVES, SEEDS))
     for label, seed in cases:
         # A copy that leaves the holes out.
         subprocess.run(["cp", "--sparse=always", folder / "loaded", folder / f"{label}.{seed}"], check=True)
-    sessions = [
-        Session([*DRIVES[label].split(), "--data", f"{label}.{seed}"], RUN.format(seed=seed)) for label, seed in cases
-    ]
-    results = play(folder, sessions, {f"run.{seed}.sql": workload_a(transactions, seed) for seed in SEEDS})
+    drives = [([*DRIVES[label].split(), "--data", f"{label}.{seed}"], RUN.format(seed=seed)) for label, seed in cases]
+    results = play(folder, drives, {f"run.{seed}.sql": workload_a(transactions, seed) for seed in SEEDS})
     print(f"{'':18}{'transactions/s':>16}{'reads':>12}{'mean':>12}{'p99':>16}{'flush':>14}{'unprompted':>12}")
     for label in DRIVES:
         found = [result for (of, _), result in zip(cases, results, strict=True) if of == label]
@@ -185,14 +183,11 @@ def ycsb(folder: Path, transactions: int) -> None:
 def f2fs(folder: Path, megabytes: int) -> None:
     """A file that is written over and over: bytes at the drive and at its flash for each byte of the file."""
     written = PASSES * megabytes
-    sessions = [
-        Session(
-            sets(*FLASH, *keys),
-            FILES.format(make=make, kind=kind, size=megabytes, written=written),
-        )
+    drives = [
+        (sets(*FLASH, *keys), FILES.format(make=make, kind=kind, size=megabytes, written=written))
         for keys, make, kind in SYSTEMS.values()
     ]
-    results = play(folder, sessions, {})
+    results = play(folder, drives, {})
     print(
         f"{'MiB':16}{'file':>8}{'drive':>8}{'flash':>8}{'drive/file':>12}{'flash/drive':>12}{'flash/file':>12}{'s':>8}"
     )
