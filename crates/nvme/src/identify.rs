@@ -208,8 +208,7 @@ impl Own<'_> {
             // Several controllers, of several hosts.
             .u8(76, 0x02)
             .u8(111, 1)
-            // A host identifier of 128 bits (0), endurance groups (4), a Namespace Granularity List (7), Flexible Data Placement (19), where
-            // there are handles.
+            // A host identifier of 128 bits (0), endurance groups (4), granularities (7), Flexible Data Placement (19), where there are handles.
             .u32(96, 1 | 1 << 4 | 1 << 7 | if has_handles { 1 << 19 } else { 0 })
             .u32(92, notices)
             // Format (1); Namespace Management and Attachment (3); directives (5), where there are some.
