@@ -177,6 +177,42 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
 
 
+OFF = """
+run mke2fs -q -t ext4 -F /dev/nvme0n1 64M
+run mount -t ext4 /dev/nvme0n1 /mnt
+run dd if=/debian/busybox of=/mnt/kept bs=64k conv=fsync
+dd if=/dev/zero of=/mnt/lost bs=64k count=2 &
+asks cut
+wait
+run sh -c "! dd if=/dev/zero of=/mnt/late bs=64k count=2 conv=fsync"
+run umount /mnt
+asks restore
+run mount -t ext4 /dev/nvme0n1 /mnt
+run cmp /mnt/kept /debian/busybox
+run sh -c "! [ -s /mnt/late ]"
+run umount /mnt
+run e2fsck -fn /dev/nvme0n1
+"""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_a_file_system_outlives_a_time_without_power(serve: Callable[..., Target], tmp_path: Path) -> None:
+    sets = [word for key in CUTTABLE[:3] for word in ("--set", key)]
+    target = serve(*SETS, *sets, "--control", "c", "--clock", "real")
+    control = str(target.folder / "c")
+    does = {
+        "cut": lambda: tell(control, {"do": "cut", "until": "restore"}),
+        "restore": lambda: tell(control, {"do": "restore"}),
+    }
+    script = ATTACH.format(port=target.place[1], nqn=NQN) + OFF + DETACH.format(nqn=NQN)
+    kernel.play(script, tmp_path, 600, does)
+    target.end()
+    result = target.result()
+    assert result["power"]["cuts"] == 1
+    assert result["serve"]["errors"] > 0, "what came without power"
+
+
 ZONED_USES = """
 run cat /sys/block/nvme0n1/queue/zoned /sys/block/nvme0n1/queue/chunk_sectors /sys/block/nvme0n1/queue/nr_zones
 run nvme zns id-ns /dev/nvme0n1
