@@ -88,8 +88,10 @@ class _Archive:
         return b"".join(self.parts)
 
 
-def _archive(of: Path, script: str) -> bytes:
+def _archive(of: Path, script: str, given: Mapping[str, bytes]) -> bytes:
     archive = _Archive()
+    for name, data in given.items():
+        archive.add(f"files/{name}", stat.S_IFREG | 0o644, data)
     for folder in ("proc", "sys", "dev", "tmp", "mnt"):
         archive.folders.add(folder)
         archive.add(folder, stat.S_IFDIR | 0o755)
@@ -120,10 +122,16 @@ poweroff -f
 
 
 def play(
-    script: str, folder: Path, seconds: float, does: Mapping[str, Callable[[], object]] | None = None
+    script: str,
+    folder: Path,
+    seconds: float,
+    does: Mapping[str, Callable[[], object]] | None = None,
+    files: Mapping[str, bytes] | None = None,
+    processors: int = 4,
 ) -> dict[str, str]:
     """Plays a script in a virtual machine; what each of its lines ``run PROGRAM …`` has printed, by the line. At a line
-    ``asks WORD`` the machine waits until what ``does`` has for the word is done.
+    ``asks WORD`` the machine waits until what ``does`` has for the word is done. It has ``files`` in /files, and this
+    many ``processors``.
 
     Raises:
         AssertionError: one of them failed, or the machine did not come to the end.
@@ -131,8 +139,8 @@ def play(
     of = kernel()
     assert of is not None
     archive = folder / "initramfs"
-    archive.write_bytes(_archive(of, script))
-    words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", "4", "-m", "1024", "-nographic", "-no-reboot"]
+    archive.write_bytes(_archive(of, script, files or {}))
+    words = [QEMU, "-accel", "tcg", "-cpu", "max", "-smp", str(processors), "-m", "1024", "-nographic", "-no-reboot"]
     words += ["-kernel", str(of), "-initrd", str(archive), "-append", "console=ttyS0 quiet panic=-1 no_timer_check"]
     # Without the check of the timer, which a busy machine fails.
     words += ["-netdev", "user,id=n", "-device", "virtio-net-pci,netdev=n", "-monitor", "none"]

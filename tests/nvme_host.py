@@ -15,6 +15,8 @@ NQN = "nqn.2026-01.internal.ssdlab:drive"
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 HOST = "nqn.2014-08.org.nvmexpress:uuid:5b5ab3bc-54f2-4d9f-9f4b-0c4f0f5a8f11"
 BLOCK = 512
+NVM_ALONE, ALL_SETS = 0, 6
+"""Command sets that a controller is enabled for (CC.CSS)."""
 
 _TABLE = [0] * 256
 for _byte in range(256):
@@ -233,12 +235,14 @@ def span(block: int, blocks: int, flags: int = 0) -> tuple[int, int, int]:
 class Host:
     """A host with an admin queue and some I/O queues."""
 
-    def __init__(self, place: tuple[str, int], queues: int = 1, *, nqn: str = NQN, **framing: bool) -> None:
+    def __init__(
+        self, place: tuple[str, int], queues: int = 1, *, nqn: str = NQN, command_sets: int = ALL_SETS, **framing: bool
+    ) -> None:
         self.place, self.nqn, self.framing = place, nqn, framing
         self.admin = Queue(place, **framing)
         self.controller = self.admin.connect(0, nqn=nqn)
         # Enabled, with queue entries of 64 and 16 bytes.
-        self.admin.ask(0x7F, 0, 0x14, 0x460001, namespace=0)
+        self.admin.ask(0x7F, 0, 0x14, 0x460001 | command_sets << 4, namespace=0)
         status, _ = self.admin.ask(0x7F, 0, 0x1C, namespace=4)
         assert status & 1
         self.queues: list[Queue] = []
@@ -254,9 +258,9 @@ class Host:
         queue.connect(number, self.controller, nqn=self.nqn, size=size)
         return queue
 
-    def identify(self, structure: int, namespace: int = 0, set_: int = 0) -> bytes:
+    def identify(self, structure: int, namespace: int = 0, set_: int = 0, specific: int = 0) -> bytes:
         """A structure of 4,096 bytes."""
-        _, data = self.admin.ask(6, structure, set_ << 24, namespace=namespace, expects=4096)
+        _, data = self.admin.ask(6, structure, set_ << 24 | specific, namespace=namespace, expects=4096)
         return data
 
     def log(self, page: int, length: int, offset: int = 0) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -174,6 +177,42 @@ def test_a_kernel_sees_a_drive(serve: Callable[..., Target], clock: str, tmp_pat
     assert result["host"]["write"]["requests"] == int(smart["host_write_commands"].replace(",", ""))
 
 
+OFF = """
+run mke2fs -q -t ext4 -F /dev/nvme0n1 64M
+run mount -t ext4 /dev/nvme0n1 /mnt
+run dd if=/debian/busybox of=/mnt/kept bs=64k conv=fsync
+dd if=/dev/zero of=/mnt/lost bs=64k count=2 &
+asks cut
+wait
+run sh -c "! dd if=/dev/zero of=/mnt/late bs=64k count=2 conv=fsync"
+run umount /mnt
+asks restore
+run mount -t ext4 /dev/nvme0n1 /mnt
+run cmp /mnt/kept /debian/busybox
+run sh -c "! [ -s /mnt/late ]"
+run umount /mnt
+run e2fsck -fn /dev/nvme0n1
+"""
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_a_file_system_outlives_a_time_without_power(serve: Callable[..., Target], tmp_path: Path) -> None:
+    sets = [word for key in CUTTABLE[:3] for word in ("--set", key)]
+    target = serve(*SETS, *sets, "--control", "c", "--clock", "real")
+    control = str(target.folder / "c")
+    does = {
+        "cut": lambda: tell(control, {"do": "cut", "until": "restore"}),
+        "restore": lambda: tell(control, {"do": "restore"}),
+    }
+    script = ATTACH.format(port=target.place[1], nqn=NQN) + OFF + DETACH.format(nqn=NQN)
+    kernel.play(script, tmp_path, 600, does)
+    target.end()
+    result = target.result()
+    assert result["power"]["cuts"] == 1
+    assert result["serve"]["errors"] > 0, "what came without power"
+
+
 ZONED_USES = """
 run cat /sys/block/nvme0n1/queue/zoned /sys/block/nvme0n1/queue/chunk_sectors /sys/block/nvme0n1/queue/nr_zones
 run nvme zns id-ns /dev/nvme0n1
@@ -278,3 +317,27 @@ def test_a_kernel_manages_namespaces(serve: Callable[..., Target], tmp_path: Pat
     assert "Attrs: 0x8" in line, "it has a zone random write area"
     target.end()
     assert target.result()["serve"]["errors"] == 0
+
+
+@pytest.mark.seldom
+@pytest.mark.skipif(bool(kernel.missing()), reason=f"not installed: {', '.join(kernel.missing())} (make machine)")
+def test_the_example_of_file_systems(tmp_path: Path) -> None:
+    example = Path(__file__).parent.parent / "examples" / "serve" / "guest.py"
+
+    def table(*words: str) -> dict[str, list[float]]:
+        command = [sys.executable, str(example), *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3000, check=True)
+        lines = [line.replace(" ± ", "±") for line in done.stdout.splitlines()[1:]]
+        cells = [re.match(r"(.*?)  +(.*)", line) for line in lines]
+        return {
+            found[1]: [float(cell.split("±")[0].replace(",", "")) for cell in found[2].split()]
+            for found in cells
+            if found
+        }
+
+    by_age = table("ycsb", "40")
+    assert by_age["fresh"][0] > by_age["aged, pnar2"][0] > by_age["aged, baseline"][0]
+    by_system = table("f2fs", "32")
+    _, drive, flash, *_ = by_system["F2FS on zones"]
+    assert drive == flash, "what zones hold is moved by the host alone"
+    assert all(of_file >= 1 for _, _, _, of_file, *_ in by_system.values())

@@ -8,6 +8,7 @@ import socket
 import stat
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -43,7 +44,7 @@ from nvme_target import (
     targets,
     text,
 )
-from test_serve import AGED, SETS, busy
+from test_serve import AGED, SETS, busy, warned
 
 
 @pytest.fixture
@@ -81,6 +82,8 @@ def test_what_the_drive_says_of_itself(serve: Callable[..., Target]) -> None:
     for structure, number in [(0, 33), (0, 0), (3, 77)]:
         refused(INVALID_NAMESPACE, partial(host.identify, structure, number))
     refused(INVALID_FIELD, lambda: host.identify(0x77))
+    for structure in (7, 0x1A):
+        refused(INVALID_FIELD, partial(host.identify, structure, 0, 2))
 
     # Logs: what is supported, effects, firmware; parts of a page are the same as the whole.
     supported = struct.unpack("<256I", host.log(0, 1024))
@@ -289,6 +292,8 @@ def test_features_and_properties(serve: Callable[..., Target]) -> None:
     ask = host.admin.ask
     capabilities, _ = ask(0x7F, 1, 0, namespace=4)
     assert (capabilities & 0xFFFF, capabilities >> 37 & 0xFF) == (127, 0x41)
+    # It is ready with its medium, within half a second (CAP.TO and CRTO).
+    assert (capabilities >> 59 & 3, capabilities >> 24 & 0xFF, ask(0x7F, 0, 0x68, namespace=4)[0]) == (1, 1, 1)
     assert ask(0x7F, 0, 8, namespace=4)[0] == 0x20000
     refused(INVALID_FIELD, lambda: ask(0x7F, 0, 0x999, namespace=4))
     assert ask(10, 0x0B)[0] == 0xFF
@@ -297,6 +302,7 @@ def test_features_and_properties(serve: Callable[..., Target]) -> None:
     assert ask(10, 4)[0] == 273 + 75
     assert ask(10, 6)[0] == 1
     assert ask(10, 0x81, 1, expects=16)[1] == bytes(range(16))
+    refused(INVALID_FIELD, lambda: ask(10, 0x81, expects=16))
     refused(0x10E, lambda: ask(9, 0x81, 1, data=bytes(16)))
     refused(0x10D, lambda: ask(9, 6 | 1 << 31, 0))
     refused(INVALID_FIELD, lambda: ask(10, 0x55))
@@ -508,6 +514,23 @@ def test_virtual_times_are_the_same_on_a_busy_machine(serve: Callable[..., Targe
     assert logs[0].equals(logs[1])
 
 
+def test_replies_of_the_real_clock_are_late_by_what_is_reported(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--clock", "real", "--lag-bound", "1ns")
+    host = Host(target.place)
+    began = time.monotonic_ns()
+    for page in range(200):
+        host.queues[0].read(page * 8, 8)
+    waited = time.monotonic_ns() - began
+    host.close()
+    target.end()
+    result = target.result()
+    lag, latency = result["serve"]["lag_ns"], result["host"]["read"]["latency_ns"]
+    assert 1 < lag["p50"] <= lag["p99"] <= lag["max"]
+    # Each read took what the drive takes, and no read was later than the host has waited for all.
+    assert 200 * latency["mean"] + lag["max"] <= waited
+    assert "late-replies" in warned(result)
+
+
 def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cli: Cli) -> None:
     target = serve(*SETS, "--age", "pec=2000", "--scheme", "baseline", "--control", "c", "--requests-out", "r.parquet")
     assert stat.S_IMODE((target.folder / "c").stat().st_mode) == 0o600
@@ -534,7 +557,7 @@ def test_time_passes_for_a_drive_that_is_served(serve: Callable[..., Target], cl
     for line, problem in [
         (b"what\n", "is no object"),
         (b"[" * 70_000, "is no object"),
-        (b'{"do": "stop"}\n', "write one of rest, save, cut, health"),
+        (b'{"do": "stop"}\n', "write one of rest, save, cut, restore, health"),
         (b'{"do": "rest"}\n', "rest.for: is missing"),
         (b'{"do": "save", "file": "x", "at": "y"}\n', "save.at: unknown"),
     ]:

@@ -13,6 +13,7 @@ import pytest
 from conftest import Cli
 from nvme_host import BLOCK, Host, ranges, span
 from nvme_target import DEALLOCATE, FLUSH, Target, refused, targets
+from ssdlab import InputError
 from ssdlab.runs.control import tell
 from test_serve import SETS, Client, Server
 
@@ -112,6 +113,48 @@ def test_what_is_under_way_at_a_cut_is_aborted(serve: Callable[..., Target]) -> 
     assert {(done.status, done.dnr) for done in found} == {(0x005, False)}
     host.close()
     target.end()
+
+
+def test_a_drive_without_power_aborts_what_it_is_asked_for(serve: Callable[..., Target], cli: Cli) -> None:
+    target = serve(*SETS, *ON_DEMAND, *JOURNAL, "--grace", "0ns")
+    control = str(target.folder / "c")
+    host = Host(target.place)
+    [queue] = host.queues
+    for page in range(2):
+        queue.write(page * PAGE, bytes([7]) * (PAGE * BLOCK), fua=page == 0)
+    refused_on = cli("tell", "restore", "c")
+    assert (refused_on.returncode, "has power" in refused_on.stderr) == (2, True)
+    assert "is off" in cli("tell", "cut", "c", "--stay-off").stdout
+    changes: list[Callable[[], object]] = [
+        partial(queue.read, 0, PAGE),
+        partial(queue.write, 0, bytes(BLOCK)),
+        partial(queue.ask, FLUSH, namespace=1),
+    ]
+    for change in changes:
+        refused(0x005, change)
+    for do in ({"do": "cut"}, {"do": "rest", "for": "6mo"}, {"do": "save", "file": str(target.folder / "k")}):
+        with pytest.raises(InputError, match="has no power"):
+            tell(control, do)
+    with pytest.raises(InputError, match=r"cut\.until: is 'noon'"):
+        tell(control, {"do": "cut", "until": "noon"})
+    # What the controller does by itself waits until the power is back.
+    host.admin.ask(0x84, 2)
+    assert host.log(0x81, 512)[2] == 2, "it is under way"
+    assert tell(control, {"do": "restore"}) == {"restored": 1}
+    tell(control, {"do": "health"})
+    assert host.log(0x81, 512)[2] & 7 == 1, "it has ended"
+    assert queue.read(0, 2 * PAGE) == bytes(2 * PAGE * BLOCK)
+    queue.write(0, bytes([8]) * BLOCK)
+    assert queue.read(0, 1) == bytes([8]) * BLOCK
+    # What was durable outlives the time without power.
+    queue.ask(FLUSH, namespace=1)
+    tell(control, {"do": "cut", "until": "restore"})
+    tell(control, {"do": "restore"})
+    assert queue.read(0, 1) == bytes([8]) * BLOCK
+    host.close()
+    target.end()
+    result = target.result()
+    assert (result["power"]["cuts"], result["serve"]["errors"]) == (2, len(changes))
 
 
 def test_a_sanitize_operation_goes_on_after_a_cut(serve: Callable[..., Target]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nvme_host import BLOCK, Host, Queue, span
+from nvme_host import BLOCK, NVM_ALONE, Host, Queue, span
 from nvme_target import (
     INVALID_FIELD,
     INVALID_NAMESPACE,
@@ -37,6 +37,7 @@ CREATE, DELETE, ATTACH, DETACH = 0, 1, 0, 1
 MANAGE, ATTACHMENT, FORMAT, EVENT, KEEP_ALIVE = 0x0D, 0x15, 0x80, 0x0C, 0x18
 INVALID_FORMAT, CAPACITY, UNAVAILABLE = 0x10A, 0x115, 0x116
 ALREADY, PRIVATE, NOT_ATTACHED, THIN, LIST, SET = 0x118, 0x119, 0x11A, 0x11B, 0x11C, 0x129
+NOT_ENABLED, INVALID_SET = 0x12A, 0x12C
 ALL = 0xFFFFFFFF
 
 
@@ -113,11 +114,24 @@ def test_namespaces_come_and_go(serve: Callable[..., Target]) -> None:
         refused(status, partial(delete, host, number))
         refused(status, partial(attach, host, number))
         refused(status, partial(host.identify, 3, number))
+        refused(status, partial(host.identify, 0x12, number))
+    refused(INVALID_FIELD, lambda: host.identify(0x12, ALL))
     assert host.identify(0, 1) == host.identify(8, 1) == host.identify(0x11, 7) == bytes(4096)
     refused(INVALID_NAMESPACE, lambda: host.identify(0, most + 1))
     common = host.identify(0, ALL)
     assert struct.unpack_from("<Q", common) == (0,)
     assert (common[25], common[128 + 2], common[132 + 2]) == (1, 9, 12), "two formats"
+    # What is preferred, by format: pages of 4,096 bytes, in blocks from 0.
+    for format_, blocks in ((0, 8), (1, 1)):
+        of_format = host.identify(9, specific=format_)
+        assert (struct.unpack_from("<HHHHH", of_format, 64), of_format[128:136]) == ((blocks - 1,) * 5, common[128:136])
+        assert host.identify(0x0A, specific=format_) == bytes(4096)
+    for structure in (9, 0x0A):
+        refused(INVALID_FIELD, partial(host.identify, structure, specific=2))
+    # Sizes are multiples of pages, whatever the format is.
+    assert host.identify(1)[96] & 1 << 7
+    assert struct.unpack_from("<IB27xQQ", host.identify(0x16)) == (0, 0, 4096, 4096)
+    refused(INVALID_SET, lambda: host.identify(0x16, set_=2))
 
     # What is asked for has to make sense.
     refused(THIN, lambda: create(host, 4096, capacity=2048))
@@ -142,12 +156,7 @@ def test_namespaces_come_and_go(serve: Callable[..., Target]) -> None:
     refused(LIST, lambda: attach(host, 1, host.controller + 1))
     refused(LIST, lambda: attach(host, 1, host.controller, host.controller))
     assert struct.unpack_from("<HH", host.identify(0x12, 1)) == (1, host.controller)
-    assert (listed(host, 0x02), listed(host, 0x02, 1), listed(host, 7), listed(host, 7, 0, 2)) == (
-        [1, 2],
-        [2],
-        [1, 2],
-        [],
-    )
+    assert (listed(host, 0x02), listed(host, 0x02, 1), listed(host, 7)) == ([1, 2], [2], [1, 2])
     assert host.identify(3, 1)[4:20] != host.identify(3, 2)[4:20], "identifiers are their own"
     assert (host.identify(0, 1)[26], host.identify(0, 2)[26]) == (0, 1)
 
@@ -234,7 +243,9 @@ def test_conventional_zones_are_a_namespace(serve: Callable[..., Target]) -> Non
     assert (listed(host, 2), listed(host, 7, 0, 0), listed(host, 7, 0, 2)) == ([1, 2], [1], [2])
     assert (host.identify(3, 1)[24], host.identify(3, 2)[24]) == (0, 2)
     assert struct.unpack_from("<Q", host.identify(0, 1)) == (2 * size,)
-    refused(0x12C, lambda: host.identify(5, 1, 2))
+    refused(INVALID_SET, lambda: host.identify(5, 1, 2))
+    assert struct.unpack_from("<QQ", host.identify(0x16, set_=2), 32) == (128 << 20, 128 << 20), "whole zones"
+    assert struct.unpack_from("<Q", host.identify(0x0A, set_=2, specific=1), 2816) == (size,)
     # Anywhere, again and across the boundary; then in order, by blocks that are the namespace's.
     data = os.urandom(64 * BLOCK)
     for block in (7, size - 32, 7, 2 * size - 64):
@@ -278,6 +289,33 @@ def test_conventional_zones_are_a_namespace(serve: Callable[..., Target]) -> Non
     assert read(queue, 1, 7, 64) == bytes(64 * BLOCK)
     assert listed(host, 2) == [1, 2, 3]
     host.close()
+    target.end()
+
+
+def test_a_host_of_the_nvm_command_set_alone_has_no_zones(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, *ZONES, "--set", "zones.conventional=2", "--grace", "0ns")
+    host, other = Host(target.place), Host(target.place, command_sets=NVM_ALONE)
+    [queue] = other.queues
+    assert (listed(host, 2), listed(other, 2), listed(other, 7), listed(other, 0x10)) == ([1, 2], [1], [1], [1, 2])
+    refused(INVALID_FIELD, lambda: other.identify(7, 0, 2))
+    assert other.identify(0, 2) == bytes(4096), "it is not active"
+    assert struct.unpack_from("<HH", host.identify(0x12, 2)) == (1, host.controller)
+    refused(INVALID_FIELD, lambda: read(queue, 2, 0, 8))
+    assert read(queue, 1, 0, 8) == bytes(8 * BLOCK)
+    attach(host, 2, other.controller, what=DETACH)
+    refused(NOT_ENABLED, lambda: attach(host, 2, other.controller))
+    refused(NOT_ENABLED, lambda: attach(other, 2))
+    # Nobody has it, where one of several may not.
+    attach(host, 2, what=DETACH)
+    refused(NOT_ENABLED, lambda: attach(host, 2, *sorted((host.controller, other.controller))))
+    assert listed(host, 2) == [1]
+    # A controller that is enabled again for all command sets may have it.
+    for configuration in (0x460000, 0x460061):
+        other.admin.ask(0x7F, 0, 0x14, configuration, namespace=0)
+    attach(host, 2, *sorted((host.controller, other.controller)))
+    assert listed(host, 2) == listed(other, 2) == [1, 2]
+    host.close()
+    other.close()
     target.end()
 
 

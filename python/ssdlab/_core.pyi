@@ -379,9 +379,12 @@ class Server:
     def save(self, drive: str | None, path: str) -> None:
         """Writes a checkpoint of a drive that has nothing to do."""
 
-    def cut(self, drive: str | None) -> None:
-        """Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable
-        is gone."""
+    def cut(self, drive: str | None, stays_off: bool) -> None:
+        """Cuts the power of a drive: what is under way is aborted, and what was not durable is gone. It comes back at
+        once, or stays off until it is restored."""
+
+    def restore(self, drive: str | None) -> None:
+        """The power of a drive comes back."""
 
     def health(self, drive: str | None) -> str:
         """How a drive is now: what its SMART log has, as JSON."""

@@ -109,6 +109,10 @@ const ENABLED: u32 = 1;
 const SHUTDOWN: u32 = 3 << 14;
 /// It is ready: CSTS.RDY; its shutdown is complete: CSTS.SHST 10b (Base 2.0, 3.1.3.6).
 const READY: u32 = 1;
+/// All command sets that are supported: CC.CSS (Base 2.0, 3.1.3.5).
+const ALL_SETS: u32 = 6;
+/// The longest time until it is ready, in halves of a second: CAP.TO and CRTO.CRWMT.
+const READY_WITHIN: u64 = 1;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
 
 impl Controller {
@@ -236,21 +240,34 @@ impl Controller {
         if command.dword(10) & 7 > 1 {
             return Err(Status::INVALID_FIELD.into());
         }
-        let mut state = self.lock();
         if command.fabrics_type() == fabrics::PROPERTY_SET {
             return match (offset, long) {
-                (0x14, false) => state.configure(command.dword(12), self.drive.is_none()),
+                (0x14, false) => self.configure(command.dword(12)),
                 _ => Err(Status::INVALID_FIELD.into()),
             };
         }
+        let state = self.lock();
         let value = match (offset, long) {
             (0x00, true) => capabilities(self.drive.is_none()),
             (0x08, false) => VERSION.into(),
             (0x14, false) => state.configuration.into(),
             (0x1c, false) => state.status.into(),
+            // Half a second until it is ready, with its medium (CRTO: Base 2.0, 3.1.3).
+            (0x68, false) => READY_WITHIN,
             _ => return Err(Status::INVALID_FIELD.into()),
         };
         Ok(Answer::result(value))
+    }
+
+    /// Sets the controller configuration. With the NVM command set alone no namespaces of others are active.
+    fn configure(&self, value: u32) -> Outcome {
+        let (mut shared, mut state) = (self.shared(), self.lock());
+        let was_enabled = state.configuration & ENABLED != 0;
+        let outcome = state.configure(value, self.drive.is_none())?;
+        if !was_enabled && value & ENABLED != 0 {
+            shared.namespaces.enables(self.id, value >> 4 & 7 == ALL_SETS);
+        }
+        Ok(outcome)
     }
 
     /// Takes an admin command with its data.
@@ -499,12 +516,12 @@ impl Controller {
 }
 
 impl State {
-    /// Sets the controller configuration. The command sets (6:4) may be the NVM command set, or all that are supported (110b); pages have
+    /// Takes a controller configuration. The command sets (6:4) may be the NVM command set, or all that are supported (110b); pages have
     /// 4 KiB (10:7); arbitration is round robin (13:11).
     fn configure(&mut self, value: u32, is_discovery: bool) -> Outcome {
         let sets = value >> 4 & 7;
         let begins = value & ENABLED != 0 && self.configuration & ENABLED == 0;
-        let supported = [0, 6].contains(&sets) || (is_discovery && sets == 7);
+        let supported = [0, ALL_SETS].contains(&sets) || (is_discovery && sets == 7);
         if begins && (!supported || value >> 7 & 0xf != 0 || value >> 11 & 7 != 0) {
             return Err(Status::INVALID_FIELD.into());
         }
@@ -546,8 +563,8 @@ impl State {
 }
 
 /// Controller capabilities (Base 2.0, 3.1.3.1): entries of a queue from 0; contiguous queues (16); half a second for a reset (31:24); command
-/// sets (44:37): NVM (bit 0 of them) and those that Identify lists (6), or for discovery none (7).
+/// sets (44:37): NVM (bit 0 of them) and those that Identify lists (6), or for discovery none (7); it is ready with its medium (59).
 fn capabilities(is_discovery: bool) -> u64 {
     let sets: u64 = if is_discovery { 1 | 1 << 7 } else { 1 | 1 << 6 };
-    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 1 << 24 | sets << 37
+    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | READY_WITHIN << 24 | sets << 37 | 1 << 59
 }

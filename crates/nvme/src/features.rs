@@ -106,7 +106,8 @@ impl Features {
             feature::ERROR_RECOVERY => u32::from(self.deallocated_is_error.contains(&command.namespace())) << 16,
             feature::VOLATILE_WRITE_CACHE if drive.is_some_and(|drive| drive.volatile_cache) => u32::from(self.caches),
             feature::NUMBER_OF_QUEUES => queues(self.queues),
-            feature::HOST_IDENTIFIER => return Ok(Answer::data(self.host.to_vec())),
+            // Over Fabrics it has 128 bits: EXHID, bit 0 (Base 2.0, 5.27.1.25).
+            feature::HOST_IDENTIFIER if eleven & 1 != 0 => return Ok(Answer::data(self.host.to_vec())),
             // Enabled, with the one configuration (TP 4146, "Flexible Data Placement (Feature Identifier 1Dh)").
             feature::PLACEMENT if has_handles(drive) && eleven as u16 == fdp::GROUP => 1,
             _ => return Err(Status::INVALID_FIELD.into()),

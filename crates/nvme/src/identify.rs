@@ -34,10 +34,13 @@ mod structure {
     pub const CONTROLLER_OF_COMMAND_SET: u8 = 0x06;
     pub const ACTIVE_NAMESPACES_OF_COMMAND_SET: u8 = 0x07;
     pub const NAMESPACE_OF_ANY_COMMAND_SET: u8 = 0x08;
+    pub const NAMESPACE_OF_FORMAT: u8 = 0x09;
+    pub const NAMESPACE_OF_FORMAT_AND_COMMAND_SET: u8 = 0x0a;
     pub const ALLOCATED_NAMESPACES: u8 = 0x10;
     pub const ALLOCATED_NAMESPACE: u8 = 0x11;
     pub const CONTROLLERS_OF_NAMESPACE: u8 = 0x12;
     pub const CONTROLLERS: u8 = 0x13;
+    pub const NAMESPACE_GRANULARITY: u8 = 0x16;
     pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const ALLOCATED_NAMESPACES_OF_COMMAND_SET: u8 = 0x1a;
     pub const ALLOCATED_NAMESPACE_OF_COMMAND_SET: u8 = 0x1b;
@@ -70,16 +73,23 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
     let from = (command.dword(10) >> 16) as u16;
     let all_attached = own.namespaces.all_attached(own.id);
     let data = match cns {
-        structure::NAMESPACE if number == ALL => common(drive),
+        structure::NAMESPACE if number == ALL => common(drive, BLOCK_SHIFTS[0]),
         structure::NAMESPACE => filled(attached()?, namespace),
         structure::ALLOCATED_NAMESPACE => filled(allocated()?, namespace),
         structure::NAMESPACE_OF_COMMAND_SET => of_command_set(attached()?, set, drive)?,
         structure::ALLOCATED_NAMESPACE_OF_COMMAND_SET => of_command_set(allocated()?, set, drive)?,
         structure::NAMESPACE_OF_ANY_COMMAND_SET => filled(attached()?, any_namespace),
         structure::ACTIVE_NAMESPACES => after(number, all_attached, None)?,
-        structure::ACTIVE_NAMESPACES_OF_COMMAND_SET => after(number, all_attached, Some(set))?,
+        structure::ACTIVE_NAMESPACES_OF_COMMAND_SET if drive.supports(set) && own.namespaces.takes(set, own.id) => {
+            after(number, all_attached, Some(set))?
+        }
         structure::ALLOCATED_NAMESPACES => after(number, own.namespaces.all(), None)?,
-        structure::ALLOCATED_NAMESPACES_OF_COMMAND_SET => after(number, own.namespaces.all(), Some(set))?,
+        structure::ALLOCATED_NAMESPACES_OF_COMMAND_SET if drive.supports(set) => {
+            after(number, own.namespaces.all(), Some(set))?
+        }
+        structure::NAMESPACE_OF_FORMAT => common(drive, shift(command)?),
+        structure::NAMESPACE_OF_FORMAT_AND_COMMAND_SET => of_format(shift(command)?, set, drive)?,
+        structure::NAMESPACE_GRANULARITY => granularity(set, drive)?,
         structure::NAMESPACE_DESCRIPTORS => descriptors(attached()?.ok_or(Status::INVALID_FIELD)?),
         structure::CONTROLLER_OF_COMMAND_SET if set == 0 => limits(),
         structure::CONTROLLER_OF_COMMAND_SET if set == 2 => {
@@ -106,12 +116,34 @@ fn filled(of: Option<&Arc<Namespace>>, says: fn(&Namespace) -> Vec<u8>) -> Vec<u
 
 /// What a command set says of a namespace that has it.
 fn of_command_set(of: Option<&Arc<Namespace>>, set: u8, drive: &Subsystem) -> Result<Vec<u8>, Status> {
-    if set != 0 && (set != 2 || drive.zones().is_none()) {
+    if !drive.supports(set) {
         return Err(Status::INVALID_FIELD);
     }
     // Of the NVM command set nothing concerns a drive without protection information (NVM Command Set 1.0, 4.1.5.2).
     let Some(of) = of.filter(|_| set == 2) else { return Ok(vec![0; LENGTH]) };
     of.kind.zones().map(|zones| zones.identify(of.shift())).ok_or(Status::INVALID_COMMAND_SET)
+}
+
+/// The size of blocks of the format whose index a command names: dword 11, bits 15:0 (NVM Command Set 1.0, 4.1.5.5).
+fn shift(command: &Command) -> Result<u8, Status> {
+    let index = usize::from(command.dword(11) as u16);
+    BLOCK_SHIFTS.get(index).copied().ok_or(Status::INVALID_FIELD)
+}
+
+/// What a command set says of namespaces of a format.
+fn of_format(shift: u8, set: u8, drive: &Subsystem) -> Result<Vec<u8>, Status> {
+    match drive.zones().filter(|_| set == 2) {
+        Some(zones) => Ok(zones.identify(shift)),
+        None if set == 0 => Ok(vec![0; LENGTH]),
+        None => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// The Namespace Granularity List (NVM Command Set 1.0, 4.1.5.8): one descriptor for all formats, of what the size of a namespace, and its
+/// capacity, had best be a multiple of \[B].
+fn granularity(set: u8, drive: &Subsystem) -> Result<Vec<u8>, Status> {
+    let area = drive.areas.iter().find(|area| area.kind.command_set() == set).ok_or(Status::INVALID_COMMAND_SET)?;
+    Ok(Fields::new(LENGTH).u64(32, drive.granularity(area)).u64(40, drive.granularity(area)).take())
 }
 
 /// Numbers of namespaces above one, in order, of all command sets or of one (Base 2.0, 5.17.2.3).
@@ -176,8 +208,8 @@ impl Own<'_> {
             // Several controllers, of several hosts.
             .u8(76, 0x02)
             .u8(111, 1)
-            // A host identifier of 128 bits (0), endurance groups (4), Flexible Data Placement (19), where there are handles.
-            .u32(96, 1 | 1 << 4 | if has_handles { 1 << 19 } else { 0 })
+            // A host identifier of 128 bits (0), endurance groups (4), granularities (7), Flexible Data Placement (19), where there are handles.
+            .u32(96, 1 | 1 << 4 | 1 << 7 | if has_handles { 1 << 19 } else { 0 })
             .u32(92, notices)
             // Format (1); Namespace Management and Attachment (3); directives (5), where there are some.
             .u16(256, 1 << 1 | 1 << 3 | if has_handles { 1 << 5 } else { 0 })
@@ -223,11 +255,11 @@ fn namespace(of: &Namespace) -> Vec<u8> {
     fields.take()
 }
 
-/// What all namespaces have (NVM Command Set 1.0, 4.1.5.1: of the number that stands for all).
-fn common(drive: &Subsystem) -> Vec<u8> {
+/// What all namespaces of a format have (NVM Command Set 1.0, 4.1.5.1: of the number that stands for all, that of the first format; 4.1.5.5).
+fn common(drive: &Subsystem, shift: u8) -> Vec<u8> {
     let mut fields = Fields::new(LENGTH);
     fields.u8(30, 1);
-    formatted(&mut fields, BLOCK_SHIFTS[0], drive.preferred);
+    formatted(&mut fields, shift, drive.preferred);
     fields.take()
 }
 

@@ -155,6 +155,8 @@ pub(crate) struct Namespaces {
     leaving: Vec<Weak<Namespace>>,
     made: u64,
     changed: BTreeMap<ControllerId, Changed>,
+    /// Controllers that were enabled for the NVM command set alone: namespaces of others are not active there.
+    nvm_alone: BTreeSet<ControllerId>,
 }
 
 /// What a host asks Namespace Management for.
@@ -197,9 +199,29 @@ impl Namespaces {
         }
     }
 
+    /// A controller is enabled: for all command sets, or for the NVM command set alone.
+    pub fn enables(&mut self, controller: ControllerId, all_sets: bool) {
+        if all_sets {
+            self.nvm_alone.remove(&controller);
+        } else {
+            self.nvm_alone.insert(controller);
+        }
+    }
+
+    /// Whether a controller is enabled for a command set.
+    pub fn takes(&self, set: u8, of: ControllerId) -> bool {
+        set == Kind::Nvm.command_set() || !self.nvm_alone.contains(&of)
+    }
+
+    /// Whether a controller has a namespace: it is attached, and its command set is enabled.
+    fn has(&self, entry: &Entry, controller: ControllerId) -> bool {
+        entry.attached.contains(&controller) && self.takes(entry.namespace.kind.command_set(), controller)
+    }
+
     /// A controller is no more.
     pub fn leaves(&mut self, controller: ControllerId) {
         self.changed.remove(&controller);
+        self.nvm_alone.remove(&controller);
         for entry in self.all.values_mut() {
             entry.attached.remove(&controller);
         }
@@ -219,7 +241,7 @@ impl Namespaces {
 
     /// The namespace of a number, if the controller has it.
     pub fn attached(&self, number: u32, to: ControllerId) -> Result<Option<&Arc<Namespace>>, Status> {
-        Ok(self.entry(number)?.filter(|entry| entry.attached.contains(&to)).map(|entry| &entry.namespace))
+        Ok(self.entry(number)?.filter(|entry| self.has(entry, to)).map(|entry| &entry.namespace))
     }
 
     /// The one that a command names: a number that is not attached is an invalid field (Base 2.0, 3.2.1.5).
@@ -237,7 +259,7 @@ impl Namespaces {
 
     /// All of the controller's.
     pub fn all_attached(&self, to: ControllerId) -> impl Iterator<Item = &Arc<Namespace>> {
-        self.all.values().filter(move |entry| entry.attached.contains(&to)).map(|entry| &entry.namespace)
+        self.all.values().filter(move |entry| self.has(entry, to)).map(|entry| &entry.namespace)
     }
 
     /// All that there are.
@@ -245,9 +267,10 @@ impl Namespaces {
         self.all.values().map(|entry| &entry.namespace)
     }
 
-    /// The controllers that have a namespace.
+    /// The controllers that have a namespace; all namespaces are none (Base 2.0, 5.17.2.11).
     pub fn controllers(&self, number: u32) -> Result<Vec<ControllerId>, Status> {
-        Ok(self.entry(number)?.ok_or(Status::INVALID_FIELD)?.attached.iter().copied().collect())
+        let entry = if number == ALL { None } else { self.entry(number)? }.ok_or(Status::INVALID_FIELD)?;
+        Ok(entry.attached.iter().copied().filter(|controller| self.has(entry, *controller)).collect())
     }
 
     /// Bytes of the drive that no namespace has.
@@ -295,7 +318,7 @@ impl Namespaces {
         if blocks == 0 || !groups_are_right || data[30] & !1 != 0 {
             return Err(Status::INVALID_FIELD.into());
         }
-        let unit = area.kind.zones().map_or(drive.preferred.0.max(4096), |zones| zones.size);
+        let unit = drive.granularity(area);
         let bytes = blocks.checked_mul(1 << shift).and_then(|bytes| bytes.checked_next_multiple_of(unit));
         let bytes = bytes.ok_or(Status::NAMESPACE_CAPACITY)?;
         if area.kind.zones().is_some() && bytes != blocks << shift {
@@ -343,9 +366,12 @@ impl Namespaces {
             1 => false,
             _ => return Err(Status::INVALID_FIELD),
         };
-        self.entry(number)?.ok_or(Status::INVALID_FIELD)?;
+        let set = self.entry(number)?.ok_or(Status::INVALID_FIELD)?.namespace.kind.command_set();
         let wanted = listed(data).filter(|wanted| wanted.iter().all(|id| there.contains(id)));
         let wanted = wanted.ok_or(Status::CONTROLLER_LIST_INVALID)?;
+        if attaches && !wanted.iter().all(|id| self.takes(set, *id)) {
+            return Err(Status::COMMAND_SET_NOT_ENABLED);
+        }
         let entry = self.all.get_mut(&number).ok_or(Status::INVALID_FIELD)?;
         let has = |id: &ControllerId| entry.attached.contains(id);
         if attaches {

@@ -44,6 +44,7 @@ impl Status {
     pub const THIN_PROVISIONING: Status = Status(0x11b);
     pub const CONTROLLER_LIST_INVALID: Status = Status(0x11c);
     pub const COMMAND_SET_NOT_SUPPORTED: Status = Status(0x129);
+    pub const COMMAND_SET_NOT_ENABLED: Status = Status(0x12a);
     pub const INVALID_COMMAND_SET: Status = Status(0x12c);
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
     pub const CONNECT_CONTROLLER_BUSY: Status = Status(0x181);

@@ -103,6 +103,16 @@ impl Subsystem {
         1 | self.areas.iter().fold(0, |sets, area| sets | 1 << area.kind.command_set())
     }
 
+    /// Whether its namespaces can have a command set.
+    pub(crate) fn supports(&self, set: u8) -> bool {
+        self.command_sets().checked_shr(set.into()).unwrap_or(0) & 1 != 0
+    }
+
+    /// What the size of a namespace of an area is rounded up to \[B]: pages, or whole zones.
+    pub(crate) fn granularity(&self, area: &Area) -> u64 {
+        area.kind.zones().map_or(self.preferred.0.max(4096), |zones| zones.size)
+    }
+
     /// I/O queues that a host may have.
     pub fn most_queues(&self) -> u16 {
         self.queues.clamp(1, MOST_QUEUES)

@@ -213,6 +213,8 @@ impl Server {
                 let remedy = "wait until the clients have their replies, or end them";
                 refuse(refused("the drive", "has requests under way", remedy))
             }
+            NotDone::Off => refuse(refused("the drive", "has no power", "restore it first (`ssdlab tell restore`)")),
+            NotDone::On => refuse(refused("the drive", "has power", "cut it first (`ssdlab tell cut --stay-off`)")),
             NotDone::Ended => SimulationError::new_err("the drive is served no more"),
             NotDone::Failed(error) => raise(error),
         })
@@ -434,9 +436,15 @@ impl Server {
         py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
     }
 
-    /// Cuts the power of a drive, which comes back at once: what is under way is aborted, and what was not durable is gone.
-    fn cut(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<()> {
-        py.detach(|| self.of_drive(drive, |server, export| server.cut(export)))
+    /// Cuts the power of a drive: what is under way is aborted, and what was not durable is gone. It comes back at once, or stays off until it
+    /// is restored.
+    fn cut(&self, py: Python<'_>, drive: Option<&str>, stays_off: bool) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, |server, export| server.cut(export, stays_off)))
+    }
+
+    /// The power of a drive comes back.
+    fn restore(&self, py: Python<'_>, drive: Option<&str>) -> PyResult<()> {
+        py.detach(|| self.of_drive(drive, served::Server::restore))
     }
 
     /// How a drive is now: what its SMART log has, as JSON.

@@ -44,6 +44,8 @@ pub(crate) struct Drive {
     record: Option<Vec<Request>>,
     /// How long it is left alone when its first clients have left.
     after_load: Option<Span>,
+    /// While the power is off: what somebody asks for who is no client, which waits until it is back. What clients ask for is aborted.
+    off: Option<Vec<Flight>>,
 }
 
 /// A request that the drive works on.
@@ -84,6 +86,7 @@ impl Drive {
             last: Time::ZERO,
             record: records.then(Vec::new),
             after_load,
+            off: None,
         }
     }
 
@@ -122,6 +125,13 @@ impl Drive {
         let time = time.max(self.last).max(self.now());
         if self.failure.is_some() {
             self.done.push(flight.ends(Err(Failure::Failed), time));
+            return;
+        }
+        if let Some(waiting) = &mut self.off {
+            match flight.connection {
+                Some(_) => self.done.push(flight.ends(Err(Failure::PowerCut), time)),
+                None => waiting.push(flight),
+            }
             return;
         }
         let Stage { steps, only_if } = flight.stages.pop_front().expect("Invariant: a further stage is there");
@@ -174,15 +184,28 @@ impl Drive {
         next.map_or(limit, |next| next.max(self.now() + Span(1)).min(limit))
     }
 
-    /// The power is cut now, and comes back at once.
-    pub fn is_cut(&mut self) -> Result<(), RunError> {
+    /// The power is cut now, and comes back at once, or stays off until it is restored: the drive recovers without what comes meanwhile.
+    pub fn cut(&mut self, stays_off: bool) -> Result<(), RunError> {
         self.sound()?;
         let cut = self.live.cut();
         if let Err(RunError::Config(refused)) = cut {
             return Err(RunError::Config(refused));
         }
+        self.off = stays_off.then(Vec::new);
         self.collect(cut);
         self.sound()
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.off.is_some()
+    }
+
+    /// The power comes back.
+    pub fn restore(&mut self) {
+        for flight in self.off.take().into_iter().flatten() {
+            self.begin(self.now(), flight);
+        }
     }
 
     /// What a power cut has undone is undone in the data, and what can be undone no more is known.

@@ -32,6 +32,10 @@ pub(crate) type Look = Box<dyn FnOnce(&mut Drive, bool) + Send>;
 pub enum NotDone {
     /// Requests are worked on.
     Busy,
+    /// The power is off.
+    Off,
+    /// The power is on.
+    On,
     /// The drive is served no more.
     Ended,
     /// It cannot be done, or the drive has failed.
@@ -91,22 +95,37 @@ impl Export {
         told.recv().ok()
     }
 
-    /// Does something to the drive that is no request, while it has none to work on.
+    /// Does something to the drive that is no request, while it has none to work on, and power.
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
     ) -> Result<(), NotDone> {
-        self.engine_does(
-            move |drive, works| if works { Err(NotDone::Busy) } else { change(drive).map_err(NotDone::Failed) },
-        )
+        self.engine_does(move |drive, works| match works {
+            _ if drive.is_off() => Err(NotDone::Off),
+            true => Err(NotDone::Busy),
+            false => change(drive).map_err(NotDone::Failed),
+        })
     }
 
-    /// Does something to the drive that is no request, whatever it works on.
+    /// Does something to the drive that is no request, whatever it works on, while it has power.
     pub(crate) fn disturb(
         &self,
         disturb: impl FnOnce(&mut Drive) -> Result<(), RunError> + Send + 'static,
     ) -> Result<(), NotDone> {
-        self.engine_does(move |drive, _| disturb(drive).map_err(NotDone::Failed))
+        self.engine_does(
+            move |drive, _| if drive.is_off() { Err(NotDone::Off) } else { disturb(drive).map_err(NotDone::Failed) },
+        )
+    }
+
+    /// The power comes back.
+    pub(crate) fn restore(&self) -> Result<(), NotDone> {
+        self.engine_does(|drive, _| {
+            if !drive.is_off() {
+                return Err(NotDone::On);
+            }
+            drive.restore();
+            Ok(())
+        })
     }
 
     fn engine_does(

@@ -221,9 +221,15 @@ impl Server {
         self.exports[export].change(move |drive| drive.rests(span, at))
     }
 
-    /// Cuts the power of a drive, which comes back at once: what it works on is aborted, and what was not durable is gone ([`Attended::cut`]).
-    pub fn cut(&self, export: usize) -> Result<(), NotDone> {
-        self.exports[export].disturb(Drive::is_cut)
+    /// Cuts the power of a drive: what it works on is aborted, and what was not durable is gone ([`Attended::cut`]). It comes back at once, or
+    /// stays off, and requests are aborted, until it is restored.
+    pub fn cut(&self, export: usize, stays_off: bool) -> Result<(), NotDone> {
+        self.exports[export].disturb(move |drive| drive.cut(stays_off))
+    }
+
+    /// The power of a drive comes back.
+    pub fn restore(&self, export: usize) -> Result<(), NotDone> {
+        self.exports[export].restore()
     }
 
     /// Writes a checkpoint of a drive that has nothing to do ([`Attended::save`]).

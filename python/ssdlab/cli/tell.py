@@ -61,8 +61,9 @@ def save(*, path: str, file: str, drive: str | None) -> None:
 
 @tell.command()
 @_takes_socket
+@click.option("--stay-off", is_flag=True, help="The power stays off until `ssdlab tell restore`; requests are aborted.")
 @_takes_drive
-def cut(*, path: str, drive: str | None) -> None:
+def cut(*, path: str, stay_off: bool, drive: str | None) -> None:
     """Cut the power of the drive, which comes back at once.
 
     What is under way is aborted, and what was not durable is gone from the data that clients read. The drive must be
@@ -70,8 +71,19 @@ def cut(*, path: str, drive: str | None) -> None:
     """
     from ssdlab.runs.control import tell as ask
 
-    ask(path, _asked("cut", drive))
-    echo("the power was cut, and has come back")
+    ask(path, _asked("cut", drive, until="restore" if stay_off else None))
+    echo("the power was cut, and is off" if stay_off else "the power was cut, and has come back")
+
+
+@tell.command()
+@_takes_socket
+@_takes_drive
+def restore(*, path: str, drive: str | None) -> None:
+    """Switch the power of the drive on again that was cut with --stay-off."""
+    from ssdlab.runs.control import tell as ask
+
+    ask(path, _asked("restore", drive))
+    echo("the power has come back")
 
 
 @tell.command()

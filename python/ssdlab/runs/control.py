@@ -1,8 +1,8 @@
 """What is done to drives while they are served, other than by their clients: a socket takes it, a line of JSON each.
 
-A line is ``{"do": "rest", "for": "6mo", "at": "40C"}``, ``{"do": "save", "file": "old.ckpt"}``, ``{"do": "cut"}``
-or ``{"do": "health"}``;
-with several drives ``"drive": NAME`` says which. It is answered by a line: what was found, or ``{"error": …}``.
+A line is ``{"do": "rest", "for": "6mo", "at": "40C"}``, ``{"do": "save", "file": "old.ckpt"}``, ``{"do": "cut"}``,
+``{"do": "cut", "until": "restore"}``, ``{"do": "restore"}`` or ``{"do": "health"}``.
+With several drives ``"drive": NAME`` says which. It is answered by a line: what was found, or ``{"error": …}``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ LONGEST = 65_536
 WORDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rest": (("for",), ("at",)),
     "save": (("file",), ()),
-    "cut": ((), ()),
+    "cut": ((), ("until",)),
+    "restore": ((), ()),
     "health": ((), ()),
 }
 """What can be done: what it needs, and what else it takes; any takes ``drive``."""
@@ -105,8 +106,14 @@ def _done(server: Server, line: bytes) -> dict[str, Any]:
                 server.save(drive, os.path.abspath(given["file"]))
                 return {"saved": given["file"]}
             case "cut":
-                server.cut(drive)
+                until = given.get("until")
+                if until not in (None, "restore"):
+                    raise InputError(f'cut.until: is {until!r}\n  help: write "restore", or leave it out')
+                server.cut(drive, until is not None)
                 return {"cut": 1}
+            case "restore":
+                server.restore(drive)
+                return {"restored": 1}
             case _:
                 health: dict[str, Any] = json.loads(server.health(drive))
                 return health
