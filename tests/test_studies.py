@@ -182,7 +182,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "fast12": ("space",),
     "kv-cache": ("loads", "placement", "reclaim", "recompute", "writes"),
     "placement": ("cache", "cache-writes", "lsm", "lsm-writes"),
-    "products": ("micron-7500", "micron-7600", "micron-9200", "nines", "xg6"),
     "readflow": ("first", "flows", "reclaim", "soft"),
 }  # fmt: skip
 """Tables that are not of the present results version: no other table may be. Empty is right."""
