@@ -209,6 +209,7 @@ def _suspending(tables: Tables) -> str:
             rows = tables["halves"].filter(job=f"{each.drive} {each.job}{more}").sort("seed")
             values = [float(value) / 1e3 for value in rows[f"host.read.{FIGURES[each.metric]}"].to_list()]
             mean, ci = mean_and_half_width(values)
+            assert mean is not None, "Invariant: there is one seed at least"
             cells += [with_interval(mean, ci), f"{100 * (1e3 * mean / each.measured - 1):+.0f} %"]
         measured = number_text(float(f"{each.measured / 1e3:.5g}"))
         lines.append(f"| {HALVES[each.drive]} | {each.metric} | {measured} | {' | '.join(cells)} |")
