@@ -180,7 +180,6 @@ TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "electronics25": ("iops",),
     "fast12": ("space",),
     "kv-cache": ("loads", "placement", "reclaim", "recompute", "writes"),
-    "placement": ("cache", "cache-writes", "lsm", "lsm-writes"),
     "readflow": ("first", "flows", "reclaim", "soft"),
 }  # fmt: skip
 """Tables that are not of the present results version: no other table may be. Empty is right."""
