@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import number_text, with_interval
 from ssdlab.study.claims import Lever, Measured, Proof, Tables, fitted, key, measures, predicted
+from ssdlab.study.shapes import Look, Seen
 
 DRIVES = {"xg6": "Kioxia XG6", "micron-9200": "Micron 9200", "micron-7500": "7500", "micron-7600": "7600 MAX"}
 BRIEF = {drive: {"seed": [1]} for drive in DRIVES} | {"nines": {"requests": 20_000, "seed": [1]}}
@@ -96,6 +99,137 @@ def _nines(tables: Tables) -> dict[str, Measured]:
     return {"products.micron-7500.nines": Measured(*mean_and_half_width([float(value) / 1e6 for value in values]))}
 
 
+# Eleven more drives, by halves of their jobs (halves.py).
+
+HALVES = {
+    "pe8110": "SK hynix PE8110", "pm9a3": "Samsung PM9A3", "p5520": "Solidigm P5520", "7450-pro": "Micron 7450 PRO",
+    "7450-max": "Micron 7450 MAX", "wd-dc": "WD DC", "cm7-r": "Kioxia CM7-R", "pm981a": "Samsung PM981a",
+    "p3700": "Intel P3700", "s3700": "Intel S3700", "pm963": "Samsung PM963",
+}  # fmt: skip
+AIMS = {"within": 80.0, "covered": 90.0}
+"""What the shapes ask for [%]."""
+
+
+class Figured(NamedTuple):
+    """A figure of a job that the fit has not seen."""
+
+    drive: str
+    job: str
+    op: str
+    metric: str
+    measured: float
+    found: Measured
+    left_open: float
+
+    @property
+    def determined(self) -> bool:
+        """Whether the sheet and the other jobs say what it is."""
+        return self.left_open <= DETERMINED
+
+    @property
+    def error(self) -> float:
+        """Simulated over measured, minus 1."""
+        assert self.found.value is not None
+        return self.found.value / self.measured - 1.0
+
+    @property
+    def within(self) -> bool:
+        """Whether it is as near as claims of single figures ask."""
+        return abs(self.error) <= (0.25 if self.metric == "p99" else 0.1)
+
+    @property
+    def covered(self) -> bool:
+        """Whether what is left open holds what was measured."""
+        factor = 1.0 + abs(self.error) if self.error >= 0.0 else 1.0 / (1.0 + self.error)
+        return factor <= self.left_open
+
+
+def _halves(tables: Tables) -> Iterator[Figured]:
+    """Every figure of the eleven drives, simulated on the drive that has not seen its job [1/s, ns]."""
+    folder = Path(__file__).parent / "drives"
+    for drive in HALVES:
+        for row in csv.DictReader((folder / f"{drive}.csv").read_text(encoding="utf-8").splitlines()):
+            rows = tables["halves"].filter(job=f"{drive} {row['job']}").sort("seed")
+            values = [float(value) for value in rows[f"host.{row['op']}.{FIGURES[row['metric']]}"].to_list()]
+            found = Measured(*mean_and_half_width(values))
+            yield Figured(
+                drive, row["job"], row["op"], row["metric"], float(row["measured"]), found, float(row["left_open"])
+            )
+
+
+def _share(figures: list[Figured], good: list[Figured], aim: str) -> Seen:
+    share = 100.0 * len(good) / len(figures)
+    return Seen(share >= AIMS[aim], f"{len(good)} of {len(figures)}, {share:.0f} %")
+
+
+def _within(tables: Tables) -> Seen:
+    told = [each for each in _halves(tables) if each.determined]
+    return _share(told, [each for each in told if each.within], "within")
+
+
+def _covered(tables: Tables) -> Seen:
+    all_of_them = list(_halves(tables))
+    return _share(all_of_them, [each for each in all_of_them if each.covered], "covered")
+
+
+SHAPES: dict[str, Look] = {"products.shape.halves.within": _within, "products.shape.halves.covered": _covered}
+
+
+def _halves_table(tables: Tables) -> str:
+    lines = [
+        "| drive | job | figure | measured | simulated | error | left open, to either side | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in _halves(tables):
+        assert each.found.value is not None
+        rate = each.metric == "iops"
+        scale, unit = (1.0, "") if rate else (1e3, " [us]")
+        ci = None if each.found.ci95 is None else each.found.ci95 / scale
+        factor = f"x {each.left_open:.2f}" if each.left_open < 100.0 else "anything"
+        verdict = ("within" if each.within else "**outside**") if each.determined else "not determined"
+        lines.append(
+            f"| {HALVES[each.drive]} | {each.job} | {each.op} {each.metric}{unit} "
+            f"| {number_text(float(f'{each.measured / scale:.5g}'))} | {with_interval(each.found.value / scale, ci)} "
+            f"| {100 * each.error:+.1f} % | {factor} | {verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def _suspending(tables: Tables) -> str:
+    """Reads beside writes, where programs and erases make way for them and where they do not."""
+    lines = [
+        "| drive | read | measured [us] | reads wait | error | programs and erases are suspended | error |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for each in _halves(tables):
+        if each.job != "mix-4k" or each.op != "read":
+            continue
+        cells = []
+        for more in ("", ", suspending"):
+            rows = tables["halves"].filter(job=f"{each.drive} {each.job}{more}").sort("seed")
+            values = [float(value) / 1e3 for value in rows[f"host.read.{FIGURES[each.metric]}"].to_list()]
+            mean, ci = mean_and_half_width(values)
+            assert mean is not None, "Invariant: there is one seed at least"
+            cells += [with_interval(mean, ci), f"{100 * (1e3 * mean / each.measured - 1):+.0f} %"]
+        measured = number_text(float(f"{each.measured / 1e3:.5g}"))
+        lines.append(f"| {HALVES[each.drive]} | {each.metric} | {measured} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _by_drive(tables: Tables) -> str:
+    """How many figures of each drive are determined, within range, and covered."""
+    lines = ["| drive | figures | determined | within | covered |", "|---|---|---|---|---|"]
+    figures = list(_halves(tables))
+
+    def line(name: str, part: list[Figured]) -> str:
+        told = [each for each in part if each.determined]
+        counts = (len(part), len(told), sum(each.within for each in told), sum(each.covered for each in part))
+        return f"| {name} | {' | '.join(map(str, counts))} |"
+
+    lines += [line(name, [each for each in figures if each.drive == drive]) for drive, name in HALVES.items()]
+    return "\n".join([*lines, line("all", figures)])
+
+
 def findings(tables: Tables) -> dict[str, str]:
     """Every figure: measured, under the fit that has not seen its job, and under the fit to all."""
     lines = [
@@ -113,7 +247,8 @@ def findings(tables: Tables) -> dict[str, str]:
         name = metric if metric == "iops" else f"{metric} [us]"
         shown = number_text(float(f"{published:.5g}"))
         lines.append(f"| {DRIVES[drive]} | {job} | {name} | {shown} | {' | '.join(cells)} |")
-    return {"jobs": "\n".join(lines)}
+    halves = {"drives": _by_drive(tables), "halves": _halves_table(tables), "suspending": _suspending(tables)}
+    return {"jobs": "\n".join(lines), **halves}
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
