@@ -30,8 +30,11 @@ MODULE := python/ssdlab/_core.abi3.so
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
-# crates and for the extension module that Python's tests load.
-WORKSPACE := --workspace --lib --tests --example bench --example codewords
+# crates and for the extension module that Python's tests load. Where packages are named, features may differ, and the drive is compiled a second time.
+# The page's module has no tests here.
+WORKSPACE := --workspace --exclude ssdlab-web --lib --tests --example bench --example codewords
+# The crates whose documentation has examples, and two that have none: with these, what they share has the features that it has in the workspace.
+EXAMPLES := --package ssdlab --package ssdlab-tier --package logs --package ssdlab-python
 # Which Python PyO3 is built for; set, it does not look for one, and does not build anew where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: what they import is compiled once.
@@ -63,15 +66,18 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 
 test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
-	$(CARGO) test --quiet --doc --package ssdlab --package ssdlab-tier
+	$(CARGO) test --quiet --doc $(EXAMPLES)
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
 
 lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
 
+# What `cargo clippy -- -D warnings` sets. rustdoc then goes on from what has been checked; after cargo clippy it would check all of it again.
+LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
+
 lint-rust: | $(BIN)/python
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps --document-private-items
+	$(LINTED) $(CARGO) check --workspace --all-targets
+	$(LINTED) RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps --document-private-items
 
 lint-python: $(TOOLS)
 	$(BIN)/ruff check python crates tests studies docs hardware .ci
@@ -185,7 +191,7 @@ bench-parts: ## count the instructions of a request, by part of the drive (needs
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --package ssdlab-drive --example one_read
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --package ssdlab-drive --example one_read
 	$(BIN)/python crates/ssd/examples/one_read/count.py target/debug/examples/one_read
 
 clean: ## remove everything that was built

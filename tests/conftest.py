@@ -35,7 +35,7 @@ def cli(tmp_path: Path) -> Cli:
 
     def call(*words: object) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [SSDLAB, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False
+            [SSDLAB, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, timeout=1800, check=False
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert "panicked" not in done.stderr, done.stderr

@@ -96,7 +96,7 @@ def _run(step: Step, folder: Path, where: str) -> str:
         text=True,
         cwd=folder,
         env=os.environ | {"PATH": path},
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     expected = 2 if step.shown.startswith("error: ") else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,27 @@ def test_parity_rebuilds_what_a_part_held() -> None:
     assert sum(counts["fault", kind].total() for kind in ("block", "plane", "die")) > 30
 
 
+def test_an_array_keeps_what_its_drives_lose() -> None:
+    found = faults(EXAMPLES / "array-faults.toml", cases=20, threads=2)
+    assert found.failures == []
+    counts = found.counts()["", "all"]
+    assert counts["kept"] + counts["unharmed"] == 20
+    assert sum(outcome.broken for outcome in found.outcomes) > 20
+    # In all drives at once the same parts are too many.
+    source = tomllib.loads((EXAMPLES / "array-faults.toml").read_text())
+    source["run"]["array"] = str(EXAMPLES / "array.toml")
+    everywhere = faults(source | {"parts": {"may": ["channel 0", "die 1"], "most": 2, "within_us": 20_000}}, cases=12)
+    assert everywhere.counts()["", "all"]["reported"] > 0
+    assert everywhere.failures == []
+
+
+def test_zones_keep_what_was_acknowledged_through_power_cuts() -> None:
+    found = faults(EXAMPLES / "zone-faults.toml", cases=12, threads=2)
+    assert found.failures == []
+    assert found.counts()["", "all"]["kept"] >= 8
+    assert sum(outcome.checked for outcome in found.outcomes) > 10_000
+
+
 def test_what_must_not_be_lost() -> None:
     def case(raid: str, *parts: str, cuts: tuple[int, ...] = ()) -> Case:
         return Case(0, {}, {"ftl.raid": raid}, {}, cuts, tuple(f"1us {part}" for part in parts))
@@ -45,6 +67,7 @@ def test_what_must_not_be_lost() -> None:
     assert not keeps_all(case("parity:4", "channel 1"))
     assert not keeps_all(case("parity:4", "block 0:1", "block 1:1"))
     assert not keeps_all(case("none", "program 0", cuts=(5,)))
+    assert keeps_all(case("none", "die 1", "block 0:1")._replace(drive="worn"))
 
 
 def test_a_failure_is_made_as_small_as_it_goes() -> None:
@@ -67,6 +90,7 @@ def test_a_failure_is_made_as_small_as_it_goes() -> None:
         ({"cuts": {"often": 1}}, "cuts.often"),
         ({"parts": {"may": ["block"]}}, "parts.may"),
         ({"parts": {"most": 1}}, "parts.may"),
+        ({"parts": {"may": ["die 1"], "drive": "worn"}}, "parts.drive"),
     ],
 )
 def test_a_wrong_file_is_refused_by_its_key(data: dict[str, object], key: str) -> None:

@@ -113,13 +113,16 @@ def play(case: Case) -> Outcome:
     found = result.to_dict()
     power = found.get("power", {"cuts": 0, "checked": 0, "reported": 0, "lost": 0})
     ftl = found["ftl"]
-    parts = ftl.get("faults", {"planes": 0, "blocks": 0, "lost": 0})
-    broken = parts["planes"] + parts["blocks"]
+    drives = found["array"]["drives"] if "array" in found else [found]
+    parts = [drive["ftl"]["faults"] for drive in drives if "faults" in drive["ftl"]]
+    broken = sum(of["planes"] + of["blocks"] for of in parts)
     harmed = power["cuts"] + broken + found["flash"]["failed_programs"] + ftl["wear"].get("retired", 0)
-    reported = power["reported"] + parts["lost"] + found["host"]["uncorrectable"]
+    # What drives of an array have lost it has elsewhere, and it outlives them: only what its host was refused is gone.
+    gone = found["array"]["lost_requests"] if "array" in found else sum(of["lost"] for of in parts)
+    reported = power["reported"] + gone + found["host"]["uncorrectable"]
     outcome = "reported" if reported else "lost" if power["lost"] else "kept"
     why = ""
-    if ftl["wear"]["ended_s"] is not None:
+    if ftl["wear"]["ended_s"] is not None and "array" not in found:
         outcome = "ended"
     elif harmed == 0:
         outcome = "unharmed"
@@ -129,11 +132,12 @@ def play(case: Case) -> Outcome:
 
 
 def keeps_all(case: Case) -> bool:
-    """Whether nothing may be lost: the power stays on, and nothing breaks with data, or a single part under parity."""
+    """Whether nothing may be lost: the power stays on, and nothing breaks with data, or a single part under parity, or
+    parts of those drives of an array that it can do without."""
     harmful = [part for part in case.parts if part.split()[1] not in HARMLESS]
     parity = str(case.settings.get("ftl.raid", "none")) != "none"
     single = len(harmful) == 1 and harmful[0].split()[1] != "channel" and parity
-    return not case.cuts and (not harmful or single)
+    return not case.cuts and (not harmful or single or bool(case.drive))
 
 
 def _failure(found: Outcome) -> Failure:

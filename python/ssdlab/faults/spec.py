@@ -19,6 +19,7 @@ A campaign is a TOML file (or the same as a mapping)::
     may = ["block 0:3", "die 1", "program 0"]   # what may break, as in faults.at
     most = 2                          # this many of these at most, one at least
     within_us = 30_000                # each in the first so many microseconds
+    drive = "worn"                    # of an array: parts of the drives of this kind, which it can do without
 
 Without [cuts] and [parts], power is cut.
 """
@@ -52,6 +53,8 @@ class Case(NamedTuple):
     """The programs and erases in which the power is cut, counted from the beginning of the workload."""
     parts: tuple[str, ...] = ()
     """What breaks, and when, as in faults.at."""
+    drive: str = ""
+    """Of an array, the kind of drives whose parts these are; otherwise of all drives."""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -64,7 +67,7 @@ class Case(NamedTuple):
         if self.cuts:
             settings["power.cut_at"] = [f"op:{operation}" for operation in self.cuts]
         if self.parts:
-            settings["faults.at"] = list(self.parts)
+            settings[f"drive.{self.drive}.faults.at" if self.drive else "faults.at"] = list(self.parts)
         return {**self.options, "settings": settings}
 
 
@@ -82,6 +85,7 @@ class Campaign(NamedTuple):
     may: tuple[str, ...] = ()
     most_parts: int = 0
     within_us: int = 0
+    drive: str = ""
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Campaign:
@@ -104,7 +108,8 @@ class Campaign(NamedTuple):
         cuts = tuple(sorted({random_of.randint(1, self.within) for _ in range(count)}))
         count = random_of.randint(1, self.most_parts) if self.may else 0
         broken = sorted((random_of.randint(0, self.within_us), random_of.choice(self.may)) for _ in range(count))
-        return Case(number, options, settings, drawn, cuts, tuple(f"{time}us {part}" for time, part in broken))
+        parts = tuple(f"{time}us {part}" for time, part in broken)
+        return Case(number, options, settings, drawn, cuts, parts, self.drive)
 
     def kinds(self) -> list[str]:
         """What may happen to the drive, as :attr:`Case.faults` names it."""
@@ -140,7 +145,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
         if not isinstance(values, list) or not values:
             raise fail(f"draw.{name}", "must be a list of values", f'write "{name}" = [ ... ] with what is drawn from')
     cuts, parts = data.get("cuts", {}), data.get("parts", {})
-    for section, known in ((cuts, ("most", "within")), (parts, ("may", "most", "within_us"))):
+    for section, known in ((cuts, ("most", "within")), (parts, ("may", "most", "within_us", "drive"))):
         where = "cuts" if section is cuts else "parts"
         for name in section:
             if name not in known:
@@ -150,6 +155,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
         raise fail("parts.may", f"is {may!r}", 'write a list of parts as in faults.at: [ "block 0:3", "die 1" ]')
     if "parts" in data and not may:
         raise fail("parts.may", "is missing", 'write what may break: [ "block 0:3", "die 1" ]')
+    drive = parts.get("drive", "")
+    if not isinstance(drive, str) or (drive and "array" not in run):
+        raise fail("parts.drive", f"is {drive!r}", "write the name of a section [drive.NAME] of the array in run.array")
     return Campaign(
         str(data.get("about", "")),
         origin,
@@ -162,4 +170,5 @@ def _parse(data: Mapping[str, Any], origin: str) -> Campaign:
         tuple(may),
         number(parts, "most", 1, "parts."),
         number(parts, "within_us", 10_000, "parts."),
+        drive,
     )
