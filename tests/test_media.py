@@ -76,7 +76,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ssdlab.InputError, match=r"--set gc.start=4.* has no effect on flash without a drive"):
         ssdlab.Media("tlc", settings={"gc.start": 4})
     with pytest.raises(ssdlab.InputError, match=r"policies.victim: has no effect on flash without a drive"):
-        Media("tlc", policies={"victim": lambda blocks: None})
+        ssdlab.Media("tlc", policies={"victim": lambda blocks: None})
     media = ssdlab.Media("tlc")
     with pytest.raises(
         ssdlab.InputError, match=r"commands\[0\]: media: there is no page 0 of block 480 .*\n.*from 0 to 479"
