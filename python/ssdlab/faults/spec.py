@@ -14,11 +14,11 @@ A campaign is a TOML file (or the same as a mapping)::
     "power.plp" = [true, false]
     [cuts]
     most = 3                          # this many cuts at most, one at least
-    within = 600                      # each in one of the first so many programs and erases
+    within = 600                      # each in one of the first 600 programs and erases
     [parts]
     may = ["block 0:3", "die 1", "program 0"]   # what may break, as in faults.at
     most = 2                          # this many of these at most, one at least
-    within_us = 30_000                # each in the first so many microseconds
+    within_us = 30_000                # each in the first 30,000 microseconds
     drive = "worn"                    # of an array: parts of the drives of this kind, which it can do without
 
 Without [cuts] and [parts], power is cut.

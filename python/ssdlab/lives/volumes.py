@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.campaign import SweepProgress
 
 REQUESTS = 100_000
-"""Of a volume that has more, its first so many are fitted."""
+"""A volume that has more requests is fitted to its first ones, this many."""
 KEPT = ".volume.json"
 """What the file of a fitted volume ends in."""
 FEATURES = ("read_share", "rate", "size", "burstiness", "sequential", "hot", "footprint")
@@ -145,7 +145,7 @@ def fit_volumes(
     Args:
         folder: with a trace a volume.
         out: the folder for the generators (``NAME.toml``) and what is known of them.
-        requests: of a volume that has more, its first so many are fitted.
+        requests: a volume that has more is fitted to its first ones, this many.
         phases: of each generator.
         check: replay each volume and its twin, at their speed and ten times as fast, and compare latencies.
         device: with ``check``: on this device.

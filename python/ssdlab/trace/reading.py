@@ -39,7 +39,7 @@ def read(
     sort_window: int | None = None,
     requests: int | None = None,
 ) -> polars.DataFrame:
-    """Reads a trace, or several merged by time, into a polars frame; of ``requests`` the first so many.
+    """Reads a trace, or several merged by time, into a polars frame; the first ``requests`` of them.
 
     Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush), offset [B], bytes, device,
     hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field

@@ -73,7 +73,7 @@ KEYS = [
             "CMT_Capacity",
             "mapping.cache, mapping.entry, mapping.entry_group",
             "2097152",
-            "so many entries as in MQSim, whose entries are ⌈(2 log₂ pages + sectors a page) / 8⌉ bytes",
+            "as many entries as in MQSim, whose entries are ⌈(2 log₂ pages + sectors a page) / 8⌉ bytes",
         ),
         ("CMT_Sharing_Mode", "mapping.sharing", "SHARED", "EQUAL_PARTITIONING: `partitioned`"),
         ("Plane_Allocation_Scheme", "ftl.page_order", "CWDP"),

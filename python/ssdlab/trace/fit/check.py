@@ -65,7 +65,7 @@ def check(
     """Replays a trace and its twin on a device and compares mean and p99 latency of reads and of writes.
 
     An operation is compared if it has 1,000 requests or more that are 1 % of the trace or more. The trace is replayed
-    once, of ``requests`` its first so many, the twin with ``seeds`` seeds, and its latencies are averaged.
+    once, no more than its first ``requests``, the twin with ``seeds`` seeds, and its latencies are averaged.
     """
     from ssdlab.common.confidence import mean_and_half_width
 
