@@ -199,7 +199,10 @@ impl<D: Drive> Drive for Array<D> {
             return Ok(false);
         }
         let latest = self.all().map(Drive::now).max().unwrap_or(self.now);
-        self.each_alive(|drive| drive.advance(latest))?;
+        // Where nothing has taken time, their lives begin with the workload.
+        if latest > Time::ZERO {
+            self.each_alive(|drive| drive.advance(latest))?;
+        }
         Ok(true)
     }
     fn workload_is_to_come(&mut self) {
