@@ -170,7 +170,7 @@ impl<D: Drive> Drive for Array<D> {
                 Played::Load(load) => member.warming = Some(load),
             }
         }
-        Ok(self.is_on_its_way())
+        Ok(self.members.iter().any(|member| member.warming.is_some()))
     }
     /// Of all of them: sums, the mean write amplification, and of what changes the most.
     fn warmed(&self) -> Option<Warmed> {
