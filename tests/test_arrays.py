@@ -34,10 +34,16 @@ def _run(array: str, **options: Any) -> ssdlab.Result:
     return result
 
 
-@pytest.mark.parametrize("start", ["retention=3mo", "precondition=write:1"])
-def test_an_array_of_one_drive_gives_the_drives_result(tmp_path: Path, start: str) -> None:
-    one = _run(_file(tmp_path, "[drive.only]\ndevice = 'tlc'\n"), age=f"pec=1000,{start}")
-    settings = [*SMALL, *(f"{key}={value}" for key, value in LOAD.items())]
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        ("retention=3mo", []),
+        ("precondition=write:1", []),
+    ],
+)
+def test_an_array_of_one_drive_gives_the_drives_result(tmp_path: Path, start: str, more: list[str]) -> None:
+    one = _run(_file(tmp_path, "[drive.only]\ndevice = 'tlc'\n"), age=f"pec=1000,{start}", settings=more)
+    settings = [*SMALL, *(f"{key}={value}" for key, value in LOAD.items()), *more]
     alone = ssdlab.run("tlc", requests=2000, settings=settings, age=f"pec=1000,{start}")
     assert isinstance(alone, ssdlab.Result)
     for section in ("host", "flash", "ftl", "usage"):
@@ -393,3 +399,39 @@ def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
         }
     )
     assert result.front["array.select"].to_list() == ["shortest-queue"]
+
+
+def test_objects_are_placed_by_hash_and_the_fullest_drive_rules(tmp_path: Path) -> None:
+    text = "[array]\nlayout = 'mirror'\ncopies = 3\nplacement = 'hashed'\n[drive.a]\ndevice = 'tlc'\ncount = 5\n"
+    hashed = _run(_file(tmp_path, text)).array
+    even = _run(_file(tmp_path, text.replace("hashed", "declustered"))).array
+    assert hashed is not None
+    assert even is not None
+    assert 0.7 * even.capacity_bytes < hashed.capacity_bytes < 0.99 * even.capacity_bytes
+    assert hashed.unused_bytes > 10 * even.unused_bytes
+    writes = sorted(drive.requests.write_data + drive.requests.write_parity for drive in hashed.drives)
+    assert writes[-1] > 1.05 * writes[0]
+
+
+def test_an_array_is_driven_request_by_request_saved_and_loaded(tmp_path: Path) -> None:
+    file = _file(tmp_path, "[array]\nlayout = 'raid5'\n" + DRIVES)
+    array = ssdlab.Array(file, settings=SMALL, seed=3)
+    assert array.capacity < 2 * array.raw_capacity // 3
+    assert array.submit(0, "write", 0, 65536) == 0
+    assert array.submit_many({"time_ns": [1000, 2000], "op": "read", "offset": [0, 1 << 20], "bytes": 16384}) == range(
+        1, 3
+    )
+    assert {done.request for done in array.advance(1_000_000_000)} == {0, 1, 2}
+    array.flush()
+    assert array.conditions(0) is not None
+    saved = tmp_path / "array.ckpt"
+    array.save(saved)
+    loaded = ssdlab.Array(file, settings=SMALL, checkpoint=saved)
+    assert (loaded.now, loaded.capacity) == (array.now, array.capacity)
+    reads = {"time_ns": loaded.now, "op": "read", "offset": [0, 65536, 1 << 21], "bytes": 16384}
+    done = [drive.submit_many(reads) and drive.advance(drive.now + 1_000_000_000) for drive in (array, loaded)]
+    assert [one.finish_ns for one in done[0]] == [one.finish_ns for one in done[1]]
+    with pytest.raises(ssdlab.InputError, match="checkpoint=PATH"):
+        ssdlab.Array.load(saved)
+    with pytest.raises(ssdlab.InputError, match="has no drives"):
+        ssdlab.Array(_file(tmp_path, "[array]\n"))

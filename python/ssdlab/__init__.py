@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.api import run
     from ssdlab.runs.bounds import bounds
     from ssdlab.runs.catalogue import presets, schema
-    from ssdlab.runs.device import Completion, Conditions, Device
+    from ssdlab.runs.device import Array, Completion, Conditions, Device
     from ssdlab.runs.findings import Finding
     from ssdlab.runs.kept import Interrupted, Kept
     from ssdlab.runs.media import Media, MediaCompletion, MediaShape
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ssdlab.sweeps.tier import tier
 
 __all__ = [
+    "Array",
     "Comparison",
     "Completion",
     "Conditions",
@@ -76,6 +77,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Array": "runs.device",
     "Comparison": "sweeps.comparison",
     "Completion": "runs.device",
     "Conditions": "runs.device",

@@ -477,6 +477,20 @@ class Device:
         policies: Sequence[Any] = ...,
         seed: int = 1,
     ) -> Device: ...
+    @staticmethod
+    def of_array(
+        path: str,
+        *,
+        device: str | None = None,
+        scheme: str | None = None,
+        age: str | None = None,
+        settings: list[str] = ...,
+        policies: Sequence[Any] = ...,
+        seed: int = 1,
+        checkpoint: str | None = None,
+    ) -> Device:
+        """The array of a file."""
+
     def submit(self, time: int, op: str, offset: int, bytes: int, queue: int = 0, hint: int = 0) -> int:
         """Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, hint; its number."""
 

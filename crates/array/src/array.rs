@@ -2,26 +2,27 @@
 //!
 //! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals), then its drives in
 //! the order of their numbers. A drive without a request of the array is left behind, and played on when it has one: nothing that it does
-//! meanwhile reaches the others.
+//! meanwhile reaches the others. So is one played ahead (`ahead.rs`) until something can reach it.
 
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
-use ssd::{Completion, Drive, Followed, RunError, Status};
-use units::{Bytes, ConfigError, Span, Stream, Time};
+use ssd::{Completion, Device, Drive, Followed, Probe, RunError, Status};
+use units::{Bytes, Conditions, ConfigError, Lpn, Span, Stream, Time};
 use workload::Request;
 
 use crate::config::{ArrayConfig, refusal};
 use crate::explain::{ArrayExplanation, Explaining};
 use crate::hedge::{HedgeParameters, RecentReads};
-use crate::layout::Layout;
+use crate::layout::{Layout, Located};
 use crate::link::{Link, Way};
 use crate::locks::Locks;
 use crate::member::{Member, MemberDrive};
 use crate::nexts::Nexts;
 use crate::observer::{ArrayEvent, Observer};
-use crate::ops::{Answer, Due, Op, Open, Reply, Scrub, Sub, Timer, Windows};
+use crate::ops::{Answer, Due, OnDrive, Op, Open, ReadOp, Reply, Scrub, Sub, Timer, Windows};
 use crate::rebuild::Rebuild;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
@@ -61,34 +62,34 @@ pub(crate) enum Stop {
     Arrivals(usize),
 }
 
-/// How far a drive is played.
-enum Reach {
-    /// Until it completes something, or up to a time.
-    Completion(Time),
-    /// To its next event, which is at this time.
-    Event(Time),
-}
-
 /// Many drives as one. See [`crate`].
-pub struct Array<D: Drive = ssd::Device> {
+pub struct Array<D: Drive = Device> {
     pub(crate) config: ArrayConfig,
     /// Of the placement of stripes and the lives of drives.
     pub(crate) seed: u64,
-    pub(crate) layout: Layout,
+    pub(crate) layout: Arc<Layout>,
     pub(crate) members: Vec<Member<D>>,
     /// When something happens in each of them that may complete a request.
     pub(crate) nexts: Nexts,
     /// Requests that wait to arrive at them.
     pub(crate) pending: usize,
     pub(crate) seats: Vec<Seat>,
+    /// All of them hold all of their data.
+    pub(crate) is_whole: bool,
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
     pub(crate) now: Time,
     pub(crate) next_id: u64,
     pub(crate) last_arrival: Time,
+    /// The latest time for which a request can be submitted to every drive.
+    pub(crate) latest: Time,
     pub(crate) arrivals: VecDeque<(u64, Request)>,
     /// When the request has come that is begun now: before the present, where the drives' queues were full.
     arriving: Option<Time>,
+    /// Its host looks at it with each request: no drive is played ahead.
+    pub(crate) is_looked_at_closely: bool,
+    /// None is, whoever looks.
+    pub(crate) goes_in_step: bool,
     pub(crate) open: Slab<Open>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
@@ -97,10 +98,12 @@ pub struct Array<D: Drive = ssd::Device> {
     /// The lives of drives are drawn from it.
     lives: Stream,
     pub(crate) steps: VecDeque<Step>,
-    timers: BinaryHeap<Due>,
+    /// Room for what a request becomes, and that of reads which are over.
+    pub(crate) to_drives: Vec<OnDrive>,
+    pub(crate) old_reads: Vec<ReadOp>,
+    pub(crate) timers: BinaryHeap<Due>,
     timers_set: u64,
     pub(crate) completions: Vec<Completion>,
-    answers: Vec<Answer>,
     pub(crate) recent: RecentReads,
     pub(crate) hedging: HedgeParameters,
     /// Reads for which something was chosen.
@@ -131,7 +134,20 @@ state! {
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
         parts { link, recent }
-        rebuilt { config, seed, layout, members, lives, answers, hedging, failure, observer, explaining }
+        rebuilt {
+            config, seed, layout, members, is_whole, latest, is_looked_at_closely, goes_in_step, lives, to_drives, old_reads, hedging, failure, observer, explaining,
+        }
+    }
+}
+
+impl<P: Probe> Array<Device<P>> {
+    /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never written.
+    pub fn conditions(&self, offset: Bytes) -> Option<Conditions> {
+        let Located { stripe, unit, start } = self.layout.locate(offset.0);
+        let spot = self.layout.spot(stripe, unit);
+        let drive = &self.members[self.seats[spot.place].drive].drive;
+        let page = (spot.row * self.layout.chunk + start) / drive.plan().layout.page_size.0;
+        drive.conditions(Lpn(page))
     }
 }
 
@@ -155,18 +171,22 @@ impl<D: Drive> Array<D> {
         Ok(Array {
             config: config.clone(),
             seed,
-            layout,
+            layout: Arc::new(layout),
             seats,
+            is_whole: true,
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
             nexts: Nexts::new(members.len()),
             pending: 0,
+            latest: members.iter().map(|member| member.drive.latest()).min().unwrap_or(Time::ZERO),
             members,
             next_id: 0,
             last_arrival: Time::ZERO,
             arrivals: VecDeque::new(),
             arriving: None,
+            is_looked_at_closely: false,
+            goes_in_step: false,
             open: Slab::new(),
             ops: Slab::new(),
             locks: Locks::default(),
@@ -174,10 +194,11 @@ impl<D: Drive> Array<D> {
             windows: None,
             lives: Stream::new(seed, "array-life"),
             steps: VecDeque::new(),
+            to_drives: Vec::new(),
+            old_reads: Vec::new(),
             timers: BinaryHeap::new(),
             timers_set: 0,
             completions: Vec::new(),
-            answers: Vec::new(),
             recent: RecentReads::new(config.hedge_percentile),
             hedging,
             chosen: 0,
@@ -194,6 +215,12 @@ impl<D: Drive> Array<D> {
     /// Someone is told what the array does.
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
         self.observer = Some(observer);
+        self
+    }
+
+    /// Its drives are played event by event, none ahead of the others: the results are the same.
+    pub fn in_step(mut self) -> Array<D> {
+        self.goes_in_step = true;
         self
     }
 
@@ -232,8 +259,9 @@ impl<D: Drive> Array<D> {
     pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
-        let Array { completions, answers, recent, hedging, chosen, failure, counters, counters_before, .. } = self;
-        let Array { seen, observer, subs_sent, explaining, last_arrival, .. } = self;
+        let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
+        let Array { counters_before, is_looked_at_closely, goes_in_step, is_whole, .. } = self;
+        let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
             config,
@@ -243,13 +271,17 @@ impl<D: Drive> Array<D> {
             nexts,
             pending,
             seats,
+            is_whole,
             spares,
             link,
             now,
             next_id,
             last_arrival,
+            latest,
             arrivals,
             arriving,
+            is_looked_at_closely,
+            goes_in_step,
             open,
             ops,
             locks,
@@ -257,10 +289,11 @@ impl<D: Drive> Array<D> {
             windows,
             lives,
             steps,
+            to_drives,
+            old_reads,
             timers,
             timers_set,
             completions,
-            answers,
             recent,
             hedging,
             chosen,
@@ -341,35 +374,57 @@ impl<D: Drive> Array<D> {
             if self.stops(stop) {
                 return Ok(());
             }
+            let may_go_ahead = self.goes_apart(stop);
+            if may_go_ahead {
+                self.begin_ahead(limit);
+            }
             let own = self.next_own();
-            let (first, until) = self.next_member(own);
-            let (time, index) = first.unwrap_or((Time::NEVER, 0));
+            let (time, index) = self.nexts.first();
             if own.min(time) > limit || own.min(time) == Time::NEVER {
                 return Ok(());
             }
             if own <= time {
                 self.now = self.now.max(own);
                 self.own_event();
+            } else if !self.members[index].answers.is_empty() {
+                self.take_answers_of(index, time);
+            } else if may_go_ahead
+                && time <= self.undisturbed(own).min(limit)
+                && self.members[index].drive.failure().is_none()
+            {
+                self.play_ahead(index, self.undisturbed(own).min(limit));
+            } else if matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending) {
+                // Fewer arrivals may wait at any time: from one event to the next.
+                let drive = &mut self.members[index].drive;
+                let played = drive.advance_to_arrivals(drive.pending_arrivals(), time);
+                self.has_played(index, played);
             } else {
-                // Where fewer arrivals may wait at any time, from one event to the next.
-                let by_event = matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending);
-                let reach = if by_event { Reach::Event(time) } else { Reach::Completion(until.min(limit)) };
-                self.play_member(index, reach);
+                self.play_members(own, limit);
             }
         }
     }
 
-    /// The drive in which something happens next, and until when it may be played before the array, or another drive, has its turn.
-    fn next_member(&self, own: Time) -> (Option<(Time, usize)>, Time) {
-        let first = self.nexts.first();
-        if first.0 == Time::NEVER {
-            return (None, Time::NEVER);
+    /// Plays drives in the order of their events, until one has answered or the array itself has its turn.
+    fn play_members(&mut self, own: Time, limit: Time) {
+        // Of what happens at one time the array's own comes first.
+        let bound = limit.min(if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) });
+        loop {
+            let (time, index) = self.nexts.first();
+            if time > bound || time == Time::NEVER {
+                return;
+            }
+            let second = self.nexts.second(index);
+            let is_first = index < second.1 || second.0 == Time::NEVER;
+            let until = bound.min(if is_first { second.0 } else { Time(second.0.0 - 1) });
+            let member = &mut self.members[index];
+            match member.drive.advance_to_completion(until) {
+                Ok(false) if member.answers.is_empty() => self.is_looked_at_anew(index),
+                played => return self.has_played(index, played),
+            }
+            if !self.members[self.nexts.first().1].answers.is_empty() {
+                return;
+            }
         }
-        let second = self.nexts.second(first.1);
-        let is_first = first.1 < second.1 || second.0 == Time::NEVER;
-        let before_other = if is_first { second.0 } else { Time(second.0.0 - 1) };
-        let before_own = if own == Time::NEVER { own } else { Time(own.0.saturating_sub(1)) };
-        (Some(first), before_other.min(before_own))
     }
 
     /// A drive was asked for something, or has gone on: something happens in it at another time.
@@ -388,8 +443,8 @@ impl<D: Drive> Array<D> {
             let due = self.timers.pop().expect("Invariant: it was there");
             return self.on_timer(due.what);
         }
-        let (id, request) = self.arrivals.pop_front().expect("Invariant: an arrival is due");
-        self.begin(id, request);
+        let arrival = self.arrivals.pop_front().expect("Invariant: an arrival is due");
+        self.begin(arrival);
     }
 
     fn on_timer(&mut self, timer: Timer) {
@@ -404,33 +459,14 @@ impl<D: Drive> Array<D> {
         }
     }
 
-    /// Plays a drive on.
-    fn play_member(&mut self, index: usize, reach: Reach) {
+    /// A drive was played: what it has answered goes on.
+    fn has_played(&mut self, index: usize, played: Result<bool, RunError>) {
         let member = &mut self.members[index];
-        let drive = &mut member.drive;
-        let played = match reach {
-            Reach::Completion(until) => drive.advance_to_completion(until),
-            Reach::Event(time) => drive.advance_to_arrivals(drive.pending_arrivals(), time),
-        };
-        let mut answers = std::mem::take(&mut self.answers);
-        member.take_answers(&mut answers);
-        if !answers.is_empty() {
-            self.now = self.now.max(member.drive.now());
+        member.take_answers();
+        match member.answers.back().map(|answer| answer.finish) {
+            Some(finish) => self.take_answers_of(index, finish),
+            None => self.is_looked_at_anew(index),
         }
-        self.is_looked_at_anew(index);
-        for Answer { sub, reply, request, id } in answers.drain(..) {
-            if let Some(explaining) = &mut self.explaining {
-                explaining.answered(self.now, &sub, id);
-            }
-            if self.link.is_ideal() {
-                self.steps.push_back(Step::Reply(sub, reply));
-                continue;
-            }
-            let bytes = if request.op == workload::Op::Read { request.bytes } else { Bytes(0) };
-            let time = self.link.send(self.now, Way::FromDrives, bytes);
-            self.set_timer(time, Timer::Reply { sub, reply });
-        }
-        self.answers = answers;
         match played {
             Ok(_) => {}
             // The others go on without it.
@@ -442,8 +478,26 @@ impl<D: Drive> Array<D> {
         }
     }
 
+    /// What a drive has answered until then goes on.
+    fn take_answers_of(&mut self, index: usize, until: Time) {
+        self.now = self.now.max(until);
+        while let Some(Answer { sub, reply, request, id, .. }) = self.members[index].next_answer(until) {
+            if let Some(explaining) = &mut self.explaining {
+                explaining.answered(self.now, &sub, id);
+            }
+            if self.link.is_ideal() {
+                self.steps.push_back(Step::Reply(sub, reply));
+                continue;
+            }
+            let bytes = if request.op == workload::Op::Read { request.bytes } else { Bytes(0) };
+            let time = self.link.send(self.now, Way::FromDrives, bytes);
+            self.set_timer(time, Timer::Reply { sub, reply });
+        }
+        self.is_looked_at_anew(index);
+    }
+
     /// A request arrives.
-    fn begin(&mut self, id: u64, request: Request) {
+    pub(crate) fn begin(&mut self, (id, request): (u64, Request)) {
         self.arriving = Some(request.time);
         let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
         let key = self.open.insert(open);
@@ -471,7 +525,7 @@ impl<D: Drive> Array<D> {
         mark(self.open.get_mut(request).expect("Invariant: the request waits"));
     }
 
-    fn go_on(&mut self, step: Step) {
+    pub(crate) fn go_on(&mut self, step: Step) {
         match step {
             Step::Reply(sub, reply) => self.on_reply(sub, reply),
             Step::Granted(op) => self.granted(op),
@@ -544,13 +598,23 @@ impl<D: Drive> Array<D> {
     }
 
     /// Whether the place of a unit holds its data.
+    #[inline]
     pub(crate) fn is_stored(&self, stripe: u64, unit: usize) -> bool {
+        self.is_whole || self.is_stored_in_part(stripe, unit)
+    }
+
+    fn is_stored_in_part(&self, stripe: u64, unit: usize) -> bool {
         let spot = self.layout.spot(stripe, unit);
         match &self.seats[spot.place].state {
             SeatState::Present => true,
             SeatState::Missing => false,
             SeatState::Rebuilding(rebuild) => rebuild.has(spot.row),
         }
+    }
+
+    /// A place holds something else than before.
+    pub(crate) fn seats_change(&mut self) {
+        self.is_whole = self.seats.iter().all(|seat| matches!(seat.state, SeatState::Present));
     }
 
     /// The units, of those given as bits, that hold their data, in the order in which they are to be taken.
@@ -646,6 +710,7 @@ impl<D: Drive> Array<D> {
         self.tell(&ArrayEvent::DriveFailed { drive });
         if let Some(place) = self.seats.iter().position(|seat| seat.drive == drive) {
             let was = std::mem::replace(&mut self.seats[place].state, SeatState::Missing);
+            self.seats_change();
             if let SeatState::Rebuilding(rebuild) = was {
                 self.rebuild_ends(rebuild);
             }

@@ -5,6 +5,7 @@ use units::{Bandwidth, Bytes, ConfigError, Span};
 use crate::coordinate::Coordinate;
 use crate::hedge::Hedge;
 use crate::layout::{Code, Layout, Placement};
+use crate::rewrite::Rewrite;
 use crate::select::Select;
 
 units::choices! {
@@ -36,8 +37,9 @@ units::section! {
         data: Option<u16> = None,
         /// Parity chunks of a stripe (erasure).
         parity: Option<u16> = None,
-        /// Where the chunks of a stripe lie: rotated (the conventional layout, left-symmetric) or declustered (each stripe on
-        /// another choice of drives, so that all drives take part in a rebuild).
+        /// Where the chunks of a stripe lie: rotated (the conventional layout, left-symmetric), declustered (each stripe on
+        /// another choice of drives, so that all drives take part in a rebuild) or hashed (as declustered, by a hash of the stripe, so that some
+        /// drives have more of them than others).
         placement: Placement = Placement::Rotated,
         /// Which copy is read, and which chunks a missing one is reconstructed from: primary, round-robin or shortest-queue.
         select: Select = Select::Primary,
@@ -51,7 +53,9 @@ units::section! {
         /// Late binding: how many chunks more than needed are read at once where a read covers all data chunks of a
         /// stripe (of a mirror: any read), and the first that suffice are taken.
         extra_reads: u16 = 0,
-        /// When drives collect ahead of need, and reads go around them: none, staggered or together.
+        /// How a part of a stripe with parity is written: fewest-reads, read-modify-write or reconstruct.
+        rewrite: Rewrite = Rewrite::FewestReads,
+        /// When drives collect ahead of need, and reads go around them: none, staggered, shortest-queue or together.
         coordinate: Coordinate = Coordinate::None,
         /// How long a turn of that takes (assumed).
         window: Span = Span::from_ms(10),
@@ -161,6 +165,10 @@ impl ArrayConfig {
         if code.parity == 0 && self.select != Select::Primary {
             return fail("select", "has nothing to choose from: layout = \"stripe\"".into(), redundant);
         }
+        if (code.parity == 0 || code.copies()) && self.rewrite != Rewrite::FewestReads {
+            let remedy = "leave it out, or choose a layout with parity (raid5, raid6, erasure)";
+            return fail("rewrite", "has no parity to work out".into(), remedy);
+        }
         if code.parity == 0 && self.coordinate != Coordinate::None {
             return fail("coordinate", "has no way around a drive: layout = \"stripe\"".into(), redundant);
         }
@@ -192,7 +200,11 @@ impl ArrayConfig {
         if self.placement == Placement::Rotated && !drives.is_multiple_of(code.width()) {
             let problem =
                 format!("is \"rotated\", and {drives} drives are no multiple of {} chunks a stripe", code.width());
-            return fail("placement", problem, "write placement = \"declustered\", or another number of drives");
+            return fail(
+                "placement",
+                problem,
+                "write placement = \"declustered\" or \"hashed\", or another number of drives",
+            );
         }
         Layout::new(code, drives, self.chunk, capacity, self.placement, seed).ok_or_else(|| {
             refusal("chunk", "is too large: a drive holds no whole set of stripes", "write a smaller chunk")

@@ -5,15 +5,17 @@ use std::vec::Drain;
 
 use serde_json::{Map, Value};
 use ssd::persist::{Reader, Writer};
+use ssd::run::Played;
 use ssd::stats::latency::Latencies;
 use ssd::stats::series::Sample;
-use ssd::stats::{Counters, DriveState, Finding, Start, Totals};
+use ssd::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
 use ssd::{Completion, Drive, Plan, RunError};
 use units::{Bytes, Span, Temperature, Time};
-use workload::Request;
+use workload::{Past, Request};
 
 use crate::array::{Array, Stop};
 use crate::member::Member;
+use crate::share::Share;
 use crate::{merge, report};
 
 impl<D: Drive> Array<D> {
@@ -69,7 +71,7 @@ impl<D: Drive> Drive for Array<D> {
         self.now
     }
     fn latest(&self) -> Time {
-        self.all().map(Drive::latest).min().unwrap_or(Time::ZERO)
+        self.latest
     }
 
     fn submit(&mut self, request: Request) -> Result<u64, RunError> {
@@ -108,10 +110,11 @@ impl<D: Drive> Drive for Array<D> {
 
     fn next_event(&self) -> Option<Time> {
         let own = Some(self.next_own()).filter(|time| *time != Time::NEVER);
-        self.alive().filter_map(|member| member.drive.next_event()).chain(own).min()
+        self.alive().filter_map(Member::next_event).chain(own).min()
     }
     fn idle(&self) -> bool {
-        self.next_own() == Time::NEVER && self.alive().all(|member| member.drive.idle())
+        let rests = |member: &Member<D>| member.answers.is_empty() && member.drive.idle();
+        self.next_own() == Time::NEVER && self.alive().all(rests)
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
@@ -150,23 +153,56 @@ impl<D: Drive> Drive for Array<D> {
         self.load_all(from)
     }
 
-    fn is_on_its_way(&self) -> bool {
-        self.members.iter().any(|member| member.overwriting.is_some())
+    /// Each drive has its part of the load. Parity that a load protects which has overwritten the whole address space alike is taken to have been
+    /// overwritten like the data.
+    fn begins_after(&mut self, past: &dyn Past, paced: bool) -> Result<bool, RunError> {
+        let (plan, code) = (self.plan(), self.layout.code);
+        let filled = Bytes((self.capacity().0 as f64 * plan.config.age.fill.0) as u64);
+        if code.parity > 0 && !code.copies() && past.is_uniform(filled, plan.layout.page_size) {
+            return Ok(false);
+        }
+        for (place, seat) in self.seats.iter().enumerate() {
+            let member = &mut self.members[seat.drive];
+            let share = Share { whole: past, layout: self.layout.clone(), place };
+            match member.drive.warming(&share, paced)? {
+                Played::Nothing => {}
+                Played::TooLong(warmed) => member.warmed = Some(warmed),
+                Played::Load(load) => member.warming = Some(load),
+            }
+        }
+        Ok(self.members.iter().any(|member| member.warming.is_some()))
     }
-    /// One drive after another is overwritten. Then all of them stand at the time of the last.
+    /// Of all of them: sums, the mean write amplification, and of what changes the most.
+    fn warmed(&self) -> Option<Warmed> {
+        let each = || self.members.iter().filter_map(|member| member.warmed);
+        let pages = each().map(|warmed| warmed.pages).sum::<u64>();
+        let together = |one: Warmed, other: Warmed| Warmed {
+            pages,
+            turnover: one.turnover + other.turnover,
+            needed: one.needed + other.needed,
+            reached: one.reached && other.reached,
+            waf: one.waf + other.waf,
+            change: if one.change.abs() < other.change.abs() { other.change } else { one.change },
+        };
+        let all = each().reduce(together)?;
+        Some(Warmed { waf: all.waf / each().count() as f64, ..all })
+    }
+    fn is_on_its_way(&self) -> bool {
+        self.members.iter().any(Member::is_on_its_way)
+    }
+    /// One drive after another comes into its state. Then all of them stand at the time of the last.
     fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
-        let is_on_its_way = |member: &&mut Member<D>| member.overwriting.is_some();
-        if let Some(member) = self.members.iter_mut().find(is_on_its_way)
-            && let Some(overwriting) = &mut member.overwriting
-            && overwriting.play(&mut member.drive, requests)?
-        {
-            member.overwriting = None;
+        if let Some(member) = self.members.iter_mut().find(|member| member.is_on_its_way()) {
+            member.comes_into_its_state(requests)?;
         }
         if self.is_on_its_way() {
             return Ok(false);
         }
         let latest = self.all().map(Drive::now).max().unwrap_or(self.now);
-        self.each_alive(|drive| drive.advance(latest))?;
+        // Where nothing has taken time, their lives begin with the workload.
+        if latest > Time::ZERO {
+            self.each_alive(|drive| drive.advance(latest))?;
+        }
         Ok(true)
     }
     fn workload_is_to_come(&mut self) {
@@ -198,7 +234,12 @@ impl<D: Drive> Drive for Array<D> {
     }
     /// That of a drive, where no other one makes good for it.
     fn end_of_life(&self) -> Option<Time> {
-        if self.layout.code.parity > 0 { None } else { self.all().filter_map(Drive::end_of_life).min() }
+        let ends = self.all().filter_map(Drive::end_of_life).filter(|time| *time <= self.now);
+        if self.layout.code.parity > 0 { None } else { ends.min() }
+    }
+
+    fn is_looked_at_closely(&mut self, closely: bool) {
+        self.is_looked_at_closely = closely;
     }
 
     fn is_looked_at(&mut self) {

@@ -12,11 +12,17 @@ units::choices! {
         Rotated = "rotated",
         /// On drives drawn at random, evenly.
         Declustered = "declustered",
+        /// On drives that the hash of the stripe names, as objects are placed: some drives have more of them than others.
+        Hashed = "hashed",
     }
 }
 
 /// Tables of declustered stripes whose drives are drawn; further ones repeat them.
 const TABLES: usize = 64;
+
+/// Placement groups of a drive, among which a hash spreads stripes; fewer where a drive has not twice as many rows (assumed: what Ceph recommends, Weil et al.,
+/// "CRUSH: Controlled, Scalable, Decentralized Placement of Replicated Data", SC 2006, is of this order).
+const GROUPS: u64 = 100;
 
 /// A maximum-distance separable code: any `data` of its units give all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,12 +104,14 @@ pub struct Layout {
     pub drives: usize,
     /// Bytes of a unit.
     pub chunk: u64,
-    /// Rows of chunks of each drive that are used.
+    /// Rows of chunks that are used of each drive, or where a hash places stripes of that which has most of them.
     pub rows: u64,
     /// Bytes of the address space.
     capacity: u64,
+    stripes: u64,
     /// Of declustered stripes: the drives in the order of each table, and the place of each drive in it.
     tables: Vec<(Vec<usize>, Vec<usize>)>,
+    hashed: Option<Groups>,
 }
 
 impl Layout {
@@ -120,13 +128,20 @@ impl Layout {
         seed: u64,
     ) -> Option<Layout> {
         let (rows, chunk) = (capacity.0 / chunk.0, chunk.0);
-        let mut layout = Layout { code, drives, chunk, rows, capacity: 0, tables: Vec::new() };
+        let mut layout =
+            Layout { code, drives, chunk, rows, capacity: 0, stripes: 0, tables: Vec::new(), hashed: None };
         if placement == Placement::Declustered {
             layout.rows -= rows % code.width() as u64;
             layout.tables = (0..TABLES).map(|table| drawn(drives, seed, table as u64)).collect();
         }
-        let stripes = layout.stripes();
-        layout.capacity = stripes * code.data as u64 * chunk;
+        let mut stripes = layout.rows * drives as u64 / code.width() as u64;
+        if placement == Placement::Hashed {
+            let groups = Groups::new(code.width(), drives, GROUPS.min(rows / 2).max(1), seed);
+            let rounds = rows / groups.most();
+            (layout.rows, stripes) = (rounds * groups.most(), rounds * groups.count() as u64);
+            layout.hashed = Some(groups);
+        }
+        (layout.stripes, layout.capacity) = (stripes, stripes * code.data as u64 * chunk);
         if drives == 1 && code.parity == 0 {
             // Not cut to whole chunks: an array of one drive is that drive.
             (layout.rows, layout.capacity) = (capacity.0.div_ceil(chunk), capacity.0);
@@ -136,7 +151,15 @@ impl Layout {
 
     /// Stripes.
     pub fn stripes(&self) -> u64 {
-        self.rows * self.drives as u64 / self.code.width() as u64
+        self.stripes
+    }
+
+    /// Rows of chunks that are used of the drive in a place.
+    pub fn rows_of(&self, place: usize) -> u64 {
+        match &self.hashed {
+            Some(groups) => self.stripes / groups.count() as u64 * groups.of_place[place].len() as u64,
+            None => self.rows,
+        }
     }
 
     /// Bytes of the address space.
@@ -153,6 +176,11 @@ impl Layout {
     /// Where a unit of a stripe lies.
     pub fn spot(&self, stripe: u64, unit: usize) -> Spot {
         let (width, drives) = (self.code.width(), self.drives as u64);
+        if let Some(groups) = &self.hashed {
+            let (round, group) = (stripe / groups.count() as u64, (stripe % groups.count() as u64) as usize);
+            let (place, number) = groups.places[group * width + unit];
+            return Spot { place, row: round * groups.of_place[place].len() as u64 + number };
+        }
         if self.tables.is_empty() {
             let groups = drives / width as u64;
             let (row, group) = (stripe / groups, (stripe % groups) as usize);
@@ -166,6 +194,11 @@ impl Layout {
     /// The stripe and unit that lie at a spot.
     pub fn at(&self, spot: Spot) -> (u64, usize) {
         let (width, drives) = (self.code.width(), self.drives as u64);
+        if let Some(groups) = &self.hashed {
+            let here = &groups.of_place[spot.place];
+            let (group, unit) = here[(spot.row % here.len() as u64) as usize];
+            return (spot.row / here.len() as u64 * groups.count() as u64 + group as u64, unit);
+        }
         if self.tables.is_empty() {
             let groups = drives / width as u64;
             let unit = (spot.place % width + self.turn(spot.row)) % width;
@@ -201,6 +234,51 @@ impl Layout {
                 pieces.clear();
             }
         }
+    }
+}
+
+/// Placement groups: stripes whose number is the same modulo theirs lie on the same drives.
+#[derive(Clone, Debug)]
+struct Groups {
+    width: usize,
+    /// Of each unit of each group, the place, and its number among the units there.
+    places: Vec<(usize, u64)>,
+    /// The group and unit of each of these.
+    of_place: Vec<Vec<(usize, usize)>>,
+}
+
+impl Groups {
+    /// As many groups as give each place this many units in the mean.
+    fn new(width: usize, drives: usize, of_drive: u64, seed: u64) -> Groups {
+        let count = (of_drive as usize * drives).div_ceil(width);
+        let mut groups =
+            Groups { width, places: Vec::with_capacity(count * width), of_place: vec![Vec::new(); drives] };
+        for group in 0..count {
+            let hash = Stream::new(seed, "array-hash").entity(group as u64);
+            let mut draws = 0;
+            for unit in 0..width {
+                let others = groups.places.len() - unit..;
+                let place = loop {
+                    let place = hash.below(draws, drives as u64) as usize;
+                    draws += 1;
+                    if groups.places[others.clone()].iter().all(|(other, _)| *other != place) {
+                        break place;
+                    }
+                };
+                groups.places.push((place, groups.of_place[place].len() as u64));
+                groups.of_place[place].push((group, unit));
+            }
+        }
+        groups
+    }
+
+    fn count(&self) -> usize {
+        self.places.len() / self.width
+    }
+
+    /// Units of the place that has most of them.
+    fn most(&self) -> u64 {
+        self.of_place.iter().map(Vec::len).max().unwrap_or(1) as u64
     }
 }
 

@@ -9,18 +9,21 @@
 //! | `config.rs` | the section `[array]` |
 //! | `given.rs`, `run.rs` | an array file and what is given beside it; a run on it |
 //! | `layout.rs` | where the units of stripes lie |
-//! | `select/`, `hedge/`, `coordinate/` | host policies, one file a choice |
+//! | `select/`, `hedge/`, `rewrite/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
+//! | `ahead.rs` | drives that are played ahead of the others |
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
 //! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
 //! | `nexts.rs` | in which drive something happens next |
+//! | `share.rs` | a drive's part of a load |
 //! | `locks.rs` | who works on a stripe |
 //! | `drive.rs` | the array as a drive |
 //! | `saved.rs` | its state in a checkpoint |
 //! | `explain.rs` | where the time of requests went |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
+mod ahead;
 mod array;
 mod config;
 mod coordinate;
@@ -42,10 +45,12 @@ mod reads;
 mod rebuild;
 mod rebuilding;
 mod report;
+pub mod rewrite;
 mod run;
 mod saved;
 mod scrubs;
 pub mod select;
+mod share;
 mod slab;
 mod stats;
 mod windows;
@@ -59,7 +64,8 @@ pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
 pub use observer::{ArrayEvent, Observer, OpId};
 pub use ops::Purpose;
-pub use plan::{WriteKind, WritePlan, plan};
+pub use plan::{WritePlan, plan};
 pub use rebuild::RebuildRecord;
-pub use run::{PreparedArray, PreparedLiveArray, prepare, prepare_live};
+pub use rewrite::WriteKind;
+pub use run::{PreparedArray, PreparedLiveArray, open, prepare, prepare_live};
 pub use stats::{ArrayCounters, Count};

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use ssd::Drive;
 use ssd::persist::state;
-use ssd::run::{Overwriting, PartCourse};
+use ssd::run::{Overwriting, PartCourse, Warming};
 use ssd::stats::latency::ByQueue;
-use ssd::stats::{Finding, Measured, Totals};
+use ssd::stats::{DriveState, Finding, Measured, Start, Totals, Warmed};
+use ssd::{Drive, RunError};
 use units::{Span, Time};
 use workload::{ReadCounts, Request};
 
@@ -34,6 +34,9 @@ pub(crate) struct Member<D> {
     pub mean_life: Option<Span>,
     /// What it is overwritten with before the workload, until that has been done.
     pub overwriting: Option<Overwriting>,
+    /// Its part of the load before, which is played through its FTL alone, until that has been done; and what came of it.
+    pub warming: Option<Box<Warming>>,
+    pub warmed: Option<Warmed>,
     /// When it has failed.
     pub failed: Option<Time>,
     /// Requests to it that have not been answered, those on their way to it included.
@@ -45,6 +48,8 @@ pub(crate) struct Member<D> {
     first: u64,
     /// When the last request came.
     last: Time,
+    /// What it has answered, at the present time or, played ahead, later.
+    pub answers: VecDeque<Answer>,
     pub latencies: ByQueue,
     /// Requests by their purposes.
     pub requests: [u64; Purpose::COUNT],
@@ -57,8 +62,8 @@ pub(crate) struct Member<D> {
 
 state! {
     [D: Drive] Member<D> {
-        stored { failed, outstanding, pending, subs, first, last }
-        rebuilt { name, drive, fails_at, mean_life, overwriting, latencies, requests, bytes, baseline, course }
+        stored { failed, outstanding, pending, subs, first, last, answers }
+        rebuilt { name, drive, fails_at, mean_life, overwriting, warming, warmed, latencies, requests, bytes, baseline, course }
     }
 }
 
@@ -70,12 +75,15 @@ impl<D: Drive> Member<D> {
             fails_at,
             mean_life,
             overwriting: None,
+            warming: None,
+            warmed: None,
             failed: None,
             outstanding: 0,
             pending: 0,
             subs: VecDeque::new(),
             first: drive.submitted(),
             last: Time::ZERO,
+            answers: VecDeque::new(),
             latencies: ByQueue::new(1),
             requests: [0; Purpose::COUNT],
             bytes: [0; Purpose::COUNT],
@@ -86,7 +94,7 @@ impl<D: Drive> Member<D> {
     }
 
     /// Hands a request over, which comes at its time, or where that has passed as early as can be.
-    pub fn submit(&mut self, mut request: Request, sub: Sub) -> Result<(), ssd::RunError> {
+    pub fn submit(&mut self, mut request: Request, sub: Sub) -> Result<(), RunError> {
         let is_first = self.drive.pending_arrivals() == 0;
         let earliest = if is_first { self.last.max(self.drive.now()) } else { self.last };
         request.time = request.time.max(earliest);
@@ -99,14 +107,27 @@ impl<D: Drive> Member<D> {
         Ok(())
     }
 
-    /// When something happens next that matters: nothing does while no request is there.
+    /// When something happens next that matters: nothing does while no request is there. One that was played ahead may have come to its
+    /// end: that is when it did.
+    #[inline]
     pub fn next_that_matters(&self) -> Time {
-        let next = if self.subs.is_empty() { None } else { self.drive.next_event() };
-        next.unwrap_or(Time::NEVER)
+        if let Some(answer) = self.answers.front() {
+            return answer.finish;
+        }
+        if self.subs.is_empty() {
+            return Time::NEVER;
+        }
+        let next = self.drive.next_event();
+        next.unwrap_or_else(|| self.drive.failure().map_or(Time::NEVER, |_| self.drive.now()))
     }
 
-    /// Takes the answers.
-    pub fn take_answers(&mut self, answers: &mut Vec<Answer>) {
+    /// When something happens next.
+    pub fn next_event(&self) -> Option<Time> {
+        self.answers.front().map(|answer| answer.finish).or_else(|| self.drive.next_event())
+    }
+
+    /// Takes the answers from the drive.
+    pub fn take_answers(&mut self) {
         for completion in self.drive.take_completions() {
             let index = (completion.id - self.first) as usize;
             let sub = self.subs[index].take().expect("Invariant: a request completes once");
@@ -122,19 +143,28 @@ impl<D: Drive> Member<D> {
                 dead: false,
                 latency: completion.latency(),
             };
-            if !(completion.refused || completion.aborted) {
-                let Request { op, bytes, .. } = completion.request;
-                self.latencies.record(0, op, reply.latency, bytes.0);
-            }
-            self.outstanding -= 1;
-            answers.push(Answer { sub, reply, request: completion.request, id: completion.id });
+            let (request, id, finish) = (completion.request, completion.id, completion.finish);
+            self.answers.push_back(Answer { sub, reply, request, id, finish });
         }
+    }
+
+    /// The next answer, if it has come until then.
+    #[inline]
+    pub fn next_answer(&mut self, until: Time) -> Option<Answer> {
+        let answer = self.answers.pop_front_if(|answer| answer.finish <= until)?;
+        if !(answer.reply.refused || answer.reply.aborted) {
+            let Request { op, bytes, .. } = answer.request;
+            self.latencies.record(0, op, answer.reply.latency, bytes.0);
+        }
+        self.outstanding -= 1;
+        Some(answer)
     }
 
     /// Fails: what it was asked for is not answered.
     pub fn fail(&mut self, now: Time) -> Vec<Sub> {
         self.failed = Some(now);
-        let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
+        let answered = self.answers.drain(..).map(|answer| answer.sub);
+        let subs: Vec<Sub> = answered.chain(self.subs.drain(..).flatten()).collect();
         self.outstanding -= subs.len() as u64;
         subs
     }
@@ -146,8 +176,9 @@ impl<D: Drive> Member<D> {
 
     /// This member with its drive replaced by what `other` makes of it.
     pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
-        let Member { name, drive, fails_at, mean_life, overwriting, failed, outstanding, pending, .. } = self;
-        let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;
+        let Member { name, drive, fails_at, mean_life, overwriting, warming, warmed, .. } = self;
+        let Member { failed, outstanding, pending, .. } = self;
+        let Member { subs, first, last, answers, latencies, requests, bytes, baseline, course, .. } = self;
         let drive = other(drive);
         Member {
             name,
@@ -155,12 +186,15 @@ impl<D: Drive> Member<D> {
             fails_at,
             mean_life,
             overwriting,
+            warming,
+            warmed,
             failed,
             outstanding,
             pending,
             subs,
             first,
             last,
+            answers,
             latencies,
             requests,
             bytes,
@@ -183,6 +217,34 @@ impl<D: Drive> Member<D> {
         self.course.look(&self.drive);
     }
 
+    /// How it stands, with what is known of how it was brought to its start.
+    fn state(&self) -> DriveState {
+        let state = self.drive.state();
+        let Some(warmed) = self.warmed else { return state };
+        let start = if warmed.reached { Start::MidLife } else { Start::OnTheWay };
+        DriveState { start, warmed: self.warmed, waf_before: warmed.reached.then_some(warmed.waf), ..state }
+    }
+
+    /// Plays some requests more of what brings it into its state before the workload; whether it is there.
+    pub fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
+        if let Some(overwriting) = &mut self.overwriting
+            && overwriting.play(&mut self.drive, requests)?
+        {
+            self.overwriting = None;
+        }
+        if let Some(warming) = &mut self.warming
+            && let Some(warmed) = self.drive.warm(warming, requests)?
+        {
+            (self.warming, self.warmed) = (None, Some(warmed));
+        }
+        Ok(!self.is_on_its_way())
+    }
+
+    /// Whether it is still to come into its state.
+    pub fn is_on_its_way(&self) -> bool {
+        self.overwriting.is_some() || self.warming.is_some()
+    }
+
     /// What was measured of it alone.
     pub fn measured(&self) -> Measured {
         Measured {
@@ -196,7 +258,7 @@ impl<D: Drive> Member<D> {
             of_source: Vec::new(),
             read: ReadCounts::default(),
             steady: None,
-            drive: self.drive.state(),
+            drive: self.state(),
             findings: Vec::new(),
         }
     }

@@ -52,7 +52,9 @@ impl Nexts {
     /// Something happens in a drive at another time.
     #[inline]
     pub fn set(&mut self, drive: usize, time: Time) {
-        self.times[drive] = time;
+        if std::mem::replace(&mut self.times[drive], time) == time {
+            return;
+        }
         let mut place = (self.winners.len() + drive) / 2;
         while place > 0 {
             self.winners[place] = self.winner(place);

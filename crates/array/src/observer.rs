@@ -3,7 +3,7 @@
 use units::Time;
 
 use crate::layout::Piece;
-use crate::plan::WriteKind;
+use crate::rewrite::WriteKind;
 
 /// Names an operation of an array as long as it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

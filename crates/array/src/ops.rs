@@ -123,6 +123,8 @@ pub(crate) struct Answer {
     pub request: Request,
     /// Its number in the drive.
     pub id: u64,
+    /// When it was answered.
+    pub finish: Time,
 }
 
 /// A range of a drive.
@@ -161,8 +163,9 @@ pub(crate) struct PlainOp {
 }
 
 /// How an operation stands with the lock that it needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Lock {
+    #[default]
     None,
     Waits,
     Held,
@@ -177,6 +180,7 @@ pub(crate) struct ReadPiece {
 }
 
 /// A read of pieces of one stripe.
+#[derive(Default)]
 pub(crate) struct ReadOp {
     pub request: Key,
     pub stripe: u64,
@@ -195,6 +199,15 @@ pub(crate) struct ReadOp {
 }
 
 impl ReadOp {
+    /// One that has not begun, in the same memory.
+    pub fn cleared(self) -> ReadOp {
+        let ReadOp { mut wanted, mut asked, mut got, .. } = self;
+        wanted.clear();
+        asked.clear();
+        got.clear();
+        ReadOp { wanted, asked, got, ..ReadOp::default() }
+    }
+
     /// Whether a wanted piece can be had from what has been read, and from what is under way, if that counts.
     fn has(&self, code: Code, wanted: Piece, asked: bool) -> bool {
         let read = self.got.iter().chain(self.asked.iter().filter(|_| asked));
@@ -357,6 +370,7 @@ stored! {
     Open { id, request, parts, uncorrectable, refused, aborted }
     Sub { op, piece, purpose, drive, is_locked, limited, number }
     Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
+    Answer { sub, reply, request, id, finish }
     PlainOp { request, outstanding }
     ReadPiece { piece, is_locked }
     ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }

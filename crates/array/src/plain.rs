@@ -11,7 +11,7 @@ use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
     /// Hands requests to drives that need no others, and that the host's request waits for.
-    fn plain(&mut self, request: Key, host: Request, to_drives: Vec<OnDrive>) {
+    fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {
         if to_drives.is_empty() {
             return;
         }
@@ -23,7 +23,7 @@ impl<D: Drive> Array<D> {
             workload::Op::Write => Purpose::WriteData,
             _ => Purpose::Other,
         };
-        for OnDrive { drive, offset, bytes } in to_drives {
+        for &OnDrive { drive, offset, bytes } in to_drives {
             let sub = Sub::new(key, Piece { unit: 0, start: 0, end: bytes.0 }, purpose);
             self.send_to(drive, Request { time: self.now, offset, bytes, ..host }, sub);
         }
@@ -32,7 +32,8 @@ impl<D: Drive> Array<D> {
     /// A read or write of stripes without redundancy: what lies together on a drive is one request to it.
     pub(crate) fn begin_plain(&mut self, key: Key, request: Request) {
         let chunk = self.layout.chunk;
-        let mut to_drives: Vec<OnDrive> = Vec::new();
+        let mut to_drives = std::mem::take(&mut self.to_drives);
+        to_drives.clear();
         let (layout, seats) = (&self.layout, &self.seats);
         let mut is_lost = false;
         layout.split(request.offset.0, request.bytes.0, |stripe, pieces| {
@@ -50,12 +51,14 @@ impl<D: Drive> Array<D> {
             }
         });
         if is_lost {
+            self.to_drives = to_drives;
             self.counters.lost_requests += 1;
             self.data_is_lost();
             let is_read = request.op == workload::Op::Read;
             return self.mark(key, |open| if is_read { open.uncorrectable = true } else { open.refused = true });
         }
-        self.plain(key, request, to_drives);
+        self.plain(key, request, &to_drives);
+        self.to_drives = to_drives;
     }
 
     pub(crate) fn plain_replied(&mut self, mut op: PlainOp, sub: Sub, reply: Reply) -> Option<PlainOp> {
@@ -76,7 +79,8 @@ impl<D: Drive> Array<D> {
 
     pub(crate) fn begin_flush(&mut self, key: Key, request: Request) {
         let there = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Missing));
-        let to_drives = there.map(|seat| OnDrive { drive: seat.drive, offset: Bytes(0), bytes: Bytes(0) }).collect();
-        self.plain(key, request, to_drives);
+        let to_drives: Vec<OnDrive> =
+            there.map(|seat| OnDrive { drive: seat.drive, offset: Bytes(0), bytes: Bytes(0) }).collect();
+        self.plain(key, request, &to_drives);
     }
 }

@@ -2,19 +2,7 @@
 //! the units that are there.
 
 use crate::layout::{Code, Piece, hull};
-
-/// A way of writing a stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteKind {
-    /// No parity has to be worked out of what is on the drives: all data units are written whole, or are copies, or there is no parity.
-    Full,
-    /// The old data and the old parity are read, and the difference is put into the parity (read-modify-write).
-    ReadModifyWrite,
-    /// The data units that are not written are read, and the parity is worked out again (reconstruct-write).
-    Reconstruct,
-    /// A unit is missing: as many as give all others are read.
-    Decode,
-}
+use crate::rewrite::{Rewrite, Way, WriteKind};
 
 /// What is read, then written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +18,7 @@ pub struct WritePlan {
 /// Plans a write of `pieces` (of data units of one stripe, in order). `stored` says of each unit whether it holds its data and can be
 /// written, `readable` whether it can be read too. None where the stripe's data is lost.
 pub fn plan(
+    policy: Rewrite,
     code: Code,
     pieces: &[Piece],
     stored: impl Fn(usize) -> bool,
@@ -67,9 +56,13 @@ pub fn plan(
         }
         ways.push((WriteKind::Decode, reads));
     }
-    // Whichever reads less; of the same bytes in fewer requests; of the same in both, the reconstruct-write.
-    let cost = |reads: &[Piece]| (reads.iter().map(|piece| piece.bytes()).sum::<u64>(), reads.len());
-    let (kind, reads) = ways.into_iter().min_by_key(|(_, reads)| cost(reads)).expect("Invariant: there is a way");
+    let way = |(kind, reads): &(WriteKind, Vec<Piece>)| Way {
+        kind: *kind,
+        bytes: reads.iter().map(|piece| piece.bytes()).sum(),
+        requests: reads.len(),
+    };
+    let seen: Vec<Way> = ways.iter().map(way).collect();
+    let (kind, reads) = ways.swap_remove(policy.choose(&seen));
     Some(WritePlan { kind, reads, writes })
 }
 
@@ -96,7 +89,8 @@ mod tests {
 
     fn counts(code: Code, pieces: &[Piece], missing: &[usize]) -> Option<(WriteKind, usize, usize)> {
         let there = |unit: usize| !missing.contains(&unit);
-        plan(code, pieces, there, there).map(|plan| (plan.kind, plan.reads.len(), plan.writes.len()))
+        plan(Rewrite::FewestReads, code, pieces, there, there)
+            .map(|plan| (plan.kind, plan.reads.len(), plan.writes.len()))
     }
 
     /// Of `x` whole units of `k + m` a read-modify-write reads x + m, a reconstruct-write k - x, and both write x + m.
@@ -120,7 +114,7 @@ mod tests {
         let code = Code { data: 4, parity: 1 };
         // The end of unit 0 and the beginning of unit 1: the parity of the whole unit changes.
         let pieces = [Piece { unit: 0, start: 48, end: 64 }, Piece { unit: 1, start: 0, end: 8 }];
-        let plan = plan(code, &pieces, |_| true, |_| true).unwrap();
+        let plan = plan(Rewrite::FewestReads, code, &pieces, |_| true, |_| true).unwrap();
         // 16 + 8 + 64 bytes against 48 + 56 + 64 + 64.
         assert_eq!(plan.kind, WriteKind::ReadModifyWrite);
         assert_eq!(plan.reads, [pieces[0], pieces[1], Piece { unit: 4, start: 0, end: 64 }]);

@@ -14,29 +14,25 @@ use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
     pub(crate) fn begin_read(&mut self, request: Key, host: Request) {
-        let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
-        self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));
-        for (stripe, wanted) in stripes {
+        let layout = self.layout.clone();
+        layout.split(host.offset.0, host.bytes.0, |stripe, pieces| {
             self.add_part(request);
-            let op = ReadOp {
-                request,
-                stripe,
-                wanted,
-                asked: Vec::new(),
-                got: Vec::new(),
-                first: 0,
-                failed: 0,
-                given_up: 0,
-                lock: Lock::None,
-                hedged: false,
-                extra: false,
-            };
+            let mut op = self.old_reads.pop().unwrap_or_default();
+            (op.request, op.stripe) = (request, stripe);
+            op.wanted.extend_from_slice(pieces);
             self.start_read(op);
-        }
+        });
     }
 
     fn start_read(&mut self, mut op: ReadOp) {
         let key = self.ops.insert(None);
+        if let [piece] = op.wanted[..]
+            && self.is_plain(&op)
+        {
+            self.send_read(&mut op, key, piece, Purpose::ReadData);
+            op.first = 1 << piece.unit;
+            return self.put_back(key, Some(Op::Read(op)));
+        }
         let may_add = self.config.extra_reads > 0 || self.config.hedge != Hedge::None;
         if may_add && op.wanted.len() > 1 {
             // What is read first can be used with what may be read later.
@@ -46,11 +42,18 @@ impl<D: Drive> Array<D> {
         if let Some(op) = &mut left {
             op.first = units_of(op.asked.iter().map(|read| &read.piece));
             self.ask_for_more(op, key);
-            if let Some(span) = self.config.hedge.after(&self.hedging, &self.recent) {
+            if let Some(span) = self.config.hedge.after(&self.hedging, &mut self.recent) {
                 self.set_timer(self.now + span, Timer::Hedge(key));
             }
         }
         self.put_back(key, left.map(Op::Read));
+    }
+
+    /// Whether pieces are read where they are, and nothing else: all drives are there, and the host does not go around any or read more.
+    fn is_plain(&self, op: &ReadOp) -> bool {
+        let config = &self.config;
+        let reads_more = config.hedge != Hedge::None || config.extra_reads > 0;
+        self.is_whole && !self.layout.code.copies() && self.windows.is_none() && !reads_more && op.lock == Lock::None
     }
 
     /// Sends reads until what is under way would be enough. None where so much is lost that the read is over.
@@ -155,8 +158,12 @@ impl<D: Drive> Array<D> {
     /// Whether the data can still be had where the drive of a unit gives up early.
     fn has_other_way(&self, op: &ReadOp, unit: usize) -> bool {
         let code = self.layout.code;
-        let others = (0..code.width()).filter(|other| (op.failed | op.given_up | 1 << unit) >> other & 1 == 0);
-        op.given_up >> unit & 1 == 0 && others.filter(|other| self.is_stored(op.stripe, *other)).count() >= code.data
+        let bad = op.failed | op.given_up | 1 << unit;
+        if op.given_up >> unit & 1 == 1 || self.is_whole {
+            return op.given_up >> unit & 1 == 0 && code.width() - bad.count_ones() as usize >= code.data;
+        }
+        let others = (0..code.width()).filter(|other| bad >> other & 1 == 0);
+        others.filter(|other| self.is_stored(op.stripe, *other)).count() >= code.data
     }
 
     pub(crate) fn read_replied(&mut self, mut op: ReadOp, sub: Sub, reply: Reply) -> Option<ReadOp> {
@@ -226,6 +233,7 @@ impl<D: Drive> Array<D> {
             self.begin_repair(&op);
         }
         self.steps.push_back(Step::Part(op.request));
+        self.old_reads.push(op.cleared());
         None
     }
 

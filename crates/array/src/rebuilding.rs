@@ -16,8 +16,8 @@ use crate::slab::Key;
 impl<D: Drive> Array<D> {
     /// Whether a spare drive is being written.
     pub(crate) fn is_rebuilding(&self) -> bool {
-        let rows = self.layout.rows;
-        self.seats.iter().any(|seat| matches!(&seat.state, SeatState::Rebuilding(rebuild) if rebuild.ended < rows))
+        let goes_on = |(place, seat): (usize, &Seat)| matches!(&seat.state, SeatState::Rebuilding(rebuild) if rebuild.ended < self.layout.rows_of(place));
+        self.seats.iter().enumerate().any(goes_on)
     }
 
     /// A spare drive takes a place.
@@ -32,7 +32,7 @@ impl<D: Drive> Array<D> {
     /// Begins rows, as many as may be under way, no faster than the rate allows.
     pub(crate) fn rebuild_goes_on(&mut self, place: usize) {
         let interval = self.config.rebuild_rate.time_for(Bytes(self.layout.chunk));
-        let (now, depth, rows) = (self.now, usize::from(self.config.rebuild_depth), self.layout.rows);
+        let (now, depth, rows) = (self.now, usize::from(self.config.rebuild_depth), self.layout.rows_of(place));
         let Seat { drive, state: SeatState::Rebuilding(rebuild) } = &mut self.seats[place] else { return };
         if rebuild.allowed <= now {
             rebuild.waits = false;
@@ -138,7 +138,7 @@ impl<D: Drive> Array<D> {
 
     /// A row has been rebuilt, or is lost, or the spare drive is.
     fn row_is_over(&mut self, op: &RowOp, key: Key, is_lost: bool) -> Option<RowOp> {
-        let (rows, now) = (self.layout.rows, self.now);
+        let (rows, now) = (self.layout.rows_of(op.place), self.now);
         let seat = &mut self.seats[op.place];
         if let SeatState::Rebuilding(rebuild) = &mut seat.state
             && seat.drive == op.drive
@@ -160,6 +160,7 @@ impl<D: Drive> Array<D> {
                 self.set_timer(now, Timer::Rebuild(op.place));
             }
         }
+        self.seats_change();
         self.unlock(op.stripe, key);
         None
     }

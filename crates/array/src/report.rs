@@ -1,6 +1,6 @@
 //! What an array reports beside what every run reports: itself, and each of its drives.
 
-use crate::array::Array;
+use crate::array::{Array, Seat};
 use crate::member::Member;
 use crate::ops::Purpose;
 use crate::rebuild::RebuildRecord;
@@ -65,8 +65,11 @@ impl<D: Drive> Array<D> {
 
     /// Bytes of the drives in use that the layout leaves unused: the smallest of them rules.
     pub fn unused(&self) -> u64 {
-        let used = self.layout.rows * self.layout.chunk;
-        self.seats.iter().map(|seat| self.members[seat.drive].drive.capacity().0.saturating_sub(used)).sum()
+        let unused = |(place, seat): (usize, &Seat)| {
+            let used = self.layout.rows_of(place) * self.layout.chunk;
+            self.members[seat.drive].drive.capacity().0.saturating_sub(used)
+        };
+        self.seats.iter().enumerate().map(unused).sum()
     }
 
     fn rebuild(&self, record: &RebuildRecord) -> Value {

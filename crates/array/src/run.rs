@@ -1,6 +1,6 @@
 //! A run on an array, from what a user gives.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -61,6 +61,22 @@ pub fn prepare_live(inputs: &DriveInputs, path: &str, driver: &str) -> Result<Pr
     let mut prepared = prepare_live_on(inputs, driver, other)?;
     findings::add(&mut prepared.findings, array.findings.iter().cloned());
     Ok(PreparedLiveArray { note: array.note.clone(), array: Arc::new(array), prepared })
+}
+
+/// The array of a file, which is driven request by request: in the state in which a workload meets it, or in that of a checkpoint.
+///
+/// # Errors
+/// A mistake in what is given: where, and what to write instead. A drive cannot be built.
+pub fn open(inputs: &DriveInputs, path: &str, seed: u64, checkpoint: Option<&Path>) -> Result<Array, RunError> {
+    let mut array = ArrayGiven::read(path, inputs, seed)?.build(seed, checkpoint, |_, _| Ok(Unwatched))?;
+    if array.is_on_its_way() {
+        array.workload_is_to_come();
+        while !array.comes_into_its_state(1 << 16)? {}
+    }
+    if checkpoint.is_none() {
+        array.workload_begins();
+    }
+    Ok(array)
 }
 
 /// The array of a file, which can go on from the checkpoint that is given.

@@ -47,8 +47,9 @@ impl<D: Drive> Array<D> {
         for member in &mut self.members {
             State::load(member, from)?;
             member.drive.read_state(from)?;
-            member.overwriting = None;
+            (member.overwriting, member.warming) = (None, None);
         }
+        self.seats_change();
         let places = self.seats.iter().map(|seat| seat.drive).chain(self.spares.iter().copied());
         let fits = self.seats.len() == self.layout.drives && self.nexts.len() == self.members.len();
         if fits && places.into_iter().all(|drive| drive < self.members.len()) {

@@ -3,7 +3,7 @@
 use ssd::persist::{Stored, stored};
 
 /// The name of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Key {
     place: u32,
     generation: u32,

@@ -39,18 +39,24 @@ impl<D: Drive> Array<D> {
         }
         let turn = now.since(windows.began).0 / length.0;
         let ends = Time(windows.began.0 + (turn + 1) * length.0);
-        for place in 0..self.seats.len() {
-            let open = self.config.coordinate.is_open(turn, self.place(place));
-            self.set_window(place, open);
+        for (place, seen) in self.places() {
+            self.set_window(place, self.config.coordinate.is_open(turn, seen));
         }
         self.set_timer(ends, Timer::Turn);
     }
 
-    /// A place among those that share stripes with it.
-    fn place(&self, place: usize) -> Place {
+    /// The places, each among those that share stripes with it.
+    fn places(&self) -> Vec<(usize, Place)> {
         let code = self.layout.code;
         let sharing = if self.config.placement == Placement::Rotated { code.width() } else { self.seats.len() };
-        Place { number: place % sharing, sharing, spare: code.parity }
+        let mut places: Vec<usize> = (0..self.seats.len()).collect();
+        places.sort_by_key(|place| (place / sharing, self.members[self.seats[*place].drive].outstanding));
+        let ranked = places.into_iter().zip(0..);
+        ranked
+            .map(|(place, rank)| {
+                (place, Place { number: place % sharing, sharing, spare: code.parity, rank: rank % sharing })
+            })
+            .collect()
     }
 
     fn set_window(&mut self, place: usize, open: bool) {

@@ -8,7 +8,8 @@ use crate::layout::{Piece, hull};
 use crate::locks::Access;
 use crate::observer::{ArrayEvent, OpId};
 use crate::ops::{Op, Phase, Purpose, Reply, Sub, WriteOp};
-use crate::plan::{WriteKind, plan};
+use crate::plan::plan;
+use crate::rewrite::WriteKind;
 use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
@@ -65,7 +66,7 @@ impl<D: Drive> Array<D> {
     pub(crate) fn write_granted(&mut self, mut op: WriteOp, key: Key) -> Option<WriteOp> {
         let stored = |unit: usize| self.is_stored(op.stripe, unit);
         let readable = |unit: usize| stored(unit) && op.failed >> unit & 1 == 0;
-        let Some(plan) = plan(self.layout.code, &op.pieces, stored, readable) else {
+        let Some(plan) = plan(self.config.rewrite, self.layout.code, &op.pieces, stored, readable) else {
             return self.write_is_lost(op, key);
         };
         match plan.kind {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ssdlab import _core
@@ -165,7 +166,7 @@ class Device:
         from ssdlab.common.numbers import decimal_size
 
         under_way = f", {self.outstanding:,} requests under way" if self.outstanding else ""
-        return f"<ssdlab.Device: {decimal_size(self.capacity)}, at {self.now / 1e9:,.6f} s{under_way}>"
+        return f"<ssdlab.{type(self).__name__}: {decimal_size(self.capacity)}, at {self.now / 1e9:,.6f} s{under_way}>"
 
     @classmethod
     def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Device:
@@ -315,6 +316,61 @@ class Device:
     def outstanding(self) -> int:
         """Requests that were submitted and have not completed."""
         return self._core.outstanding
+
+
+class Array(Device):
+    """An array of drives that is driven request by request.
+
+    It has what a :class:`Device` has, and is made of the file of ``ssdlab run --array`` (docs/arrays.md). Drives that
+    are to fail (``fails_at``) do so from its beginning on.
+
+    >>> array = Array("examples/array.toml")
+    >>> number = array.submit(0, "read", offset=0, bytes=16384)
+    >>> [done] = array.advance_to_completion()
+    >>> done.request == number
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        file: PathLike,
+        *,
+        device: Word | None = None,
+        scheme: str | None = None,
+        age: Age | None = None,
+        settings: Settings | None = None,
+        policies: Given | None = None,
+        seed: int = 1,
+        checkpoint: PathLike | None = None,
+    ) -> None:
+        """The options are those of :func:`ssdlab.run` with ``array``; ``checkpoint`` is what :meth:`save` of such
+        an array has written, or a run on it: it goes on as if it had never stopped. Raises
+        :class:`ssdlab.InputError` for what cannot be built."""
+        with Refusing():
+            self._core = _core.Device.of_array(
+                fspath(file),
+                device=None if device is None else word_of("device", device),
+                scheme=scheme,
+                age=age_text(age),
+                settings=setting_texts(settings),
+                policies=_loaded(policies),
+                seed=seed,
+                checkpoint=None if checkpoint is None else fspath(checkpoint),
+            )
+
+    @classmethod
+    def load(cls, path: PathLike, *, scheme: str | None = None, settings: Settings | None = None) -> Array:
+        """Refused: a checkpoint of an array does not hold its file. Write ``Array(FILE, checkpoint=path)``.
+
+        Raises:
+            InputError: always.
+        """
+        raise _core.InputError(
+            f"{fspath(path)}: the checkpoint of an array does not hold its file\n"
+            "  help: write ssdlab.Array(FILE, checkpoint=PATH)"
+        )
 
 
 _COLUMNS = Columns(

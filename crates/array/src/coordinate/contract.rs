@@ -9,6 +9,8 @@ pub struct Place {
     pub sharing: usize,
     /// Drives that a stripe can do without: at least one.
     pub spare: usize,
+    /// How many of those that share stripes have fewer requests under way, or as few and a lower number.
+    pub rank: usize,
 }
 
 impl Place {

@@ -26,7 +26,7 @@ units::choices! {
 
 impl Hedge {
     /// After how long a read that begins now is hedged.
-    pub fn after(self, parameters: &HedgeParameters, recent: &RecentReads) -> Option<Span> {
+    pub fn after(self, parameters: &HedgeParameters, recent: &mut RecentReads) -> Option<Span> {
         match self {
             Hedge::None => None,
             Hedge::Delay => Some(delay::after(parameters)),

@@ -5,6 +5,6 @@ use units::Span;
 use super::contract::HedgeParameters;
 use super::recent::RecentReads;
 
-pub(super) fn after(parameters: &HedgeParameters, recent: &RecentReads) -> Span {
+pub(super) fn after(parameters: &HedgeParameters, recent: &mut RecentReads) -> Span {
     recent.percentile().unwrap_or(parameters.delay)
 }

@@ -1,5 +1,6 @@
 //! Closed forms: times on idle drives to the nanosecond, counts of reads and writes, queues.
 
+use array::Placement;
 use proptest::prelude::*;
 use ssd::Drive;
 use testing::cases;
@@ -210,6 +211,10 @@ fn small_writes_read_and_write_what_their_parity_needs() {
     }
 }
 
+fn placements() -> impl Strategy<Value = Placement> {
+    prop_oneof![Just(Placement::Rotated), Just(Placement::Declustered), Just(Placement::Hashed)]
+}
+
 proptest! {
     #![proptest_config(cases(64))]
 
@@ -230,12 +235,11 @@ proptest! {
 
     /// Every chunk has its own spot, the units of a stripe lie on different drives, and spots are found back.
     #[test]
-    fn placements_are_one_to_one(data in 1..6usize, parity in 0..3usize, more in 0..5usize, declustered: bool) {
+    fn placements_are_one_to_one(data in 1..6usize, parity in 0..3usize, more in 0..5usize, placement in placements()) {
         let width = data + parity;
-        let drives = if declustered { width + more } else { width * (1 + more % 3) };
-        let placement = if declustered { array::Placement::Declustered } else { array::Placement::Rotated };
+        let drives = if placement == Placement::Rotated { width * (1 + more % 3) } else { width + more };
         let code = array::Code { data, parity };
-        let layout = array::Layout::new(code, drives, Bytes(CHUNK), Bytes(40 * CHUNK + 7), placement, 3).unwrap();
+        let layout = array::Layout::new(code, drives, Bytes(CHUNK), Bytes(120 * CHUNK + 7), placement, 3).unwrap();
         let stripes = layout.capacity().0 / CHUNK / data as u64;
         let mut spots = std::collections::BTreeSet::new();
         for stripe in 0..stripes {
@@ -244,7 +248,7 @@ proptest! {
             prop_assert_eq!(places.len(), width);
             for unit in 0..width {
                 let spot = layout.spot(stripe, unit);
-                prop_assert!(spot.row < layout.rows && spot.place < drives);
+                prop_assert!(spot.row < layout.rows_of(spot.place) && spot.place < drives);
                 prop_assert!(spots.insert((spot.place, spot.row)));
                 if drives > 1 {
                     prop_assert_eq!(layout.at(spot), (stripe, unit));
@@ -252,7 +256,12 @@ proptest! {
             }
         }
         if drives > 1 {
-            prop_assert_eq!(spots.len() as u64, layout.rows * drives as u64, "no row is left over");
+            let rows: u64 = (0..drives).map(|place| layout.rows_of(place)).sum();
+            prop_assert_eq!(spots.len() as u64, rows, "no row is left over");
+            let most = (0..drives).map(|place| layout.rows_of(place)).max();
+            prop_assert_eq!(most, Some(layout.rows));
+            let even = (0..drives).all(|place| layout.rows_of(place) == layout.rows);
+            prop_assert!(even || placement == Placement::Hashed);
         }
     }
 }

@@ -29,6 +29,7 @@ const ROWS: &[Row] = &[
     ("hedge_percentile", &["layout=mirror", "hedge=percentile"], "50"),
     ("extra_reads", CODED, "1"),
     ("coordinate", CODED, "staggered"),
+    ("rewrite", CODED, "read-modify-write"),
     ("window", &["layout=erasure", "parity=2", "coordinate=staggered"], "3ms"),
     ("link_bandwidth", &[], "1GB/s"),
     ("link_latency", &[], "3us"),

@@ -5,6 +5,7 @@
 //! a run meets, so memory does not grow with the drive.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt as _};
 use units::{Span, Stream};
@@ -30,6 +31,9 @@ const READS: f64 = 8.0;
 const LIFT: f64 = 0.01;
 /// Chunks kept at most; then all are dropped and computed again when they are needed.
 const CHUNKS: usize = 1 << 16;
+/// Bytes that the tables of all drives of a process take at most: one that needs more then drops its own first, and works them out again as they are
+/// needed (assumed: with it a thousand drives fit in 4 GiB).
+const TABLES: usize = 2_500 << 20;
 /// No codeword of a page lies further above their mean \[deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
 /// Kelvins of a step in which the drive's temperature is followed: a thirtieth of a retry step of cross-temperature.
@@ -144,6 +148,31 @@ pub enum OutcomeSource {
     Measured(MeasuredSteps),
 }
 
+/// Bytes that the tables of all drives take now.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that the tables of one drive take.
+#[derive(Default)]
+struct Taken(usize);
+
+impl Taken {
+    fn add(&mut self, bytes: usize) {
+        self.0 += bytes;
+        TAKEN.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether so many more are too many for the process.
+    fn is_short_of(&self, bytes: usize) -> bool {
+        self.0 > 0 && TAKEN.load(Ordering::Relaxed) + bytes > TABLES
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        TAKEN.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
 /// The outcomes of reading the pages of a drive.
 pub struct Outcomes {
     reading: OutcomeSource,
@@ -173,6 +202,7 @@ pub struct Outcomes {
     /// The bins of the last read, and where they are: most reads of a run meet the same few.
     last: (Key, usize),
     chunks: usize,
+    taken: Taken,
 }
 
 /// A bin of wear, one of age, one of reads and those of the temperatures.
@@ -252,6 +282,7 @@ impl Outcomes {
             bins,
             last,
             chunks: 0,
+            taken: Taken::default(),
         }
     }
 
@@ -408,8 +439,7 @@ impl Outcomes {
             return *at;
         }
         if self.chunks + self.bins.len() >= CHUNKS {
-            (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
-            self.last = (Key::NONE, 0);
+            self.forget();
         }
         let x = (f64::from(key.wear) + if key.wear == 0 { 0.0 } else { 0.5 }) * f64::from(CYCLES) / 1e3;
         let age_ns = middle_of(key.age, AGES) * self.unit;
@@ -438,9 +468,25 @@ impl Outcomes {
         self.bins.len() - 1
     }
 
+    /// Drops what has been worked out.
+    fn forget(&mut self) {
+        self.pages.iter_mut().for_each(|pages| *pages = Box::default());
+        (self.index, self.bins, self.chunks) = (HashMap::new(), Vec::new(), 0);
+        self.last = (Key::NONE, 0);
+        self.taken = Taken::default();
+    }
+
     #[cold]
     fn compute(&mut self, key: Key, archetype: usize, page: u32) -> PageRead {
-        let at = self.find(key);
+        let mut at = self.find(key);
+        let chunk = (self.wordlines * self.bits) as usize * size_of::<PageRead>();
+        if self.bins[at].reads[archetype].is_none() {
+            if self.taken.is_short_of(chunk + self.bytes_of_pages()) {
+                self.forget();
+                at = self.find(key);
+            }
+            self.taken.add(chunk);
+        }
         self.draw(archetype, page);
         let Outcomes { reading, pages, bins, archetypes, wordlines, bits, unit, .. } = self;
         let Bin { reads, ladders, .. } = &mut bins[at];
@@ -464,8 +510,16 @@ impl Outcomes {
         read
     }
 
+    /// Bytes of what is drawn of an archetype's pages.
+    fn bytes_of_pages(&self) -> usize {
+        (self.wordlines * self.bits) as usize * size_of::<(f64, f64)>()
+    }
+
     /// Draws the log factor and the worst codeword of an archetype's page, if that has not been done: the first block of a chip of its own.
     fn draw(&mut self, archetype: usize, page: u32) {
+        if matches!(self.reading, OutcomeSource::Virtual(_)) && self.pages[archetype].is_empty() {
+            self.taken.add(self.bytes_of_pages());
+        }
         let OutcomeSource::Virtual(chip) = &self.reading else { return };
         let pages = &mut self.pages[archetype];
         if pages.is_empty() {

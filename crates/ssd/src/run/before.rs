@@ -1,7 +1,10 @@
 //! What brings a drive into its state before the workload.
 
 use super::drive::Drive;
+use super::warming::Warming;
+use crate::device::Device;
 use crate::error::RunError;
+use crate::observe::probe::Probe;
 use crate::observe::stats::Warmed;
 
 /// Something that is played on a drive before the workload.
@@ -15,6 +18,18 @@ pub(super) trait Before<D: Drive>: Send {
     /// Pages of host data that have been played through the FTL alone so far, and the write amplification then.
     fn so_far(&self) -> Option<(u64, f64)> {
         None
+    }
+}
+
+impl<P: Probe> Before<Device<P>> for Warming {
+    fn play(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+        Warming::play(self, device, requests)
+    }
+    fn warmed(&self) -> Option<Warmed> {
+        Warming::warmed(self)
+    }
+    fn so_far(&self) -> Option<(u64, f64)> {
+        Warming::so_far(self)
     }
 }
 

@@ -8,18 +8,19 @@ use std::vec::Drain;
 
 use serde_json::{Map, Value};
 use units::{Bytes, Span, Temperature, Time};
-use workload::Request;
+use workload::{Past, Request};
 
 use super::batch::{self, BatchError};
 use super::checkpoint;
 use super::refusal::refused;
+use super::warming::{Played, Warming};
 use crate::config::Plan;
 use crate::device::{Completion, Device, PowerSeen, cut_power};
 use crate::error::RunError;
 use crate::fdp::FdpSeen;
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
-use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals};
+use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
 use crate::persist::{Reader, State, Writer};
 use crate::zones::ZonesSeen;
 
@@ -114,6 +115,32 @@ pub trait Drive {
         checkpoint::write(self, path)
     }
 
+    /// What of a load that has gone on before is to be played through its FTL alone, where requests are `paced` or not ([`Drive::warm`]).
+    ///
+    /// # Errors
+    /// A parameter of the load cannot be met.
+    fn warming(&mut self, _past: &dyn Past, _paced: bool) -> Result<Played, RunError> {
+        Ok(Played::Nothing)
+    }
+    /// Plays some requests more of it; what came of it, once that has ended.
+    ///
+    /// # Errors
+    /// The load cannot be read.
+    fn warm(&mut self, _load: &mut Warming, _requests: u64) -> Result<Option<Warmed>, RunError> {
+        Ok(None)
+    }
+    /// It is made of several drives, which are to begin as a load has left them; whether anything is to be played for that
+    /// ([`Drive::comes_into_its_state`]).
+    ///
+    /// # Errors
+    /// See [`Drive::warming`].
+    fn begins_after(&mut self, _past: &dyn Past, _paced: bool) -> Result<bool, RunError> {
+        Ok(false)
+    }
+    /// What came of that.
+    fn warmed(&self) -> Option<Warmed> {
+        None
+    }
     /// Whether it is still to bring itself into its state before the workload.
     fn is_on_its_way(&self) -> bool {
         false
@@ -151,6 +178,8 @@ pub trait Drive {
     }
     /// It is looked at, some hundred times in a run.
     fn is_looked_at(&mut self) {}
+    /// Whether it is looked at with each request that is submitted: no part of it is played ahead of its time meanwhile.
+    fn is_looked_at_closely(&mut self, _closely: bool) {}
     /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as that.
     fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         None
@@ -266,6 +295,14 @@ impl<P: Probe> Drive for Device<P> {
     fn read_state(&mut self, from: &mut Reader) -> io::Result<()> {
         self.restore(from)?;
         self.check().map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+
+    fn warming(&mut self, past: &dyn Past, paced: bool) -> Result<Played, RunError> {
+        Warming::of(past, paced, self)
+    }
+    fn warm(&mut self, load: &mut Warming, requests: u64) -> Result<Option<Warmed>, RunError> {
+        let ended = load.play(self, requests)?;
+        Ok(load.warmed().filter(|_| ended))
     }
 
     /// No part breaks until the workload begins.

@@ -142,6 +142,15 @@ impl<D: Drive> MeasuredDrive<D> {
         }
     }
 
+    /// A load has gone on before the one that is to be played: what a drive makes of it that is made of several.
+    pub fn begin_after(&mut self, past: &dyn Past, paced: bool) -> Result<(), RunError> {
+        if self.drive.submitted() == 0 && self.drive.now() == Time::ZERO {
+            self.leads = self.drive.begins_after(past, paced)?;
+            self.warmed = self.drive.warmed();
+        }
+        Ok(())
+    }
+
     /// The workload begins, once the drive has brought itself into its state.
     pub fn begin_in_its_state(&mut self) {
         if self.drive.is_on_its_way() {
@@ -178,6 +187,7 @@ impl<D: Drive> MeasuredDrive<D> {
             return;
         }
         self.settling = Some(Settling::new(counted));
+        self.drive.is_looked_at_closely(true);
         if let Some(steady) = &mut self.steady {
             steady.wait();
         }
@@ -216,7 +226,7 @@ impl<D: Drive> MeasuredDrive<D> {
     pub fn precondition(&mut self, requests: u64) -> Result<(), RunError> {
         let Some(mut before) = self.before.take() else { return Ok(()) };
         if before.play(&mut self.drive, requests)? {
-            self.warmed = before.warmed().or(self.warmed);
+            self.warmed = before.warmed().or_else(|| self.drive.warmed()).or(self.warmed);
             self.begin();
         } else {
             self.before = Some(before);
@@ -228,13 +238,16 @@ impl<D: Drive> MeasuredDrive<D> {
     pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
         request.time = time;
         // A drive that has come to its end meanwhile settles no more: all of its life counts.
-        self.settling.take_if(|_| self.drive.end_of_life().is_some());
+        if self.settling.take_if(|_| self.drive.end_of_life().is_some()).is_some() {
+            self.drive.is_looked_at_closely(false);
+        }
         if let Some(settling) = &mut self.settling
             && (settling.settles(self.drive.buffered_pages(), || !self.drive.settles())
                 || self.submitted == settling::MOST)
         {
             // What had been measured is what there is of a run that ends before.
             (self.settling, self.settled, self.baseline) = (None, self.submitted, None);
+            self.drive.is_looked_at_closely(false);
             self.settled_at = time;
             self.measure_from_here();
         }

@@ -54,4 +54,5 @@ pub use replay::Run;
 pub use request_log::RequestLog;
 pub use result::{as_json, result};
 pub use steady::Round;
+pub use warming::{Played, Warming, fill_past};
 pub use workload_given::is_workload_key;

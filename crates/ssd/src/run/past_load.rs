@@ -12,7 +12,6 @@ use nand::PlanePrograms;
 use units::{Fraction, Span, Time};
 use workload::{Beyond, Past, Request};
 
-use super::before::Before;
 use super::host::{Host, Next, Standing, Supply, replaying};
 use super::options::RunOptions;
 use super::warming::{Played, Warming};
@@ -152,7 +151,7 @@ fn played(config: &Config, options: &RunOptions, past: &dyn Past) -> Result<Opti
     let mut device = Device::new(&config, options.seed)?;
     let Played::Load(mut load) = Warming::of(past, true, &mut device)? else { return Ok(None) };
     while !load.play(&mut device, TRIED)? {}
-    let warmed = Before::<Device>::warmed(load.as_ref());
+    let warmed = load.warmed();
     Ok(warmed.filter(|warmed| warmed.reached).map(|warmed| warmed.waf))
 }
 

@@ -57,7 +57,7 @@ impl<P: Probe> Run<Device<P>> {
         log: Option<Box<dyn RequestLog>>,
         probe: P,
     ) -> Result<Run<Device<P>>, RunError> {
-        let paced = source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_));
+        let paced = paced(source.as_mut(), &options);
         let decided = past_load::decided(config, &options, source.past(), paced);
         let past = source.past().map(|past| (past, paced));
         let mut measured = MeasuredDrive::of_device(&decided.config, &options, log, probe, past)?;
@@ -66,15 +66,24 @@ impl<P: Probe> Run<Device<P>> {
     }
 }
 
+/// Whether requests come at their times, whatever becomes of others.
+fn paced(source: &mut dyn Source, options: &RunOptions) -> bool {
+    source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_))
+}
+
 impl<D: Drive> Run<D> {
     /// Prepares a run on a drive as it stands. Of the options, `seed` and `checkpoint` are the drive's own.
     pub fn on(
         drive: D,
-        source: Box<dyn Source>,
+        mut source: Box<dyn Source>,
         options: RunOptions,
         log: Option<Box<dyn RequestLog>>,
     ) -> Result<Run<D>, RunError> {
         let mut measured = MeasuredDrive::new(drive, &options, log);
+        let paced = paced(source.as_mut(), &options);
+        if let Some(past) = source.past().filter(|_| options.checkpoint.is_none()) {
+            measured.begin_after(past, paced)?;
+        }
         measured.begin_in_its_state();
         Run::of(measured, source, options)
     }
@@ -89,8 +98,9 @@ impl<D: Drive> Run<D> {
             let remedy = "leave it out, or set workload.iodepth to \"none\"";
             return Err(refused("--replay", problem, remedy).into());
         }
-        let plan = measured.drive.plan();
-        let evenly = source.past().is_some_and(|past| !past.written().is_empty() && warming::is_uniform(past, plan));
+        let (plan, capacity) = (measured.drive.plan(), measured.drive.capacity());
+        let evenly =
+            source.past().is_some_and(|past| !past.written().is_empty() && warming::is_uniform(past, capacity, plan));
         if source.leads() || evenly && options.until_steady.is_some() {
             measured.settle_first(options.requests.unwrap_or(u64::MAX), evenly);
         }

@@ -10,9 +10,8 @@
 use std::sync::Arc;
 
 use units::{Bytes, Lpn, Span};
-use workload::{Op, Past, Request, Source};
+use workload::{Op, Past, Request, Source, TraceError};
 
-use super::before::Before;
 use super::kept::{self, Kept, Key};
 use crate::config::{Plan, SlcCache};
 use crate::device::Device;
@@ -41,15 +40,15 @@ const AHEAD: usize = 32;
 /// How long a request that another one waits for is under way: jobs at the same depth then take turns.
 const SERVED: Span = Span::from_us(1);
 
-/// Whether a load has overwritten all the data of a drive alike.
-pub(super) fn is_uniform(past: &dyn Past, plan: &Plan) -> bool {
+/// Whether a load has overwritten all the data alike of a drive of this plan, or of several with this `capacity` together.
+pub(super) fn is_uniform(past: &dyn Past, capacity: Bytes, plan: &Plan) -> bool {
     let unit = plan.layout.page_size;
-    let filled = Bytes((plan.logical_pages as f64 * plan.config.age.fill.0) as u64 * unit.0);
+    let filled = Bytes(((capacity.0 / unit.0) as f64 * plan.config.age.fill.0) as u64 * unit.0);
     past.is_uniform(filled, unit)
 }
 
 /// A load that is played through the FTL of a drive.
-pub(super) struct Warming {
+pub struct Warming {
     past: Box<dyn Source>,
     batch: Vec<Request>,
     alone: warming::Warming,
@@ -72,7 +71,7 @@ pub(super) struct Warming {
 }
 
 /// What is to be played before a run.
-pub(super) enum Played {
+pub enum Played {
     /// Nothing: the closed form is the state of this load, or the drive has none that can be played.
     Nothing,
     /// Nothing, because it would take too long.
@@ -83,11 +82,11 @@ pub(super) enum Played {
 
 impl Warming {
     /// How a device is brought to the state of a load, of which the past is known. Requests that are `paced` leave the drive time.
-    pub fn of<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
+    pub(super) fn of<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
         let plan = device.plan();
         let page = plan.layout.page_size.0;
         let written: u64 = past.written().iter().map(|range| (range.end - range.start).div_ceil(page)).sum();
-        let has_closed_form = plan.config.ftl.slc_cache == SlcCache::None && is_uniform(past, plan);
+        let has_closed_form = plan.config.ftl.slc_cache == SlcCache::None && is_uniform(past, plan.capacity(), plan);
         // How much of the cache is folded in that time the FTL alone does not tell.
         let rests = paced && plan.fold_idle().is_some();
         if written == 0 || has_closed_form || rests || !plan.config.plays_past() {
@@ -115,22 +114,6 @@ impl Warming {
             reached: false,
             stands_still: false,
         })))
-    }
-
-    /// Takes requests of the past. Those that wait for completions have them at once, one after another.
-    fn fill(&mut self) -> Result<(), RunError> {
-        if self.past.closed_loop().is_none() {
-            return Ok(self.past.fill(&mut self.batch, BATCH)?);
-        }
-        while self.batch.len() < BATCH {
-            let count = self.batch.len();
-            self.past.fill(&mut self.batch, 1)?;
-            let Some(request) = self.batch.get(count).copied() else { break };
-            if let Some(source) = self.past.closed_loop() {
-                source.completed(self.requests + count as u64, request.queue, request.time + SERVED);
-            }
-        }
-        Ok(())
     }
 
     fn request(&mut self, ftl: &mut Ftl, plan: &Plan, request: &Request) -> Result<(), StandsStill> {
@@ -190,8 +173,9 @@ impl Warming {
     }
 }
 
-impl<P: Probe> Before<Device<P>> for Warming {
-    fn play(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
+impl Warming {
+    /// Plays some requests more; whether it has ended.
+    pub(super) fn play<P: Probe>(&mut self, device: &mut Device<P>, requests: u64) -> Result<bool, RunError> {
         if let Some(kept) = self.kept.take() {
             kept.restore(device);
             device.begin_ledger();
@@ -200,7 +184,7 @@ impl<P: Probe> Before<Device<P>> for Warming {
         }
         for _ in 0..requests.div_ceil(BATCH as u64) {
             self.batch.clear();
-            self.fill()?;
+            fill_past(self.past.as_mut(), self.requests, &mut self.batch, BATCH)?;
             let mut batch = std::mem::take(&mut self.batch);
             // As those of the run itself (`--beyond`).
             let capacity = device.capacity();
@@ -229,12 +213,35 @@ impl<P: Probe> Before<Device<P>> for Warming {
         }
         Ok(false)
     }
-    fn warmed(&self) -> Option<Warmed> {
+    /// What came of it, once it has ended.
+    pub(super) fn warmed(&self) -> Option<Warmed> {
         self.warmed
     }
-    fn so_far(&self) -> Option<(u64, f64)> {
+
+    /// Pages of host data that have been played so far, and the write amplification then.
+    pub(super) fn so_far(&self) -> Option<(u64, f64)> {
         Some((self.alone.written, self.rounds.last().copied().unwrap_or(0.0)))
     }
+}
+
+/// Takes up to so many requests of a past, of which this many were taken before. Those that wait for completions have them at once, one after
+/// another.
+///
+/// # Errors
+/// The source cannot be read.
+pub fn fill_past(past: &mut dyn Source, taken: u64, batch: &mut Vec<Request>, most: usize) -> Result<(), TraceError> {
+    if past.closed_loop().is_none() {
+        return past.fill(batch, most);
+    }
+    for number in taken..taken + most as u64 {
+        let count = batch.len();
+        past.fill(batch, 1)?;
+        let Some(request) = batch.get(count).copied() else { break };
+        if let Some(source) = past.closed_loop() {
+            source.completed(number, request.queue, request.time + SERVED);
+        }
+    }
+    Ok(())
 }
 
 /// The mean of some numbers, and by how much it varies by chance, as they do.

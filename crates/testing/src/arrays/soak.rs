@@ -65,8 +65,9 @@ impl ArrayCase {
 pub fn draw(seed: u64) -> ArrayCase {
     let d = &mut Dice::new(seed, "soak array");
     let (mut array, width, parity) = layout(d);
-    let declustered = d.chance(40);
-    array.push(format!("placement={}", if declustered { "declustered" } else { "rotated" }));
+    let (declustered, hashed) = (d.chance(40), d.chance(40));
+    let drawn = if hashed { "hashed" } else { "declustered" };
+    array.push(format!("placement={}", if declustered { drawn } else { "rotated" }));
     let in_use = match declustered {
         _ if parity == 0 => width,
         true => width + d.below(3),
@@ -78,6 +79,9 @@ pub fn draw(seed: u64) -> ArrayCase {
     let spares = if parity > 0 { d.below(3) } else { 0 };
     if parity > 0 {
         array.extend(policies(d, parity));
+        if width - parity > 1 {
+            array.push(format!("rewrite={}", d.one(&["fewest-reads", "read-modify-write", "reconstruct"])));
+        }
     }
     let kinds: Vec<Vec<String>> = (0..d.from(1, 3)).map(|kind| device(seed * 64 + kind, d)).collect();
     let failing = if parity > 0 { d.below(parity + 2) } else { d.below(6) / 5 };
@@ -130,7 +134,7 @@ fn policies(d: &mut Dice, parity: u64) -> Vec<String> {
         format!("hedge_delay={}", d.one(&["10us", "100us", "2ms"])),
         format!("hedge_percentile={}", d.one(&["50.0", "95.0"])),
         format!("extra_reads={}", d.below(parity.min(2) + 1)),
-        format!("coordinate={}", d.one(&["none", "none", "staggered", "together"])),
+        format!("coordinate={}", d.one(&["none", "none", "staggered", "together", "shortest-queue"])),
         format!("window={}", d.one(&["300us", "10ms"])),
         format!("rebuild_rate={}", d.one(&["50MB/s", "2GB/s"])),
         format!("rebuild_depth={}", d.from(1, 6)),
