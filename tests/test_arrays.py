@@ -39,6 +39,7 @@ def _run(array: str, **options: Any) -> ssdlab.Result:
     [
         ("retention=3mo", []),
         ("precondition=write:1", []),
+        ("precondition=closed-form,load=full", ["workload.random_distribution=zipf:1.1", "ftl.over_provisioning=0.5"]),
     ],
 )
 def test_an_array_of_one_drive_gives_the_drives_result(tmp_path: Path, start: str, more: list[str]) -> None:
@@ -399,6 +400,30 @@ def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
         }
     )
     assert result.front["array.select"].to_list() == ["shortest-queue"]
+
+
+def test_drives_begin_as_their_parts_of_an_uneven_load_have_left_them(tmp_path: Path) -> None:
+    """Half of a stripe's drives are written: they are warmed with their part, and the others have nothing to be warmed
+    with. Of an uneven load every drive has its own, and that of a mirror is as on a drive alone."""
+    hot = ["workload.random_distribution=zipf:1.2", "ftl.over_provisioning=0.5", "workload.rw=randwrite"]
+    array = _run(
+        _file(tmp_path, "[array]\nlayout = 'mirror'\n" + DRIVES), age="precondition=closed-form,load=full", settings=hot
+    ).array
+    assert array is not None
+    settings = [*SMALL, *(f"{key}={value}" for key, value in LOAD.items()), *hot]
+    alone = ssdlab.run("tlc", requests=2000, settings=settings, age="precondition=closed-form,load=full")
+    assert isinstance(alone, ssdlab.Result)
+    pages = [drive.host.warmed_pages for drive in array.drives]
+    assert alone.host.warmed_pages > 10_000
+    assert all(pages == pytest.approx(alone.host.warmed_pages, rel=0.3) for pages in pages)
+    for drive in array.drives:
+        assert drive.ftl.waf_before == pytest.approx(alone.ftl.waf_before, rel=0.1)
+    # The first chunk of the first drive alone is written.
+    chunks = ["workload.rw=randwrite", "workload.footprint=64KiB", "ftl.over_provisioning=0.5"]
+    text = "[array]\nlayout = 'stripe'\n" + DRIVES
+    array = _run(_file(tmp_path, text), age="precondition=closed-form,load=full", settings=chunks).array
+    assert array is not None
+    assert [drive.host.warmed_pages > 0 for drive in array.drives] == [True, False, False]
 
 
 def test_objects_are_placed_by_hash_and_the_fullest_drive_rules(tmp_path: Path) -> None:

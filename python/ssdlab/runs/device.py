@@ -355,7 +355,7 @@ class Array(Device):
                 scheme=scheme,
                 age=age_text(age),
                 settings=setting_texts(settings),
-                policies=_loaded(policies),
+                policies=functions_of(policies),
                 seed=seed,
                 checkpoint=None if checkpoint is None else fspath(checkpoint),
             )
