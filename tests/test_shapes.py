@@ -13,13 +13,14 @@ from ssdlab.study.folder import Study, studies, study
 from ssdlab.study.shapes import read, rises
 
 
-def test_every_shape_of_a_paper_is_looked_at() -> None:
+def test_every_shape_of_a_study_is_looked_at() -> None:
     told = {found.id: found.shapes() for found in studies()}
     assert {id: len(part) for id, part in told.items() if part} == {
         "asplos21": 4,
         "electronics25": 5,
         "fast12": 3,
         "hpca24": 5,
+        "products": 2,
     }
     for part in told.values():
         for each in part:

@@ -42,7 +42,7 @@ MAP = HERE / "link.map"
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 DIST = ROOT / "target" / "dist"
 SMALL_FILE = ("--compression-level", "9")
-MOST_BYTES = 6_050_000
+MOST_BYTES = 6_150_000
 """What a wheel may have."""
 FEWEST_HOT = 20
 """Functions that a build with its profile has among the hot ones, at least: without one it has none."""

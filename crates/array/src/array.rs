@@ -2,7 +2,7 @@
 //!
 //! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals), then its drives in
 //! the order of their numbers. A drive without a request of the array is left behind, and played on when it has one: nothing that it does
-//! meanwhile reaches the others. So is one played ahead (`ahead.rs`) until something can reach it.
+//! meanwhile reaches the others.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -86,10 +86,6 @@ pub struct Array<D: Drive = Device> {
     pub(crate) arrivals: VecDeque<(u64, Request)>,
     /// When the request has come that is begun now: before the present, where the drives' queues were full.
     arriving: Option<Time>,
-    /// Its host looks at it with each request: no drive is played ahead.
-    pub(crate) is_looked_at_closely: bool,
-    /// None is, whoever looks.
-    pub(crate) goes_in_step: bool,
     pub(crate) open: Slab<Open>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
@@ -135,7 +131,7 @@ state! {
         }
         parts { link, recent }
         rebuilt {
-            config, seed, layout, members, is_whole, latest, is_looked_at_closely, goes_in_step, lives, to_drives, old_reads, hedging, failure, observer, explaining,
+            config, seed, layout, members, is_whole, latest, lives, to_drives, old_reads, hedging, failure, observer, explaining,
         }
     }
 }
@@ -185,8 +181,6 @@ impl<D: Drive> Array<D> {
             last_arrival: Time::ZERO,
             arrivals: VecDeque::new(),
             arriving: None,
-            is_looked_at_closely: false,
-            goes_in_step: false,
             open: Slab::new(),
             ops: Slab::new(),
             locks: Locks::default(),
@@ -215,12 +209,6 @@ impl<D: Drive> Array<D> {
     /// Someone is told what the array does.
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Array<D> {
         self.observer = Some(observer);
-        self
-    }
-
-    /// Its drives are played event by event, none ahead of the others: the results are the same.
-    pub fn in_step(mut self) -> Array<D> {
-        self.goes_in_step = true;
         self
     }
 
@@ -260,7 +248,7 @@ impl<D: Drive> Array<D> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
-        let Array { counters_before, is_looked_at_closely, goes_in_step, is_whole, .. } = self;
+        let Array { counters_before, is_whole, .. } = self;
         let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
@@ -280,8 +268,6 @@ impl<D: Drive> Array<D> {
             latest,
             arrivals,
             arriving,
-            is_looked_at_closely,
-            goes_in_step,
             open,
             ops,
             locks,
@@ -374,10 +360,6 @@ impl<D: Drive> Array<D> {
             if self.stops(stop) {
                 return Ok(());
             }
-            let may_go_ahead = self.goes_apart(stop);
-            if may_go_ahead {
-                self.begin_ahead(limit);
-            }
             let own = self.next_own();
             let (time, index) = self.nexts.first();
             if own.min(time) > limit || own.min(time) == Time::NEVER {
@@ -388,11 +370,6 @@ impl<D: Drive> Array<D> {
                 self.own_event();
             } else if !self.members[index].answers.is_empty() {
                 self.take_answers_of(index, time);
-            } else if may_go_ahead
-                && time <= self.undisturbed(own).min(limit)
-                && self.members[index].drive.failure().is_none()
-            {
-                self.play_ahead(index, self.undisturbed(own).min(limit));
             } else if matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending) {
                 // Fewer arrivals may wait at any time: from one event to the next.
                 let drive = &mut self.members[index].drive;

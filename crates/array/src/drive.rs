@@ -238,10 +238,6 @@ impl<D: Drive> Drive for Array<D> {
         if self.layout.code.parity > 0 { None } else { ends.min() }
     }
 
-    fn is_looked_at_closely(&mut self, closely: bool) {
-        self.is_looked_at_closely = closely;
-    }
-
     fn is_looked_at(&mut self) {
         if self.members.len() > 1 {
             self.members.iter_mut().for_each(Member::is_looked_at);

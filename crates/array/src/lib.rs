@@ -12,7 +12,6 @@
 //! | `select/`, `hedge/`, `rewrite/`, `coordinate/` | host policies, one file a choice |
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
-//! | `ahead.rs` | drives that are played ahead of the others |
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
 //! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
 //! | `nexts.rs` | in which drive something happens next |
@@ -23,7 +22,6 @@
 //! | `explain.rs` | where the time of requests went |
 //! | `stats.rs`, `merge.rs`, `report.rs` | what it counts, what its drives have counted together, and its section of a result |
 
-mod ahead;
 mod array;
 mod config;
 mod coordinate;

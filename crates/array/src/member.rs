@@ -48,7 +48,7 @@ pub(crate) struct Member<D> {
     first: u64,
     /// When the last request came.
     last: Time,
-    /// What it has answered, at the present time or, played ahead, later.
+    /// What it has answered, and the array has not taken up yet.
     pub answers: VecDeque<Answer>,
     pub latencies: ByQueue,
     /// Requests by their purposes.
@@ -107,8 +107,7 @@ impl<D: Drive> Member<D> {
         Ok(())
     }
 
-    /// When something happens next that matters: nothing does while no request is there. One that was played ahead may have come to its
-    /// end: that is when it did.
+    /// When something happens next that matters: nothing does while no request is there.
     #[inline]
     pub fn next_that_matters(&self) -> Time {
         if let Some(answer) = self.answers.front() {

@@ -6,7 +6,7 @@ use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
 use ssd::{Config, Device, Drive};
 use testing::cases;
-use units::{Bytes, Span, Time};
+use units::{Bytes, Time};
 use workload::{Op, Request};
 
 use crate::server::config;
@@ -62,37 +62,6 @@ proptest! {
         let array = array(&config(&["layout=stripe"]), 1);
         prop_assert_eq!(Drive::capacity(&array), size);
         prop_assert_eq!(statistics(array, &words, replay, size, warmup), alone);
-    }
-
-    /// Drives that are played ahead of one another do what they do event by event.
-    #[test]
-    fn drives_that_are_played_ahead_do_the_same(
-        (words, replay) in loads(),
-        link in prop_oneof![Just("link_latency=0us"), Just("link_latency=3us"), Just("link_bandwidth=1GB/s")],
-        fails_at in prop_oneof![Just(None), (1..20u64).prop_map(|ms| Some(Span::from_ms(ms)))],
-        aged: bool,
-        warmup in prop_oneof![Just(0u64), Just(50)],
-    ) {
-        let config = config(&["chunk=16KiB", link]);
-        let mut drive = small();
-        if aged {
-            let words = ["age.precondition=closed-form", "geometry.blocks=60", "geometry.pages=48", "ftl.over_provisioning=0.5"];
-            words.iter().for_each(|word| drive.set(word).unwrap());
-        }
-        let played = |closely: bool| {
-            let member = |seed| MemberDrive {
-                name: format!("drive-{seed}"),
-                drive: Device::new(&drive, seed).unwrap(),
-                spare: false,
-                fails_at: fails_at.filter(|_| seed == 2),
-                mean_life: None,
-            };
-            let array: Array = Array::new(&config, (1..=3).map(member).collect(), 1).unwrap();
-            let array = if closely { array.in_step() } else { array };
-            let size = array.capacity();
-            statistics(array, &words, replay, size, warmup)
-        };
-        prop_assert_eq!(played(false), played(true));
     }
 
     /// The same array plays the same run twice.

@@ -178,8 +178,6 @@ pub trait Drive {
     }
     /// It is looked at, some hundred times in a run.
     fn is_looked_at(&mut self) {}
-    /// Whether it is looked at with each request that is submitted: no part of it is played ahead of its time meanwhile.
-    fn is_looked_at_closely(&mut self, _closely: bool) {}
     /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as that.
     fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         None

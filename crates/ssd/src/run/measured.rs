@@ -187,7 +187,6 @@ impl<D: Drive> MeasuredDrive<D> {
             return;
         }
         self.settling = Some(Settling::new(counted));
-        self.drive.is_looked_at_closely(true);
         if let Some(steady) = &mut self.steady {
             steady.wait();
         }
@@ -238,16 +237,13 @@ impl<D: Drive> MeasuredDrive<D> {
     pub fn submit(&mut self, mut request: Request, time: Time, each: impl FnMut(&Completion)) -> Result<u64, RunError> {
         request.time = time;
         // A drive that has come to its end meanwhile settles no more: all of its life counts.
-        if self.settling.take_if(|_| self.drive.end_of_life().is_some()).is_some() {
-            self.drive.is_looked_at_closely(false);
-        }
+        self.settling.take_if(|_| self.drive.end_of_life().is_some());
         if let Some(settling) = &mut self.settling
             && (settling.settles(self.drive.buffered_pages(), || !self.drive.settles())
                 || self.submitted == settling::MOST)
         {
             // What had been measured is what there is of a run that ends before.
             (self.settling, self.settled, self.baseline) = (None, self.submitted, None);
-            self.drive.is_looked_at_closely(false);
             self.settled_at = time;
             self.measure_from_here();
         }
