@@ -454,8 +454,11 @@ def test_an_array_is_driven_request_by_request_saved_and_loaded(tmp_path: Path) 
     loaded = ssdlab.Array(file, settings=SMALL, checkpoint=saved)
     assert (loaded.now, loaded.capacity) == (array.now, array.capacity)
     reads = {"time_ns": loaded.now, "op": "read", "offset": [0, 65536, 1 << 21], "bytes": 16384}
-    done = [drive.submit_many(reads) and drive.advance(drive.now + 1_000_000_000) for drive in (array, loaded)]
-    assert [one.finish_ns for one in done[0]] == [one.finish_ns for one in done[1]]
+    done = []
+    for drive in (array, loaded):
+        drive.submit_many(reads)
+        done.append([of.finish_ns for of in drive.advance(drive.now + 1_000_000_000)])
+    assert done[0] == done[1]
     with pytest.raises(ssdlab.InputError, match="checkpoint=PATH"):
         ssdlab.Array.load(saved)
     with pytest.raises(ssdlab.InputError, match="has no drives"):
