@@ -97,9 +97,10 @@ pub struct Array<D: Drive = Device> {
     /// Room for what a request becomes, and that of reads which are over.
     pub(crate) to_drives: Vec<OnDrive>,
     pub(crate) old_reads: Vec<ReadOp>,
-    pub(crate) timers: BinaryHeap<Due>,
+    timers: BinaryHeap<Due>,
     timers_set: u64,
     pub(crate) completions: Vec<Completion>,
+    answers: Vec<Answer>,
     pub(crate) recent: RecentReads,
     pub(crate) hedging: HedgeParameters,
     /// Reads for which something was chosen.
@@ -131,7 +132,8 @@ state! {
         }
         parts { link, recent }
         rebuilt {
-            config, seed, layout, members, is_whole, latest, lives, to_drives, old_reads, hedging, failure, observer, explaining,
+            config, seed, layout, members, is_whole, latest, lives, to_drives, old_reads, answers, hedging, failure, observer,
+            explaining,
         }
     }
 }
@@ -193,6 +195,7 @@ impl<D: Drive> Array<D> {
             timers: BinaryHeap::new(),
             timers_set: 0,
             completions: Vec::new(),
+            answers: Vec::new(),
             recent: RecentReads::new(config.hedge_percentile),
             hedging,
             chosen: 0,
@@ -248,7 +251,7 @@ impl<D: Drive> Array<D> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
-        let Array { counters_before, is_whole, .. } = self;
+        let Array { counters_before, is_whole, answers, .. } = self;
         let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
@@ -280,6 +283,7 @@ impl<D: Drive> Array<D> {
             timers,
             timers_set,
             completions,
+            answers,
             recent,
             hedging,
             chosen,
@@ -368,8 +372,6 @@ impl<D: Drive> Array<D> {
             if own <= time {
                 self.now = self.now.max(own);
                 self.own_event();
-            } else if !self.members[index].answers.is_empty() {
-                self.take_answers_of(index, time);
             } else if matches!(stop, Stop::Arrivals(pending) if self.arrivals.len() < pending) {
                 // Fewer arrivals may wait at any time: from one event to the next.
                 let drive = &mut self.members[index].drive;
@@ -393,13 +395,9 @@ impl<D: Drive> Array<D> {
             let second = self.nexts.second(index);
             let is_first = index < second.1 || second.0 == Time::NEVER;
             let until = bound.min(if is_first { second.0 } else { Time(second.0.0 - 1) });
-            let member = &mut self.members[index];
-            match member.drive.advance_to_completion(until) {
-                Ok(false) if member.answers.is_empty() => self.is_looked_at_anew(index),
+            match self.members[index].drive.advance_to_completion(until) {
+                Ok(false) => self.is_looked_at_anew(index),
                 played => return self.has_played(index, played),
-            }
-            if !self.members[self.nexts.first().1].answers.is_empty() {
-                return;
             }
         }
     }
@@ -420,8 +418,8 @@ impl<D: Drive> Array<D> {
             let due = self.timers.pop().expect("Invariant: it was there");
             return self.on_timer(due.what);
         }
-        let arrival = self.arrivals.pop_front().expect("Invariant: an arrival is due");
-        self.begin(arrival);
+        let (id, request) = self.arrivals.pop_front().expect("Invariant: an arrival is due");
+        self.begin(id, request);
     }
 
     fn on_timer(&mut self, timer: Timer) {
@@ -439,26 +437,13 @@ impl<D: Drive> Array<D> {
     /// A drive was played: what it has answered goes on.
     fn has_played(&mut self, index: usize, played: Result<bool, RunError>) {
         let member = &mut self.members[index];
-        member.take_answers();
-        match member.answers.back().map(|answer| answer.finish) {
-            Some(finish) => self.take_answers_of(index, finish),
-            None => self.is_looked_at_anew(index),
+        let mut answers = std::mem::take(&mut self.answers);
+        member.take_answers(&mut answers);
+        if !answers.is_empty() {
+            self.now = self.now.max(member.drive.now());
         }
-        match played {
-            Ok(_) => {}
-            // The others go on without it.
-            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
-                self.now = self.now.max(time);
-                self.drive_fails(index);
-            }
-            Err(error) => self.failure = Some(error),
-        }
-    }
-
-    /// What a drive has answered until then goes on.
-    fn take_answers_of(&mut self, index: usize, until: Time) {
-        self.now = self.now.max(until);
-        while let Some(Answer { sub, reply, request, id, .. }) = self.members[index].next_answer(until) {
+        self.is_looked_at_anew(index);
+        for Answer { sub, reply, request, id } in answers.drain(..) {
             if let Some(explaining) = &mut self.explaining {
                 explaining.answered(self.now, &sub, id);
             }
@@ -470,11 +455,20 @@ impl<D: Drive> Array<D> {
             let time = self.link.send(self.now, Way::FromDrives, bytes);
             self.set_timer(time, Timer::Reply { sub, reply });
         }
-        self.is_looked_at_anew(index);
+        self.answers = answers;
+        match played {
+            Ok(_) => {}
+            // The others go on without it.
+            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
+                self.now = self.now.max(time);
+                self.drive_fails(index);
+            }
+            Err(error) => self.failure = Some(error),
+        }
     }
 
     /// A request arrives.
-    pub(crate) fn begin(&mut self, (id, request): (u64, Request)) {
+    fn begin(&mut self, id: u64, request: Request) {
         self.arriving = Some(request.time);
         let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
         let key = self.open.insert(open);
@@ -502,7 +496,7 @@ impl<D: Drive> Array<D> {
         mark(self.open.get_mut(request).expect("Invariant: the request waits"));
     }
 
-    pub(crate) fn go_on(&mut self, step: Step) {
+    fn go_on(&mut self, step: Step) {
         match step {
             Step::Reply(sub, reply) => self.on_reply(sub, reply),
             Step::Granted(op) => self.granted(op),

@@ -110,11 +110,10 @@ impl<D: Drive> Drive for Array<D> {
 
     fn next_event(&self) -> Option<Time> {
         let own = Some(self.next_own()).filter(|time| *time != Time::NEVER);
-        self.alive().filter_map(Member::next_event).chain(own).min()
+        self.alive().filter_map(|member| member.drive.next_event()).chain(own).min()
     }
     fn idle(&self) -> bool {
-        let rests = |member: &Member<D>| member.answers.is_empty() && member.drive.idle();
-        self.next_own() == Time::NEVER && self.alive().all(rests)
+        self.next_own() == Time::NEVER && self.alive().all(|member| member.drive.idle())
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
@@ -234,8 +233,7 @@ impl<D: Drive> Drive for Array<D> {
     }
     /// That of a drive, where no other one makes good for it.
     fn end_of_life(&self) -> Option<Time> {
-        let ends = self.all().filter_map(Drive::end_of_life).filter(|time| *time <= self.now);
-        if self.layout.code.parity > 0 { None } else { ends.min() }
+        if self.layout.code.parity > 0 { None } else { self.all().filter_map(Drive::end_of_life).min() }
     }
 
     fn is_looked_at(&mut self) {

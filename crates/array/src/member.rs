@@ -48,8 +48,6 @@ pub(crate) struct Member<D> {
     first: u64,
     /// When the last request came.
     last: Time,
-    /// What it has answered, and the array has not taken up yet.
-    pub answers: VecDeque<Answer>,
     pub latencies: ByQueue,
     /// Requests by their purposes.
     pub requests: [u64; Purpose::COUNT],
@@ -62,7 +60,7 @@ pub(crate) struct Member<D> {
 
 state! {
     [D: Drive] Member<D> {
-        stored { failed, outstanding, pending, subs, first, last, answers }
+        stored { failed, outstanding, pending, subs, first, last }
         rebuilt { name, drive, fails_at, mean_life, overwriting, warming, warmed, latencies, requests, bytes, baseline, course }
     }
 }
@@ -83,7 +81,6 @@ impl<D: Drive> Member<D> {
             subs: VecDeque::new(),
             first: drive.submitted(),
             last: Time::ZERO,
-            answers: VecDeque::new(),
             latencies: ByQueue::new(1),
             requests: [0; Purpose::COUNT],
             bytes: [0; Purpose::COUNT],
@@ -110,23 +107,12 @@ impl<D: Drive> Member<D> {
     /// When something happens next that matters: nothing does while no request is there.
     #[inline]
     pub fn next_that_matters(&self) -> Time {
-        if let Some(answer) = self.answers.front() {
-            return answer.finish;
-        }
-        if self.subs.is_empty() {
-            return Time::NEVER;
-        }
-        let next = self.drive.next_event();
-        next.unwrap_or_else(|| self.drive.failure().map_or(Time::NEVER, |_| self.drive.now()))
+        let next = if self.subs.is_empty() { None } else { self.drive.next_event() };
+        next.unwrap_or(Time::NEVER)
     }
 
-    /// When something happens next.
-    pub fn next_event(&self) -> Option<Time> {
-        self.answers.front().map(|answer| answer.finish).or_else(|| self.drive.next_event())
-    }
-
-    /// Takes the answers from the drive.
-    pub fn take_answers(&mut self) {
+    /// Takes the answers.
+    pub fn take_answers(&mut self, answers: &mut Vec<Answer>) {
         for completion in self.drive.take_completions() {
             let index = (completion.id - self.first) as usize;
             let sub = self.subs[index].take().expect("Invariant: a request completes once");
@@ -142,28 +128,19 @@ impl<D: Drive> Member<D> {
                 dead: false,
                 latency: completion.latency(),
             };
-            let (request, id, finish) = (completion.request, completion.id, completion.finish);
-            self.answers.push_back(Answer { sub, reply, request, id, finish });
+            if !(completion.refused || completion.aborted) {
+                let Request { op, bytes, .. } = completion.request;
+                self.latencies.record(0, op, reply.latency, bytes.0);
+            }
+            self.outstanding -= 1;
+            answers.push(Answer { sub, reply, request: completion.request, id: completion.id });
         }
-    }
-
-    /// The next answer, if it has come until then.
-    #[inline]
-    pub fn next_answer(&mut self, until: Time) -> Option<Answer> {
-        let answer = self.answers.pop_front_if(|answer| answer.finish <= until)?;
-        if !(answer.reply.refused || answer.reply.aborted) {
-            let Request { op, bytes, .. } = answer.request;
-            self.latencies.record(0, op, answer.reply.latency, bytes.0);
-        }
-        self.outstanding -= 1;
-        Some(answer)
     }
 
     /// Fails: what it was asked for is not answered.
     pub fn fail(&mut self, now: Time) -> Vec<Sub> {
         self.failed = Some(now);
-        let answered = self.answers.drain(..).map(|answer| answer.sub);
-        let subs: Vec<Sub> = answered.chain(self.subs.drain(..).flatten()).collect();
+        let subs: Vec<Sub> = self.subs.drain(..).flatten().collect();
         self.outstanding -= subs.len() as u64;
         subs
     }
@@ -177,7 +154,7 @@ impl<D: Drive> Member<D> {
     pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
         let Member { name, drive, fails_at, mean_life, overwriting, warming, warmed, .. } = self;
         let Member { failed, outstanding, pending, .. } = self;
-        let Member { subs, first, last, answers, latencies, requests, bytes, baseline, course, .. } = self;
+        let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;
         let drive = other(drive);
         Member {
             name,
@@ -193,7 +170,6 @@ impl<D: Drive> Member<D> {
             subs,
             first,
             last,
-            answers,
             latencies,
             requests,
             bytes,

@@ -123,8 +123,6 @@ pub(crate) struct Answer {
     pub request: Request,
     /// Its number in the drive.
     pub id: u64,
-    /// When it was answered.
-    pub finish: Time,
 }
 
 /// A range of a drive.
@@ -370,7 +368,6 @@ stored! {
     Open { id, request, parts, uncorrectable, refused, aborted }
     Sub { op, piece, purpose, drive, is_locked, limited, number }
     Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
-    Answer { sub, reply, request, id, finish }
     PlainOp { request, outstanding }
     ReadPiece { piece, is_locked }
     ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }

@@ -16,7 +16,10 @@ use crate::slab::Key;
 impl<D: Drive> Array<D> {
     /// Whether a spare drive is being written.
     pub(crate) fn is_rebuilding(&self) -> bool {
-        let goes_on = |(place, seat): (usize, &Seat)| matches!(&seat.state, SeatState::Rebuilding(rebuild) if rebuild.ended < self.layout.rows_of(place));
+        let goes_on = |(place, seat): (usize, &Seat)| match &seat.state {
+            SeatState::Rebuilding(rebuild) => rebuild.ended < self.layout.rows_of(place),
+            _ => false,
+        };
         self.seats.iter().enumerate().any(goes_on)
     }
 

@@ -517,12 +517,11 @@ impl Outcomes {
 
     /// Draws the log factor and the worst codeword of an archetype's page, if that has not been done: the first block of a chip of its own.
     fn draw(&mut self, archetype: usize, page: u32) {
-        if matches!(self.reading, OutcomeSource::Virtual(_)) && self.pages[archetype].is_empty() {
-            self.taken.add(self.bytes_of_pages());
-        }
+        let bytes = self.bytes_of_pages();
         let OutcomeSource::Virtual(chip) = &self.reading else { return };
         let pages = &mut self.pages[archetype];
         if pages.is_empty() {
+            self.taken.add(bytes);
             *pages = vec![(f64::NAN, f64::NAN); (self.wordlines * self.bits) as usize].into();
         }
         if !pages[page as usize].0.is_nan() {

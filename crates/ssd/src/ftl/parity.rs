@@ -46,12 +46,7 @@ impl Ftl {
         // Its pages are on its own dies alone, and its parity is on another one.
         let wide = if zone.is_some() { dies.min(zones.dies + 1) } else { dies };
         stripes.join(ppn, zone, wide);
-        // No more zones are written at once: where others have open stripes, those get their parity as they are.
-        let many = stripes.zones_with_open().count() > zones.max_active as usize;
-        let ended = stripes.zones_with_open().find(|other| many && !self.blocks.fills_zone(*other));
-        if let Some(ended) = ended {
-            stripes.close_all_of(ended);
-        }
+        stripes.close_ended(zones.max_active, |zone| self.blocks.fills_zone(zone));
     }
 
     /// A page of the flash is stale: the stripe that has ended with it, which nothing needs any more.

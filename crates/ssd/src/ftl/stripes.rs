@@ -245,15 +245,14 @@ impl Stripes {
         self.of_block.get(&(ppn.0 >> self.layout.page_bits))?[self.layout.page_of(ppn) as usize]
     }
 
-    /// The zones that have open stripes.
-    pub fn zones_with_open(&self) -> impl Iterator<Item = u32> {
-        self.open.keys().copied().flatten()
-    }
-
-    /// No further page comes of a zone: its open stripes are closed.
-    pub fn close_all_of(&mut self, zone: u32) {
-        for id in self.open.remove(&Some(zone)).into_iter().flatten() {
-            self.await_parity(id);
+    /// No more zones than `most` are kept for further pages: where more are, the open stripes of one that takes none get their parity as they are.
+    pub fn close_ended(&mut self, most: u32, takes_pages: impl Fn(u32) -> bool) {
+        let zones = || self.open.keys().copied().flatten();
+        if self.open.len() <= most as usize || zones().count() <= most as usize {
+            return;
+        }
+        if let Some(ended) = zones().find(|zone| !takes_pages(*zone)) {
+            self.open.remove(&Some(ended)).into_iter().flatten().for_each(|id| self.await_parity(id));
         }
     }
 

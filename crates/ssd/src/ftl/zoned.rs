@@ -85,34 +85,33 @@ impl Ftl {
     }
 
     fn fill_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, plan: &Plan) {
-        if self.blocks.make_room(plane, stream) {
-            self.blocks.open_erased(plane, stream);
-        }
-        let ppn = self.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0));
+        let ppn = self.next_page(plane, stream, lpn);
         if let Some(lpn) = lpn {
             self.place(lpn, ppn);
             self.joins_stripe(lpn, ppn, plan);
             self.blocks.completed(ppn);
         }
-        if plan.has_parity() {
-            self.fill_parity(plan);
-        }
+        self.fill_parity(plan);
     }
 
     /// The parity that waits is programmed at once.
     fn fill_parity(&mut self, plan: &Plan) {
-        let stream = plan.streams.opened_by(StreamId::PARITY);
         while let Some(ParityProgram { plane, stripes }) = self.next_parity(|_| true, plan) {
             for (stripe, lpn) in stripes {
-                if self.blocks.make_room(plane, stream) {
-                    self.blocks.open_erased(plane, stream);
-                }
-                let ppn = self.take_page(plane, stream, Some(lpn), AgeClock::warmer_by(Span::ZERO, 0.0));
+                let ppn = self.next_page(plane, plan.streams.opened_by(StreamId::PARITY), Some(lpn));
                 if self.stripes.as_mut().is_some_and(|stripes| stripes.programmed(stripe)) {
                     self.place(lpn, ppn);
                 }
                 self.blocks.completed(ppn);
             }
         }
+    }
+
+    /// The next page of a stream, of a block that is erased where it is opened.
+    fn next_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>) -> Ppn {
+        if self.blocks.make_room(plane, stream) {
+            self.blocks.open_erased(plane, stream);
+        }
+        self.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0))
     }
 }
