@@ -106,12 +106,9 @@ def measure(folder: Path, shape: Shape, values: dict[str, float]) -> Path:
     return path
 
 
-SEEDS = [1, pytest.param(2, marks=pytest.mark.seldom), pytest.param(3, marks=pytest.mark.seldom)]
-
-
 @pytest.mark.long
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.seldom
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_constants_of_a_drive_that_is_not_known_are_found_again(seed: int, tmp_path: Path) -> None:
     shape, values = drawn(seed)
     found = devices.fit(devices.read(measure(tmp_path, shape, values)), "tlc", budget=4000, seeds=2)

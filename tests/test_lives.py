@@ -118,8 +118,8 @@ def look(drive: ssdlab.Device, path: Path, rate: float) -> dict[str, float]:
     return {name: float(run[of]) for name, of in SEEN.items()}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["baseline", pytest.param("rif", marks=pytest.mark.seldom)])
+@pytest.mark.seldom
+@pytest.mark.parametrize("scheme", ["baseline", "rif"])
 def test_epochs_agree_with_a_life_that_is_played_whole(scheme: str, tmp_path: Path) -> None:
     given = {"age.pec": 1500}
     conditions = {"years": 2, "epochs": 2, "writes_per_day": 0.1, "duty": 1.0, "temperature": "55C", "seeds": 24}

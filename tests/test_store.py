@@ -264,7 +264,15 @@ def killed(steps: int, folder: Path, work: Callable[[], object]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", ["nothing", "journal", "batch", "files of before"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "nothing",
+        pytest.param("journal", marks=pytest.mark.seldom),
+        "batch",
+        pytest.param("files of before", marks=pytest.mark.seldom),
+    ],
+)
 def test_nothing_is_lost_and_nothing_counts_twice_wherever_a_sweep_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:

@@ -165,9 +165,16 @@ def test_the_loads_of_placement_are_played_as_their_drives_allow(
         assert ("trim" in found["host"]) == (workload == "lsm")
 
 
+KEPT = sorted(found.id for found in study.studies() if (found.folder / "results").exists())
+
+
 @pytest.mark.long
 @pytest.mark.slow
-@pytest.mark.parametrize("id", sorted(found.id for found in study.studies() if (found.folder / "results").exists()))
+@pytest.mark.parametrize(
+    "id",
+    # A fleet is one computation, of half a minute.
+    [pytest.param(id, marks=pytest.mark.seldom) if id == "fleet" else id for id in KEPT],
+)
 def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
     found = study.study(id)
     compared, differences = found.check(cache=tmp_path)

@@ -207,8 +207,7 @@ mod tests {
         keep_warmed(Bytes(1));
         let (mut shared, mut tried) = (0, 0);
         // With a load that leaves dies idle times of the chip decide how much is collected: they are asked.
-        let bases =
-            ["tlc", "fast12-slc", "electronics25"].into_iter().flat_map(|device| [(device, "full"), (device, "0.05")]);
+        let bases = [("tlc", "full"), ("tlc", "0.05"), ("fast12-slc", "full"), ("electronics25", "0.05")];
         for (device, load) in bases {
             let mut base = small(device);
             base.set(&format!("age.load={load}")).unwrap();
@@ -233,7 +232,7 @@ mod tests {
                 }
             }
         }
-        assert!(tried > 500 && shared * 10 > tried * 9, "{shared} of {tried}");
+        assert!(tried > 300 && shared * 10 > tried * 9, "{shared} of {tried}");
     }
 
     /// Times and reads of one job's requests say nothing of what it writes; seeds and addresses do.

@@ -43,7 +43,7 @@ fn one_that_decides_as_the_drive_does_changes_nothing() {
 #[test]
 fn one_that_decides_at_random_loses_nothing_is_saved_and_goes_on() {
     let (mut accepted, mut went_on, mut others) = (0, 0, 0);
-    for seed in 1..160 {
+    for seed in 1..90 {
         let case = Case { own: true, ..draw(seed) };
         let Ok(config) = configuration(&case) else { continue };
         let is_even = |error: &RunError| !matches!(error, RunError::Config(_));
@@ -64,7 +64,7 @@ fn one_that_decides_at_random_loses_nothing_is_saved_and_goes_on() {
             }
         }
     }
-    assert!(accepted > 20 && went_on > 10 && others > 10, "{accepted} ended, {went_on} and {others} went on");
+    assert!(accepted > 10 && went_on > 5 && others > 5, "{accepted} ended, {went_on} and {others} went on");
 }
 
 /// Answers as it is told to.

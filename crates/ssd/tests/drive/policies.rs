@@ -111,7 +111,7 @@ fn played(config: &Config, case: &Case) -> Result<(String, Option<RunError>), Ru
 fn stand_ins_that_answer_like_the_built_in_choices_change_nothing() {
     let asked = Asked::default();
     let mut accepted = 0;
-    for seed in 1..200 {
+    for seed in 1..120 {
         let case = draw(seed);
         let Ok(mut config) = configuration(&case) else { continue };
         let built_in = played(&config, &case);
@@ -123,7 +123,7 @@ fn stand_ins_that_answer_like_the_built_in_choices_change_nothing() {
     // An FTL of one's own has tests of its own.
     let mut functions = Policies::AXES.iter().filter(|axis| **axis != "ftl");
     let often = functions.all(|axis| asked.get(axis).is_some_and(|times| *times > 10));
-    assert!(accepted > 40 && often, "{accepted} devices; {asked:?}");
+    assert!(accepted > 20 && often, "{accepted} devices; {asked:?}");
 }
 
 /// A drive on which every axis is asked.

@@ -8,7 +8,7 @@ use testing::soak::{Case, Verdict, by_blocks, draw, grouped, joined, learned, so
 
 #[test]
 fn random_devices_of_every_axis_keep_every_invariant() {
-    let (report, failures) = soak(120, 2);
+    let (report, failures) = soak(80, 2);
     assert!(failures.is_empty(), "{report}\n{}", failures.join("\n"));
 }
 
