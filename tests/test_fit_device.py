@@ -257,8 +257,11 @@ t_program_verify = "80us"
 [schedule]
 suspend_program = "inter-phase"
 """
-KNOWN = ("geometry.channels=4", "geometry.chips=2", "geometry.dies=1", "geometry.planes=2", "bus.bandwidth=1.2GB/s",
-         "host.link_bandwidth=7GB/s", "buffer.size=4MiB", "host.t_submit=3us", "host.t_complete=3us", "host.t_firmware=1us")  # fmt: skip
+KNOWN = (
+    "geometry.channels=4", "geometry.chips=2", "geometry.dies=1", "geometry.planes=2", "bus.bandwidth=1.2GB/s",
+    "host.link_bandwidth=7GB/s", "buffer.size=4MiB", "host.t_submit=3us", "host.t_complete=3us",
+    "host.t_firmware=1us",
+)  # fmt: skip
 
 
 def test_phases_of_programs_are_found_and_a_figure_that_is_wrong_bends_no_other(tmp_path: Path) -> None:
@@ -267,7 +270,8 @@ def test_phases_of_programs_are_found_and_a_figure_that_is_wrong_bends_no_other(
     jobs = "\n".join(
         f"[{name}]\nstonewall\nrw={rw}\nbs={bs}\niodepth={depth}\nnumber_ios={count}"
         for name, rw, bs, depth, count in (
-            ("read-1", "randread", "4k", 1, 200), ("read-64", "randread", "4k", 64, 3000), ("large-1", "randread", "64k", 1, 200),
+            ("read-1", "randread", "4k", 1, 200), ("read-64", "randread", "4k", 64, 3000),
+            ("large-1", "randread", "64k", 1, 200),
             ("fill", "write", "128k", 32, 600), ("mixed", "randrw", "16k", 16, 1500),
         )
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -243,18 +243,21 @@ def _trusted(tables: Tables) -> str:
     import numpy
 
     figures = list(_halves(tables))
-    kinds = (
+    kinds: tuple[tuple[str, Callable[[Figured], bool]], ...] = (
         ("steady random writes", lambda each: each.job.startswith("steady")),
         ("reads beside writes: mean, p50", lambda each: each.op == "read" and each.metric in ("mean", "p50")),
         ("reads beside writes: p99", lambda each: each.op == "read" and each.metric == "p99"),
         ("writes beside reads", lambda each: each.op == "write" and not each.job.startswith("steady")),
     )
+    of_all: tuple[tuple[str, Callable[[Figured], bool]], ...] = (
+        ("reads", lambda each: each.op == "read"),
+        ("writes", lambda each: each.op == "write"),
+    )
     groups = (
         ("three data-center drives, seen in part", [each for each in figures if each.drive in SEEN], kinds),
         ("four others", [each for each in figures if each.drive in set(MODERN) - set(SEEN)], kinds),
-        ("client and older drives", [each for each in figures if each.drive not in MODERN], (
-            ("reads", lambda each: each.op == "read"), ("writes", lambda each: each.op == "write"))),
-    )  # fmt: skip
+        ("client and older drives", [each for each in figures if each.drive not in MODERN], of_all),
+    )
     lines = ["| drives | figures | number | half of them within | 90 % within |", "|---|---|---|---|---|"]
     for drives, part, rows in groups:
         for name, belongs in rows:

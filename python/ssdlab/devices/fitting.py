@@ -170,9 +170,9 @@ def fit(
 
     ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
     unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``profiles``: intervals are
-    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``robust``: a figure that is
-    further away than :data:`OUTLYING` counts by its distance, so that what the model cannot give does not bend the
-    others. ``progress`` is told after each candidate how far the fit has come.
+    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``robust``: a figure that
+    is further away than :data:`OUTLYING` counts by its distance, so that what the model cannot give bends the others
+    less. ``progress`` is told after each candidate how far the fit has come.
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.

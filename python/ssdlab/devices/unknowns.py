@@ -85,8 +85,8 @@ RANGES: tuple[tuple[tuple[str, ...], str, str, bool], ...] = (
     (("ftl.over_provisioning",), "0.02", "1.5", True),
 )
 """What is looked for if nothing else is asked for: keys that share a value, its smallest and its largest one, and
-whether only jobs that write can see it. Wide enough for any drive of NAND flash (assumed). Of the two times of programs a
-device has one."""
+whether only jobs that write can see it. Wide enough for any drive of NAND flash (assumed). A device
+has one of the two times of programs."""
 
 
 class Space(NamedTuple):
@@ -215,7 +215,7 @@ def space(
     asked = [_asked(text) for text in more]
     taken = {keys for keys, _, _, _ in asked}
     rows = [row for row in RANGES if row[0] not in taken and not known & set(row[0])]
-    absent = [] if steady else [("ftl.over_provisioning",)]
+    absent: list[tuple[str, ...]] = [] if steady else [("ftl.over_provisioning",)]
     if config["chip"]["program_loops"] == "none":
         absent.append(PHASE)
     rows = [*(row for row in rows if row[0] not in absent), *asked]
@@ -239,7 +239,8 @@ def _asked(text: str) -> tuple[tuple[str, ...], str, str, bool]:
     match = re.fullmatch(r"\s*(\w+\.\w+(?:\s*\+\s*\w+\.\w+)*)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
     if match is None:
         raise InputError(
-            f"unknown {text!r}: is no range\n  help: write KEY=LOW..HIGH, such as ecc.t_decode=1us..40us, or KEY+KEY=LOW..HIGH"
+            f"unknown {text!r}: is no range\n"
+            "  help: write KEY=LOW..HIGH, such as ecc.t_decode=1us..40us, or KEY+KEY=LOW..HIGH"
         )
     keys = tuple(key.strip() for key in match[1].split("+"))
     return keys, match[2], match[3], all(key.startswith(WRITTEN) for key in keys)
