@@ -245,6 +245,57 @@ def test_what_is_wrong_with_measurements_is_told(name: str, text: str, told: str
         devices.read(path)
 
 
+PHASES = """base = "tlc"
+[chip]
+t_prog = "none"
+program_loops = 5
+t_program_pulse = "160us"
+t_program_verify = "80us"
+[schedule]
+suspend_program = "inter-phase"
+"""
+KNOWN = (
+    "geometry.channels=4", "geometry.chips=2", "geometry.dies=1", "geometry.planes=2", "bus.bandwidth=1.2GB/s",
+    "host.link_bandwidth=7GB/s", "buffer.size=4MiB", "host.t_submit=3us", "host.t_complete=3us",
+    "host.t_firmware=1us",
+)  # fmt: skip
+
+
+def test_phases_of_programs_are_found_and_a_figure_that_is_wrong_bends_no_other(tmp_path: Path) -> None:
+    device = tmp_path / "phases.toml"
+    device.write_text(PHASES)
+    jobs = "\n".join(
+        f"[{name}]\nstonewall\nrw={rw}\nbs={bs}\niodepth={depth}\nnumber_ios={count}"
+        for name, rw, bs, depth, count in (
+            ("read-1", "randread", "4k", 1, 200), ("read-64", "randread", "4k", 64, 3000),
+            ("large-1", "randread", "64k", 1, 200),
+            ("fill", "write", "128k", 32, 600), ("mixed", "randrw", "16k", 16, 1500),
+        )
+    )  # fmt: skip
+    (tmp_path / "jobs.fio").write_text(f"[global]\nfilename=/dev/nvme0n1\nioengine=io_uring\n{jobs}\n")
+    true = (*KNOWN, "chip.t_program_pulse=240us", "chip.t_program_verify=120us", "chip.t_read=60us")
+    imported = fio.load(tmp_path / "jobs.fio", device=str(device), settings=true)
+    (tmp_path / "measured.json").write_text(
+        fio.to_json([part.run(keep_requests=True, seed=77) for part in imported.parts], imported)
+    )
+
+    def found(factor: float, robust: bool) -> dict[str, float]:
+        measured = [
+            job._replace(figures=tuple(each._replace(value=factor * each.value) for each in job.figures))
+            if job.name == "read-64"
+            else job
+            for job in devices.read(tmp_path / "measured.json")
+        ]
+        fit = devices.fit(measured, str(device), settings=KNOWN, budget=60, seeds=1, profiles=False, robust=robust)
+        return {each.name: each.value for each in fit.estimates}
+
+    phase = "chip.t_program_pulse + chip.t_program_verify"
+    assert found(1.0, False) == pytest.approx({"chip.t_read": 60e3, phase: 360e3}, rel=0.02)
+    # Reads at depth 64 are said to take half as long again; nothing else agrees with that.
+    bent, straight = (abs(found(1.5, robust)["chip.t_read"] / 60e3 - 1.0) for robust in (False, True))
+    assert straight < 0.5 * bent < 0.03
+
+
 def test_what_is_wrong_with_the_question_is_told(tmp_path: Path) -> None:
     path = tmp_path / "published.csv"
     path.write_text(TABLE)

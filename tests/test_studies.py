@@ -184,7 +184,6 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
 
 TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
     "controller": ("best", "inside", "lives", "product", "real", "sensitivity", "tails"),
-    "electronics25": ("iops",),
     "fast12": ("space",),
     "kv-cache": ("loads", "recompute", "writes"),
     "readflow": ("first", "flows"),

@@ -27,6 +27,8 @@ SPARE = {"7450-max": "ftl.over_provisioning=0.2..0.374"}
 """Of powers of two over the capacity: the most where nothing else takes room, the least where parity and spare blocks
 take a fifteenth (of the MAX an eighth)."""
 SLC = ("slc.t_prog=50us..1ms", "slc.t_bers=1ms..20ms")
+OF_ALL = ("chip.t_read=40us..75us", "host.t_submit+host.t_complete=4us..14us")
+"""What senses of 3D TLC and a host of today take (assumed): narrower than where nothing is known."""
 SEEDS = (1, 2, 3)
 
 
@@ -52,6 +54,8 @@ def fit(drive: str, held: tuple[str, ...]) -> devices.Fit:
     # Collection beside a mix begins only after a million requests: the fit plays it without, the sweep with it.
     measured = tuple(job._replace(state="written") if job.direction == "mixed" else job for job in measured)
     more = [SPARE.get(drive, "ftl.over_provisioning=0.07..0.145")] if steady else []
+    if document["base"] == "datacenter.toml":
+        more += OF_ALL
     return devices.fit(
         (*measured, *sheet),
         facts,
@@ -63,6 +67,7 @@ def fit(drive: str, held: tuple[str, ...]) -> devices.Fit:
         requests=4000,
         seeds=1,
         profiles=False,
+        robust=True,
         threads=int(os.environ.get("THREADS", "2")),
     )
 
@@ -85,8 +90,8 @@ def refit(drive: str) -> None:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 
-def played(job: devices.MeasuredJob) -> dict[str, Any]:
-    """How a job is played: its load, how long, and what the drive holds."""
+def played(job: devices.MeasuredJob, phased: bool) -> dict[str, Any]:
+    """How a job is played: its load, how long, and what the drive holds; on a drive with ``phased`` erases or not."""
     size = job.options["bs"].replace("k", "KiB")
     load: dict[str, Any] = {"workload.rw": job.options["rw"], "workload.bs": size, "workload.align": size}
     if job.direction == "mixed":
@@ -98,47 +103,33 @@ def played(job: devices.MeasuredJob) -> dict[str, Any]:
     load["workload.iodepth"] = job.depth
     if job.overwriting:
         # Blocks of a twelfth of the pages, erased in as much less time, reach the steady state twelve times as soon.
-        short = {"geometry.pages": 96, "chip.t_bers": "292us", "gc.start": 2, "gc.stop": 3}
-        return load | {"warmup": 450_000, "requests": 600_000, "precondition": "closed-form"} | short
+        short = {"geometry.pages": 96, "gc.start": 2, "gc.stop": 3}
+        erase = {"chip.t_erase_pulse": "284us", "chip.t_erase_verify": "8us"} if phased else {"chip.t_bers": "292us"}
+        return load | {"warmup": 450_000, "requests": 600_000, "precondition": "closed-form"} | short | erase
+    if job.state == "steady":
+        load["precondition"] = "closed-form"
     # Writes fill the buffer first.
     buffer = 0 if job.direction == "read" else (128 << 20) // job.block
     warmup = max(1000, 10 * job.depth) + buffer
     return load | {"warmup": warmup, "requests": warmup + max(5000, 40 * job.depth)}
 
 
-LOOPS = 20
-"""Phases of a program that can be suspended (assumed): a pulse and its verify each, three parts and two of the time."""
-SUSPENDING = {
-    "chip.t_prog": "none",
-    "chip.program_loops": LOOPS,
-    "chip.t_bers": "none",
-    "chip.erase_loops": 1,
-    "chip.t_erase_pulse": "3400us",
-    "chip.t_erase_verify": "100us",
-    "schedule.suspend_program": "inter-phase",
-    "schedule.suspend_erase": "reset-and-resume",
-}
-
-
-def suspending(device: Path) -> dict[str, Any]:
-    """The same drive, whose programs and erases make way for reads."""
-    loop = float(tomllib.loads(device.read_text())["chip"]["t_prog"].removesuffix("ns")) / LOOPS
-    times = {"chip.t_program_pulse": f"{round(0.6 * loop)}ns", "chip.t_program_verify": f"{round(0.4 * loop)}ns"}
-    return SUSPENDING | times
+WAITING = {"schedule.suspend_program": "none", "schedule.suspend_erase": "none"}
+"""The same drive, whose reads wait for programs and erases."""
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each job on the drive that has not seen it, by its label; mixes at a rate as well where programs make way."""
+    """Each job on the drive that has not seen it, by its label; mixes at a rate as well where nothing makes way."""
     for drive in CAPACITY:
         measured, _ = jobs(drive)
         for half, held in zip("ab", halves(measured), strict=True):
             for job in measured:
                 if job.name in held:
                     device = HERE / "drives" / f"{drive}-without-{half}.toml"
-                    yield f"{drive} {job.name}", {"device": str(device), **played(job)}
+                    phased = "erase_loops" in device.read_text()
+                    yield f"{drive} {job.name}", {"device": str(device), **played(job, phased)}
                     if "rate_iops" in job.options:
-                        given = {"device": str(device), **played(job), **suspending(device)}
-                        yield f"{drive} {job.name}, suspending", given
+                        yield f"{drive} {job.name}, waiting", {"device": str(device), **played(job, phased), **WAITING}
 
 
 def sweep() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -195,17 +196,17 @@ def _halves_table(tables: Tables) -> str:
     return "\n".join(lines)
 
 
-def _suspending(tables: Tables) -> str:
-    """Reads beside writes, where programs and erases make way for them and where they do not."""
+def _waiting(tables: Tables) -> str:
+    """Reads beside writes, where they wait for programs and erases and where these make way."""
     lines = [
-        "| drive | read | measured [us] | reads wait | error | programs and erases are suspended | error |",
+        "| drive | read | measured [us] | reads wait | error | programs and erases make way | error |",
         "|---|---|---|---|---|---|---|",
     ]
     for each in _halves(tables):
         if each.job != "mix-4k" or each.op != "read":
             continue
         cells = []
-        for more in ("", ", suspending"):
+        for more in (", waiting", ""):
             rows = tables["halves"].filter(job=f"{each.drive} {each.job}{more}").sort("seed")
             values = [float(value) / 1e3 for value in rows[f"host.read.{FIGURES[each.metric]}"].to_list()]
             mean, ci = mean_and_half_width(values)
@@ -230,6 +231,42 @@ def _by_drive(tables: Tables) -> str:
     return "\n".join([*lines, line("all", figures)])
 
 
+MODERN = ("pe8110", "pm9a3", "p5520", "7450-pro", "7450-max", "wd-dc", "cm7-r")
+"""The data-center drives, which have facts/datacenter.toml in common."""
+SEEN = ("pe8110", "p5520", "7450-pro")
+"""Those whose reads facts/datacenter.toml has seen."""
+
+
+def _trusted(tables: Tables) -> str:
+    """How far what is predicted lies from what was measured, by kind of figure: the factor within which so many of the
+    figures lie, whether they are determined or not."""
+    import numpy
+
+    figures = list(_halves(tables))
+    kinds: tuple[tuple[str, Callable[[Figured], bool]], ...] = (
+        ("steady random writes", lambda each: each.job.startswith("steady")),
+        ("reads beside writes: mean, p50", lambda each: each.op == "read" and each.metric in ("mean", "p50")),
+        ("reads beside writes: p99", lambda each: each.op == "read" and each.metric == "p99"),
+        ("writes beside reads", lambda each: each.op == "write" and not each.job.startswith("steady")),
+    )
+    of_all: tuple[tuple[str, Callable[[Figured], bool]], ...] = (
+        ("reads", lambda each: each.op == "read"),
+        ("writes", lambda each: each.op == "write"),
+    )
+    groups = (
+        ("three data-center drives, seen in part", [each for each in figures if each.drive in SEEN], kinds),
+        ("four others", [each for each in figures if each.drive in set(MODERN) - set(SEEN)], kinds),
+        ("client and older drives", [each for each in figures if each.drive not in MODERN], of_all),
+    )
+    lines = ["| drives | figures | number | half of them within | 90 % within |", "|---|---|---|---|---|"]
+    for drives, part, rows in groups:
+        for name, belongs in rows:
+            factors = [math.exp(abs(math.log1p(each.error))) for each in part if belongs(each)]
+            half, most = numpy.quantile(factors, [0.5, 0.9])
+            lines.append(f"| {drives} | {name} | {len(factors)} | x {half:.2f} | x {most:.2f} |")
+    return "\n".join(lines)
+
+
 def findings(tables: Tables) -> dict[str, str]:
     """Every figure: measured, under the fit that has not seen its job, and under the fit to all."""
     lines = [
@@ -247,7 +284,12 @@ def findings(tables: Tables) -> dict[str, str]:
         name = metric if metric == "iops" else f"{metric} [us]"
         shown = number_text(float(f"{published:.5g}"))
         lines.append(f"| {DRIVES[drive]} | {job} | {name} | {shown} | {' | '.join(cells)} |")
-    halves = {"drives": _by_drive(tables), "halves": _halves_table(tables), "suspending": _suspending(tables)}
+    halves = {
+        "drives": _by_drive(tables),
+        "halves": _halves_table(tables),
+        "waiting": _waiting(tables),
+        "trusted": _trusted(tables),
+    }
     return {"jobs": "\n".join(lines), **halves}
 
 

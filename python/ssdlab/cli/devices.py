@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 )
 @click.option("--hold-out", multiple=True, metavar="JOB", help="Do not fit this job, compare it; may be repeated.")
 @click.option(
+    "--robust", is_flag=True, help="Let figures that no candidate gives count less: by their distance, not its square."
+)
+@click.option(
     "--folds", type=Whole(2), metavar="N", help="Also fit N times, each without a part of the jobs: 2 are halves."
 )
 @click.option("--budget", type=Whole(1), metavar="RUNS", help="Begin nothing new after N runs  [default: 6000]")

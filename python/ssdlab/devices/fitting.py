@@ -12,7 +12,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.devices.bench import REQUESTS, Bench
 from ssdlab.devices.measured import Figure, MeasuredJob
 from ssdlab.devices.start import busy_firmware, start
-from ssdlab.devices.unknowns import MOST, Shape, Space, space
+from ssdlab.devices.unknowns import MOST, PHASE, Shape, Space, space
 from ssdlab.runs.findings import Finding, interrupted
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import PathLike
@@ -50,6 +50,8 @@ JUMPY = 0.1
 """The weight of percentiles at first."""
 REFINEMENTS = 3
 """How often intervals are searched again, at most, where a better candidate was met on the way."""
+OUTLYING = 3.0
+"""Standard deviations beyond which a robust fit counts a figure by its distance."""
 REFUSED = 1e6
 INTERVALS = 1.5
 """Runs of a fit with its intervals, over those without."""
@@ -161,14 +163,16 @@ def fit(
     seeds: int = SEEDS,
     threads: int | None = None,
     profiles: bool = True,
+    robust: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Fit:
     """Fits a device to what was measured (:func:`ssdlab.devices.read`).
 
     ``device`` is the base: what is neither unknown nor in ``settings`` (what is known) it gives. ``more`` are further
     unknowns, ``KEY=LOW..HIGH``. Jobs of ``hold_out`` are not fitted; they are compared. ``profiles``: intervals are
-    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``progress`` is told after
-    each candidate how far the fit has come.
+    profile likelihoods; otherwise they follow from the derivatives, in a tenth of the runs. ``robust``: a figure that
+    is further away than :data:`OUTLYING` counts by its distance, so that what the model cannot give bends the others
+    less. ``progress`` is told after each candidate how far the fit has come.
 
     Raises:
         InputError: a device, key or job is not accepted, or nothing is left to be fitted.
@@ -192,10 +196,13 @@ def fit(
         raise InputError("hold-out: leaves no job to fit\n  help: hold out fewer")
     steady = any(job.state == "steady" for job in fitted)
     candidates = space(str(device), settings, capacity=capacity, more=more, steady=steady)
-    if any(job.overwriting for job in jobs) and not candidates.number("chip.t_prog"):
-        raise InputError(f"steady: {device} has no chip.t_prog\n  help: give a device whose programs have one time")
+    if any(job.overwriting for job in jobs) and not candidates.program(candidates.base):
+        raise InputError(
+            f"steady: {device} has neither one chip.t_prog nor chip.program_loops\n"
+            "  help: give a device whose programs have one time"
+        )
     bench = Bench(candidates, jobs, requests=requests, threads=threads)
-    search = _Search(bench, fitted, budget, progress)
+    search = _Search(bench, fitted, budget, progress, OUTLYING if robust else math.inf)
     try:
         search.run()
         return search.found(jobs, seeds, profiles=profiles)
@@ -218,11 +225,17 @@ class _Search:
     """One fit: continuous constants by least squares, the shape by its neighbours."""
 
     def __init__(
-        self, bench: Bench, jobs: list[MeasuredJob], budget: int, progress: Callable[[Progress], None] | None
+        self,
+        bench: Bench,
+        jobs: list[MeasuredJob],
+        budget: int,
+        progress: Callable[[Progress], None] | None,
+        outlying: float,
     ) -> None:
         import numpy
 
         self.bench, self.jobs, self.budget, self.progress = bench, jobs, budget, progress
+        self.outlying = outlying
         self.stage = "constants"
         self.solved, self.to_solve = 0, 0
         """Least squares that have ended, and those that are still expected."""
@@ -263,6 +276,9 @@ class _Search:
         except InputError:
             return numpy.full(len(self.noise), REFUSED)
         out = numpy.nan_to_num(found / self.noise, nan=REFUSED, posinf=REFUSED, neginf=-REFUSED)
+        # Of the distance: its square within the bound, and what goes on from there in a straight line (Huber 1964).
+        far = numpy.abs(out) > self.outlying
+        out[far] = numpy.sign(out[far]) * numpy.sqrt(self.outlying * (2.0 * numpy.abs(out[far]) - self.outlying))
         prior = (logs - self.origin) / self.prior
         self._keep(_Point(shape, tuple(map(float, logs)), float(numpy.sum(out**2) + numpy.sum(prior**2))))
         if self.progress is not None:
@@ -423,7 +439,7 @@ class _Search:
 
         logs = numpy.array(point.logs)
         for index, unknown in enumerate(self.space.unknowns):
-            if unknown.name == "chip.t_prog":
+            if unknown.parts[0][0] in ("chip.t_prog", PHASE[0]):
                 logs[index] += math.log(math.prod(shape) / math.prod(point.shape))
         carried: Array = numpy.clip(logs, self.low, self.high)
         return carried

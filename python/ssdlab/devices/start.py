@@ -56,7 +56,9 @@ def start(space: Space, jobs: Sequence[MeasuredJob]) -> Start:
     written = [value * job.block * (amplified if job.overwriting else 1.0) for job, value in writes]
     if written:
         wordline = number("geometry.page_size") * space.pages_of_program
-        put("chip.t_prog", shape.channels * shape.dies * shape.planes * wordline / max(written) * 1e9)
+        program = shape.channels * shape.dies * shape.planes * wordline / max(written) * 1e9
+        put("chip.t_prog", program)
+        put("chip.t_program_pulse", program / max(1.0, number("chip.program_loops")))
     return Start(shape, tuple(values))
 
 

@@ -70,9 +70,13 @@ SHAPE_KEYS = (("geometry.channels",), ("geometry.chips", "geometry.dies"), ("geo
 """The keys of each part of a :class:`Shape`."""
 MOST = Shape(64, 64, 8)
 
+PHASE = ("chip.t_program_pulse", "chip.t_program_verify")
+"""The times of a phase of a program, for devices that have ``chip.program_loops``."""
+
 RANGES: tuple[tuple[tuple[str, ...], str, str, bool], ...] = (
     (("chip.t_read",), "2us", "400us", False),
     (("chip.t_prog",), "40us", "20ms", True),
+    (PHASE, "2us", "20ms", True),
     (("bus.bandwidth",), "40MB/s", "12GB/s", False),
     (("host.link_bandwidth",), "200MB/s", "64GB/s", False),
     (("host.t_submit", "host.t_complete"), "200ns", "400us", False),
@@ -81,7 +85,8 @@ RANGES: tuple[tuple[tuple[str, ...], str, str, bool], ...] = (
     (("ftl.over_provisioning",), "0.02", "1.5", True),
 )
 """What is looked for if nothing else is asked for: keys that share a value, its smallest and its largest one, and
-whether only jobs that write can see it. Wide enough for any drive of NAND flash (assumed)."""
+whether only jobs that write can see it. Wide enough for any drive of NAND flash (assumed). A device
+has one of the two times of programs."""
 
 
 class Space(NamedTuple):
@@ -132,7 +137,7 @@ class Space(NamedTuple):
             # Writes wait for flash when the buffer is full, which a small one is soon.
             buffer = min(self.value("buffer.size", values), self.programmed_at_once(shape))
             found.append(f"buffer.size={value_text(buffer, 'B')}")
-            found.append(f"chip.t_prog={value_text(self.program_in_steady_state(values), 'ns')}")
+            found += self._programs(self.program_in_steady_state(values))
         return tuple(found)
 
     def programmed_at_once(self, shape: Shape) -> float:
@@ -145,12 +150,37 @@ class Space(NamedTuple):
         geometry, chip = self.config["geometry"], self.config["chip"]
         return 1 if chip["program_unit"] == "page" else BITS[str(geometry["cell"])]
 
+    def program(self, values: Sequence[float]) -> float:
+        """tPROG [ns]: one time, or that of all phases; 0 where the device has a time for each page or pass."""
+        loops = self.number("chip.program_loops")
+        if not loops:
+            return self.value("chip.t_prog", values)
+        found = [value for of, value in zip(self.unknowns, values, strict=True) if of.parts[0][0] == PHASE[0]]
+        return loops * sum(found or [self.number(key) for key in PHASE])
+
+    def _programs(self, time: float) -> list[str]:
+        """The settings of programs that take this long."""
+        loops = self.number("chip.program_loops")
+        if not loops:
+            return [f"chip.t_prog={value_text(time, 'ns')}"]
+        times = [self.number(key) for key in PHASE]
+        return [
+            f"{key}={value_text(time * each / sum(times) / loops, 'ns')}"
+            for key, each in zip(PHASE, times, strict=True)
+        ]
+
+    @property
+    def erase(self) -> float:
+        """tBERS of the base device [ns]: one time, or that of all pulses."""
+        loop = self.number("chip.t_erase_pulse") + self.number("chip.t_erase_verify")
+        return self.number("chip.t_bers") or self.number("chip.erase_loops") * loop
+
     def program_in_steady_state(self, values: Sequence[float]) -> float:
         """What a program of host data costs a die when random overwriting has gone on for long [ns]: A programs, if
         A is the write amplification, and for each of them as many pages were sensed and erased before."""
         pages = self.pages_of_program
-        time = self.value("chip.t_prog", values) + pages * self.value("chip.t_read", values)
-        erase = self.number("chip.t_bers") * pages / self.number("geometry.pages")
+        time = self.program(values) + pages * self.value("chip.t_read", values)
+        erase = self.erase * pages / self.number("geometry.pages")
         return amplification(1.0 + self.value("ftl.over_provisioning", values)) * (time + erase)
 
 
@@ -185,7 +215,10 @@ def space(
     asked = [_asked(text) for text in more]
     taken = {keys for keys, _, _, _ in asked}
     rows = [row for row in RANGES if row[0] not in taken and not known & set(row[0])]
-    rows = [*(row for row in rows if steady or row[0] != ("ftl.over_provisioning",)), *asked]
+    absent: list[tuple[str, ...]] = [] if steady else [("ftl.over_provisioning",)]
+    if config["chip"]["program_loops"] == "none":
+        absent.append(PHASE)
+    rows = [*(row for row in rows if row[0] not in absent), *asked]
     unknowns, base = [], []
     for keys, low, high, written in rows:
         found = _unknown(config, keys, low, high, written)
@@ -203,10 +236,14 @@ def space(
 
 
 def _asked(text: str) -> tuple[tuple[str, ...], str, str, bool]:
-    match = re.fullmatch(r"\s*(\w+\.\w+)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
+    match = re.fullmatch(r"\s*(\w+\.\w+(?:\s*\+\s*\w+\.\w+)*)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*", text)
     if match is None:
-        raise InputError(f"unknown {text!r}: is no range\n  help: write KEY=LOW..HIGH, such as ecc.t_decode=1us..40us")
-    return (match[1],), match[2], match[3], match[1].startswith(WRITTEN)
+        raise InputError(
+            f"unknown {text!r}: is no range\n"
+            "  help: write KEY=LOW..HIGH, such as ecc.t_decode=1us..40us, or KEY+KEY=LOW..HIGH"
+        )
+    keys = tuple(key.strip() for key in match[1].split("+"))
+    return keys, match[2], match[3], all(key.startswith(WRITTEN) for key in keys)
 
 
 def _unknown(
