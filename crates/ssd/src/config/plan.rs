@@ -101,6 +101,9 @@ pub struct Plan {
     pub(crate) trees: Option<Arc<Trees>>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
     pub(crate) code: Option<Arc<Decoding>>,
+    /// The RBER up to which hard decoding corrects a page; and how many errors per KiB more two bits a cell correct.
+    pub(crate) hard_limit: f64,
+    pub(crate) soft_reach: f64,
     /// Share of the predictions that are right, where it does not follow from the code.
     pub(crate) prediction_accuracy: Option<Fraction>,
 }
@@ -213,7 +216,7 @@ impl Plan {
     pub(crate) fn transferred(&self, from: u32, to: u32) -> Range<u32> {
         match self.config.bus.transfer {
             Transfer::Page => 0..self.layout.flash_page_size.0 as u32,
-            Transfer::Codeword => {
+            Transfer::Codeword | Transfer::Uncorrected => {
                 let codeword = self.config.ecc.codeword.0 as u32;
                 from / codeword * codeword..to.next_multiple_of(codeword)
             }
@@ -327,7 +330,8 @@ impl Config {
         let eraser = self.eraser(&layout, model.as_deref())?;
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let (tailored, trees) = (self.tailored(model.as_deref())?, self.trees(model.as_deref())?);
-        let (code, modelled) = (self.code(model.as_deref())?, model.is_some());
+        let (code, modelled) = (self.code(&layout, model.as_deref())?, model.is_some());
+        let (hard_limit, soft_reach) = self.limits(model.as_deref(), code.as_deref());
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);
@@ -369,6 +373,8 @@ impl Config {
             trees,
             prediction_accuracy: self.prediction_accuracy(),
             code,
+            hard_limit,
+            soft_reach,
             config: self.clone(),
         })
     }

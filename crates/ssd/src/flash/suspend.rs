@@ -92,6 +92,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.core.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
+        if self.resume_by(active, work.began, position, before).is_some_and(|by| self.core.now + after >= by) {
+            return; // It could not wait.
+        }
         let state = &mut self.flash.dies[die];
         (state.suspend_pending, state.look_again) = (Some(self.core.now + after), None);
         (state.work.position, state.work.before) = (position, before);
@@ -128,6 +131,26 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         state.suspended = Some(Paused { active, work: std::mem::take(&mut state.work), phases: state.phases.take() });
         self.array_draws(die, Active::power(active), self.core.now, self.core.now);
         self.core.probe.suspend(self.core.now, die);
+    }
+
+    /// When an operation is to go on from a position, so that suspensions do not prolong it by more than they may; none where that has no bound.
+    fn resume_by(&self, active: Active, began: Time, position: u64, before: Span) -> Option<Time> {
+        let Config { schedule, chip, .. } = &self.core.plan.config;
+        let loads = !active.is_erase() && !active.sends_again(chip.shadow_buffer);
+        let setup = if loads { chip.t_buffer } else { Span::ZERO };
+        let latest = began + schedule.suspend_budget? + Span(position);
+        Some(Time(latest.0.saturating_sub((before + setup).0)))
+    }
+
+    /// A die has suspended something: whether that may wait for further reads.
+    pub(super) fn note_overdue(&mut self, die: DieId) {
+        let Some(Paused { active, work, .. }) = &self.flash.dies[die].suspended else { return };
+        let by = self.resume_by(*active, work.began, work.position, work.before);
+        if by.is_some_and(|by| self.core.now >= by)
+            && let Some(paused) = &mut self.flash.dies[die].suspended
+        {
+            paused.work.is_overdue = true;
+        }
     }
 
     /// Lets the suspended operation of a die go on, if it can without the bus; or a program whose data is in the registers, before that.
