@@ -267,7 +267,7 @@ const BARE: [(&str, &[&str], &str); 9] = [
     ),
     (
         "nand::model::outcomes",
-        &["of", "name", "read", "first_in_haste", "rber", "codeword_rate"],
+        &["of", "name", "read", "first_in_haste", "added_in_haste", "rber", "codeword_rate"],
         "to be a type: the drive packs it",
     ),
     ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),
@@ -315,7 +315,6 @@ const TUPLES: [(&str, &[&str]); 7] = [
     ("ssd::ftl::slc", &["Free"]),
     ("ssd::ftl::stationary", &["Plane"]),
     ("ssd::ftl::stripes", &["Stripes"]),
-    ("ssd::flash::retry", &["decoding_of"]),
 ];
 
 #[test]

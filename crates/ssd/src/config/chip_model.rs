@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ecc::Profile;
 use nand::Layout;
 use nand::chip::{AUTO, Chip};
-use nand::model::cells::KIB_BITS;
 use nand::model::measured::MeasuredSteps;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
@@ -207,19 +206,6 @@ impl Config {
         Ok(())
     }
 
-    /// The RBER up to which hard decoding corrects a page, and how many errors per KiB more two bits a cell correct; 0 where that is not known.
-    pub(super) fn limits(&self, model: Option<&OutcomeSource>, code: Option<&Decoding>) -> (f64, f64) {
-        match (code, model) {
-            (Some(code), _) => {
-                let hard = code.hard.capability();
-                let reach = code.two_bit.as_ref().map_or(0.0, |soft| soft.capability() - hard);
-                (hard, reach * self.ecc.strength * KIB_BITS)
-            }
-            (None, Some(OutcomeSource::Virtual(chip))) => (f64::from(chip.cells.capability) / KIB_BITS, 0.0),
-            (None, _) => (0.0, 0.0),
-        }
-    }
-
     /// What the ECC's decoder makes of pages, where any read can fail.
     pub(super) fn code(
         &self,
@@ -276,6 +262,11 @@ pub(crate) struct Decoding {
 }
 
 impl Decoding {
+    /// The RBERs at which half of the codewords are corrected: of hard decoding, and of two bits a cell.
+    pub fn capabilities(&self) -> [f64; 2] {
+        [self.hard.capability(), self.two_bit.as_ref().map_or(0.0, Profile::capability)]
+    }
+
     /// The profile for this many bits a cell.
     pub fn of(&self, bits: u8) -> &Profile {
         let soft = match bits {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use nand::model::cells::KIB_BITS;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
@@ -101,9 +102,6 @@ pub struct Plan {
     pub(crate) trees: Option<Arc<Trees>>,
     /// What the code's decoder makes of pages, where one is given and reads can fail.
     pub(crate) code: Option<Arc<Decoding>>,
-    /// The RBER up to which hard decoding corrects a page; and how many errors per KiB more two bits a cell correct.
-    pub(crate) hard_limit: f64,
-    pub(crate) soft_reach: f64,
     /// Share of the predictions that are right, where it does not follow from the code.
     pub(crate) prediction_accuracy: Option<Fraction>,
 }
@@ -119,6 +117,18 @@ impl Plan {
     /// Whether an FTL of one's own stands in for the drive's.
     pub(crate) fn has_own_ftl(&self) -> bool {
         self.config.policies.ftl.is_some()
+    }
+
+    /// The RBER up to which hard decoding corrects a page, and how many errors per KiB more two bits a cell correct; 0 where that is not known.
+    pub(crate) fn capability(&self) -> (f64, f64) {
+        match (&self.code, self.reading()) {
+            (Some(code), _) => {
+                let [hard, soft] = code.capabilities();
+                (hard, (soft - hard).max(0.0) * self.config.ecc.strength * KIB_BITS)
+            }
+            (None, Some(OutcomeSource::Virtual(chip))) => (f64::from(chip.cells.capability) / KIB_BITS, 0.0),
+            (None, _) => (0.0, 0.0),
+        }
     }
 
     /// What decides what reads meet, if there is anything.
@@ -331,7 +341,6 @@ impl Config {
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let (tailored, trees) = (self.tailored(model.as_deref())?, self.trees(model.as_deref())?);
         let (code, modelled) = (self.code(&layout, model.as_deref())?, model.is_some());
-        let (hard_limit, soft_reach) = self.limits(model.as_deref(), code.as_deref());
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);
@@ -373,8 +382,6 @@ impl Config {
             trees,
             prediction_accuracy: self.prediction_accuracy(),
             code,
-            hard_limit,
-            soft_reach,
             config: self.clone(),
         })
     }

@@ -122,7 +122,7 @@ pub(crate) struct Attempt {
     pub on_die_retries: u16,
     /// Known when it is sensed.
     pub fate: Fate,
-    /// Its codewords that decoding will not correct, a bit each.
+    /// Its codewords that decoding will not correct, a bit each; all where no code says which.
     pub failed: u64,
     /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the best references; 0 where it has not.
     pub soft_bits: u8,
@@ -147,7 +147,7 @@ impl Attempt {
             t_pre_fallback: false,
             on_die_retries: 0,
             fate: Fate::Corrected,
-            failed: 0,
+            failed: u64::MAX,
             soft_bits: 0,
             took: 0,
             decoding: 0,

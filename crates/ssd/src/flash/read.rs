@@ -120,7 +120,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.counters.soft_corrected += soft;
         self.core.counters.reads_repeated += u64::from(attempt.t_pre_fallback);
         self.track(read, &attempt);
-        self.note_errors(read, &attempt);
+        if self.core.plan.config.erase.margin.tracks() {
+            self.note_errors(read, &attempt);
+        }
         self.read_ends(read, id);
         Some((read, data))
     }
@@ -199,6 +201,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             t_pre_fallback,
             repeats: true,
             on_die_retries: 0,
+            failed: u64::MAX,
             took: 0,
             ..*attempt
         };

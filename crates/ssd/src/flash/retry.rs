@@ -397,7 +397,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         if attempt.v_ref == ReadReference::NearOptimal && soft.weighs() {
             let over = self.errors_over(op, attempt);
-            return Needs::SoftDecoding(Soft::weighed(over, self.core.plan.soft_reach));
+            return Needs::SoftDecoding(Soft::weighed(over, self.core.plan.capability().1));
         }
         Needs::References
     }
@@ -413,7 +413,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let rber = self.rber(op, sensed_with(attempt), attempt.reduced).map_or(0.0, |(rber, _)| rber);
         let ecc = &self.core.plan.config.ecc;
         let draw = self.flash.draws.entity(!op.seq).entity(1).uniform(attempt.draw());
-        (weighed_rber(rber / ecc.strength, draw) - self.core.plan.hard_limit) * ecc.strength * KIB_BITS
+        (weighed_rber(rber / ecc.strength, draw) - self.core.plan.capability().0) * ecc.strength * KIB_BITS
     }
 
     /// A die that has predicted a failure senses the page again by itself, if it has a way: so it does.
@@ -496,19 +496,18 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         taken && !crc
     }
 
-    /// Bytes of a page that cross the bus next: all that are read, or of one that is read again the codewords that are not corrected yet. What is left
-    /// of it may all be corrected now.
-    pub(super) fn transfer_of(&mut self, id: AttemptId) -> u32 {
+    /// Bytes of a page that is read again and crosses the bus: the codewords that are not corrected yet, which may all be now. None where that is all.
+    #[cold]
+    pub(super) fn left_of(&mut self, id: AttemptId) -> Option<u32> {
         let attempt = self.flash.attempts[id];
         let op = self.flash.ops[attempt.read.expect("Invariant: void attempts leave their registers")];
-        let transfer = self.core.plan.config.bus.transfer;
         let left = self.flash.references.uncorrected(op.seq);
-        if transfer != Transfer::Uncorrected || left == u64::MAX || !attempt.v_ref.decodes() {
-            return op.bus_bytes;
+        if left == u64::MAX || !attempt.v_ref.decodes() {
+            return None;
         }
         let codeword = self.core.plan.config.ecc.codeword.0 as u32;
         let codewords = op.bus_bytes.div_ceil(codeword);
-        let left = left & (u64::MAX >> (64 - codewords));
+        let left = left & u64::MAX.checked_shr(64 - codewords).unwrap_or(0);
         if attempt.decoding > 0 && attempt.fate != Fate::Miscorrected && !self.flash.is_broken(op.ppn.get()) {
             // Some may have been corrected since this was sensed.
             let DecodeOutcome { corrected, time, failed, .. } = self.decoding_of(&op, &attempt);
@@ -518,7 +517,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 entry.fate = Fate::Corrected;
             }
         }
-        op.bus_bytes.min(left.count_ones() * codeword)
+        Some(op.bus_bytes.min(left.count_ones() * codeword))
     }
 
     /// What becomes of a sensed page in the decoder: of those of its codewords that are not corrected yet.
@@ -532,7 +531,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         // Those times are of hard decoding.
         let (t_failed, t_retried) =
             if fine.is_some() { (None, None) } else { (ecc.t_failed, ecc.t_retried.filter(|_| again)) };
-        let sensed = sensed_with(attempt);
+        let sensed = match v_ref {
+            ReadReference::Step(step) if again => Sensed::Retry(step),
+            ReadReference::Step(step) => Sensed::First(step),
+            _ => Sensed::NearOptimal,
+        };
         let mut failed = u64::MAX;
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
@@ -551,7 +554,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 let (outcomes, kib) = (self.outcomes_of(op.read.in_slc), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
                 // Of those beyond the last bit all are always looked at.
-                let uncorrected = self.flash.references.uncorrected(seq);
+                let part = self.core.plan.config.bus.transfer == Transfer::Uncorrected;
+                let uncorrected = if part { self.flash.references.uncorrected(seq) } else { u64::MAX };
                 let left = (0..codewords).filter(|index| uncorrected >> index.min(&63) & 1 != 0);
                 let rbers = left.map(|index| (index.into(), rber / strength * rate(index)));
                 let page = code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(draw));
@@ -606,8 +610,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// The decoder has corrected a page: how many errors it had, where blocks keep that. In the SLC cache's mode it says nothing of the next erase.
     pub(super) fn note_errors(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
-        if self.core.plan.config.erase.margin.tracks()
-            && !op.read.in_slc
+        if !op.read.in_slc
             && let Some((rber, _)) = self.rber(&op, sensed_with(attempt), attempt.reduced)
         {
             self.placement.read_with(op.ppn.get(), rber * KIB_BITS);

@@ -177,6 +177,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let total = phases.total();
         let state = &mut self.flash.dies[die];
         state.work.runs_from = self.core.now + setup + state.work.before;
+        state.work.is_overdue = false;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
         let cause = if matches!(active, Active::Program(_)) {
