@@ -13,6 +13,7 @@ from ssdlab.runs.options import value_text
 
 PARITY = {"ftl.raid": "parity:4", "age.fill": 0}
 CACHE = {"ftl.slc_cache": "dynamic"}
+WEIGHED = {"ecc.soft": "weighed", "ecc.code": "qc-ldpc", "read.next": "swift"}
 TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc-page", {"geometry.pages": 1000, "chip.program_unit": "wordline"}),
     ("tlc", {"buffer.size": "64KiB"}),
@@ -40,6 +41,11 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {"ecc.t_retried": "1s"}),
     ("tlc", {"read.t_pred": "1s"}),
     ("electronics25", {"age.pec": 200_000}),
+    ("tlc", {"read.sensing": "adaptive-weighed"}),
+    ("tlc", {**WEIGHED, "read.predictor": "on-die"}),
+    ("tlc", {**WEIGHED, "read.predictor": "on-die-again", "read.next": "table"}),
+    ("tlc", {"bus.transfer": "uncorrected"}),
+    ("tlc", {"erase.margin": "tracked", "erase.pulse": "felp", "chip.model": "none"}),
     ("tlc", {"ftl.mapping": "fast"}),
     ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "gc.copyback": True, "mapping.unit": "page"}),
     ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "ftl.hints": 2}),

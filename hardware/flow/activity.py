@@ -56,6 +56,7 @@ def transitions(netlist: Netlist, models: Path) -> tuple[dict[str, int], dict[tu
     """What the bench counted; the transitions of each cell's outputs, and of the bits of `data`."""
     variant = netlist.variant
     parameters = {"WIDTH": variant.width, "SEGMENTS": variant.segments, "SIZE": variant.size, "WORDS": WORDS}
+    parameters["THRESHOLDS"] = variant.thresholds
     sets = [f"-Pbench.{name}={value}" for name, value in parameters.items()]
     files = [str(BENCH), str(models), "netlist.v"]
     run(["iverilog", "-g2005-sv", "-DTIMED", "-s", "bench", "-o", "bench.vvp", *sets, *files], netlist.folder)

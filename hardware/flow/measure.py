@@ -27,6 +27,8 @@ VARIANTS = [
 ]
 DRAWN = Variant(128, segment_register=True)
 """As in Fig. 16."""
+CHOOSING = Variant(128, segment_register=True, thresholds=3)
+"""As drawn, and its weight says whether a page fails, by which timing it is sensed again, and how finely."""
 OTHER_CODES = [
     Variant(64, segments=18, size=512),
     Variant(32, segments=9, size=256),
@@ -50,7 +52,7 @@ def rtl() -> list[Path]:
 def bench(variant: Variant, files: list[Path], folder: Path) -> Path:
     """The co-simulation of a variant, or of its netlist, compiled."""
     sets = {} if (folder / "netlist.v") in files else variant.parameters
-    defines = " ".join(f"-D{name}={variant.parameters[name]}" for name in ("WIDTH", "SEGMENTS", "SIZE"))
+    defines = " ".join(f"-D{name}={variant.parameters[name]}" for name in ("WIDTH", "SEGMENTS", "SIZE", "THRESHOLDS"))
     command = [
         "verilator",
         "--cc",
@@ -144,6 +146,7 @@ def named(variant: Variant) -> dict[str, object]:
         "width": variant.width,
         "segment_register": int(variant.segment_register),
         "isolated": int(variant.isolated),
+        "thresholds": variant.thresholds,
     }
 
 
@@ -189,7 +192,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=made) as folder:
         of = [(asked.words, 1), (RANDOM, 2)]
         many, few = (written(asked.codewords.resolve(), words, seed, Path(folder)) for words, seed in of)
-        for variant in VARIANTS:
+        for variant in [*VARIANTS, CHOOSING]:
             netlist = synthesis.synthesised(variant, made / "cells.lib", made / variant.name)
             found, energy = row(netlist, made, by_name, Codewords(asked.words, many, few))
             rows.append(found)

@@ -24,6 +24,7 @@ class Variant:
     width: int = 128
     segment_register: bool = False
     isolated: bool = False
+    thresholds: int = 1
     segments: int = 36
     size: int = 1024
 
@@ -35,11 +36,13 @@ class Variant:
             "SIZE": self.size,
             "SEGMENT_REGISTER": int(self.segment_register),
             "ISOLATED": int(self.isolated),
+            "THRESHOLDS": self.thresholds,
         }
 
     @property
     def name(self) -> str:
-        return f"{self.width}{'-registered' * self.segment_register}{'-isolated' * self.isolated}"
+        more = f"-{self.thresholds}-thresholds" if self.thresholds > 1 else ""
+        return f"{self.width}{'-registered' * self.segment_register}{'-isolated' * self.isolated}{more}"
 
 
 def sources(instead: str) -> list[Path]:

@@ -1,19 +1,21 @@
 // The read-retry predictor of a plane (hpca24 Fig. 16): whether the weight of the pruned syndromes of a rearranged codeword is above
-// a threshold, by words of the page register.
+// a threshold, or which of several, by words of the page register.
 //
 // SEGMENTS circulants of SIZE bits are the first block row of the code's matrix; SIZE and WIDTH are powers of two. The page
-// register gives a word in the cycle after its address. The threshold stays as it is until `done`.
+// register gives a word in the cycle after its address. The thresholds stay as they are until `done`.
 
 module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 128,
             // Words are kept in a register before they are XORed, as in Fig. 16.
             parameter SEGMENT_REGISTER = 0,
             // The adders see complete syndromes only, and are still meanwhile.
             parameter ISOLATED = 0,
+            // The first says whether the page fails, the others what it needs then.
+            parameter THRESHOLDS = 1,
             parameter SEGMENT_BITS = $clog2(SEGMENTS), parameter GROUP_BITS = $clog2(SIZE / WIDTH),
             parameter COUNT_BITS = $clog2(WIDTH), parameter WEIGHT_BITS = $clog2(SIZE + 1)) (
-  input clock, input reset, input start, input [WEIGHT_BITS - 1:0] threshold,
+  input clock, input reset, input start, input [THRESHOLDS * WEIGHT_BITS - 1:0] threshold,
   output fetch, output [SEGMENT_BITS + GROUP_BITS - 1:0] address, input [WIDTH - 1:0] data,
-  output done, output retry, output [WEIGHT_BITS - 1:0] weight);
+  output done, output [THRESHOLDS - 1:0] above, output [WEIGHT_BITS - 1:0] weight);
 
   wire continues, complete;
   control #(.SEGMENTS(SEGMENTS), .GROUP_BITS(GROUP_BITS), .LATENCY(SEGMENT_REGISTER + 1)) control (
@@ -48,5 +50,6 @@ module rp #(parameter SEGMENTS = 36, parameter SIZE = 1024, parameter WIDTH = 12
   endgenerate
   accumulator #(.WEIGHT(WEIGHT_BITS), .COUNT(COUNT_BITS)) accumulator (
     .clock(clock), .clear(start), .count(count), .one(one), .weight(weight));
-  compare #(.WEIGHT(WEIGHT_BITS)) compare (.weight(weight), .threshold(threshold), .retry(retry));
+  compare #(.WEIGHT(WEIGHT_BITS), .THRESHOLDS(THRESHOLDS)) compare (
+    .weight(weight), .threshold(threshold), .above(above));
 endmodule

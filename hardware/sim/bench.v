@@ -4,23 +4,28 @@
 `timescale 1ps/1ps
 
 module bench;
-  parameter WIDTH = 128, SEGMENTS = 36, SIZE = 1024, WORDS = 4, PERIOD = 10000;
+  parameter WIDTH = 128, SEGMENTS = 36, SIZE = 1024, WORDS = 4, THRESHOLDS = 1, PERIOD = 10000;
   localparam FETCHES = SEGMENTS * SIZE / WIDTH, WEIGHT_BITS = $clog2(SIZE + 1);
 
   reg clock = 0, reset = 1, start = 0, counting = 0, report = 0;
   reg [WIDTH - 1:0] data = 0, pages[0:WORDS * FETCHES - 1];
   // Threshold, then weight and prediction of each word.
   reg [31:0] expected[0:2 * WORDS];
-  wire fetch, done, retry;
+  wire fetch, done;
+  wire [THRESHOLDS - 1:0] above;
+  wire [THRESHOLDS * WEIGHT_BITS - 1:0] threshold;
   wire [$clog2(FETCHES) - 1:0] address;
   wire [WEIGHT_BITS - 1:0] weight;
-  rp rp (.clock(clock), .reset(reset), .start(start), .threshold(expected[0][WEIGHT_BITS - 1:0]), .fetch(fetch),
-         .address(address), .data(data), .done(done), .retry(retry), .weight(weight));
+  rp rp (.clock(clock), .reset(reset), .start(start), .threshold(threshold), .fetch(fetch),
+         .address(address), .data(data), .done(done), .above(above), .weight(weight));
 
   always #(PERIOD / 2) clock = !clock;
 
   genvar k;
   generate
+    for (k = 0; k < THRESHOLDS; k = k + 1) begin : threshold_
+      assign threshold[k * WEIGHT_BITS +: WEIGHT_BITS] = expected[0][WEIGHT_BITS - 1:0] + k * SIZE / 32;
+    end
     for (k = 0; k < WIDTH; k = k + 1) begin : input_
       transitions #("data") count_data (data[k]);
     end
@@ -46,7 +51,7 @@ module bench;
       cycles = cycles + counting;
       while (!done) @(negedge clock) cycles = cycles + counting;
       counting = 0;
-      if (weight !== expected[2 * word + 1] || retry !== expected[2 * word + 2]) differ = differ + 1;
+      if (weight !== expected[2 * word + 1] || above[0] !== expected[2 * word + 2][0]) differ = differ + 1;
     end
     report = 1;
     #1 $display("bench words %0d", WORDS - 1);

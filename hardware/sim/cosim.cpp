@@ -19,6 +19,11 @@ namespace {
 
 constexpr unsigned LIMBS = SEGMENTS * SIZE / 32, WORD = WIDTH / 32, GROUPS = SIZE / WIDTH;
 constexpr unsigned LATE = 4 * SEGMENTS * GROUPS;
+// Between the thresholds of one that has several.
+constexpr uint32_t APART = SIZE / 32;
+
+constexpr unsigned bits(unsigned most) { return most ? 1 + bits(most / 2) : 0; }
+static_assert(THRESHOLDS * bits(SIZE) <= 64, "thresholds are a number of 64 bits");
 
 struct Codeword {
   std::vector<uint32_t> limbs = std::vector<uint32_t>(LIMBS);
@@ -58,7 +63,9 @@ class Bench {
   // Cycles from the start to `done`, or so many of them.
   unsigned predict(const Codeword &word, uint32_t threshold, unsigned most = LATE) {
     top.start = 1;
-    top.threshold = threshold;
+    uint64_t thresholds = 0;
+    for (unsigned at = 0; at < THRESHOLDS; at++) thresholds |= uint64_t{threshold + at * APART} << at * bits(SIZE);
+    top.threshold = thresholds;
     cycle(&word);
     top.start = 0;
     fetched = 0;
@@ -103,7 +110,9 @@ int main(int argc, char **argv) {
     if (random) draw(word, threshold, draws);
     if (words % 7 == 3) bench.predict(word, threshold, 1 + bench.noise() % (SEGMENTS * GROUPS + 4));
     cycles.insert(bench.predict(word, threshold));
-    const bool same = bench.top.done && bench.top.weight == word.weight && bench.top.retry == word.fails;
+    unsigned above = word.fails;
+    for (unsigned at = 1; at < THRESHOLDS; at++) above |= unsigned{word.weight > threshold + at * APART} << at;
+    const bool same = bench.top.done && bench.top.weight == word.weight && bench.top.above == above;
     differ += !same || bench.fetched != SEGMENTS * GROUPS;
     failing += word.fails;
   }

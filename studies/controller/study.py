@@ -243,6 +243,8 @@ def findings(tables: Tables) -> dict[str, str]:
         "regrets": _regrets(tables["best"]),
         "costs": _costs(tables["best"]),
         "real": _real(tables["real"]),
+        "beyond": _beyond(tables["beyond"], MEAN),
+        "beyond_tail": _beyond(tables["beyond"], TAIL),
         "sensitivity": _sensitivity(tables["sensitivity"]),
     }
 
@@ -512,6 +514,27 @@ def _real(table: pl.DataFrame) -> str:
     return markdown(("trace", "controller", *AGES), rows)
 
 
+def _beyond(table: pl.DataFrame, metric: str) -> str:
+    """By how many times the reads of each controller are faster than those of the six parts, over the workloads."""
+    names = table["controller"].unique(maintain_order=True).to_list()
+    ages = table["age"].unique(maintain_order=True).to_list()
+    six = {"controller": SIX}
+    rows = []
+    for name in names:
+        cells = []
+        for age in ages:
+            at = table.filter(age=age)
+            of = at.filter(controller=name)
+            if name == SIX:
+                shown = _mean(over(of, metric), metric, 1e3)
+            else:
+                shown = _times_of(_ratios(at, metric, six, {"controller": name}))
+            cells.append(shown + (" (reads lost)" if of[LOST].sum() else ""))
+        rows.append((f"{name} [us]" if name == SIX else str(name), *cells))
+    return markdown(("controller", *ages), rows)
+
+
+SIX = "six parts"
 TAIL_OF_BEST = "host.read.latency_ns.p99_9"
 
 

@@ -56,6 +56,7 @@ def findings(tables: Tables) -> dict[str, str]:
         "errors": _errors(worn),
         "energy": _energy(worn),
         "margin": _margin(tables["margin"]),
+        "power": _power(tables["power"]),
     }
 
 
@@ -119,6 +120,22 @@ def _margin(table: pl.DataFrame) -> str:
             *(mean_text([value / 1e6 for value in of[TAIL]], 1) for of in (free, safe)),
         ])  # fmt: skip
     return markdown(["requirement", "reads lost", "an erase [ms]", "p99.9 [ms]", "with safe points"], rows)
+
+
+def _power(table: pl.DataFrame) -> str:
+    """The share of erases in a drive's energy [%], by load and scheme."""
+    schemes = table["scheme"].unique(maintain_order=True).to_list()
+    rows = []
+    for load_ in table["load"].unique(maintain_order=True):
+        row = [str(load_)]
+        for cells in table["cells"].unique(maintain_order=True):
+            for scheme in schemes:
+                labels = {"load": str(load_), "cells": str(cells), "scheme": scheme}
+                both = zip(of(table, "energy.erase", **labels), of(table, "energy.total", **labels), strict=True)
+                row.append(mean_text([100 * part / whole for part, whole in both], 2))
+        rows.append(row)
+    heads = [f"{cells}, {scheme}" for cells in table["cells"].unique(maintain_order=True) for scheme in schemes]
+    return markdown(["load", *heads], rows)
 
 
 def figures(tables: Tables) -> dict[str, Figure]:

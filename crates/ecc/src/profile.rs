@@ -68,6 +68,8 @@ pub struct Page {
     pub corrected: bool,
     /// Iterations of its slowest codeword.
     pub iterations: u32,
+    /// Its codewords that are not corrected, a bit each by their number; those from 64 on in the last.
+    pub failed: u64,
 }
 
 /// Where an RBER lies in a profile.
@@ -121,10 +123,20 @@ impl Profile {
         Between { low, high, part: if width > 0.0 { (rber - low.rber) / width } else { 0.0 } }
     }
 
-    /// The outcome of a page whose codewords have these RBERs; `draws` decide.
-    pub fn page(&self, rbers: impl Iterator<Item = f64>, draws: Stream) -> Page {
-        let mut page = Page { predicted: false, corrected: true, iterations: 0 };
-        for (index, rber) in (0..).zip(rbers) {
+    /// The RBER at which half of the words fail.
+    pub fn capability(&self) -> f64 {
+        let above = self.points.partition_point(|point| point.failed < 0.5);
+        let (low, high) = (&self.points[above.max(1) - 1], &self.points[above]);
+        let width = high.failed - low.failed;
+        let part = if width > 0.0 { (0.5 - low.failed) / width } else { 0.0 };
+        low.rber + part * (high.rber - low.rber)
+    }
+
+    /// The outcome of a page of whose codewords these have such RBERs, by number; `draws` decide, of each by its number. The first of them is looked at
+    /// by the prediction.
+    pub fn page(&self, rbers: impl Iterator<Item = (u64, f64)>, draws: Stream) -> Page {
+        let mut page = Page { predicted: false, corrected: true, iterations: 0, failed: 0 };
+        for (place, (index, rber)) in rbers.enumerate() {
             let Between { low, high, part } = self.between(rber);
             let between = |of: fn(&Point) -> f64| of(low) + part * (of(high) - of(low));
             // Of all words: failed and predicted, corrected and predicted, failed and not predicted, neither.
@@ -132,8 +144,9 @@ impl Profile {
             let draw = draws.uniform(2 * index);
             let predicted = draw < both + fine;
             let failed = draw < both || (!predicted && draw < fine + between(|point| point.failed));
-            page.predicted |= predicted && index == 0;
+            page.predicted |= predicted && place == 0;
             page.corrected &= !failed;
+            page.failed |= u64::from(failed) << index.min(63);
             let takes = draws.uniform(2 * index + 1);
             let within = |step: &usize| low.within[*step] + part * (high.within[*step] - low.within[*step]) > takes;
             let iterations = if failed { STEPS - 1 } else { (0..STEPS).find(within).unwrap_or(STEPS - 1) };
@@ -158,7 +171,8 @@ mod tests {
         let stream = Stream::new(1, "test");
         for point in &profile.points {
             const PAGES: u64 = 20_000;
-            let pages = (0..PAGES).map(|page| profile.page([point.rber; 4].into_iter(), stream.entity(page)));
+            let four = [point.rber; 4];
+            let pages = (0..PAGES).map(|page| profile.page((0..).zip(four), stream.entity(page)));
             let (mut corrected, mut predicted, mut iterations) = (0.0, 0.0, 0.0);
             for page in pages {
                 corrected += f64::from(u8::from(page.corrected));
@@ -173,8 +187,17 @@ mod tests {
             let slowest: f64 = point.within.iter().map(|share| 1.0 - share.powi(4)).sum();
             assert!(corrected < 1e3 || (iterations / corrected - slowest).abs() < 0.3, "{point:?}");
         }
-        assert_eq!(profile.page([0.2].into_iter(), stream).iterations, ITERATIONS);
-        assert!(profile.page([0.0; 4].into_iter(), stream).corrected);
+        let lost = profile.page([(1, 0.2), (3, 0.2)].into_iter(), stream);
+        assert_eq!((lost.iterations, lost.failed, lost.corrected), (ITERATIONS, 0b1010, false));
+        assert!(profile.page((0..).zip([0.0; 4]), stream).corrected);
+    }
+
+    #[test]
+    fn half_of_the_words_fail_at_the_capability() {
+        // Between the points about it, as `presets/ecc` has them.
+        assert!((Profile::preset(1).capability() - 0.0088).abs() < 1e-4);
+        assert!((Profile::preset(2).capability() - 0.0182).abs() < 1e-4);
+        assert!((Profile::preset(3).capability() - 0.0208).abs() < 2e-4);
     }
 
     #[test]

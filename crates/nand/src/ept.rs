@@ -9,9 +9,26 @@ pub const RANGES: usize = 8;
 /// row).
 pub const FIRST: u32 = 2;
 
+/// How much shorter than just long enough the pulse that ends an erase may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// Not at all.
+    None,
+    /// As the profiled table says, by the errors of the worst block that needs as long an erase.
+    Profiled,
+    /// By so many grains: the block's own errors are known.
+    Grains(u32),
+}
+
 /// The table, in grains of pulse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ept {
+    /// The errors of incomplete erasure, after retention, by the grains that are left out; from one on.
+    left: Vec<f64>,
+    /// Errors per KiB that a block may have.
+    requirement: f64,
+    /// Grains of a pulse, of the first loop and of the others.
+    most: [u32; 2],
     /// By loop, then by range: just long enough, and as much shorter as the margin leaves room for.
     rows: Vec<[(u32, u32); RANGES]>,
 }
@@ -33,21 +50,34 @@ impl Ept {
     /// Profiles a chip for a requirement in errors per KiB: fail bits fall by delta a grain, so that the range is the number of
     /// grains to go (Fig. 15); what may be left follows from the errors of a block that just needs the loop's last grain.
     pub fn profile(erasing: &Erasing, requirement: f64) -> Ept {
+        let incomplete = |left: u32| {
+            // With the fail bits of a range's upper end.
+            let grains = if left == 0 { 1.0 } else { 1.0 + f64::from(left) - erasing.gamma };
+            erasing.incomplete(grains)
+        };
+        let left: Vec<f64> = (0..erasing.grains).map(incomplete).collect();
+        let most = [erasing.grains.saturating_sub(FIRST), erasing.grains];
+        let mut ept = Ept { left, requirement, most, rows: Vec::new() };
         let row = |loops: u32| {
             let worst = erasing.rber(f64::from(erasing.grains * loops) - erasing.fresh);
-            let room = |left: &u32| {
-                // With the fail bits of a range's upper end.
-                let grains = if *left == 0 { 1.0 } else { 1.0 + f64::from(*left) - erasing.gamma };
-                worst + erasing.incomplete(grains) <= requirement
-            };
-            let spared = (0..erasing.grains).take_while(room).count() as u32;
-            let most = if loops == 1 { erasing.grains.saturating_sub(FIRST) } else { erasing.grains };
+            let (spared, most) = (ept.spared(worst), ept.most(loops - 1));
             std::array::from_fn(|range| {
                 let needed = range as u32 + 1;
                 (needed.min(most), needed.saturating_sub(spared).min(most))
             })
         };
-        Ept { rows: (1..=erasing.loops).map(row).collect() }
+        ept.rows = (1..=erasing.loops).map(row).collect();
+        ept
+    }
+
+    /// Grains that may be left of the erase of a block with so many errors per KiB.
+    pub fn spared(&self, errors: f64) -> u32 {
+        self.left.iter().take_while(|left| errors + **left <= self.requirement).count() as u32
+    }
+
+    /// Grains of a pulse of loop `index`, from 0, whose length is chosen.
+    fn most(&self, index: u32) -> u32 {
+        self.most[usize::from(index > 0)]
     }
 
     /// The range of some fail bits; None above the last, where no reduced pulse suffices.
@@ -60,9 +90,13 @@ impl Ept {
     }
 
     /// Grains of the pulse of loop `index`, from 0, after fail bits in a range; with the margin, maybe none.
-    pub fn grains(&self, index: u32, range: usize, margin: bool) -> u32 {
+    pub fn grains(&self, index: u32, range: usize, spare: Spare) -> u32 {
         let (safe, spared) = self.rows[(index as usize).min(self.rows.len() - 1)][range];
-        if margin { spared } else { safe }
+        match spare {
+            Spare::None => safe,
+            Spare::Profiled => spared,
+            Spare::Grains(left) => (range as u32 + 1).saturating_sub(left).min(self.most(index)),
+        }
     }
 
     /// Every entry.

@@ -59,6 +59,20 @@ pub struct WearState {
     pub wear: f64,
     /// The loop, from 0, that ended the last one.
     pub before: u32,
+    /// The most errors per KiB, and one, that reads have found since the last one; 0 where there were none, or where nobody keeps that.
+    tracked: u8,
+}
+
+impl WearState {
+    /// Reads have found so many errors per KiB.
+    pub fn track(&mut self, errors: f64) {
+        self.tracked = self.tracked.max(1 + errors.ceil().clamp(0.0, 254.0) as u8);
+    }
+
+    /// The most errors per KiB that reads have found.
+    fn found(&self) -> Option<f64> {
+        self.tracked.checked_sub(1).map(f64::from)
+    }
 }
 
 /// A chip, and how its blocks are erased.
@@ -83,7 +97,12 @@ impl Eraser {
     /// Erases a block that needs `needed` grains after this many cycles. `before` is the loop, from 0, that ended its last erase;
     /// `draw` decides about a misprediction.
     pub fn erase(&self, needed: f64, pec: u32, before: u32, draw: f64) -> Erase {
-        let (erasing, scheme) = (&self.erasing, &self.scheme);
+        self.erase_in(needed, pec, WearState { before, ..WearState::default() }, draw)
+    }
+
+    fn erase_in(&self, needed: f64, pec: u32, state: WearState, draw: f64) -> Erase {
+        let (erasing, scheme, before) = (&self.erasing, &self.scheme, state.before);
+        let spare = scheme.margin.spare(&self.ept, state.found());
         let (mut pulses, mut done): (Vec<Pulse>, f64) = (Vec::new(), 0.0);
         let stress = if scheme.voltage.is_scaled(pec) { erasing.scaled_stress } else { 1.0 };
         let (mut wear, mut loops, mut at_highest) = (erasing.program_stress, 0, 0);
@@ -99,7 +118,7 @@ impl Eraser {
                 grains: erasing.grains,
                 loops: erasing.loops,
                 ept: &self.ept,
-                margin: scheme.margin.spares(),
+                spare,
             };
             let next = scheme.pulses.next(seen);
             let predicted = next.is_none() && self.predicted(seen, left);
@@ -140,10 +159,18 @@ impl Eraser {
 
     /// Erases a block after `pec` cycles; its life goes on by `cycles` of them.
     pub fn cycle(&self, block: &BlockErase, state: &mut WearState, pec: u32, cycles: u32, draw: f64) -> Erase {
-        let erase = self.erase(self.erasing.needed(block, state.wear), pec, state.before, draw);
+        let erase = self.erase_in(self.erasing.needed(block, state.wear), pec, *state, draw);
         state.wear += erase.wear * f64::from(cycles);
+        state.tracked = 0;
         state.before = erase.pulses.last().map_or(0, |pulse| pulse.index);
         erase
+    }
+
+    /// A block has been read after a year at 30 °C, where somebody keeps what that finds.
+    pub fn reads_after_a_year(&self, block: &BlockErase, state: &mut WearState) {
+        if self.scheme.margin.tracks() {
+            state.track(self.erasing.rber(self.erasing.needed(block, state.wear) - block.fresh));
+        }
     }
 
     /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next: those of the fail bits that it
@@ -183,6 +210,7 @@ pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), s
         let mut after = After { pec, ..After::default() };
         for (number, (block, state)) in (0..).zip(blocks.iter().zip(&mut lives)) {
             let needed = erasing.needed(block, state.wear);
+            eraser.reads_after_a_year(block, state);
             let erase = eraser.cycle(block, state, pec, step, draws.entity(number).uniform(pec.into()));
             let rber = erasing.rber(needed - block.fresh) + eraser.added_errors(&erase, pec);
             let share = 1.0 / blocks.len() as f64;
@@ -199,5 +227,5 @@ pub fn cycle(eraser: &Eraser, blocks: &[BlockErase], (step, last): (u32, u32), s
 }
 
 stored! {
-    WearState { wear, before }
+    WearState { wear, before, tracked }
 }

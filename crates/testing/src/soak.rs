@@ -389,6 +389,24 @@ pub fn draw(seed: u64) -> Case {
     if adaptive && cells && first.chance(50) {
         device.push("read.sensing=adaptive-first".to_owned());
     }
+    let weights = &mut Dice { stream: Stream::new(seed, "soak weights"), drawn: 0 };
+    if adaptive && cells && predictor != "none" && weights.chance(40) {
+        device.push("read.sensing=adaptive-weighed".to_owned());
+    }
+    if predictor == "on-die" && code != "none" && weights.chance(40) {
+        let next = weights.one(&["swift", "oracle"]);
+        device.extend(["read.predictor=on-die-again".into(), format!("read.next={next}"), "ecc.soft=weighed".into()]);
+    }
+    if code != "none" && weights.chance(30) {
+        device.push("bus.transfer=uncorrected".to_owned());
+    }
+    if weights.chance(15) {
+        device.push("read.pipeline=page-read".to_owned());
+    }
+    if felp && cells && weights.chance(40) {
+        device.push("erase.margin=tracked".to_owned());
+    }
+    device.push(format!("schedule.suspend_budget={}", weights.one(&["none", "none", "0us", "300us", "5ms"])));
     let pacing = &mut Dice { stream: Stream::new(seed, "soak pacing"), drawn: 0 };
     device.push(format!("gc.pacing={}", pacing.one(&["none", "none", "token", "proportional"])));
     let power = &mut Dice { stream: Stream::new(seed, "soak power"), drawn: 0 };

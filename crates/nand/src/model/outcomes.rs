@@ -400,6 +400,12 @@ impl Outcomes {
         read.by(step, false) && errors + worst * libm::sqrt(errors.max(0.0)) <= limit
     }
 
+    /// Errors per KiB that the RPT's tPRE adds to a page.
+    pub fn added_in_haste(&mut self, block: u64, page: u32, at: PageState) -> f64 {
+        self.read(block, page, at);
+        self.bins[self.last.1].ladders.get((page % self.bits) as usize).map_or(0.0, |(_, added)| *added)
+    }
+
     /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default one;
     /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
     ///

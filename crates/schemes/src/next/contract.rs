@@ -50,7 +50,7 @@ impl ReadReference {
 }
 
 /// When the references are known that follow failed ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
     /// As soon as the page is sensed: the next step can be sensed while this one is transferred and decoded.
     Sensed,

@@ -5,6 +5,9 @@
 
 mod cache_read;
 mod cache_read_likely;
+mod page_read;
+
+use crate::next::Known;
 
 units::choices! {
     /// Whether retry steps overlap.
@@ -23,6 +26,8 @@ units::choices! {
         CacheReadOracle = "cache-read-oracle",
         /// As cache-read, from the first sense of every page on: the others are compared with it.
         CacheReadFirst = "cache-read-first",
+        /// A step begins as soon as the page of the one before is in the controller, while it is decoded (asplos21 footnote 10).
+        PageRead = "page-read",
     }
 }
 
@@ -36,7 +41,18 @@ impl Pipeline {
                 cache_read_likely::speculates(retry, likely)
             }
             Pipeline::CacheReadFirst => true,
+            Pipeline::PageRead => page_read::speculates(retry),
         }
+    }
+
+    /// From when on the next step can be sensed.
+    pub fn from(self) -> Known {
+        if self == Pipeline::PageRead { page_read::FROM } else { Known::Sensed }
+    }
+
+    /// Whether a page that the next step is sensed after leaves its plane from the cache register.
+    pub fn caches(self, retry: bool, likely: bool) -> bool {
+        self != Pipeline::PageRead && self.speculates(retry, likely)
     }
 
     /// Whether any steps overlap.

@@ -1,6 +1,6 @@
 //! What a policy of this axis is asked, and what it answers.
 
-use nand::ept::Ept;
+use nand::ept::{Ept, Spare};
 
 /// A pulse: its loop, from 0, which decides the voltage, and its length in grains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Verified<'a> {
     pub loops: u32,
     /// The profiled table.
     pub ept: &'a Ept,
-    /// Whether the ECC's margin is used.
-    pub margin: bool,
+    /// How much of the ECC's margin is used.
+    pub spare: Spare,
 }
 
 impl Verified<'_> {

@@ -2,12 +2,13 @@
 //!
 //! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and of a
 //! first sense how many more of similar pages take the default timing, since one of them failed by the reduced one; a tree sees what
-//! `learned` lists, and the oracle what becomes of the sense; nothing else.
+//! `learned` lists, the oracle what becomes of the sense, and `adaptive-weighed` what the weight of the syndrome of a failed one stands for; nothing else.
 //! The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
 
 mod adaptive;
 mod adaptive_first;
 mod adaptive_oracle;
+mod adaptive_weighed;
 
 pub use adaptive_first::RESTS;
 pub use adaptive_oracle::Hindsight;
@@ -26,6 +27,9 @@ units::choices! {
         AdaptiveLearned = "adaptive-learned",
         /// As adaptive-first, with hindsight: where it is the faster timing of that very sense. No controller can; it is the limit of what can be learned.
         AdaptiveOracle = "adaptive-oracle",
+        /// In every first sense; the weight of the syndrome says whether one that fails is repeated with the default timing, or followed by other
+        /// references (hpca24's predictor, which chooses more than whether there is a retry).
+        AdaptiveWeighed = "adaptive-weighed",
     }
 }
 
@@ -40,12 +44,35 @@ impl Sensing {
 
     /// Whether first senses can take the RPT's tPRE.
     pub fn hastens(self) -> bool {
-        matches!(self, Sensing::AdaptiveFirst | Sensing::AdaptiveLearned | Sensing::AdaptiveOracle)
+        matches!(
+            self,
+            Sensing::AdaptiveFirst | Sensing::AdaptiveLearned | Sensing::AdaptiveOracle | Sensing::AdaptiveWeighed
+        )
     }
 
     /// Whether a first sense takes it, where the timing is to rest for this many more.
     pub fn reduces_first(self, rests: u8) -> bool {
-        self == Sensing::AdaptiveFirst && adaptive_first::reduces_first(rests)
+        match self {
+            Sensing::AdaptiveFirst => adaptive_first::reduces_first(rests),
+            Sensing::AdaptiveWeighed => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it keeps for how many more first senses of similar pages the timing rests.
+    pub fn rests(self) -> bool {
+        self == Sensing::AdaptiveFirst
+    }
+
+    /// Whether the weight of a first sense's syndrome says how its page is sensed again.
+    pub fn weighs(self) -> bool {
+        self == Sensing::AdaptiveWeighed
+    }
+
+    /// Whether a first sense that is predicted to fail is repeated with the default timing: its weight stands for `over` errors per KiB above what the
+    /// code corrects, and the cut adds `added`.
+    pub fn repeats(self, over: f64, added: f64) -> bool {
+        self.weighs() && adaptive_weighed::repeats(over, added)
     }
 
     /// Whether a first sense takes it, of which that is known.

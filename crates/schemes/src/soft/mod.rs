@@ -1,11 +1,12 @@
 //! How a page is sensed and decoded softly, when decoding its bits alone has failed: sensed several times around its best
 //! references, so that the decoder knows how sure each bit is.
 //!
-//! Contract: a policy sees how many bits a cell the controller has that were sensed with the best references; nothing else. It
-//! gives how many it should have, or none when it has tried all that it would. What the controller has already is neither
+//! Contract: a policy sees how many bits a cell the controller has that were sensed with the best references, and `weighed` what the weight of their
+//! syndrome stands for; nothing else. It gives how many it should have, or none when it has tried all that it would. What the controller has already is neither
 //! sensed nor transferred again.
 
 mod progressive;
+mod weighed;
 
 units::choices! {
     /// Soft decoding, after all else has failed (`ecc.soft_after`: earlier).
@@ -19,6 +20,9 @@ units::choices! {
         /// Two bits, and the third only where they do not suffice (B. Bao et al., TCAD'24, from its abstract; here the code is one
         /// whole, and how fine the next step is does not depend on the syndrome: assumed).
         Progressive = "progressive",
+        /// As progressive, but at once, and with as many bits as the weight of the page's syndrome asks for, where the die has weighed it as sensed with the
+        /// best references.
+        Weighed = "weighed",
     }
 }
 
@@ -35,9 +39,20 @@ impl Soft {
             Soft::None => return None,
             Soft::TwoBit => (!softly).then_some(2),
             Soft::ThreeBit => (!softly).then_some(3),
-            Soft::Progressive => progressive::bits(known, softly),
+            Soft::Progressive | Soft::Weighed => progressive::bits(known, softly),
         };
-        bits.map(|bits| Fine(bits << 4 | known))
+        bits.map(|bits| Fine::new(bits, known))
+    }
+
+    /// Whether the weight of what was sensed with the best references says how the page is decoded.
+    pub fn weighs(self) -> bool {
+        self == Soft::Weighed
+    }
+
+    /// Bits a cell with which such a page is decoded next, whose weight stands for `over` errors per KiB above what hard decoding corrects, where two
+    /// bits correct `reach` more.
+    pub fn weighed(over: f64, reach: f64) -> u8 {
+        weighed::bits(over, reach)
     }
 
     /// The finest that it senses, in bits a cell.
@@ -45,12 +60,17 @@ impl Soft {
         match self {
             Soft::None => 1,
             Soft::TwoBit => 2,
-            Soft::ThreeBit | Soft::Progressive => 3,
+            Soft::ThreeBit | Soft::Progressive | Soft::Weighed => 3,
         }
     }
 }
 
 impl Fine {
+    /// So many bits a cell, of which the controller has had some before.
+    pub fn new(bits: u8, known: u8) -> Fine {
+        Fine(bits << 4 | known)
+    }
+
     /// Bits a cell that the controller then has.
     pub fn bits(self) -> u8 {
         self.0 >> 4
@@ -90,9 +110,15 @@ mod tests {
     }
 
     #[test]
+    fn the_weight_says_how_finely() {
+        assert_eq!([-1.0, 70.0, 70.1].map(|over| Soft::weighed(over, 70.0)), [2, 2, 3]);
+        assert!(Soft::Weighed.weighs() && !Soft::Progressive.weighs());
+    }
+
+    #[test]
     fn each_ends() {
         assert_eq!(Soft::None.after(1, false), None);
-        for soft in [Soft::TwoBit, Soft::ThreeBit, Soft::Progressive] {
+        for soft in [Soft::TwoBit, Soft::ThreeBit, Soft::Progressive, Soft::Weighed] {
             assert_eq!(soft.after(soft.finest(), true), None);
         }
     }

@@ -13,12 +13,13 @@ use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{TailoredTable, Timings, VirtualChip};
 use schemes::learned::Trees;
-use schemes::{Next, Sensing, Soft};
+use schemes::{Next, Predictor, Sensing, Soft};
 use units::{ConfigError, Fraction, Retention, Span};
 
 use super::Config;
+use super::bus::Transfer;
 use super::read::Learned;
-use super::refusal::{dotted, refuse};
+use super::refusal::{Refusal, dotted, refuse};
 use crate::lifetime::{EraseScheme, Eraser};
 
 /// Share of right predictions where neither a key nor a code gives it: hpca24 section IV-B's, of its chips and its code, averaged over
@@ -76,6 +77,11 @@ impl Config {
         model: Option<&OutcomeSource>,
     ) -> Result<Option<(Eraser, Variation)>, ConfigError> {
         let Some(pulses) = self.erase.pulse else { return Ok(None) };
+        if self.erase.margin.tracks() && !matches!(model, Some(OutcomeSource::Virtual(_))) {
+            let problem = "is tracked, and without a virtual chip reads do not say how many errors they have found";
+            return refuse("erase.margin", problem, "set chip.model to a virtual chip, or this to \"ecc\"")
+                .map_err(dotted);
+        }
         let chip = match model {
             Some(OutcomeSource::Virtual(chip)) => chip.clone(),
             Some(OutcomeSource::Measured(_)) | None => Box::new(VirtualChip::preset(Chip::of_cells(layout.bits))?),
@@ -156,15 +162,65 @@ impl Config {
         self.read.prediction_accuracy.or_else(|| self.ecc.code.is_none().then_some(ACCURACY))
     }
 
+    /// Where a retry moves what is left of a page, the code must say what that is.
+    fn codewords_are_told_apart(&self, layout: &Layout) -> Result<(), Refusal> {
+        if self.bus.transfer != Transfer::Uncorrected {
+            return Ok(());
+        }
+        if self.ecc.code.is_none() {
+            let problem = "is uncorrected, and without ecc.code a page is corrected as a whole or not at all";
+            return refuse("bus.transfer", problem, "give ecc.code, or set it to \"codeword\"");
+        }
+        let codewords = layout.flash_page_size.0.div_ceil(self.ecc.codeword.0);
+        if codewords > 64 {
+            let problem = format!("is uncorrected, and a page has {codewords} codewords, of which 64 are told apart");
+            return refuse("bus.transfer", problem, "make ecc.codeword larger, or set it to \"codeword\"");
+        }
+        Ok(())
+    }
+
+    /// What the weight of a syndrome decides, somebody must weigh before it is decoded.
+    fn weights_are_known(&self) -> Result<(), Refusal> {
+        let read = &self.read;
+        if read.sensing.weighs() && !read.predictor.predicts(false) {
+            let problem = "is adaptive-weighed, and nothing weighs a page before it is decoded: read.predictor is none";
+            let remedy = "set read.predictor to on-die, on-die-again or controller, or this to \"adaptive-first\"";
+            return refuse("read.sensing", problem, remedy);
+        }
+        if !self.ecc.soft.weighs() {
+            return Ok(());
+        }
+        if read.predictor != Predictor::OnDieAgain {
+            let word = read.predictor.word();
+            let problem = format!(
+                "is weighed, and what was sensed with the best references is not weighed: read.predictor is {word}"
+            );
+            return refuse("ecc.soft", problem, "set read.predictor to on-die-again, or this to \"progressive\"");
+        }
+        if !matches!(read.next, Next::Swift | Next::Oracle) {
+            let word = read.next.word();
+            let problem =
+                format!("is weighed, and a step of a table says nothing of the best references: read.next is {word}");
+            return refuse("ecc.soft", problem, "set read.next to swift or oracle, or this to \"progressive\"");
+        }
+        Ok(())
+    }
+
     /// What the ECC's decoder makes of pages, where any read can fail.
-    pub(super) fn code(&self, model: Option<&OutcomeSource>) -> Result<Option<Arc<Decoding>>, ConfigError> {
+    pub(super) fn code(
+        &self,
+        layout: &Layout,
+        model: Option<&OutcomeSource>,
+    ) -> Result<Option<Arc<Decoding>>, ConfigError> {
         let ecc = &self.ecc;
         if ecc.soft != Soft::None && (model.is_none() || ecc.code.is_none()) {
             let problem =
                 format!("is {}, and the errors of a page or the strength of its code are not known", ecc.soft.word());
             return refuse("ecc.soft", problem, "give chip.model and ecc.code, or set it to \"none\"").map_err(dotted);
         }
+        self.codewords_are_told_apart(layout).map_err(dotted)?;
         let Some(model) = model else { return Ok(None) };
+        self.weights_are_known().map_err(dotted)?;
         let read = &self.read;
         if read.predictor.is_on_die() && read.next == Next::Sentinel {
             let problem =
@@ -206,6 +262,11 @@ pub(crate) struct Decoding {
 }
 
 impl Decoding {
+    /// The RBERs at which half of the codewords are corrected: of hard decoding, and of two bits a cell.
+    pub fn capabilities(&self) -> [f64; 2] {
+        [self.hard.capability(), self.two_bit.as_ref().map_or(0.0, Profile::capability)]
+    }
+
     /// The profile for this many bits a cell.
     pub fn of(&self, bits: u8) -> &Profile {
         let soft = match bits {

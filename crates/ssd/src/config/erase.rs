@@ -11,7 +11,7 @@ units::section! {
     pub struct EraseConfig in "erase" {
         /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in chip.erase_loops. How a block is erased is the virtual chip's of chip.model, or without one that of the geometry's cells (assumed).
         pulse: Option<Pulses> = None,
-        /// What felp may leave to the ECC: none, or ecc where it has room.
+        /// What felp may leave to the ECC: none, ecc where it has room by the profiled table, or tracked where it has by the errors that reads of the block have found.
         margin: Margin = Margin::None,
         /// The erase voltages: nominal, scaled (DPES) or per-wordline (SEVA).
         voltage: Voltage = Voltage::Nominal,
@@ -27,10 +27,10 @@ units::section! {
 impl Check for EraseConfig {
     fn check(&self, _: &Layout) -> Result<(), Refusal> {
         let felp = self.pulse == Some(Pulses::Felp);
-        if self.margin == Margin::Ecc && !felp {
+        if self.margin != Margin::None && !felp {
             return refuse(
                 "margin",
-                "is ecc, and only felp uses it",
+                format!("is {}, and only felp uses it", self.margin.word()),
                 "set erase.pulse to \"felp\", or this to \"none\"",
             );
         }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use nand::model::cells::KIB_BITS;
 use nand::model::outcomes::{OutcomeSource, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
@@ -118,6 +119,18 @@ impl Plan {
         self.config.policies.ftl.is_some()
     }
 
+    /// The RBER up to which hard decoding corrects a page, and how many errors per KiB more two bits a cell correct; 0 where that is not known.
+    pub(crate) fn capability(&self) -> (f64, f64) {
+        match (&self.code, self.reading()) {
+            (Some(code), _) => {
+                let [hard, soft] = code.capabilities();
+                (hard, (soft - hard).max(0.0) * self.config.ecc.strength * KIB_BITS)
+            }
+            (None, Some(OutcomeSource::Virtual(chip))) => (f64::from(chip.cells.capability) / KIB_BITS, 0.0),
+            (None, _) => (0.0, 0.0),
+        }
+    }
+
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()
@@ -213,7 +226,7 @@ impl Plan {
     pub(crate) fn transferred(&self, from: u32, to: u32) -> Range<u32> {
         match self.config.bus.transfer {
             Transfer::Page => 0..self.layout.flash_page_size.0 as u32,
-            Transfer::Codeword => {
+            Transfer::Codeword | Transfer::Uncorrected => {
                 let codeword = self.config.ecc.codeword.0 as u32;
                 from / codeword * codeword..to.next_multiple_of(codeword)
             }
@@ -327,7 +340,7 @@ impl Config {
         let eraser = self.eraser(&layout, model.as_deref())?;
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let (tailored, trees) = (self.tailored(model.as_deref())?, self.trees(model.as_deref())?);
-        let (code, modelled) = (self.code(model.as_deref())?, model.is_some());
+        let (code, modelled) = (self.code(&layout, model.as_deref())?, model.is_some());
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);

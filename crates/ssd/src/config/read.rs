@@ -31,11 +31,11 @@ units::section! {
         /// Which V_REF follow a sense that could not be corrected: the vendor's table, a table made for the chip (tailored), what sentinel cells or the syndrome
         /// say, two senses of one command (swift), or the best ones (oracle, ideal).
         next: Next = Next::Table,
-        /// Whether retry steps overlap: off, cache-read (PR2), cache-read-likely (from the first sense on, where similar pages needed retries), cache-read-learned (where a tree of read.trees says so), cache-read-oracle (where the first sense fails, with hindsight), or cache-read-first (from every first sense on).
+        /// Whether retry steps overlap: off, cache-read (PR2), cache-read-likely (from the first sense on, where similar pages needed retries), cache-read-learned (where a tree of read.trees says so), cache-read-oracle (where the first sense fails, with hindsight), cache-read-first (from every first sense on), or page-read (a retry while the one before is decoded).
         pipeline: Pipeline = Pipeline::Off,
         /// Retries after which a read ends that its host has another way for (Limited Retry of NVMe: arrays with redundancy, NVMe hosts), with the status Unrecovered Read Error; "none" tries everything.
         fail_fast: Option<u32> = None,
-        /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), adaptive-first (first senses too, as long as similar pages are read so), adaptive-learned (where a tree of read.trees says so) or adaptive-oracle (where it is faster, with hindsight).
+        /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), adaptive-first (first senses too, as long as similar pages are read so), adaptive-learned (where a tree of read.trees says so), adaptive-oracle (where it is faster, with hindsight) or adaptive-weighed (all; the weight of the syndrome says whether a failed one is repeated).
         sensing: Sensing = Sensing::Default,
         /// Who predicts that a page cannot be corrected: none, controller (RPSSD), on-die (RiF) or on-die-again (RiF that goes on sensing until a page is predicted to be correctable).
         predictor: Predictor = Predictor::None,

@@ -28,6 +28,9 @@ units::section! {
         suspend_program_left: Span = Span::ZERO,
         /// How long an operation that goes on runs at least before it is suspended again, so that it ends whatever comes.
         suspend_progress: Span = Span::ZERO,
+        /// By how long suspensions may prolong an operation: it is not suspended, or goes on, where reads would keep it from ending any longer; those that
+        /// have begun end before. What a latency target of writes leaves; "none" has no bound.
+        suspend_budget: Option<Span> = None,
         /// Whether only one die of a chip may have suspended something at a time; operations of the others are waited for (MQSim).
         suspend_one_of_chip: bool = false,
         /// How often one operation may be suspended at most, so that none starves; "none" has no bound.

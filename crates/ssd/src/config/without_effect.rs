@@ -98,7 +98,12 @@ const RULES: &[Rule] = &[
         without: "schedule.suspend_program",
     },
     Rule {
-        keys: &["schedule.suspend_after", "schedule.suspend_progress", "schedule.suspend_one_of_chip"],
+        keys: &[
+            "schedule.suspend_after",
+            "schedule.suspend_progress",
+            "schedule.suspend_budget",
+            "schedule.suspend_one_of_chip",
+        ],
         idle: |config| config.schedule.suspends_nothing(),
         without: "schedule.suspend_program or schedule.suspend_erase",
     },

@@ -115,8 +115,8 @@ impl<P: Probe> ReadsAt<'_, P> {
         let shares_codeword = codeword_of(self.flash.ops[op].ppn.get()) == codeword_of(ppn);
         let crosses = match self.core.plan.config.bus.transfer {
             Transfer::Page => 0,
-            Transfer::Codeword if shares_codeword => 0,
-            Transfer::Codeword => self.core.plan.read_transfer(from, to),
+            Transfer::Codeword | Transfer::Uncorrected if shares_codeword => 0,
+            Transfer::Codeword | Transfer::Uncorrected => self.core.plan.read_transfer(from, to),
         };
         let entry = &mut self.flash.ops[op];
         entry.ppn = ppn.into();

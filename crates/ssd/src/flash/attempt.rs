@@ -122,6 +122,10 @@ pub(crate) struct Attempt {
     pub on_die_retries: u16,
     /// Known when it is sensed.
     pub fate: Fate,
+    /// Its codewords that decoding will not correct, a bit each; all where no code says which.
+    pub failed: u64,
+    /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the best references; 0 where it has not.
+    pub soft_bits: u8,
     /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,
     pub decoding: u32,
@@ -143,6 +147,8 @@ impl Attempt {
             t_pre_fallback: false,
             on_die_retries: 0,
             fate: Fate::Corrected,
+            failed: u64::MAX,
+            soft_bits: 0,
             took: 0,
             decoding: 0,
         }
@@ -166,7 +172,7 @@ impl Attempt {
 stored! {
     Read { newest, page, start, retries, in_slc, limited, likely_to_fail, shown, hasty }
     Shown { weight, hasty, corrected }
-    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, took, decoding }
+    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, failed, soft_bits, took, decoding }
 }
 
 stored_enum! {

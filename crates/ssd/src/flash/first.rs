@@ -120,7 +120,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let on_die = self.core.plan.config.read.predictor.is_on_die();
         let first = Attempt { v_ref: ReadReference::Step(op.read.start), ..self.flash.attempts[op.newest()] };
         let [in_haste, by_default] =
-            [true, false].map(|reduced| self.decoding_of(&op, &Attempt { reduced, ..first }).0);
+            [true, false].map(|reduced| self.decoding_of(&op, &Attempt { reduced, ..first }).corrected);
         Some(Hindsight { in_haste, by_default, on_die })
     }
 

@@ -63,6 +63,8 @@ pub(crate) trait Placement {
     fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase;
     /// A block of the flash wears as by this many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.
     fn wears_by(&mut self, plane: FlashPlaneId, block: u32, cycles: f64);
+    /// A page was read with so many errors per KiB, where blocks keep the most of them.
+    fn read_with(&mut self, ppn: Ppn, errors: f64);
     /// The program of a page has been suspended this many times.
     fn program_suspended(&mut self, ppn: Ppn, times: u32);
 }

@@ -21,7 +21,7 @@ use super::op::{Owner, PageData, PageOp};
 use super::placement::Placement;
 use super::queues::QueueId;
 use crate::arena::{AttemptId, OpId};
-use crate::config::Config;
+use crate::config::{Config, Transfer};
 use crate::observe::probe::{Event, Probe};
 
 /// A read that has ended, and what it has of its page.
@@ -120,6 +120,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.counters.soft_corrected += soft;
         self.core.counters.reads_repeated += u64::from(attempt.t_pre_fallback);
         self.track(read, &attempt);
+        if self.core.plan.config.erase.margin.tracks() {
+            self.note_errors(read, &attempt);
+        }
         self.read_ends(read, id);
         Some((read, data))
     }
@@ -137,8 +140,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// An attempt was not corrected: the next one waits for the die, unless it does already; or it was the last.
     #[inline(never)]
     fn failed(&mut self, id: AttemptId) -> Option<ReadEnd> {
-        let attempt = &self.flash.attempts[id];
+        let attempt = self.flash.attempts[id];
         let read = attempt.read.expect("Invariant: void attempts are not looked at");
+        if attempt.v_ref.decodes() && self.core.plan.config.bus.transfer == Transfer::Uncorrected {
+            let (seq, failed) = (self.flash.ops[read].seq, attempt.failed);
+            self.flash.references.not_corrected(seq, failed);
+        }
         let op = &self.flash.ops[read];
         if op.read.newest != Some(id) {
             self.drop_earlier(read, id);
@@ -148,7 +155,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             });
             return newest.map(|last| self.read_is_lost(read, last));
         }
-        if let Some((v_ref, t_pre_fallback)) = self.next_step(op, attempt) {
+        if let Some((v_ref, t_pre_fallback)) = self.next_step(op, &attempt) {
             self.queue_attempt(id, v_ref, t_pre_fallback);
             return None;
         }
@@ -194,6 +201,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             t_pre_fallback,
             repeats: true,
             on_die_retries: 0,
+            failed: u64::MAX,
             took: 0,
             ..*attempt
         };
@@ -233,7 +241,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.flash.outcomes.is_some()
             && let Some(read) = attempt.read
             && config.pipeline.speculates(retry, !retry && self.flash.ops[read].read.likely_to_fail)
-            && config.next.known(attempt.v_ref) == now
+            && config.next.known(attempt.v_ref).max(config.pipeline.from()) == now
             && let Some((v_ref, t_pre_fallback)) = self.next_step(&self.flash.ops[read], &attempt)
             && v_ref.fine().is_none()
         {
@@ -402,7 +410,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let retry = attempt.number > 0;
         let likely = !retry && attempt.read.is_some_and(|read| ops[read].read.likely_to_fail);
         // A suspended die whose next program's data is in the cache registers reads without them.
-        let caches = (chip.cache_read || read.pipeline.speculates(retry, likely)) && state.loaded.is_none();
+        let caches = (chip.cache_read || read.pipeline.caches(retry, likely)) && state.loaded.is_none();
         let (step, leaves) = state.hold(attempt.queue.plane(), id, caches);
         attempt.step = step;
         if leaves {

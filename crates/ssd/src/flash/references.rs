@@ -34,6 +34,8 @@ pub(crate) struct References {
     kept: Kept,
     /// What reads under way have sensed, by their age, where the next reference follows from that.
     weighed: HashMap<u64, Vec<Weighed>>,
+    /// Of reads under way, by their age, the codewords that no decoding has corrected, a bit each; all where it has none.
+    uncorrected: HashMap<u64, u64>,
     /// Which pages are similar now, and were when the steps were kept: a drive may go on from a checkpoint by another rule.
     rule: u64,
     kept_by: u64,
@@ -67,7 +69,8 @@ impl References {
             | u64::from(read.record_groups) << 3
             | read.records.0 << 14;
         let kept = Kept::new(read, trees);
-        References { steps: LruCache::unbounded(), room, kept, weighed: HashMap::new(), rule, kept_by: rule }
+        let (weighed, uncorrected) = (HashMap::new(), HashMap::new());
+        References { steps: LruCache::unbounded(), room, kept, weighed, uncorrected, rule, kept_by: rule }
     }
 
     /// The step that last read a similar page.
@@ -146,10 +149,23 @@ impl References {
         self.weighed.get(&read).map_or(&[], Vec::as_slice)
     }
 
+    /// The codewords of a read that no decoding has corrected, a bit each.
+    pub fn uncorrected(&self, read: u64) -> u64 {
+        if self.uncorrected.is_empty() { u64::MAX } else { self.uncorrected.get(&read).copied().unwrap_or(u64::MAX) }
+    }
+
+    /// A decoding has not corrected these codewords of a read.
+    pub fn not_corrected(&mut self, read: u64, failed: u64) {
+        *self.uncorrected.entry(read).or_insert(u64::MAX) &= failed;
+    }
+
     /// A read has ended.
     pub fn forget(&mut self, read: u64) {
         if !self.weighed.is_empty() {
             self.weighed.remove(&read);
+        }
+        if !self.uncorrected.is_empty() {
+            self.uncorrected.remove(&read);
         }
     }
 
@@ -160,5 +176,5 @@ impl References {
 }
 
 state! {
-    References { stored { steps, weighed, kept_by } rebuilt { room, rule, kept } }
+    References { stored { steps, weighed, uncorrected, kept_by } rebuilt { room, rule, kept } }
 }

@@ -8,7 +8,7 @@ use nand::geometry::MAX_BITS;
 use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId};
-use schemes::{Failed, Fine, Next, ReadReference, Start, Weighed};
+use schemes::{Failed, Fine, Next, ReadReference, Soft, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate, Shown};
@@ -18,18 +18,67 @@ use super::placement::{PageConditions, Placement};
 use super::references::Similar;
 use super::state::Begun;
 use crate::arena::{AttemptId, OpId};
-use crate::config::{Config, Plan, Tracking};
+use crate::config::{Config, Plan, Tracking, Transfer};
 use crate::observe::probe::{Event, Probe};
+
+/// What becomes of a sensed page in the decoder.
+pub(super) struct DecodeOutcome {
+    /// It will be corrected.
+    pub corrected: bool,
+    /// It is predicted not to be, where anybody predicts.
+    predicted: bool,
+    /// How long that takes.
+    time: Span,
+    /// Its codewords that will not be corrected, a bit each; all where no code says which.
+    failed: u64,
+}
+
+/// What a page needs that is predicted to fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// The next references.
+    References,
+    /// The same ones by the default tPRE: what it was sensed in haste has cost, is too much.
+    DefaultTiming,
+    /// To be sensed finely, with so many bits a cell: no references read it for hard decoding.
+    SoftDecoding(u8),
+}
+
+/// With which references an attempt senses, as far as they matter to its errors.
+fn sensed_with(attempt: &Attempt) -> Sensed {
+    match attempt.v_ref {
+        ReadReference::Step(step) if attempt.repeats => Sensed::Retry(step),
+        ReadReference::Step(step) => Sensed::First(step),
+        _ => Sensed::NearOptimal,
+    }
+}
+
+/// The share of checks of hpca24's code that see an odd number of errors, by RBER.
+fn odd_share(rber: f64) -> f64 {
+    (1.0 - libm::pow(1.0 - 2.0 * rber.min(0.5), ecc::code::COLUMNS as f64)) / 2.0
+}
+
+/// A normal deviate for a uniform one.
+fn deviate(uniform: f64) -> f64 {
+    nand::model::normal::quantile(uniform.clamp(1e-12, 1.0 - 1e-12))
+}
+
+/// The RBER for which the weight of a codeword's pruned syndromes stands, one to one (hpca24 section IV-B): as [`syndrome_weight`], of one block row.
+fn weighed_rber(rber: f64, uniform: f64) -> f64 {
+    let (checks, odd) = (ecc::code::SIZE as f64, odd_share(rber));
+    let weight = checks * odd + libm::sqrt(checks * odd * (1.0 - odd)) * deviate(uniform);
+    // From half of the checks on every RBER has that weight.
+    let share = (weight.round() / checks).clamp(0.0, 0.499);
+    (1.0 - libm::pow(1.0 - 2.0 * share, 1.0 / ecc::code::COLUMNS as f64)) / 2.0
+}
 
 /// How many syndromes of a page are not 0: of this many codewords with an RBER, each with the checks of hpca24's code, which
 /// see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
 fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64) -> u32 {
     let checks = f64::from(codewords) * ecc::code::SIZE as f64 * ecc::code::ROWS as f64;
-    let odd = (1.0 - libm::pow(1.0 - 2.0 * rber.min(0.5), ecc::code::COLUMNS as f64)) / 2.0;
+    let odd = odd_share(rber);
     let deviation = libm::sqrt(checks * odd * (1.0 - odd));
-    (checks * odd + deviation * nand::model::normal::quantile(draws.uniform(attempt).clamp(1e-12, 1.0 - 1e-12)))
-        .round()
-        .clamp(0.0, checks) as u32
+    (checks * odd + deviation * deviate(draws.uniform(attempt))).round().clamp(0.0, checks) as u32
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
@@ -65,7 +114,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     pub(super) fn haste_failed(&mut self, read: OpId) {
         let op = self.flash.ops[read];
         self.core.counters.first_senses_repeated += 1;
-        if let Some(place) = self.similar(&op) {
+        if self.core.plan.config.read.sensing.rests()
+            && let Some(place) = self.similar(&op)
+        {
             self.core.counters.records_evicted += u64::from(self.flash.references.rest(place));
         }
     }
@@ -187,6 +238,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if attempt.number == 0 && op.read.hasty {
             return Some((attempt.v_ref, false));
         }
+        if attempt.soft_bits > 0 && attempt.v_ref == ReadReference::NearOptimal {
+            let fine = Fine::new(attempt.soft_bits, attempt.v_ref.known_bits());
+            return Some((ReadReference::Soft(fine), attempt.t_pre_fallback));
+        }
         let (v_ref, ecc) = (attempt.v_ref, &self.core.plan.config.ecc);
         let soft = || {
             let fine = ecc.soft.after(v_ref.known_bits(), v_ref.fine().is_some());
@@ -283,7 +338,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.flash.ops[read].read.page = op.read.page;
             }
         }
-        let (decodes, predicted, decoding) = self.decoding_of(&op, &attempt);
+        let DecodeOutcome { corrected: decodes, predicted, time: decoding, failed } = self.decoding_of(&op, &attempt);
         let corrected = decodes && !self.flash.is_broken(ppn);
         self.weigh(&op, &attempt, corrected);
         let read = &self.core.plan.config.read;
@@ -295,13 +350,23 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.counters.predicted_failures += u64::from(predicted);
             self.core.counters.predictions_right += u64::from(predicted != corrected);
         }
+        let needs = if hard && predicted && predictor.predicts(again) && !self.flash.is_broken(ppn) {
+            self.needs_by_weight(&mut op, &attempt)
+        } else {
+            Needs::References
+        };
         if hard
             && predictor.retries_on_die(predicted, again)
             && !self.flash.is_broken(ppn)
-            && let Some((v_ref, t_pre_fallback)) = self.next_hard_step(&op, &attempt)
+            && self.sense_again_on_die(id, op, needs)
         {
-            self.sense_again_on_die(id, op, v_ref, t_pre_fallback);
             return true;
+        }
+        if let Needs::SoftDecoding(bits) = needs {
+            // The controller keeps its bits, and decodes them with what is sensed next.
+            let entry = &mut self.flash.attempts[id];
+            (entry.fate, entry.decoding, entry.failed, entry.soft_bits) = (Fate::Uncorrectable, 0, u64::MAX, bits);
+            return false;
         }
         let ends = predictor.ends_decoding(predicted, again) && decoding > t_pred;
         // A decoding that the controller ends has corrected nothing, whatever it would have come to.
@@ -312,18 +377,62 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let entry = &mut self.flash.attempts[id];
         (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
+        entry.failed = if ends || corrected != decodes { u64::MAX } else { failed };
         false
     }
 
-    /// A die that has predicted a failure senses the page again by itself.
-    fn sense_again_on_die(&mut self, id: AttemptId, mut op: PageOp, v_ref: ReadReference, t_pre_fallback: bool) {
+    /// What a page needs that is predicted to fail, where its weight says so.
+    fn needs_by_weight(&mut self, op: &mut PageOp, attempt: &Attempt) -> Needs {
+        let Config { read, ecc, .. } = &self.core.plan.config;
+        let (sensing, soft) = (read.sensing, ecc.soft);
+        let id = attempt.read.expect("Invariant: it is sensed for a read");
+        if !attempt.repeats && op.read.hasty && sensing.weighs() {
+            let added = self.added_in_haste(op);
+            if sensing.repeats(self.errors_over(op, attempt), added) {
+                return Needs::DefaultTiming;
+            }
+            // The controller does not repeat it either.
+            op.read.hasty = false;
+            self.flash.ops[id].read.hasty = false;
+        }
+        if attempt.v_ref == ReadReference::NearOptimal && soft.weighs() {
+            let over = self.errors_over(op, attempt);
+            return Needs::SoftDecoding(Soft::weighed(over, self.core.plan.capability().1));
+        }
+        Needs::References
+    }
+
+    /// Errors per KiB that the RPT's tPRE adds to an operation's page.
+    fn added_in_haste(&mut self, op: &PageOp) -> f64 {
+        let (state, (block, page)) = (self.conditions_of(op), self.place_of(op.ppn.get()));
+        self.outcomes_of_mut(op.read.in_slc).map_or(0.0, |of| of.added_in_haste(block, page, state))
+    }
+
+    /// Errors per KiB above what hard decoding corrects for which the weight of a page's first codeword stands, whose 1,024 pruned syndromes are looked at.
+    fn errors_over(&mut self, op: &PageOp, attempt: &Attempt) -> f64 {
+        let rber = self.rber(op, sensed_with(attempt), attempt.reduced).map_or(0.0, |(rber, _)| rber);
+        let ecc = &self.core.plan.config.ecc;
+        let draw = self.flash.draws.entity(!op.seq).entity(1).uniform(attempt.draw());
+        (weighed_rber(rber / ecc.strength, draw) - self.core.plan.capability().0) * ecc.strength * KIB_BITS
+    }
+
+    /// A die that has predicted a failure senses the page again by itself, if it has a way: so it does.
+    fn sense_again_on_die(&mut self, id: AttemptId, mut op: PageOp, needs: Needs) -> bool {
+        let attempt = self.flash.attempts[id];
+        let step = match needs {
+            Needs::DefaultTiming => Some((attempt.v_ref, attempt.t_pre_fallback)),
+            Needs::References => self.next_hard_step(&op, &attempt),
+            Needs::SoftDecoding(_) => None,
+        };
+        let Some((v_ref, t_pre_fallback)) = step else { return false };
         // It has another way than to repeat what has failed in haste.
         op.read.hasty = false;
-        let attempt = self.flash.attempts[id];
         self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
         let on_die_retries = attempt.on_die_retries + 1;
         let mut attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
-        attempt.reduced = self.reduces(&op, &attempt);
+        let full = needs == Needs::DefaultTiming;
+        self.core.counters.first_senses_repeated += u64::from(full);
+        attempt.reduced = !full && self.reduces(&op, &attempt);
         let (took, _) = self.sense_time(&op, &attempt);
         attempt.took += took.0 as u32;
         if self.core.plan.config.read.predictor.looks_on_die(true) {
@@ -339,6 +448,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.core.probe.explain(self.core.now, event);
         }
         self.flash.dies[die].begin_sense(queue.plane(), Some(id), end);
+        true
     }
 
     /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
@@ -386,8 +496,32 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         taken && !crc
     }
 
-    /// Whether a page will be corrected, whether it is predicted not to be where anybody predicts, and how long its decoding takes.
-    pub(super) fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> (bool, bool, Span) {
+    /// Bytes of a page that is read again and crosses the bus: the codewords that are not corrected yet, which may all be now. None where that is all.
+    #[cold]
+    pub(super) fn left_of(&mut self, id: AttemptId) -> Option<u32> {
+        let attempt = self.flash.attempts[id];
+        let op = self.flash.ops[attempt.read.expect("Invariant: void attempts leave their registers")];
+        let left = self.flash.references.uncorrected(op.seq);
+        if left == u64::MAX || !attempt.v_ref.decodes() {
+            return None;
+        }
+        let codeword = self.core.plan.config.ecc.codeword.0 as u32;
+        let codewords = op.bus_bytes.div_ceil(codeword);
+        let left = left & u64::MAX.checked_shr(64 - codewords).unwrap_or(0);
+        if attempt.decoding > 0 && attempt.fate != Fate::Miscorrected && !self.flash.is_broken(op.ppn.get()) {
+            // Some may have been corrected since this was sensed.
+            let DecodeOutcome { corrected, time, failed, .. } = self.decoding_of(&op, &attempt);
+            let entry = &mut self.flash.attempts[id];
+            (entry.failed, entry.decoding) = (failed, time.0 as u32);
+            if corrected {
+                entry.fate = Fate::Corrected;
+            }
+        }
+        Some(op.bus_bytes.min(left.count_ones() * codeword))
+    }
+
+    /// What becomes of a sensed page in the decoder: of those of its codewords that are not corrected yet.
+    pub(super) fn decoding_of(&mut self, op: &PageOp, attempt: &Attempt) -> DecodeOutcome {
         let PageOp { seq, bus_bytes, .. } = *op;
         let again = attempt.repeats;
         let reduced = attempt.reduced;
@@ -402,6 +536,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             ReadReference::Step(step) => Sensed::First(step),
             _ => Sensed::NearOptimal,
         };
+        let mut failed = u64::MAX;
         let (corrected, mut predicted, usual) = match self.core.plan.code.clone() {
             None => {
                 let page = op.read.page;
@@ -418,8 +553,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 let (block, page) = self.place_of(op.ppn.get());
                 let (outcomes, kib) = (self.outcomes_of(op.read.in_slc), codeword as f64 / 1024.0);
                 let rate = |index| outcomes.map_or(1.0, |of| of.codeword_rate(block, page, index, kib));
-                let rbers = (0..codewords).map(|index| rber / strength * rate(index));
+                // Of those beyond the last bit all are always looked at.
+                let part = self.core.plan.config.bus.transfer == Transfer::Uncorrected;
+                let uncorrected = if part { self.flash.references.uncorrected(seq) } else { u64::MAX };
+                let left = (0..codewords).filter(|index| uncorrected >> index.min(&63) & 1 != 0);
+                let rbers = left.map(|index| (index.into(), rber / strength * rate(index)));
                 let page = code.of(fine.map_or(1, Fine::bits)).page(rbers, self.flash.draws.entity(seq).entity(draw));
+                failed = page.failed;
                 (page.corrected, page.predicted, t_decode * u64::from(page.iterations.max(1)))
             }
         };
@@ -430,7 +570,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             predicted = !corrected ^ wrong;
         }
         let decoding = if corrected { t_retried.unwrap_or(usual) } else { t_failed.unwrap_or(usual) };
-        (corrected, predicted, decoding)
+        DecodeOutcome { corrected, predicted, time: decoding, failed }
     }
 
     /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that; and what a first sense has shown, where
@@ -465,6 +605,16 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let (rber, draws) = (rber / ecc.strength, self.flash.draws.entity(!op.seq));
         let checks = u64::from(codewords) * (ecc::code::SIZE * ecc::code::ROWS) as u64;
         (syndrome_weight(rber, codewords, draws, attempt.draw()), checks)
+    }
+
+    /// The decoder has corrected a page: how many errors it had, where blocks keep that. In the SLC cache's mode it says nothing of the next erase.
+    pub(super) fn note_errors(&mut self, read: OpId, attempt: &Attempt) {
+        let op = self.flash.ops[read];
+        if !op.read.in_slc
+            && let Some((rber, _)) = self.rber(&op, sensed_with(attempt), attempt.reduced)
+        {
+            self.placement.read_with(op.ppn.get(), rber * KIB_BITS);
+        }
     }
 
     /// A first sense has been decoded: what it has shown is known.

@@ -79,6 +79,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Whether the program or erase of a die is suspended or goes on.
     fn watch_array(&mut self, die: DieId) {
         if self.flash.dies[die].suspended.is_some() {
+            if self.core.plan.config.schedule.suspend_budget.is_some() {
+                self.note_overdue(die);
+            }
             self.try_resume(die);
         }
         if self.core.plan.suspends && self.flash.dies[die].active.is_some() {

@@ -284,13 +284,18 @@ impl<L: Placement> FlashView<'_, L> {
         others.any(|other| other.suspended.is_some() || other.suspend_pending.is_some())
     }
 
+    /// Whether no further read goes before what a die has suspended.
+    fn goes_on_first(&self, state: &DieState) -> bool {
+        self.flash.write_queue_full || state.suspended.as_ref().is_some_and(|paused| paused.work.is_overdue)
+    }
+
     /// Whether a die that has suspended something has nothing else to do, but for programs that go before it.
     fn suspended_idles(&self, state: &DieState) -> bool {
         let chip = &self.plan.config.chip;
         let sends_again = state.suspended.as_ref().is_some_and(|paused| paused.active.sends_again(chip.shadow_buffer));
         let held =
             if sends_again { state.page_full | state.cache_full != 0 } else { state.holds_array(chip.cache_read) };
-        let waits = state.ready.meets(USER_READS) && !self.flash.write_queue_full;
+        let waits = state.ready.meets(USER_READS) && !self.goes_on_first(state);
         let passed = state.reserved.is_of_host() || waits;
         state.active.is_none() && !passed && state.sensing == 0 && !held
     }
@@ -334,7 +339,7 @@ impl<L: Placement> FlashView<'_, L> {
         }
         // Reads of the drive's own wait, those that are being retried as well: the die is reserved for users' alone.
         let mut reads = self.eligible(die, state.ready, USER_READS).and(USER_READS);
-        if self.flash.write_queue_full {
+        if self.goes_on_first(state) {
             // What has begun is brought to its end.
             reads = if self.retries_user_read(die) { reads.and(state.retries) } else { QueueSet::NONE };
         }

@@ -14,6 +14,7 @@ use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::QueueId;
 use super::state::Pick;
+use crate::config::Transfer;
 use crate::core::Marks;
 use crate::observe::probe::{Event, Probe};
 use crate::observe::stats::channel;
@@ -204,9 +205,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     pub(super) fn grant_page(&mut self, channel: ChannelId) {
         let bus = &mut self.flash.channels[channel];
         let id = bus.out.pop_front().expect("Invariant: a page waits to leave");
+        let whole = self.core.plan.config.bus.transfer != Transfer::Uncorrected;
+        let left = if whole { None } else { self.left_of(id) };
         let Attempt { read, v_ref, fate, number: attempt, step: register, .. } = self.flash.attempts[id];
         let read = read.expect("Invariant: void attempts leave their registers");
-        let PageOp { bus_bytes: bytes, seq: part, .. } = self.flash.ops[read];
+        let PageOp { bus_bytes, seq: part, .. } = self.flash.ops[read];
+        let bytes = left.unwrap_or(bus_bytes);
         // What is sensed finely crosses as a page for each bit of a cell.
         let pages = v_ref.pages();
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);

@@ -156,6 +156,8 @@ pub struct Work {
     pub within_pulses: u32,
     /// Since when something of the host's has waited that would suspend it.
     pub waited_from: Option<Time>,
+    /// It is suspended, and reads have kept it from going on for as long as they may.
+    pub is_overdue: bool,
 }
 
 /// An operation that has let others go first, and how far it has come.
@@ -554,7 +556,7 @@ stored! {
     Begun { seq, queue, command, alone }
     Holder { read, ended }
     Reservation { planes, planes_of_host, shorter, holders }
-    Work { began, runs_from, position, before, suspensions, within_pulses, waited_from }
+    Work { began, runs_from, position, before, suspensions, within_pulses, waited_from, is_overdue }
     Paused { active, work, phases }
     Program { ops, planes, ready, sensing, pass }
 }

@@ -92,6 +92,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.core.now + after >= end || position >= total {
             return; // It ends before it could be suspended.
         }
+        if self.resume_by(active, work.began, position, before).is_some_and(|by| self.core.now + after >= by) {
+            return; // It could not wait.
+        }
         let state = &mut self.flash.dies[die];
         (state.suspend_pending, state.look_again) = (Some(self.core.now + after), None);
         (state.work.position, state.work.before) = (position, before);
@@ -130,6 +133,26 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.probe.suspend(self.core.now, die);
     }
 
+    /// When an operation is to go on from a position, so that suspensions do not prolong it by more than they may; none where that has no bound.
+    fn resume_by(&self, active: Active, began: Time, position: u64, before: Span) -> Option<Time> {
+        let Config { schedule, chip, .. } = &self.core.plan.config;
+        let loads = !active.is_erase() && !active.sends_again(chip.shadow_buffer);
+        let setup = if loads { chip.t_buffer } else { Span::ZERO };
+        let latest = began + schedule.suspend_budget? + Span(position);
+        Some(Time(latest.0.saturating_sub((before + setup).0)))
+    }
+
+    /// A die has suspended something: whether that may wait for further reads.
+    pub(super) fn note_overdue(&mut self, die: DieId) {
+        let Some(Paused { active, work, .. }) = &self.flash.dies[die].suspended else { return };
+        let by = self.resume_by(*active, work.began, work.position, work.before);
+        if by.is_some_and(|by| self.core.now >= by)
+            && let Some(paused) = &mut self.flash.dies[die].suspended
+        {
+            paused.work.is_overdue = true;
+        }
+    }
+
     /// Lets the suspended operation of a die go on, if it can without the bus; or a program whose data is in the registers, before that.
     pub fn try_resume(&mut self, die: DieId) {
         if self.view().loaded_goes_first(die) {
@@ -154,6 +177,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let total = phases.total();
         let state = &mut self.flash.dies[die];
         state.work.runs_from = self.core.now + setup + state.work.before;
+        state.work.is_overdue = false;
         let end = state.work.runs_from + Span(total.0 - state.work.position);
         state.active = Some((active, end));
         let cause = if matches!(active, Active::Program(_)) {

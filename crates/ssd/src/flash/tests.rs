@@ -71,6 +71,7 @@ impl Placement for Written {
     fn wears_by(&mut self, _: FlashPlaneId, _: u32, _: f64) {
         unreachable!("{NO_WRITES}")
     }
+    fn read_with(&mut self, _: Ppn, _: f64) {}
     fn program_suspended(&mut self, _: Ppn, _: u32) {
         unreachable!("{NO_WRITES}")
     }

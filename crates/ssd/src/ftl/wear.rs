@@ -4,7 +4,7 @@
 use nand::model::erasing::{BlockErase, Erasing};
 use nand::model::outcomes::{ARCHETYPES, Archetypes};
 use nand::{FlashPlaneId, Layout};
-use units::Stream;
+use units::{Ppn, Stream};
 
 use crate::config::{Plan, WornUnder};
 use crate::lifetime::{Erase, Eraser, WearState};
@@ -57,6 +57,7 @@ impl WearTable {
             let (mut state, draws) = (WearState::default(), draws.entity(number));
             match plan.config.age.worn_under {
                 WornUnder::Scheme => (0..pec).step_by(STEP as usize).for_each(|at| {
+                    eraser.reads_after_a_year(block, &mut state);
                     eraser.cycle(block, &mut state, at, STEP.min(pec - at), draws.uniform(at.into()));
                 }),
                 WornUnder::Ispe => {
@@ -66,6 +67,7 @@ impl WearTable {
                 }
             }
             // The erase before the data was written.
+            eraser.reads_after_a_year(block, &mut state);
             let last = eraser.cycle(block, &mut state, pec, 0, draws.uniform(pec.into()));
             let cycles = cycles(&conventional[number as usize], state.wear) as f32;
             BlockWear { state, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
@@ -106,6 +108,13 @@ impl WearTable {
         let cycles = cycles(conventional, worn.state.wear) + more;
         worn.state.wear = wear_of(conventional, cycles);
         worn.cycles = cycles as f32;
+    }
+
+    /// A page was read with so many errors per KiB, of which those of its last erase are known.
+    pub fn read_with(&mut self, ppn: Ppn, errors: f64) {
+        let (plane, block) = (self.layout.flash_plane_of(ppn), self.layout.unpack(ppn).block);
+        let worn = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
+        worn.state.track((errors - f64::from(worn.added)).max(0.0));
     }
 
     /// Whether all loops did not suffice for the last erase of a block.

@@ -319,6 +319,12 @@ impl Placement for MediaBlocks {
         }
     }
 
+    fn read_with(&mut self, ppn: Ppn, errors: f64) {
+        if let Some(wear) = &mut self.wear {
+            wear.read_with(ppn, errors);
+        }
+    }
+
     fn program_suspended(&mut self, ppn: Ppn, times: u32) {
         if let Some(suspended) = &mut self.suspended {
             suspended.programmed(ppn, times);

@@ -32,7 +32,7 @@ use crate::presets::{self, DeviceSpec};
 /// The first line of a checkpoint.
 const MAGIC: &[u8] = b"ssdlab checkpoint\n";
 /// The version of the file's form.
-const FORMAT: u64 = 4;
+const FORMAT: u64 = 5;
 /// Bytes of the digest.
 const DIGEST: usize = 32;
 /// The longest header that is read: a configuration has some 10 kB, and an array has one of each drive.
@@ -70,10 +70,12 @@ pub const POLICIES: &[&str] = &[
     "ecc.t_retried",
     "ecc.decoders",
     "ecc.buffer",
+    "bus.transfer",
     "schedule.order",
     "schedule.suspend_program",
     "schedule.suspend_erase",
     "schedule.safe_points",
+    "schedule.suspend_budget",
     "schedule.suspensions",
     "energy.sense_mw",
     "energy.program_mw",

@@ -476,6 +476,7 @@ const ROWS: &[Row] = &[
     ("schedule.suspend_erase_left", ERASED_LATER, "1500us", Overwrites, 0),
     ("schedule.suspend_program_left", SUSPENDED, "900us", Overwrites, 0),
     ("schedule.suspend_progress", SUSPENDED, "300us", Overwrites, 0),
+    ("schedule.suspend_budget", SUSPENDED, "100us", Overwrites, 0),
     ("schedule.suspend_one_of_chip", SLOW_READS, "true", Overwrites, 0),
     ("schedule.write_queue", PAGES, "4", Mixed, 0),
     ("chip.suspended_program_errors", SUSPENDED, "30", Overwrites, 0),

@@ -140,7 +140,9 @@ impl Oracle {
             let codeword = self.config.ecc.codeword.0;
             let part = match self.config.bus.transfer {
                 Transfer::Page => page,
-                Transfer::Codeword => to.div_ceil(codeword) * codeword - from / codeword * codeword,
+                Transfer::Codeword | Transfer::Uncorrected => {
+                    to.div_ceil(codeword) * codeword - from / codeword * codeword
+                }
             };
             let initial = lpn / self.planes % u64::from(self.config.geometry.pages);
             parts.push(Part {

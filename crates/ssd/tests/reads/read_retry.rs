@@ -121,19 +121,22 @@ fn lone_reads_take_what_the_equations_say() {
             // Eq. 2: tREAD = tR + tDMA + tECC + tRETRY.
             let retry = |name: &str| match (steps, name) {
                 (0, _) => 0,
-                (n, "baseline") => n * (full + rest),     // Eq. 3
-                (n, "pr2") => n * full + rest,            // Eq. 4
+                (n, "baseline") => n * (full + rest), // Eq. 3
+                (n, "pr2") => n * full + rest,        // Eq. 4
+                // Footnote 10: what follows is sensed while a page is decoded.
+                (n, "baseline,pipeline=page-read") => n * (full + T_DMA) + T_ECC,
                 (n, "ar2") => T_SET + n * (short + rest), // Eq. 5 without PR2
                 (n, "pnar2") => T_SET + n * short + rest, // Eq. 5
                 _ => unreachable!(),
             };
             let mut latencies = Vec::new();
-            for name in ["baseline", "pr2", "ar2", "pnar2"] {
+            for name in ["baseline", "pr2", "ar2", "pnar2", "baseline,pipeline=page-read"] {
                 let (found, device) = play(&with(name, &[&model]), &[(0, kind as u64)]);
                 assert_eq!(found[0], full + rest + retry(name) + MOVE, "{name}, {steps} steps, page {kind}");
                 assert_eq!(device.counters().retry_steps, steps, "{name}");
                 latencies.push(found[0]);
             }
+            assert!(latencies[1] <= latencies[4] && latencies[4] <= latencies[0], "{steps} steps");
             assert!(latencies[1] <= latencies[0], "PR2 never makes a lone read slower");
         }
     }
@@ -258,6 +261,49 @@ fn trees_know_what_first_senses_have_shown() {
     let failed = |kind: usize| T_SET + tr(kind) - SENSES[kind] * 21_600 + rest + T_SET + full(kind);
     assert_eq!(found, [failed(0), failed(1), full(0), full(1), full(0), full(1)]);
     assert_eq!(device.counters().first_senses_repeated, 2);
+    // What is kept of them are the failures that the tree looks at, a byte for each group; no rests of a rule that is not asked.
+    assert_eq!(device.tables().0, 2);
+}
+
+#[test]
+fn the_weight_of_a_syndrome_says_how_a_failed_first_sense_is_repeated() {
+    const T_PRED: u64 = 2_500;
+    let weighed = |predictor: &str, cut: f64, settings: &[&str]| {
+        let table = file("weighed.csv", &format!("pec,months,cut\n100000,1200,{cut}\n"));
+        let predictor = format!("read.predictor={predictor}");
+        let table = format!("read.rpt={}", table.display());
+        let all =
+            ["chip.model=tlc48", "read.sensing=adaptive-weighed", "read.prediction_accuracy=1", &predictor, &table];
+        config(&[&all, settings].concat())
+    };
+    let rest = T_DMA + T_ECC;
+    // Nine tenths of tPRE are too many for a new page, whose own errors are few: the timing was at fault, every time.
+    let cut = SENSES[0] * 21_600;
+    let reads = [(0, 0), (1_000_000, 12)];
+    let repeated = tr(0) - cut + T_PRED + tr(0) + rest + MOVE;
+    let (found, device) = play(&weighed("on-die", 0.9, &[]), &reads);
+    assert_eq!(found, [T_SET + repeated, repeated]);
+    let counters = device.counters();
+    assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated, counters.pages_retried), (2, 2, 0));
+    // A die that predicts again needs the time for that.
+    assert_eq!(play(&weighed("on-die-again", 0.9, &[]), &reads).0, [T_SET + repeated + T_PRED, repeated + T_PRED]);
+    // A controller weighs what has crossed the bus, and sets the timing.
+    let crossed = T_SET + tr(0) - cut + T_DMA + T_PRED + T_SET + tr(0) + rest + MOVE;
+    assert_eq!(play(&weighed("controller", 0.9, &[]), &reads).0, [crossed; 2]);
+    // Of an old page the references are far off: other ones follow, in haste.
+    let cut = SENSES[0] * CUT;
+    let old = ["age.pec=1000", "age.retention=6mo", "read.next=swift"];
+    let (found, device) = play(&weighed("on-die", CUT as f64 / 24_000.0, &old), &reads);
+    let moved = tr(0) - cut + T_PRED + tr(0) - cut + rest + MOVE;
+    assert_eq!(found, [T_SET + moved, moved]);
+    assert_eq!(device.counters().first_senses_repeated, 0);
+}
+
+#[test]
+fn what_nobody_weighs_is_refused() {
+    let refusal = |settings: &[&str]| config(settings).plan().unwrap_err().to_string();
+    let error = refusal(&["chip.model=tlc48", "read.sensing=adaptive-weighed"]);
+    assert!(error.contains("read.sensing") && error.contains("nothing weighs a page"), "{error}");
 }
 
 #[test]

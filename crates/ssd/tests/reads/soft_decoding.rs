@@ -71,6 +71,59 @@ fn what_is_sensed_around_the_best_references_is_what_is_missing() {
 }
 
 #[test]
+fn the_weight_of_what_the_best_references_read_says_how_finely() {
+    const T_PRED: u64 = 2_500;
+    let weighed = |two_bit: f64, settings: &[&str]| {
+        let all = ["read.predictor=on-die-again", "read.prediction_accuracy=1", "read.next=oracle", "ecc.soft=weighed"];
+        config(two_bit, &[&all, settings].concat())
+    };
+    // Both senses are weighed on the die; the second crosses the bus as the first bit of each cell, and is not decoded alone.
+    let hard = 2 * (T_R + T_PRED) + T_DMA;
+    let two = 2 * T_R + T_DMA + 7 * ITERATION;
+    let three = 6 * T_R + 2 * T_DMA + 7 * ITERATION;
+    for (two_bit, expected) in [(0.4, two), (3e-9, three)] {
+        let (latency, correct, device) = read(&weighed(two_bit, &[]));
+        assert!(correct);
+        assert_eq!(latency, hard + expected, "2-bit up to {two_bit}");
+        assert_eq!((device.counters().soft_decodings, device.counters().soft_corrected), (1, 1));
+    }
+    let refusal = |settings: &[&str]| Device::new(&weighed(0.4, settings), 1).err().unwrap().to_string();
+    let error = refusal(&["read.predictor=on-die"]);
+    assert!(error.contains("ecc.soft") && error.contains("best references is not weighed"), "{error}");
+    let error = refusal(&["read.next=table"]);
+    assert!(error.contains("ecc.soft") && error.contains("a step of a table says nothing"), "{error}");
+}
+
+#[test]
+fn what_is_read_again_moves_the_codewords_that_are_not_corrected() {
+    // Hard decoding by the default references and by the best ones, then two bits of each cell.
+    let played = |transfer: &str, capability: f64| {
+        let code = format!("ecc.code={}", profile(capability));
+        let transfer = format!("bus.transfer={transfer}");
+        read(&config(0.4, &["read.next=oracle", "ecc.soft=2-bit", "ecc.codeword=4KiB", &code, &transfer]))
+    };
+    let mut parts = std::collections::BTreeSet::new();
+    for step in 0..200 {
+        let capability = 5e-4 * 1.02f64.powi(step);
+        let (latency, correct, device) = played("uncorrected", capability);
+        let (whole, _, all) = played("codeword", capability);
+        let codewords = |device: &Device| device.counters().bytes_read / 4096;
+        assert!(correct && codewords(&device) >= 4 && codewords(&device) <= codewords(&all));
+        // Each codeword that does not cross saves a quarter of a page's time, and nothing else changes: the others are corrected as before.
+        assert_eq!(whole - latency, (codewords(&all) - codewords(&device)) * (T_DMA / 4), "{capability}");
+        parts.insert(codewords(&all) - codewords(&device));
+    }
+    assert!(parts.len() > 1 && parts.contains(&0), "{parts:?}");
+    let refusal = |settings: &[&str]| {
+        let mut config = lone_page_reads(settings.iter().copied());
+        config.set("bus.transfer=uncorrected").unwrap();
+        Device::new(&config, 1).err().unwrap().to_string()
+    };
+    let error = refusal(&[]);
+    assert!(error.contains("bus.transfer") && error.contains("as a whole or not at all"), "{error}");
+}
+
+#[test]
 fn soft_decoding_begins_after_so_many_retries_or_when_all_else_has_failed() {
     // The table's references are not the best ones: nothing of what they gave is of use.
     let soft = 3 * T_R + 2 * T_DMA + 7 * ITERATION;

@@ -279,6 +279,35 @@ fn what_goes_on_gets_on_before_it_is_suspended_again() {
 }
 
 #[test]
+fn suspensions_prolong_an_operation_by_no_more_than_their_budget() {
+    // A read every 25 us, which takes 30 and a transfer: the erase goes on when none waits, or when it must.
+    let erased = |budget: &str| {
+        let budget = format!("schedule.suspend_budget={budget}");
+        let config = config(SLC, &["schedule.suspend_erase=reset-and-resume", &budget]);
+        let (start, end) = alone(&config, "erase");
+        let reads: Vec<u64> = (0..200).map(|index| start + 200_000 + index * 25_000).collect();
+        let all = play(&config, 1, &reads);
+        let of = |kind: &str| all.iter().filter(|(what, ..)| *what == kind).copied().collect::<Vec<Entry>>();
+        let senses: Vec<u64> = of("sense").iter().map(|(_, at, _)| at - start).collect();
+        let (suspends, resumes) = (of("suspend"), of("resume"));
+        let at = |all: &[Entry]| all.iter().map(|(_, at, _)| at - start).collect::<Vec<u64>>();
+        (at(&suspends), at(&resumes), resumes.last().map_or(0, |(_, _, ends)| ends - end), senses)
+    };
+    let (suspends, resumes, added, _) = erased("none");
+    assert!(suspends[0] == 204_000 && resumes[0] > 5_000_000 && added > 4_800_000, "{suspends:?} {resumes:?}");
+    // The voltages are set again in 4 us: it is to go on 496 us after it has got so far, and the read that has begun by then ends.
+    let (suspends, resumes, added, senses) = erased("500us");
+    let by = 200_000 + 500_000 - 4_000;
+    let last = senses.iter().rfind(|at| **at < resumes[0]).unwrap();
+    assert_eq!(suspends, [204_000]);
+    assert!(*last < by && resumes[0] >= by && resumes[0] <= last + 60_000, "{last} {resumes:?}");
+    assert_eq!(added, resumes[0] - 200_000 + 4_000);
+    // Resetting the pulse's voltages and setting them again takes 8 us, which must leave something to spare; repeating the verify takes 4.
+    assert_eq!(erased("8us").0, [1_504_000]);
+    assert_eq!(erased("8001ns").0[0], 204_000);
+}
+
+#[test]
 fn one_die_of_a_chip_has_suspended_something_at_a_time() {
     let dies = ["schedule.suspend_program=intra-phase", "geometry.dies=2", "bus.die_interleaving=true"];
     let of = |all: &[Entry], kind: &str| {

@@ -123,6 +123,32 @@ fn an_idle_erase_takes_equations_2_and_3() {
 }
 
 #[test]
+fn blocks_that_were_read_are_erased_by_what_that_has_found() {
+    // All pages are read, and overwritten thrice: how long the erases take together.
+    let erased = |name: &str, reads: bool| {
+        let small = ["geometry.blocks=16", "geometry.pages=12", "age.fill=1.0", "ftl.over_provisioning=1.5"];
+        let age = ["age.pec=3500", "age.worn_under=ispe", "age.precondition=closed-form", "read.start=tracked"];
+        let mut device = Device::new(&scheme(name, &[small, age].concat()), 1).unwrap();
+        let pages = 60;
+        for page in (0..pages).filter(|_| reads) {
+            device.submit(request(page * 1_000_000, page, Op::Read)).unwrap();
+        }
+        for index in 0..3 * pages {
+            device.submit(request((pages + index) * 1_000_000, index * 7 % pages, Op::Write)).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        device.counters().erase_ns
+    };
+    // At 3,500 cycles the worst block that needs as many loops has no room; young data of most blocks has some. Collection reads what it relocates; the more
+    // pages are read, the worse the worst of them.
+    let (few, all) = (erased("reo,margin=tracked", false), erased("reo,margin=tracked", true));
+    assert!(few <= all && all < erased("reo", true), "{few} {all}");
+    let error = scheme("reo,margin=tracked", &["chip.model=none"]).plan().unwrap_err().to_string();
+    assert!(error.contains("erase.margin") && error.contains("without a virtual chip"), "{error}");
+}
+
+#[test]
 fn planes_that_are_erased_together_wait_for_the_longest_pulse() {
     let settings = ["age.pec=2500", "geometry.planes=2", "chip.plane_programs=lockstep", "ftl.erase_when=opened"];
     let pair = scheme("reo-minus", &[&settings[..], &["ftl.placement=static", "chip.program_unit=page"]].concat());

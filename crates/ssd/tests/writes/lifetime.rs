@@ -4,7 +4,7 @@ use nand::VirtualChip;
 use nand::ept::{Ept, FIRST};
 use nand::model::erasing::Erasing;
 use schemes::{Margin, Pulse, Pulses, Voltage};
-use ssd::lifetime::{Erase, EraseScheme, Eraser, cycle};
+use ssd::lifetime::{Erase, EraseScheme, Eraser, WearState, cycle};
 use units::Span;
 
 fn chip() -> Erasing {
@@ -17,6 +17,8 @@ const I_ISPE: EraseScheme = EraseScheme { pulses: Pulses::IIspe, ..ISPE };
 const DPES: EraseScheme = EraseScheme { voltage: Voltage::Scaled, ..ISPE };
 const REO_MINUS: EraseScheme = EraseScheme { pulses: Pulses::Felp, ..ISPE };
 const REO: EraseScheme = EraseScheme { margin: Margin::Ecc, ..REO_MINUS };
+
+const TRACKED: EraseScheme = EraseScheme { margin: Margin::Tracked, ..REO_MINUS };
 
 fn eraser(scheme: &EraseScheme) -> Eraser {
     Eraser::new(&chip(), *scheme, chip().requirement)
@@ -33,6 +35,37 @@ fn pulse(index: u32, grains: u32) -> Pulse {
 /// Everything from a fresh block to one that five loops just erase, in fiftieths of a grain.
 fn needs() -> impl Iterator<Item = f64> {
     (1..=35 * 50).map(|n| f64::from(n) / 50.0)
+}
+
+#[test]
+fn what_a_blocks_reads_have_found_says_how_much_of_its_erase_may_be_left() {
+    let (erasing, tracked, profiled) = (chip(), eraser(&TRACKED), eraser(&REO));
+    let (ept, seed) = (Ept::profile(&erasing, erasing.requirement), 3);
+    let (mut shorter, mut longer) = (0, 0);
+    for number in 0..200 {
+        let block = erasing.block(seed, number, 0);
+        for wear in [0.5, 1.5, 2.5, 3.5] {
+            let with = |scheme: &Eraser, found: Option<f64>| {
+                let mut state = WearState::default();
+                state.wear = wear;
+                found.into_iter().for_each(|errors| state.track(errors));
+                let erase = scheme.cycle(&block, &mut state, 1_000, 1, 1.0);
+                (erase.time(&erasing), erase.left)
+            };
+            // Unread blocks are erased by the profiled table.
+            assert_eq!(with(&tracked, None), with(&profiled, Some(10.0)));
+            for errors in [0.0, 20.0, 45.0, 62.0, 63.0, 200.0] {
+                let (time, left) = with(&tracked, Some(errors));
+                // As many whole grains as the requirement leaves room for beside its errors, and the part of one that the fail bits do not show.
+                assert!(left <= f64::from(ept.spared(errors)) + 1e-9, "{errors}: {left}");
+                assert!(errors + erasing.incomplete(left) <= erasing.requirement.max(errors) + 1e-9 || left == 0.0);
+                shorter += u32::from(time < with(&profiled, None).0);
+                longer += u32::from(time > with(&profiled, None).0);
+            }
+            assert_eq!(with(&tracked, Some(200.0)), with(&eraser(&REO_MINUS), None));
+        }
+    }
+    assert!(shorter > 100 && longer > 100, "{shorter} {longer}");
 }
 
 #[test]

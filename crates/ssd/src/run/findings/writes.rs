@@ -42,7 +42,7 @@ pub(super) fn held_off(evidence: &Evidence) -> Option<Finding> {
     let each = times / counters.operations_suspended.max(1) as f64;
     (each >= HELD_OFF).then(|| {
         let text = format!("each program or erase that was suspended was suspended {each:.0} times, in the mean: they hardly get on");
-        let remedy = "bound how often (schedule.suspensions), or let what goes on run for a while first (schedule.suspend_progress; with intra-phase \
+        let remedy = "bound how often (schedule.suspensions) or for how long (schedule.suspend_budget), or let what goes on run for a while first (schedule.suspend_progress; with intra-phase \
                       for longer than a phase, since a cancelled one is repeated)";
         finding("held-off", text, &[("suspensions_each", each)], remedy)
     })
