@@ -392,9 +392,7 @@ impl<D: Drive> Array<D> {
             if time > bound || time == Time::NEVER {
                 return;
             }
-            let second = self.nexts.second(index);
-            let is_first = index < second.1 || second.0 == Time::NEVER;
-            let until = bound.min(if is_first { second.0 } else { Time(second.0.0 - 1) });
+            let until = bound.min(self.nexts.until(index));
             match self.members[index].drive.advance_to_completion(until) {
                 Ok(false) => self.is_looked_at_anew(index),
                 played => return self.has_played(index, played),
@@ -403,13 +401,16 @@ impl<D: Drive> Array<D> {
     }
 
     /// A drive was asked for something, or has gone on: something happens in it at another time.
+    #[inline]
     pub(crate) fn is_looked_at_anew(&mut self, drive: usize) {
         let member = &mut self.members[drive];
         let (pending, next) = match member.failed {
             Some(_) => (0, Time::NEVER),
             None => (member.drive.pending_arrivals(), member.next_that_matters()),
         };
-        self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        if pending != member.pending {
+            self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        }
         self.nexts.set(drive, next);
     }
 
