@@ -1,6 +1,7 @@
 //! What an array reports beside what every run reports: itself, and each of its drives.
 
 use crate::array::{Array, Seat};
+use crate::layout::Code;
 use crate::member::Member;
 use crate::ops::Purpose;
 use crate::rebuild::RebuildRecord;
@@ -48,6 +49,7 @@ impl<D: Drive> Array<D> {
         for (count, value) in ArrayCounters::DECLARED.iter().zip(counters.counts()) {
             section.insert(count.name.into(), json!(value));
         }
+        section.insert("log_write_amplification".into(), json!(log_write_amplification(&counters, code)));
         let busy = self.link.busy.map(|span| json!(span.0));
         section.insert("link_busy_ns".into(), json!({ "to_drives": busy[0], "from_drives": busy[1] }));
         let rebuilds: Vec<Value> = counters.rebuilds.iter().map(|record| self.rebuild(record)).collect();
@@ -83,9 +85,42 @@ impl<D: Drive> Array<D> {
     }
 }
 
+/// Blocks that a log has written, parity included, for each that the host wrote.
+fn log_write_amplification(counters: &ArrayCounters, code: Code) -> Option<f64> {
+    let ArrayCounters { log_blocks_written: of_host, log_blocks_moved, log_blocks_padded, .. } = counters;
+    let all = of_host + log_blocks_moved + log_blocks_padded;
+    (*of_host > 0).then(|| all as f64 / *of_host as f64 * code.width() as f64 / code.data as f64)
+}
+
 /// A number for each purpose.
 fn purposes(count: impl Fn(usize) -> u64) -> Value {
     Value::Object(PURPOSES.iter().map(|(name, purpose)| ((*name).into(), json!(count(*purpose as usize)))).collect())
+}
+
+/// The counts in the section `array` of a result, each with its name there, its unit and what it is; none of a result of one drive.
+pub fn described(result: &Value) -> Vec<(String, &'static str, String)> {
+    if !result["array"].is_object() {
+        return Vec::new();
+    }
+    let counts =
+        ArrayCounters::DECLARED.iter().map(|count| (count.name.to_owned(), count.unit, count.about.trim().to_owned()));
+    let others = [
+        ("capacity_bytes", "B", "address space of the array"),
+        ("unused_bytes", "B", "of the drives in use, what the layout leaves unused"),
+        (
+            "log_write_amplification",
+            "blocks/block",
+            "blocks that a log has written, parity included, for each of the host's",
+        ),
+    ];
+    let others = others.into_iter().map(|(name, unit, about)| (name.to_owned(), unit, about.to_owned()));
+    let to_drives = PURPOSES.iter().flat_map(|(name, purpose)| {
+        let about = purpose.words();
+        let requests = (format!("requests_to_drives.{name}"), "requests to drives", about.to_owned());
+        [requests, (format!("bytes_to_drives.{name}"), "B", about.to_owned())]
+    });
+    let all = counts.chain(others).chain(to_drives);
+    all.map(|(name, unit, about)| (format!("array.{name}"), unit, about)).collect()
 }
 
 /// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.

@@ -80,7 +80,9 @@ pub fn draw(seed: u64) -> ArrayCase {
     if parity > 0 {
         array.extend(policies(d, parity));
         if width - parity > 1 {
-            array.push(format!("rewrite={}", d.one(&["fewest-reads", "read-modify-write", "reconstruct"])));
+            array.push(format!("rewrite={}", d.one(&["fewest-reads", "read-modify-write", "reconstruct", "log"])));
+            array.push(format!("log_spare={}", d.one(&["0.3", "0.6", "0.8"])));
+            array.push(format!("log_wait={}", d.one(&["20us", "100us", "1ms"])));
         }
     }
     let kinds: Vec<Vec<String>> = (0..d.from(1, 3)).map(|kind| device(seed * 64 + kind, d)).collect();
