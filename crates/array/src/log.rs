@@ -457,22 +457,30 @@ impl Log {
         if let Some(block) = self.in_flight.keys().find(|_| self.of_host.is_empty() && self.writing.is_empty()) {
             return Err(format!("block {block} is to be written, and nothing is"));
         }
-        let mut valid: BTreeMap<u64, u64> = BTreeMap::new();
-        for block in 0..self.used * self.full() {
-            let Found::Slot(slot) = self.place(block) else { continue };
+        // Of each stripe that anything has happened to, blocks that lie there, and those that lay there at the start and are elsewhere.
+        let mut counts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for (block, place) in &self.places {
+            counts.entry(block / self.full()).or_default().1 += 1;
+            let Found::Slot(slot) = place else { continue };
             let (stripe, within) = (slot / self.full(), (slot % self.full()) as usize);
-            *valid.entry(stripe).or_default() += 1;
-            let there = self.contents.get(&stripe).map_or(Some(slot), |blocks| blocks.get(within).copied());
+            counts.entry(stripe).or_default().0 += 1;
+            let there = self.contents.get(&stripe).and_then(|blocks| blocks.get(within));
             if there != Some(block) {
                 return Err(format!("block {block} is at {slot} of the log, where {there:?} is"));
             }
         }
-        for stripe in 0..self.stripes {
-            let (counted, is) = (self.valid(stripe), valid.get(&stripe).copied().unwrap_or(0));
+        let free: BTreeSet<u64> = self.free.iter().copied().collect();
+        for stripe in counts.keys().chain(self.valid.keys()).chain(self.contents.keys()).chain(&free).copied() {
+            let (there, elsewhere) = counts.get(&stripe).copied().unwrap_or_default();
+            let of_start = if stripe < self.used { self.full() - elsewhere } else { 0 };
+            if of_start > 0 && self.contents.contains_key(&stripe) {
+                return Err(format!("stripe {stripe} was overwritten with {of_start} blocks that are nowhere else"));
+            }
+            let (counted, is) = (self.valid(stripe), there + of_start);
             if counted != is {
                 return Err(format!("stripe {stripe} has {is} valid blocks, and {counted} are counted"));
             }
-            if is > 0 && (stripe >= self.unwritten || self.free.contains(&stripe)) {
+            if is > 0 && (stripe >= self.unwritten || free.contains(&stripe)) {
                 return Err(format!("stripe {stripe} is free and has {is} valid blocks"));
             }
         }
