@@ -41,7 +41,7 @@ pub struct ArrayCase {
 impl ArrayCase {
     /// The array file, and the command that plays it.
     pub fn how(&self) -> String {
-        let is_bare = |value: &str| value.parse::<u64>().is_ok() || value == "true" || value == "false";
+        let is_bare = |value: &str| value.parse::<f64>().is_ok() || value == "true" || value == "false";
         let mut file = "[array]\n".to_owned();
         for word in &self.array {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
