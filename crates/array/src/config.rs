@@ -5,7 +5,7 @@ use units::{Bandwidth, Bytes, ConfigError, Span};
 use crate::coordinate::Coordinate;
 use crate::hedge::Hedge;
 use crate::layout::{Code, Layout, Placement};
-use crate::log::Log;
+use crate::log::{Log, TooSmall};
 use crate::rewrite::Rewrite;
 use crate::select::Select;
 
@@ -160,7 +160,8 @@ impl ArrayConfig {
         if self.log_wait == Span::ZERO {
             return Err(refusal("log_wait", "is 0", "write a positive time"));
         }
-        Log::new(layout, self.log_spare).map(Some)
+        let log = Log::new(layout, self.log_spare);
+        log.map(Some).map_err(|TooSmall { problem, remedy }| refusal("log_spare", problem, remedy))
     }
 
     /// Bytes of the address space on a layout.

@@ -68,7 +68,7 @@ pub use observer::{ArrayEvent, Logged, LoggedFrom, Observer, OpId};
 pub use ops::Purpose;
 pub use plan::{WritePlan, plan};
 pub use rebuild::RebuildRecord;
-pub use report::described;
+pub use report::{Described, described};
 pub use rewrite::WriteKind;
 pub use run::{PreparedArray, PreparedLiveArray, open, prepare, prepare_live};
 pub use stats::{ArrayCounters, Count};

@@ -3,16 +3,16 @@
 //! the log (Rosenblum and Ousterhout, "The Design and Implementation of a Log-Structured File System", SOSP 1991; Menon, "A Performance Comparison of RAID-5
 //! and Log-Structured Arrays", HPDC 1995; Ioannou et al., "Elevating Commodity Storage with the SALSA Host Translation Layer", MASCOTS 2018).
 //!
-//! A slice is the same 4 KiB of all data units of a stripe: its parity follows from it alone. Here is the state of the log; `logging.rs` reads and writes.
+//! A slice is the same 4 KiB of all data units of a stripe: its parity follows from it alone. What is written together lies together on a drive, as far as that
+//! goes. Here is the state of the log; `logging.rs` reads and writes.
 //!
-//! At the start the address space lies in the first stripes, block by block along the slices, and the others are free.
+//! At the start the address space lies in the first stripes, as it does without a log, and the others are free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssd::persist::{state, stored, stored_enum};
-use units::{Bytes, ConfigError};
+use units::Bytes;
 
-use crate::config::refusal;
 use crate::layout::{Layout, Piece};
 use crate::slab::Key;
 
@@ -47,8 +47,10 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
     pub stripe: u64,
-    /// The place of its first block in the log.
+    /// The first slice, and how many there are.
     pub first: u64,
+    pub slices: u64,
+    /// Blocks of the first data unit, then of the next one.
     pub entries: Vec<Entry>,
 }
 
@@ -121,7 +123,7 @@ pub(crate) struct Log {
 
 stored! {
     Entry { block, origin }
-    Batch { stripe, first, entries }
+    Batch { stripe, first, slices, entries }
     InFlight { request, mapped, is_trim, outstanding }
     OpenStripe { stripe, slices, of_host }
 }
@@ -140,6 +142,12 @@ state! {
     }
 }
 
+/// Why a log cannot be cleaned.
+pub(crate) struct TooSmall {
+    pub problem: String,
+    pub remedy: String,
+}
+
 /// The block that fills a slice.
 const NONE: u64 = u64::MAX;
 
@@ -147,8 +155,8 @@ impl Log {
     /// A log over the stripes of a layout, of which this share is no address space.
     ///
     /// # Errors
-    /// So few stripes are spare that none may be worth cleaning.
-    pub fn new(layout: &Layout, spare: f64) -> Result<Log, ConfigError> {
+    /// So few stripes are spare that none may be worth cleaning: how many these are, and what helps.
+    pub fn new(layout: &Layout, spare: f64) -> Result<Log, TooSmall> {
         let (stripes, slices, data) = (layout.stripes(), layout.chunk / BLOCK, layout.code.data as u64);
         let spared = (stripes as f64 * spare).ceil() as u64;
         // With all free stripes but the reserve written, some stripe has a slice's worth of blocks that are not valid.
@@ -160,7 +168,7 @@ impl Log {
                 true => format!("write {:.2} or more, or a larger chunk", (least * 100.0).ceil() / 100.0),
                 false => "write a larger chunk (array.chunk = \"64KiB\")".into(),
             };
-            return Err(refusal("log_spare", problem, remedy));
+            return Err(TooSmall { problem, remedy });
         }
         let used = stripes - spared;
         Ok(Log {
@@ -201,8 +209,14 @@ impl Log {
     /// The stripe of a place in the log, and where in it that lies.
     pub fn piece(&self, slot: u64) -> (u64, Piece) {
         let within = slot % self.full();
-        let start = within / self.data * BLOCK;
-        (slot / self.full(), Piece { unit: (within % self.data) as usize, start, end: start + BLOCK })
+        let start = within % self.slices * BLOCK;
+        (slot / self.full(), Piece { unit: (within / self.slices) as usize, start, end: start + BLOCK })
+    }
+
+    /// The places of the blocks of a batch.
+    pub fn slots(&self, batch: &Batch) -> impl Iterator<Item = u64> + use<> {
+        let (slices, of_unit, first) = (batch.slices, self.slices, batch.stripe * self.full() + batch.first);
+        (0..batch.entries.len() as u64).map(move |entry| first + entry / slices * of_unit + entry % slices)
     }
 
     /// Where a block is.
@@ -287,11 +301,15 @@ impl Log {
             let next = self.moves.pop_front().or_else(|| if of_host { self.of_host.pop_front() } else { None });
             entries.push(next.unwrap_or(Entry { block: NONE, origin: Origin::Padding }));
         }
-        self.contents.entry(stripe).or_default().extend(entries.iter().map(|entry| entry.block));
         *self.writing.entry(stripe).or_default() += 1;
         let after = slices + count / self.data;
         self.open = (after < self.slices).then_some(OpenStripe { stripe, slices: after, of_host });
-        Some(Batch { stripe, first: stripe * self.full() + slices * self.data, entries })
+        let batch = Batch { stripe, first: slices, slices: count / self.data, entries };
+        for (slot, entry) in self.slots(&batch).zip(&batch.entries) {
+            let within = (slot % self.full()) as usize;
+            self.contents.get_mut(&stripe).expect("Invariant: an open stripe has contents")[within] = entry.block;
+        }
+        Some(batch)
     }
 
     /// Whether the host may write: to the stripe that is open, or to another one.
@@ -321,7 +339,7 @@ impl Log {
             self.unwritten - 1
         });
         self.valid.insert(stripe, 0);
-        self.contents.insert(stripe, Vec::new());
+        self.contents.insert(stripe, vec![NONE; self.full() as usize]);
         let open = OpenStripe { stripe, slices: 0, of_host };
         self.open = Some(open);
         Some(open)
@@ -334,7 +352,7 @@ impl Log {
 
     /// Slices have been written, or could not be.
     pub fn written(&mut self, batch: &Batch, is_stored: bool) {
-        for (slot, entry) in (batch.first..).zip(&batch.entries) {
+        for (slot, entry) in self.slots(batch).zip(&batch.entries) {
             match entry.origin {
                 Origin::Host { number, .. } => self.host_written(entry.block, number, slot, is_stored),
                 Origin::Moved { from, .. } => {

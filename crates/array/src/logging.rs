@@ -15,6 +15,13 @@ use crate::observer::{ArrayEvent, Logged, LoggedFrom};
 use crate::ops::{Open, ReadOp, Then, Timer};
 use crate::slab::Key;
 
+/// A part of a block of the log.
+struct InBlock {
+    slot: u64,
+    from: u64,
+    to: u64,
+}
+
 impl<D: Drive> Array<D> {
     fn the_log(&mut self) -> &mut Log {
         self.log.as_mut().expect("Invariant: the array has a log")
@@ -39,7 +46,7 @@ impl<D: Drive> Array<D> {
             if let Found::Slot(slot) = found {
                 let first = start.saturating_sub(block * BLOCK);
                 let last = (end - block * BLOCK).min(BLOCK);
-                slots.push((slot, first, last));
+                slots.push(InBlock { slot, from: first, to: last });
             }
             let found = match found {
                 Found::Slot(slot) => Ok(self.the_log().piece(slot)),
@@ -51,11 +58,11 @@ impl<D: Drive> Array<D> {
     }
 
     /// Reads ranges of blocks, stripe by stripe.
-    fn read_slots(&mut self, key: Key, slots: &[(u64, u64, u64)]) {
+    fn read_slots(&mut self, key: Key, slots: &[InBlock]) {
         let mut stripes: BTreeMap<u64, Vec<Piece>> = BTreeMap::new();
-        for (slot, first, last) in slots {
+        for InBlock { slot, from, to } in slots {
             let (stripe, Piece { unit, start, .. }) = self.the_log().piece(*slot);
-            stripes.entry(stripe).or_default().push(Piece { unit, start: start + first, end: start + last });
+            stripes.entry(stripe).or_default().push(Piece { unit, start: start + from, end: start + to });
         }
         for (stripe, mut pieces) in stripes {
             pieces.sort_by_key(|piece| (piece.unit, piece.start));
@@ -83,7 +90,7 @@ impl<D: Drive> Array<D> {
             in_part.push(end / BLOCK);
         }
         let slots = in_part.into_iter().filter_map(|block| match self.the_log().find(block) {
-            Found::Slot(slot) => Some((slot, 0, BLOCK)),
+            Found::Slot(slot) => Some(InBlock { slot, from: 0, to: BLOCK }),
             _ => None,
         });
         let slots: Vec<_> = slots.collect();
@@ -157,8 +164,7 @@ impl<D: Drive> Array<D> {
         self.counters.log_blocks_moved += count(|origin| matches!(origin, Origin::Moved { .. }));
         self.counters.log_blocks_padded += count(|origin| matches!(origin, Origin::Padding));
         let (stripe, bytes) = (batch.stripe, batch.entries.len() as u64 * BLOCK);
-        let (_, Piece { start, .. }) = self.the_log().piece(batch.first);
-        let end = start + bytes / self.layout.code.data as u64;
+        let (start, end) = (batch.first * BLOCK, (batch.first + batch.slices) * BLOCK);
         let pieces = (0..self.layout.code.data).map(|unit| Piece { unit, start, end }).collect();
         let key = self.ask_itself(Op::Write, bytes, Then::Written { batch });
         self.begin_writes(key, false, vec![(stripe, pieces)]);
@@ -170,7 +176,7 @@ impl<D: Drive> Array<D> {
         if blocks.is_empty() {
             return;
         }
-        let slots: Vec<(u64, u64, u64)> = blocks.iter().map(|(_, slot)| (*slot, 0, BLOCK)).collect();
+        let slots: Vec<InBlock> = blocks.iter().map(|(_, slot)| InBlock { slot: *slot, from: 0, to: BLOCK }).collect();
         let key = self.ask_itself(Op::Read, blocks.len() as u64 * BLOCK, Then::Moves { stripe, blocks });
         self.read_slots(key, &slots);
         self.steps.push_back(Step::Part(key));
@@ -228,7 +234,7 @@ impl<D: Drive> Array<D> {
         let Some(Then::Written { batch }) = self.open.get(request).and_then(|open| open.then.as_deref()) else {
             return Vec::new();
         };
-        let each = (batch.first..).zip(&batch.entries);
+        let each = log.slots(batch).zip(&batch.entries);
         each.map(|(slot, entry)| {
             let (_, Piece { unit, start, .. }) = log.piece(slot);
             let from = match entry.origin {

@@ -97,30 +97,35 @@ fn purposes(count: impl Fn(usize) -> u64) -> Value {
     Value::Object(PURPOSES.iter().map(|(name, purpose)| ((*name).into(), json!(count(*purpose as usize)))).collect())
 }
 
-/// The counts in the section `array` of a result, each with its name there, its unit and what it is; none of a result of one drive.
-pub fn described(result: &Value) -> Vec<(String, &'static str, String)> {
+/// A number in the section `array` of a result.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its name in a result.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: String,
+}
+
+/// The numbers in the section `array` of a result; none of a result of one drive.
+pub fn described(result: &Value) -> Vec<Described> {
     if !result["array"].is_object() {
         return Vec::new();
     }
-    let counts =
-        ArrayCounters::DECLARED.iter().map(|count| (count.name.to_owned(), count.unit, count.about.trim().to_owned()));
+    let of = |name: &str, unit, about: &str| Described { name: format!("array.{name}"), unit, about: about.to_owned() };
+    let counts = ArrayCounters::DECLARED.iter().map(|count| of(count.name, count.unit, count.about.trim()));
+    let amplification = "blocks that a log has written, parity included, for each of the host's";
     let others = [
-        ("capacity_bytes", "B", "address space of the array"),
-        ("unused_bytes", "B", "of the drives in use, what the layout leaves unused"),
-        (
-            "log_write_amplification",
-            "blocks/block",
-            "blocks that a log has written, parity included, for each of the host's",
-        ),
+        of("capacity_bytes", "B", "address space of the array"),
+        of("unused_bytes", "B", "of the drives in use, what the layout leaves unused"),
+        of("log_write_amplification", "blocks/block", amplification),
     ];
-    let others = others.into_iter().map(|(name, unit, about)| (name.to_owned(), unit, about.to_owned()));
     let to_drives = PURPOSES.iter().flat_map(|(name, purpose)| {
-        let about = purpose.words();
-        let requests = (format!("requests_to_drives.{name}"), "requests to drives", about.to_owned());
-        [requests, (format!("bytes_to_drives.{name}"), "B", about.to_owned())]
+        let requests = of(&format!("requests_to_drives.{name}"), "requests to drives", purpose.words());
+        [requests, of(&format!("bytes_to_drives.{name}"), "B", purpose.words())]
     });
-    let all = counts.chain(others).chain(to_drives);
-    all.map(|(name, unit, about)| (format!("array.{name}"), unit, about)).collect()
+    counts.chain(others).chain(to_drives).collect()
 }
 
 /// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.

@@ -63,7 +63,10 @@ fn a_log_writes_whole_slices_and_reads_nothing() {
     assert_eq!(time(Op::Write, 8 * 4096), 100_000 + 2 * 4096, "two at once");
     assert_eq!(time(Op::Write, 4096), 30_000 + slice, "padded after the wait");
     assert_eq!(time(Op::Write, 512), slice + 30_000 + slice, "the rest of the block is read before");
-    assert_eq!(time(Op::Read, 16 * 4096), 100_000 + 4 * 4096, "blocks lie along the slices");
+    assert_eq!(time(Op::Read, 16 * 4096), 100_000 + CHUNK, "all of it lies on a drive, as without a log");
+    let both = [at(0, Op::Write, 0, 16 * 4096), at(1_000_000, Op::Read, 0, 4 * 4096)];
+    let of = played(&mut array(&words, drives(5, 0)), &both);
+    assert_eq!(of[1].latency().0, 100_000 + 4 * 4096, "a quarter of what was written together lies on a drive");
     // What waits is the host's own, and what is trimmed is nowhere: no drive is asked.
     let mut array = array(&words, drives(5, 0));
     let requests = [
@@ -109,7 +112,9 @@ fn a_log_that_is_overwritten_in_order_moves_nothing_and_at_random_less_than_firs
         array.flush().unwrap();
         array.check_all().unwrap();
         let counters = array.counters_so_far();
-        assert_eq!((refused, counters.log_blocks_written, counters.log_blocks_padded), (0, 2 * writes, 0));
+        assert_eq!((refused, counters.log_blocks_written), (0, 2 * writes));
+        // Blocks that were written together and are moved apart may leave one without another.
+        assert!(counters.log_blocks_padded < writes / 20, "{counters:?}");
         assert!(counters.log_stripes_cleaned > 500, "{counters:?}");
         counters.log_blocks_moved as f64 / counters.log_blocks_written as f64
     };
