@@ -137,8 +137,8 @@ packages: ## make the packages of the crate ssdlab and of what it is made of in 
 PROGRAMS := fio valgrind g++ verilator pkg-config chromium chromedriver node qemu-img nbdcopy fuse2fs
 PACKAGES := fio valgrind g++ verilator pkg-config chromium chromium-driver nodejs qemu-utils libnbd-bin fuse2fs fuse3
 # What a kernel in a virtual machine needs, which `make check-all` starts.
-MACHINE := qemu-system-x86_64 nvme mkfs.f2fs mkfs.xfs sqlite3 busybox
-MACHINE_PACKAGES := qemu-system-x86 linux-image-amd64 nvme-cli f2fs-tools xfsprogs sqlite3 busybox-static kmod
+MACHINE := qemu-system-x86_64 nvme mkfs.f2fs mkfs.xfs sqlite3 mdadm busybox
+MACHINE_PACKAGES := qemu-system-x86 linux-image-amd64 nvme-cli f2fs-tools xfsprogs sqlite3 mdadm busybox-static kmod
 
 programs: ## install what some tests need (fio, valgrind, g++, Verilator, Chromium, NBD clients …), where apt and root are
 	@if (for program in $(PROGRAMS); do command -v $$program >/dev/null || exit 1; done); then :; \

@@ -25,8 +25,9 @@ PROGRAMS = (
     "xfs_repair",
     "xfs_io",
     "sqlite3",
+    "mdadm",
 )
-MODULES = ("virtio_pci", "virtio_net", "nvme-tcp", "ext4", "f2fs", "xfs")
+MODULES = ("virtio_pci", "virtio_net", "nvme-tcp", "ext4", "f2fs", "xfs", "raid0", "raid1", "raid456")
 PATH = f"{os.environ['PATH']}:/sbin:/usr/sbin"
 
 

@@ -463,3 +463,48 @@ def test_an_array_is_driven_request_by_request_saved_and_loaded(tmp_path: Path) 
         ssdlab.Array.load(saved)
     with pytest.raises(ssdlab.InputError, match="has no drives"):
         ssdlab.Array(_file(tmp_path, "[array]\n"))
+
+
+def test_tables_have_the_counts_of_arrays(tmp_path: Path) -> None:
+    text = "[array]\nlayout = 'raid5'\nrewrite = 'log'\nlog_spare = 0.4\n" + DRIVES
+    result = _run(_file(tmp_path, text))
+    array = result.array
+    assert array is not None
+    found = {name: value for name, value, _, _ in result.scalars() if name.startswith("array.")}
+    assert found["array.log_blocks_written"] == array["log_blocks_written"] > 0
+    assert found["array.requests_to_drives.write_parity"] == array["requests_to_drives"]["write_parity"] > 0
+    assert found["array.log_write_amplification"] == pytest.approx(
+        (1 + (array["log_blocks_moved"] + array["log_blocks_padded"]) / array["log_blocks_written"]) * 3 / 2
+    )
+    alone = ssdlab.run("tlc", requests=100, settings=SMALL)
+    assert isinstance(alone, ssdlab.Result)
+    assert not [name for name, *_ in alone.scalars() if name.startswith("array.")]
+
+
+@pytest.mark.seldom
+def test_windows_bring_the_tail_near_that_of_drives_which_collect_nothing(tmp_path: Path) -> None:
+    """The shape that Li et al. claim (IODA, SOSP 2021, abstract): near the ideal case without disturbance."""
+    small = ["geometry.channels=4", "geometry.chips=1", "geometry.dies=1", "geometry.blocks=100", "geometry.pages=96"]
+    drive = (
+        f"[drive.d]\ndevice = 'tlc'\nscheme = 'rif'\ncount = 4\nsettings = {[*small, 'ftl.over_provisioning=0.28']}\n"
+    )
+    array = _file(tmp_path, "[array]\nlayout = 'raid5'\n" + drive)
+    load = {"rw": "randrw", "rwmixread": 80, "bs": "16KiB", "align": "bs", "rate_iops": 2500}
+    load |= {f"workload.{key}": load.pop(key) for key in [*load]}
+    collected = {"gc.idle_stop": 12, "ftl.erase_when": "reclaimed"}
+
+    def tail(settings: dict[str, Any], precondition: str) -> float:
+        words = [f"{key}={value}" for key, value in (load | settings).items()]
+        result = ssdlab.run(array=array, requests=60_000, warmup=12_000, settings=words, precondition=precondition)
+        assert isinstance(result, ssdlab.Result)
+        found = result.host.read.latency_ns.p99_9
+        assert found is not None
+        return found
+
+    ideal, without = tail({}, "none"), tail(collected, "closed-form")
+    windows = {"array.coordinate": "staggered", "array.window": "400ms"}
+    with_windows = tail(collected | windows, "closed-form")
+    assert without > 2 * ideal
+    assert with_windows < 1.2 * ideal
+    too_short = tail(collected | windows | {"array.window": "30ms"}, "closed-form")
+    assert too_short > 0.9 * without

@@ -19,6 +19,7 @@ use crate::hedge::{HedgeParameters, RecentReads};
 use crate::layout::{Layout, Located};
 use crate::link::{Link, Way};
 use crate::locks::Locks;
+use crate::log::{BLOCK, Found, Log};
 use crate::member::{Member, MemberDrive};
 use crate::nexts::Nexts;
 use crate::observer::{ArrayEvent, Observer};
@@ -87,6 +88,11 @@ pub struct Array<D: Drive = Device> {
     /// When the request has come that is begun now: before the present, where the drives' queues were full.
     arriving: Option<Time>,
     pub(crate) open: Slab<Open>,
+    /// Requests of its own so far, and those of the open ones.
+    pub(crate) own_requests: u64,
+    pub(crate) own_open: usize,
+    /// Where writes go, if they go to a log.
+    pub(crate) log: Option<Box<Log>>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
     pub(crate) scrub: Option<Scrub>,
@@ -127,10 +133,10 @@ stored_enum! {
 state! {
     [D: Drive] Array<D> {
         stored {
-            seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, ops, locks, scrub, windows, steps,
+            seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
-        parts { link, recent }
+        parts { link, recent, log }
         rebuilt {
             config, seed, layout, members, is_whole, latest, lives, to_drives, old_reads, answers, hedging, failure, observer,
             explaining,
@@ -141,7 +147,12 @@ state! {
 impl<P: Probe> Array<Device<P>> {
     /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never written.
     pub fn conditions(&self, offset: Bytes) -> Option<Conditions> {
-        let Located { stripe, unit, start } = self.layout.locate(offset.0);
+        let offset = match self.log.as_ref().map(|log| log.find(offset.0 / BLOCK)) {
+            None => offset.0,
+            Some(Found::Slot(slot)) => self.layout.offset(self.log.as_ref()?.piece(slot)) + offset.0 % BLOCK,
+            Some(_) => return None,
+        };
+        let Located { stripe, unit, start } = self.layout.locate(offset);
         let spot = self.layout.spot(stripe, unit);
         let drive = &self.members[self.seats[spot.place].drive].drive;
         let page = (spot.row * self.layout.chunk + start) / drive.plan().layout.page_size.0;
@@ -163,6 +174,7 @@ impl<D: Drive> Array<D> {
             let remedy = "leave [drive.NAME] spare out, or choose a layout with redundancy";
             return Err(refusal("layout", "has no redundancy from which a spare drive could be rebuilt", remedy));
         }
+        let log = config.log(&layout)?.map(Box::new);
         let members: Vec<Member<D>> = drives.into_iter().map(Member::new).collect();
         let seats = in_use.iter().map(|drive| Seat { drive: *drive, state: SeatState::Present }).collect();
         let hedging = HedgeParameters { delay: config.hedge_delay, percentile: config.hedge_percentile };
@@ -184,6 +196,9 @@ impl<D: Drive> Array<D> {
             arrivals: VecDeque::new(),
             arriving: None,
             open: Slab::new(),
+            own_requests: 0,
+            own_open: 0,
+            log,
             ops: Slab::new(),
             locks: Locks::default(),
             scrub: None,
@@ -251,7 +266,7 @@ impl<D: Drive> Array<D> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
-        let Array { counters_before, is_whole, answers, .. } = self;
+        let Array { counters_before, is_whole, answers, own_requests, own_open, log, .. } = self;
         let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
@@ -272,6 +287,9 @@ impl<D: Drive> Array<D> {
             arrivals,
             arriving,
             open,
+            own_requests,
+            own_open,
+            log,
             ops,
             locks,
             scrub,
@@ -315,6 +333,11 @@ impl<D: Drive> Array<D> {
     /// What has been counted so far, warm-up included.
     pub fn counters_so_far(&self) -> &ArrayCounters {
         &self.counters
+    }
+
+    /// Whether somebody is told what it does.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observer.is_some()
     }
 
     pub(crate) fn tell(&mut self, event: &ArrayEvent) {
@@ -392,9 +415,7 @@ impl<D: Drive> Array<D> {
             if time > bound || time == Time::NEVER {
                 return;
             }
-            let second = self.nexts.second(index);
-            let is_first = index < second.1 || second.0 == Time::NEVER;
-            let until = bound.min(if is_first { second.0 } else { Time(second.0.0 - 1) });
+            let until = bound.min(self.nexts.until(index));
             match self.members[index].drive.advance_to_completion(until) {
                 Ok(false) => self.is_looked_at_anew(index),
                 played => return self.has_played(index, played),
@@ -403,13 +424,16 @@ impl<D: Drive> Array<D> {
     }
 
     /// A drive was asked for something, or has gone on: something happens in it at another time.
+    #[inline]
     pub(crate) fn is_looked_at_anew(&mut self, drive: usize) {
         let member = &mut self.members[drive];
         let (pending, next) = match member.failed {
             Some(_) => (0, Time::NEVER),
             None => (member.drive.pending_arrivals(), member.next_that_matters()),
         };
-        self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        if pending != member.pending {
+            self.pending = self.pending + pending - std::mem::replace(&mut member.pending, pending);
+        }
         self.nexts.set(drive, next);
     }
 
@@ -431,6 +455,7 @@ impl<D: Drive> Array<D> {
             Timer::Rebuild(place) => self.rebuild_goes_on(place),
             Timer::Scrub => self.scrub_goes_on(),
             Timer::Turn => self.next_turn(),
+            Timer::Gather => self.gathered(),
         }
     }
 
@@ -470,10 +495,13 @@ impl<D: Drive> Array<D> {
     /// A request arrives.
     fn begin(&mut self, id: u64, request: Request) {
         self.arriving = Some(request.time);
-        let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false };
+        let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false, then: None };
         let key = self.open.insert(open);
         self.wake_windows();
         match request.op {
+            workload::Op::Read if self.log.is_some() => self.begin_log_read(key, request),
+            workload::Op::Write if self.log.is_some() => self.begin_log_write(key, request),
+            workload::Op::Trim if self.log.is_some() => self.begin_log_trim(key, request),
             workload::Op::Read if self.layout.code.parity > 0 => self.begin_read(key, request),
             workload::Op::Write if self.layout.code.parity > 0 => self.begin_write(key, request),
             workload::Op::Trim if self.layout.code.parity > 0 => self.begin_trims(key, request),
@@ -505,6 +533,10 @@ impl<D: Drive> Array<D> {
                 open.parts -= 1;
                 if open.parts == 0 {
                     let open = self.open.remove(request).expect("Invariant: it is there");
+                    let mut open = open;
+                    if let Some(then) = open.then.take() {
+                        return self.own_request_ends(open, *then);
+                    }
                     let Open { id, request, uncorrectable, refused, aborted, .. } = open;
                     // An array is one range of addresses without zones.
                     let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
@@ -522,7 +554,8 @@ impl<D: Drive> Array<D> {
     fn on_reply(&mut self, sub: Sub, reply: Reply) {
         let op = self.ops.get_mut(sub.op).and_then(Option::take);
         if let Some(explaining) = &mut self.explaining {
-            let of_host = op.as_ref().and_then(Op::request).and_then(|request| self.open.get_mut(request));
+            let of_host = op.as_ref().and_then(Op::request).and_then(|request| self.open.get(request));
+            let of_host = of_host.filter(|open| open.then.is_none());
             explaining.received(self.now, &sub, of_host.map(|open| open.id));
         }
         let Some(op) = op else {
@@ -588,9 +621,9 @@ impl<D: Drive> Array<D> {
         self.is_whole = self.seats.iter().all(|seat| matches!(seat.state, SeatState::Present));
     }
 
-    /// The units, of those given as bits, that hold their data, in the order in which they are to be taken.
-    pub(crate) fn candidates(&mut self, stripe: u64, units: u64) -> Vec<usize> {
-        let each = (0..self.layout.code.width()).filter(|unit| units >> unit & 1 == 1);
+    /// The units, of those that are allowed, that hold their data, in the order in which they are to be taken.
+    pub(crate) fn candidates(&mut self, stripe: u64, is_allowed: impl Fn(usize) -> bool) -> Vec<usize> {
+        let each = (0..self.layout.code.width()).filter(|unit| is_allowed(*unit));
         let mut candidates: Vec<Candidate> = each
             .filter(|unit| self.is_stored(stripe, *unit))
             .map(|unit| {

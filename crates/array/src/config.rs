@@ -5,6 +5,7 @@ use units::{Bandwidth, Bytes, ConfigError, Span};
 use crate::coordinate::Coordinate;
 use crate::hedge::Hedge;
 use crate::layout::{Code, Layout, Placement};
+use crate::log::{Log, TooSmall};
 use crate::rewrite::Rewrite;
 use crate::select::Select;
 
@@ -53,8 +54,13 @@ units::section! {
         /// Late binding: how many chunks more than needed are read at once where a read covers all data chunks of a
         /// stripe (of a mirror: any read), and the first that suffice are taken.
         extra_reads: u16 = 0,
-        /// How a part of a stripe with parity is written: fewest-reads, read-modify-write or reconstruct.
+        /// How a part of a stripe with parity is written: fewest-reads, read-modify-write or reconstruct; or log (nowhere: data goes to whole
+        /// slices of other stripes, which are cleaned).
         rewrite: Rewrite = Rewrite::FewestReads,
+        /// Share of the stripes that a log keeps beyond the address space (assumed).
+        log_spare: f64 = 0.2,
+        /// How long a log waits for blocks that fill a slice (assumed).
+        log_wait: Span = Span::from_us(100),
         /// When drives collect ahead of need, and reads go around them: none, staggered, shortest-queue or together.
         coordinate: Coordinate = Coordinate::None,
         /// How long a turn of that takes (assumed).
@@ -136,10 +142,34 @@ impl ArrayConfig {
         if parity > 0 && data + parity > Code::WIDEST {
             let key = if self.layout == LayoutKind::Mirror { "copies" } else { "data" };
             let problem = format!("gives a stripe {} chunks: \"{name}\" on {drives} drives", data + parity);
-            let remedy = format!("write it so that a stripe has {} at most", Code::WIDEST);
+            let remedy =
+                format!("write it so that a stripe has {} at most, as a code over bytes can have", Code::WIDEST);
             return fail(key, problem, remedy);
         }
         Ok(Code { data, parity })
+    }
+
+    /// The log that writes go to, if they go to one.
+    ///
+    /// # Errors
+    /// It would not have room to be cleaned.
+    pub(crate) fn log(&self, layout: &Layout) -> Result<Option<Log>, ConfigError> {
+        if self.rewrite != Rewrite::Log {
+            return Ok(None);
+        }
+        if self.log_wait == Span::ZERO {
+            return Err(refusal("log_wait", "is 0", "write a positive time"));
+        }
+        let log = Log::new(layout, self.log_spare);
+        log.map(Some).map_err(|TooSmall { problem, remedy }| refusal("log_spare", problem, remedy))
+    }
+
+    /// Bytes of the address space on a layout.
+    ///
+    /// # Errors
+    /// See the log of [`ArrayConfig`]: `log_spare`, `log_wait`.
+    pub(crate) fn capacity(&self, layout: &Layout) -> Result<Bytes, ConfigError> {
+        Ok(self.log(layout)?.map_or(layout.capacity(), |log| log.capacity()))
     }
 
     /// Checks the section, and places stripes on drives of which the smallest has `capacity`.

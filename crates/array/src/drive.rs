@@ -65,7 +65,7 @@ impl<D: Drive> Array<D> {
 
 impl<D: Drive> Drive for Array<D> {
     fn capacity(&self) -> Bytes {
-        self.layout.capacity()
+        self.log.as_ref().map_or(self.layout.capacity(), |log| log.capacity())
     }
     fn now(&self) -> Time {
         self.now
@@ -99,7 +99,7 @@ impl<D: Drive> Drive for Array<D> {
         self.next_id
     }
     fn outstanding(&self) -> u64 {
-        (self.arrivals.len() + self.open.len()) as u64
+        (self.arrivals.len() + self.open.len() - self.own_open) as u64
     }
     fn pending_arrivals(&self) -> usize {
         self.arrivals.len() + self.pending
@@ -157,7 +157,9 @@ impl<D: Drive> Drive for Array<D> {
     fn begins_after(&mut self, past: &dyn Past, paced: bool) -> Result<bool, RunError> {
         let (plan, code) = (self.plan(), self.layout.code);
         let filled = Bytes((self.capacity().0 as f64 * plan.config.age.fill.0) as u64);
-        if code.parity > 0 && !code.copies() && past.is_uniform(filled, plan.layout.page_size) {
+        // A log overwrites all stripes alike, whatever the host does.
+        let is_uniform = || past.is_uniform(filled, plan.layout.page_size);
+        if code.parity > 0 && !code.copies() && (self.log.is_some() || is_uniform()) {
             return Ok(false);
         }
         for (place, seat) in self.seats.iter().enumerate() {
@@ -267,7 +269,11 @@ impl<D: Drive> Drive for Array<D> {
     fn sample(&self) -> Sample {
         let sample = merge::sample(self.all());
         // Of one drive, those that its queues have taken.
-        if self.members.len() == 1 { sample } else { Sample { outstanding: self.open.len() as u64, ..sample } }
+        if self.members.len() == 1 {
+            sample
+        } else {
+            Sample { outstanding: (self.open.len() - self.own_open) as u64, ..sample }
+        }
     }
     fn state(&self) -> DriveState {
         let mut state = merge::state(self.all());
@@ -279,6 +285,9 @@ impl<D: Drive> Drive for Array<D> {
     fn check_all(&mut self) -> Result<(), RunError> {
         for member in self.members.iter_mut().filter(|member| member.failed.is_none()) {
             member.drive.check_all()?;
+        }
+        if let Some(log) = &self.log {
+            log.check().map_err(RunError::Broken)?;
         }
         if self.outstanding() == 0 && !self.is_rebuilding() && self.ops.len() == 0 && !self.locks.is_empty() {
             return Err(RunError::Broken("stripes of an array are locked and nothing is under way".into()));

@@ -174,7 +174,8 @@ impl ArrayGiven {
         let without = kinds.iter().filter(|_| config.code(in_use).is_ok_and(|code| code.parity == 0));
         let without = without.filter_map(|kind| Some((kind.name.as_str(), findings_without_other_way(&kind.spec)?)));
         let findings = of_several(each.chain(without));
-        Ok(ArrayGiven { config, kinds, first, capacity: layout.capacity(), note, findings })
+        let capacity = config.capacity(&layout)?;
+        Ok(ArrayGiven { config, kinds, first, capacity, note, findings })
     }
 
     /// Everything that decides what the array does.

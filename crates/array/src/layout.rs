@@ -34,8 +34,9 @@ pub struct Code {
 }
 
 impl Code {
-    /// Most units of a stripe with redundancy: what is known of each of them is a bit of a word.
-    pub const WIDEST: usize = 64;
+    /// Most units of a stripe with redundancy: codes of Reed and Solomon over bytes have no more (Reed and Solomon, "Polynomial Codes over Certain Finite
+    /// Fields", SIAM 1960: as many as the field has elements but zero).
+    pub const WIDEST: usize = 255;
 
     /// Units of a stripe.
     pub fn width(self) -> usize {
@@ -171,6 +172,11 @@ impl Layout {
     pub fn locate(&self, offset: u64) -> Located {
         let (chunk, data) = (offset / self.chunk, self.code.data as u64);
         Located { stripe: chunk / data, unit: (chunk % data) as usize, start: offset % self.chunk }
+    }
+
+    /// The address of the first byte of a piece of a stripe's data.
+    pub fn offset(&self, (stripe, piece): (u64, Piece)) -> u64 {
+        (stripe * self.code.data as u64 + piece.unit as u64) * self.chunk + piece.start
     }
 
     /// Where a unit of a stripe lies.

@@ -13,7 +13,8 @@
 //! | `plan.rs` | how a stripe is written |
 //! | `array.rs` | the array: its events, and requests to its drives |
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
-//! | `ops.rs`, `slab.rs`, `rebuild.rs` | what is under way |
+//! | `ops.rs`, `slab.rs`, `unit_set.rs`, `rebuild.rs` | what is under way |
+//! | `log.rs`, `logging.rs` | writes that go to a log: where blocks are, and which stripes are cleaned; what is read and written for it |
 //! | `nexts.rs` | in which drive something happens next |
 //! | `share.rs` | a drive's part of a load |
 //! | `locks.rs` | who works on a stripe |
@@ -32,6 +33,8 @@ pub mod hedge;
 mod layout;
 mod link;
 mod locks;
+mod log;
+mod logging;
 mod member;
 mod merge;
 mod nexts;
@@ -51,6 +54,7 @@ pub mod select;
 mod share;
 mod slab;
 mod stats;
+mod unit_set;
 mod windows;
 mod writes;
 
@@ -60,10 +64,11 @@ pub use explain::{ArrayExplanation, ArrayStage, STAGES};
 pub use given::{ArrayGiven, DriveSection};
 pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
-pub use observer::{ArrayEvent, Observer, OpId};
+pub use observer::{ArrayEvent, Logged, LoggedFrom, Observer, OpId};
 pub use ops::Purpose;
 pub use plan::{WritePlan, plan};
 pub use rebuild::RebuildRecord;
+pub use report::{Described, described};
 pub use rewrite::WriteKind;
 pub use run::{PreparedArray, PreparedLiveArray, open, prepare, prepare_live};
 pub use stats::{ArrayCounters, Count};

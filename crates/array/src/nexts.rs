@@ -5,14 +5,16 @@ use std::io;
 use ssd::persist::{Reader, Stored, Writer};
 use units::Time;
 
+/// Who wins a match, and when something happens there.
+type Winner = (Time, u32);
+
 /// The times, by the numbers of drives.
 #[derive(Debug)]
 pub(crate) struct Nexts {
-    /// As many as is a power of two; those of no drive never come.
-    times: Vec<Time>,
+    /// The winner of each match, the last one in place 1; the second half are the drives themselves, as many as is a power of two. Those of no
+    /// drive never come.
+    winners: Vec<Winner>,
     drives: usize,
-    /// The winner of each match, the last one in place 1; below them stand the drives themselves.
-    winners: Vec<u32>,
 }
 
 impl Nexts {
@@ -22,14 +24,15 @@ impl Nexts {
     }
 
     fn of(times: &[Time]) -> Nexts {
-        let drives = times.len();
-        let places = drives.next_power_of_two();
-        let never = std::iter::repeat_n(Time::NEVER, places - drives);
-        let mut nexts = Nexts { times: times.iter().copied().chain(never).collect(), drives, winners: vec![0; places] };
+        let (drives, places) = (times.len(), times.len().next_power_of_two());
+        let time = |drive: usize| times.get(drive).copied().unwrap_or(Time::NEVER);
+        let of_drives = (0..places).map(|drive| (time(drive), drive as u32));
+        let mut winners: Vec<Winner> = vec![(Time::NEVER, 0); places];
+        winners.extend(of_drives);
         for place in (1..places).rev() {
-            nexts.winners[place] = nexts.winner(place);
+            winners[place] = winners[2 * place].min(winners[2 * place + 1]);
         }
-        nexts
+        Nexts { winners, drives }
     }
 
     /// How many drives there are.
@@ -37,27 +40,20 @@ impl Nexts {
         self.drives
     }
 
-    /// Who has come to a place.
-    #[inline]
-    fn at(&self, place: usize) -> u32 {
-        if place < self.winners.len() { self.winners[place] } else { (place - self.winners.len()) as u32 }
-    }
-
-    #[inline]
-    fn winner(&self, place: usize) -> u32 {
-        let (one, other) = (self.at(2 * place), self.at(2 * place + 1));
-        if self.times[other as usize] < self.times[one as usize] { other } else { one }
-    }
-
     /// Something happens in a drive at another time.
     #[inline]
     pub fn set(&mut self, drive: usize, time: Time) {
-        if std::mem::replace(&mut self.times[drive], time) == time {
-            return;
-        }
-        let mut place = (self.winners.len() + drive) / 2;
-        while place > 0 {
-            self.winners[place] = self.winner(place);
+        let mut place = self.winners.len() / 2 + drive;
+        let mut winner = (time, drive as u32);
+        while self.winners[place] != winner {
+            self.winners[place] = winner;
+            if place == 1 {
+                return;
+            }
+            let other = self.winners[place ^ 1];
+            // Of one time the least number, which is that of the left one.
+            let other_wins = if place & 1 == 0 { other.0 < winner.0 } else { other.0 <= winner.0 };
+            winner = if other_wins { other } else { winner };
             place /= 2;
         }
     }
@@ -65,26 +61,30 @@ impl Nexts {
     /// The earliest, and which drive that is.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        let drive = if self.winners.len() == 1 { 0 } else { self.winners[1] as usize };
-        (self.times[drive], drive)
+        let (time, drive) = self.winners[1];
+        (time, drive as usize)
     }
 
-    /// The earliest but for that drive: who has lost against it.
+    /// Until when the earliest goes on before all others: the earliest of these, who have lost against it, or the time before that where it has the
+    /// greater number.
     #[inline]
-    pub fn second(&self, first: usize) -> (Time, usize) {
-        let (mut place, mut best) = (self.winners.len() + first, (Time::NEVER, usize::MAX));
+    pub fn until(&self, first: usize) -> Time {
+        let (mut place, mut until) = (self.winners.len() / 2 + first, Time::NEVER);
         while place > 1 {
-            let other = self.at(place ^ 1) as usize;
-            best = best.min((self.times[other], other));
+            let (time, _) = self.winners[place ^ 1];
+            // Those to the left have less numbers.
+            let time = if place & 1 == 1 && time != Time::NEVER { Time(time.0 - 1) } else { time };
+            until = until.min(time);
             place /= 2;
         }
-        best
+        until
     }
 }
 
 impl Stored for Nexts {
     fn write(&self, to: &mut Writer) {
-        self.times[..self.drives].to_vec().write(to);
+        let of_drives = self.winners[self.winners.len() / 2..].iter().take(self.drives);
+        of_drives.map(|(time, _)| *time).collect::<Vec<Time>>().write(to);
     }
     fn read(from: &mut Reader) -> io::Result<Nexts> {
         Ok(Nexts::of(&Vec::<Time>::read(from)?))
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_are_those_of_a_search() {
+    fn the_first_is_that_of_a_search_and_goes_on_until_another_one_is() {
         for drives in [1, 2, 3, 8, 13] {
             let (mut nexts, mut times) = (Nexts::new(drives), vec![Time::NEVER; drives]);
             let random = Stream::new(3, "nexts").entity(drives as u64);
@@ -110,11 +110,13 @@ mod tests {
                 nexts.set(drive, times[drive]);
                 let mut order: Vec<(Time, usize)> = times.iter().copied().zip(0..).collect();
                 order.sort_unstable();
-                assert_eq!(nexts.first(), order[0]);
-                let second = order.get(1).filter(|(time, _)| *time != Time::NEVER);
-                assert_eq!(nexts.second(order[0].1).0, second.map_or(Time::NEVER, |(time, _)| *time));
-                if let Some((_, drive)) = second {
-                    assert_eq!(nexts.second(order[0].1).1, *drive);
+                let (time, first) = order[0];
+                assert_eq!(nexts.first(), (time, first));
+                // The last time at which it comes before all others.
+                let comes_first = |at: u64| order[1..].iter().all(|other| (Time(at), first) < *other);
+                let last = (0..6).rev().find(|at| comes_first(*at));
+                if time != Time::NEVER {
+                    assert_eq!(nexts.until(first).0.min(5), last.expect("the time itself"), "{order:?}");
                 }
             }
         }

@@ -9,6 +9,40 @@ use crate::rewrite::WriteKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpId(pub(crate) u64);
 
+/// A block that a log writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The unit of the stripe.
+    pub unit: usize,
+    /// The first byte within the unit.
+    pub start: u64,
+    /// What is written there.
+    pub from: LoggedFrom,
+}
+
+/// Where what a log writes comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoggedFrom {
+    /// This request of the host writes it.
+    Host {
+        /// Its number.
+        request: u64,
+    },
+    /// It was there in another stripe.
+    Stripe {
+        /// The array's own request that has read it.
+        read: u64,
+        /// The stripe.
+        stripe: u64,
+        /// The unit.
+        unit: usize,
+        /// The first byte within the unit.
+        start: u64,
+    },
+    /// It fills a slice.
+    Nothing,
+}
+
 /// Something that an array has done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrayEvent<'a> {
@@ -37,6 +71,24 @@ pub enum ArrayEvent<'a> {
         kind: WriteKind,
         /// What the host writes.
         pieces: &'a [Piece],
+        /// Of a log, block by block, where that comes from.
+        logged: &'a [Logged],
+    },
+    /// A request of the host reads a block of an array with a log.
+    Found {
+        /// The request.
+        request: u64,
+        /// The block of 4 KiB of the address space.
+        block: u64,
+        /// Stripe and piece where it is read; otherwise the request that has written or trimmed it last.
+        found: Result<(u64, Piece), u64>,
+    },
+    /// A request of the host has trimmed a block of an array with a log.
+    Trimmed {
+        /// The request.
+        request: u64,
+        /// The block.
+        block: u64,
     },
     /// A piece has been written for an operation.
     Written {

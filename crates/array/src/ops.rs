@@ -5,7 +5,9 @@ use units::{Bytes, Span, Time};
 use workload::Request;
 
 use crate::layout::{Code, Piece};
+use crate::log::Batch;
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 /// A request of the host.
 pub(crate) struct Open {
@@ -16,6 +18,19 @@ pub(crate) struct Open {
     pub uncorrectable: bool,
     pub refused: bool,
     pub aborted: bool,
+    /// It is one of the array's own: what is done when it has ended. None where the host is answered.
+    pub then: Option<Box<Then>>,
+}
+
+/// What follows a request of the array's own.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// The host's request is written: the rest of blocks that it writes in part has been read.
+    Gather { request: Key },
+    /// Blocks of a stripe that is cleaned, each with its place, are moved.
+    Moves { stripe: u64, blocks: Vec<(u64, u64)> },
+    /// Slices are written.
+    Written { batch: Batch },
 }
 
 /// What a request to a drive is for.
@@ -186,11 +201,11 @@ pub(crate) struct ReadOp {
     /// Under way, and read.
     pub asked: Vec<ReadPiece>,
     pub got: Vec<ReadPiece>,
-    /// Units, as bits: those that were read first, and those that could not be read.
-    pub first: u64,
-    pub failed: u64,
-    /// Units of which drives gave up early, as bits: they may be read again without that limit.
-    pub given_up: u64,
+    /// Units that were read first, and those that could not be read.
+    pub first: UnitSet,
+    pub failed: UnitSet,
+    /// Units of which drives gave up early: they may be read again without that limit.
+    pub given_up: UnitSet,
     pub lock: Lock,
     pub hedged: bool,
     pub extra: bool,
@@ -210,8 +225,7 @@ impl ReadOp {
     fn has(&self, code: Code, wanted: Piece, asked: bool) -> bool {
         let read = self.got.iter().chain(self.asked.iter().filter(|_| asked));
         let covers = |read: &&ReadPiece| read.piece.unit == wanted.unit && read.piece.covers(wanted);
-        read.clone().any(|read| covers(&read))
-            || units_that_cover(code, read, wanted).count_ones() as usize >= code.data
+        read.clone().any(|read| covers(&read)) || units_that_cover(code, read, wanted).count() >= code.data
     }
 
     /// Whether what has been read is enough.
@@ -224,26 +238,22 @@ impl ReadOp {
         self.wanted.iter().filter(|wanted| !self.has(code, **wanted, asked)).copied().collect()
     }
 
-    /// The units of which all bytes of a range have been read or are under way so that they fit together, as bits.
-    pub fn covering(&self, code: Code, start: u64, end: u64) -> u64 {
+    /// The units of which all bytes of a range have been read or are under way so that they fit together.
+    pub fn covering(&self, code: Code, start: u64, end: u64) -> UnitSet {
         units_that_cover(code, self.asked.iter().chain(&self.got), Piece { unit: 0, start, end })
     }
 
-    /// The units of which anything is under way, has been read or could not be read, as bits.
-    pub fn tried(&self) -> u64 {
-        units_of(self.asked.iter().chain(&self.got).map(|read| &read.piece)) | self.failed | self.given_up
+    /// The units of which anything is under way, has been read or could not be read.
+    pub fn tried(&self) -> UnitSet {
+        let read = UnitSet::of(self.asked.iter().chain(&self.got).map(|read| &read.piece));
+        read.or(self.failed).or(self.given_up)
     }
 }
 
-/// The units that are read with all bytes of a range and so that they fit together, as bits: copies always do.
-fn units_that_cover<'a>(code: Code, read: impl Iterator<Item = &'a ReadPiece>, range: Piece) -> u64 {
+/// The units that are read with all bytes of a range and so that they fit together: copies always do.
+fn units_that_cover<'a>(code: Code, read: impl Iterator<Item = &'a ReadPiece>, range: Piece) -> UnitSet {
     let fits = |read: &&ReadPiece| read.piece.covers(range) && (read.is_locked || code.copies());
-    units_of(read.filter(fits).map(|read| &read.piece))
-}
-
-/// The units of pieces, as bits.
-pub(crate) fn units_of<'a>(pieces: impl Iterator<Item = &'a Piece>) -> u64 {
-    pieces.fold(0, |units, piece| units | 1 << piece.unit)
+    UnitSet::of(read.filter(fits).map(|read| &read.piece))
 }
 
 /// Where a write of a stripe, or a row that is rebuilt, has come to.
@@ -263,8 +273,8 @@ pub(crate) struct WriteOp {
     pub writes: Vec<Piece>,
     pub phase: Phase,
     pub outstanding: usize,
-    /// Units that could not be read, as bits.
-    pub failed: u64,
+    /// Units that could not be read.
+    pub failed: UnitSet,
     /// A read has failed: it is planned once more.
     pub again: bool,
 }
@@ -279,7 +289,7 @@ pub(crate) struct RowOp {
     pub unit: usize,
     pub phase: Phase,
     pub outstanding: usize,
-    pub failed: u64,
+    pub failed: UnitSet,
     pub again: bool,
     /// It could not be written.
     pub lost: bool,
@@ -290,8 +300,8 @@ pub(crate) struct ScrubOp {
     pub stripe: u64,
     pub phase: Phase,
     pub outstanding: usize,
-    /// Units that could not be read, as bits.
-    pub failed: u64,
+    /// Units that could not be read.
+    pub failed: UnitSet,
 }
 
 /// Pieces that a drive could not correct are written again.
@@ -337,6 +347,8 @@ pub(crate) enum Timer {
     Scrub,
     /// The next turn of windows begins.
     Turn,
+    /// Blocks have waited for others to fill a slice of the log.
+    Gather,
 }
 
 /// A timer in the order of time, those of one time as they were set.
@@ -365,7 +377,7 @@ impl Ord for Due {
 }
 
 stored! {
-    Open { id, request, parts, uncorrectable, refused, aborted }
+    Open { id, request, parts, uncorrectable, refused, aborted, then }
     Sub { op, piece, purpose, drive, is_locked, limited, number }
     Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
     PlainOp { request, outstanding }
@@ -381,6 +393,7 @@ stored! {
 }
 
 stored_enum! {
+    Then { 0 = Gather { request }, 1 = Moves { stripe, blocks }, 2 = Written { batch }, }
     Purpose {
         0 = ReadData, 1 = ReadReconstruct, 2 = ReadHedge, 3 = ReadExtra, 4 = ReadBeforeWrite, 5 = ReadRebuild,
         6 = ReadScrub, 7 = WriteData, 8 = WriteParity, 9 = WriteRebuild, 10 = WriteRepair, 11 = Other,
@@ -390,6 +403,6 @@ stored_enum! {
     Phase { 0 = Locking, 1 = Reading, 2 = Writing, }
     Timer {
         0 = Deliver { drive, request, sub }, 1 = Reply { sub, reply }, 2 = Hedge(op), 3 = Fail(drive),
-        4 = Rebuild(place), 5 = Scrub, 6 = Turn,
+        4 = Rebuild(place), 5 = Scrub, 6 = Turn, 7 = Gather,
     }
 }

@@ -9,8 +9,9 @@ use crate::hedge::Hedge;
 use crate::layout::{Piece, hull};
 use crate::locks::Access;
 use crate::observer::{ArrayEvent, OpId};
-use crate::ops::{Lock, Op, Purpose, ReadOp, ReadPiece, RepairOp, Reply, Sub, Timer, units_of};
+use crate::ops::{Lock, Op, Purpose, ReadOp, ReadPiece, RepairOp, Reply, Sub, Timer};
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 impl<D: Drive> Array<D> {
     pub(crate) fn begin_read(&mut self, request: Key, host: Request) {
@@ -24,13 +25,13 @@ impl<D: Drive> Array<D> {
         });
     }
 
-    fn start_read(&mut self, mut op: ReadOp) {
+    pub(crate) fn start_read(&mut self, mut op: ReadOp) {
         let key = self.ops.insert(None);
         if let [piece] = op.wanted[..]
             && self.is_plain(&op)
         {
             self.send_read(&mut op, key, piece, Purpose::ReadData);
-            op.first = 1 << piece.unit;
+            op.first = UnitSet::one(piece.unit);
             return self.put_back(key, Some(Op::Read(op)));
         }
         let may_add = self.config.extra_reads > 0 || self.config.hedge != Hedge::None;
@@ -40,7 +41,7 @@ impl<D: Drive> Array<D> {
         }
         let mut left = self.ask(op, key);
         if let Some(op) = &mut left {
-            op.first = units_of(op.asked.iter().map(|read| &read.piece));
+            op.first = UnitSet::of(op.asked.iter().map(|read| &read.piece));
             self.ask_for_more(op, key);
             if let Some(span) = self.config.hedge.after(&self.hedging, &mut self.recent) {
                 self.set_timer(self.now + span, Timer::Hedge(key));
@@ -59,12 +60,11 @@ impl<D: Drive> Array<D> {
     /// Sends reads until what is under way would be enough. None where so much is lost that the read is over.
     fn ask(&mut self, mut op: ReadOp, key: Key) -> Option<ReadOp> {
         let code = self.layout.code;
-        let around = if self.windows.is_some() { self.goes_around(&mut op, key) } else { 0 };
+        let around = if self.windows.is_some() { self.goes_around(&mut op, key) } else { UnitSet::EMPTY };
         self.counters.reads_around +=
-            u64::from(around != 0 && !code.copies() && op.asked.is_empty() && op.got.is_empty());
-        let bad = op.failed | op.given_up | around;
-        let is_there =
-            |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && bad >> piece.unit & 1 == 0;
+            u64::from(!around.is_empty() && !code.copies() && op.asked.is_empty() && op.got.is_empty());
+        let bad = op.failed.or(op.given_up).or(around);
+        let is_there = |piece: &Piece| !code.copies() && self.is_stored(op.stripe, piece.unit) && !bad.has(piece.unit);
         let (directly, to_decode): (Vec<Piece>, Vec<Piece>) = op.missing(code, true).into_iter().partition(is_there);
         if !to_decode.is_empty() && !code.copies() {
             if op.lock == Lock::None {
@@ -84,17 +84,18 @@ impl<D: Drive> Array<D> {
         }
         let (start, end) = hull(&to_decode);
         let covering = op.covering(code, start, end);
-        let needed = code.data.saturating_sub(covering.count_ones() as usize);
-        let mut chosen = self.candidates(op.stripe, !(covering | bad));
+        let needed = code.data.saturating_sub(covering.count());
+        let mut chosen = self.candidates(op.stripe, |unit| !covering.or(bad).has(unit));
         if chosen.len() < needed && bad != op.failed {
             // No other way is left: what drives gave up early is read again, to the end.
-            chosen.extend(self.candidates(op.stripe, (op.given_up | around) & !(covering | op.failed)));
+            let once_more = op.given_up.or(around).without(covering.or(op.failed));
+            chosen.extend(self.candidates(op.stripe, |unit| once_more.has(unit)));
         }
         if chosen.len() < needed {
             return self.read_is_lost(op, key);
         }
         // Of copies, one is as good as another.
-        let purpose = if code.copies() && bad == 0 { Purpose::ReadData } else { Purpose::ReadReconstruct };
+        let purpose = if code.copies() && bad.is_empty() { Purpose::ReadData } else { Purpose::ReadReconstruct };
         for unit in chosen.into_iter().take(needed) {
             self.send_read(&mut op, key, Piece { unit, start, end }, purpose);
         }
@@ -108,7 +109,8 @@ impl<D: Drive> Array<D> {
             return;
         }
         let (start, end) = hull(&op.wanted);
-        let chosen = self.candidates(op.stripe, !op.tried());
+        let tried = op.tried();
+        let chosen = self.candidates(op.stripe, |unit| !tried.has(unit));
         for unit in chosen.into_iter().take(extra) {
             op.extra = true;
             self.send_read(op, key, Piece { unit, start, end }, Purpose::ReadExtra);
@@ -132,9 +134,10 @@ impl<D: Drive> Array<D> {
         let Some(Op::Read(mut op)) = self.ops.get_mut(key).and_then(Option::take) else { return };
         let code = self.layout.code;
         let (start, end) = hull(&op.missing(code, false));
-        let fitting = op.covering(code, start, end).count_ones() as usize;
+        let fitting = op.covering(code, start, end).count();
         let needed = code.data.min((code.data + 1).saturating_sub(fitting));
-        let chosen = self.candidates(op.stripe, !op.tried());
+        let tried = op.tried();
+        let chosen = self.candidates(op.stripe, |unit| !tried.has(unit));
         if chosen.len() < needed || !self.may_reconstruct(&mut op, key) {
             self.counters.hedges_left_out += 1;
         } else {
@@ -152,17 +155,20 @@ impl<D: Drive> Array<D> {
         op.asked.push(ReadPiece { piece, is_locked });
         let host = self.open.get_mut(op.request).map(|open| open.request);
         let limited = self.has_other_way(op, piece.unit);
+        // What the array reads for itself is read to be written elsewhere.
+        let is_own = self.own_open > 0 && self.open.get(op.request).is_some_and(|open| open.then.is_some());
+        let purpose = if is_own && purpose == Purpose::ReadData { Purpose::ReadBeforeWrite } else { purpose };
         self.send(workload::Op::Read, op.stripe, Sub { is_locked, limited, ..Sub::new(key, piece, purpose) }, host);
     }
 
     /// Whether the data can still be had where the drive of a unit gives up early.
     fn has_other_way(&self, op: &ReadOp, unit: usize) -> bool {
         let code = self.layout.code;
-        let bad = op.failed | op.given_up | 1 << unit;
-        if op.given_up >> unit & 1 == 1 || self.is_whole {
-            return op.given_up >> unit & 1 == 0 && code.width() - bad.count_ones() as usize >= code.data;
+        let bad = op.failed.or(op.given_up).with(unit);
+        if op.given_up.has(unit) || self.is_whole {
+            return !op.given_up.has(unit) && code.width() - bad.count() >= code.data;
         }
-        let others = (0..code.width()).filter(|other| bad >> other & 1 == 0);
+        let others = (0..code.width()).filter(|other| !bad.has(*other));
         others.filter(|other| self.is_stored(op.stripe, *other)).count() >= code.data
     }
 
@@ -174,12 +180,12 @@ impl<D: Drive> Array<D> {
             self.mark(op.request, |open| open.aborted = true);
         }
         if reply.gave_up {
-            op.given_up |= 1 << sub.piece.unit;
+            op.given_up.insert(sub.piece.unit);
             self.counters.reads_given_up += 1;
             return self.ask(op, sub.op);
         }
         if !reply.is_done() {
-            op.failed |= 1 << sub.piece.unit;
+            op.failed.insert(sub.piece.unit);
             self.counters.reads_failed += 1;
             return self.ask(op, sub.op);
         }
@@ -210,14 +216,14 @@ impl<D: Drive> Array<D> {
 
     fn read_is_over(&mut self, op: ReadOp, key: Key, is_whole: bool) -> Option<ReadOp> {
         let code = self.layout.code;
-        let got = units_of(op.got.iter().map(|read| &read.piece));
+        let got = UnitSet::of(op.got.iter().map(|read| &read.piece));
         // Pieces that came neither from their own drive nor, of copies, from that which was asked first.
-        let directly = if code.copies() { op.first & got } else { got };
-        let wanted = if code.copies() { op.first } else { units_of(op.wanted.iter()) };
-        let bad = op.failed | op.given_up;
-        let indirect = is_whole && (wanted & !directly != 0 || bad != 0);
+        let directly = if code.copies() { op.first.and(got) } else { got };
+        let wanted = if code.copies() { op.first } else { UnitSet::of(&op.wanted) };
+        let bad = op.failed.or(op.given_up);
+        let indirect = is_whole && !(wanted.without(directly).is_empty() && bad.is_empty());
         if indirect {
-            let lost = bad != 0 || (!code.copies() && op.wanted.iter().any(|piece| op.first >> piece.unit & 1 == 0));
+            let lost = !bad.is_empty() || (!code.copies() && !UnitSet::of(&op.wanted).without(op.first).is_empty());
             self.counters.reads_reconstructed += u64::from(lost);
             self.counters.hedges_won += u64::from(!lost && op.hedged);
             self.counters.extra_reads_won += u64::from(!lost && !op.hedged && op.extra);
@@ -229,9 +235,10 @@ impl<D: Drive> Array<D> {
         if op.lock != Lock::None {
             self.unlock(op.stripe, key);
         }
-        if is_whole && self.config.repair && op.failed != 0 {
+        if is_whole && self.config.repair && !op.failed.is_empty() {
             self.begin_repair(&op);
         }
+        self.unpin(op.stripe);
         self.steps.push_back(Step::Part(op.request));
         self.old_reads.push(op.cleared());
         None
@@ -239,7 +246,7 @@ impl<D: Drive> Array<D> {
 
     /// What a drive could not correct is written to it again, as it was reconstructed.
     fn begin_repair(&mut self, op: &ReadOp) {
-        let is_bad = |unit: usize| op.failed >> unit & 1 == 1;
+        let is_bad = |unit: usize| op.failed.has(unit);
         let (start, end) = hull(&op.wanted);
         let pieces: Vec<Piece> = if self.layout.code.copies() {
             (0..self.layout.code.width()).filter(|unit| is_bad(*unit)).map(|unit| Piece { unit, start, end }).collect()
@@ -252,6 +259,9 @@ impl<D: Drive> Array<D> {
         let key = self.ops.insert(None);
         // Who has it now may write something newer than what was read.
         let held = self.locks.try_acquire(op.stripe, key, Access::Exclusive, (start, end));
+        if held && let Some(log) = &mut self.log {
+            log.pin(op.stripe);
+        }
         let repair = RepairOp { stripe: op.stripe, outstanding: 0 };
         let left = if held { self.repair(repair, pieces, key) } else { None };
         self.put_back(key, left.map(Op::Repair));
@@ -275,12 +285,11 @@ impl<D: Drive> Array<D> {
         written
     }
 
-    /// Writes whole units (given as bits) that drives could not correct again, where the array repairs; returns how
-    /// many.
-    pub(crate) fn repair_units(&mut self, stripe: u64, key: Key, units: u64) -> usize {
-        let units = if self.config.repair { units } else { 0 };
+    /// Writes whole units that drives could not correct again, where the array repairs; returns how many.
+    pub(crate) fn repair_units(&mut self, stripe: u64, key: Key, units: UnitSet) -> usize {
+        let units = if self.config.repair { units } else { UnitSet::EMPTY };
         let (width, end) = (self.layout.code.width(), self.layout.chunk);
-        let bad = (0..width).filter(|unit| units >> unit & 1 == 1);
+        let bad = (0..width).filter(|unit| units.has(*unit));
         self.write_again(stripe, key, bad.map(|unit| Piece { unit, start: 0, end }))
     }
 
@@ -294,6 +303,7 @@ impl<D: Drive> Array<D> {
             return Some(op);
         }
         self.unlock(op.stripe, key);
+        self.unpin(op.stripe);
         None
     }
 }

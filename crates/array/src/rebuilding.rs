@@ -12,6 +12,7 @@ use crate::observer::{ArrayEvent, OpId};
 use crate::ops::{Op, Phase, Purpose, Reply, RowOp, Sub, Timer};
 use crate::rebuild::{Rebuild, RebuildRecord};
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 impl<D: Drive> Array<D> {
     /// Whether a spare drive is being written.
@@ -29,6 +30,7 @@ impl<D: Drive> Array<D> {
         let record = RebuildRecord { drive, began: self.now, ended: None, rows: 0, lost: 0 };
         self.counters.rebuilds.push(record);
         self.set_timer(self.now, Timer::Rebuild(place));
+        self.takes_window(place);
         self.life_begins(drive);
     }
 
@@ -60,7 +62,18 @@ impl<D: Drive> Array<D> {
     fn begin_row(&mut self, place: usize, drive: usize, row: u64) {
         let (stripe, unit) = self.layout.at(Spot { place, row });
         let phase = Phase::Locking;
-        let op = RowOp { place, drive, row, stripe, unit, phase, outstanding: 0, failed: 0, again: false, lost: false };
+        let op = RowOp {
+            place,
+            drive,
+            row,
+            stripe,
+            unit,
+            phase,
+            outstanding: 0,
+            failed: UnitSet::EMPTY,
+            again: false,
+            lost: false,
+        };
         let key = self.ops.insert(None);
         if let SeatState::Rebuilding(rebuild) = &mut self.seats[place].state {
             rebuild.under_way.push(key);
@@ -85,7 +98,8 @@ impl<D: Drive> Array<D> {
     /// The stripe is locked: as many units are read as give the lost one.
     pub(crate) fn row_granted(&mut self, mut op: RowOp, key: Key) -> Option<RowOp> {
         let (code, chunk) = (self.layout.code, self.layout.chunk);
-        let chosen = self.candidates(op.stripe, !(op.failed | 1 << op.unit));
+        let bad = op.failed.with(op.unit);
+        let chosen = self.candidates(op.stripe, |unit| !bad.has(unit));
         if chosen.len() < code.data {
             self.data_is_lost();
             return self.row_is_over(&op, key, true);
@@ -119,7 +133,7 @@ impl<D: Drive> Array<D> {
             self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true });
         } else {
             self.counters.reads_failed += 1;
-            op.failed |= 1 << piece.unit;
+            op.failed.insert(piece.unit);
             op.again = true;
         }
         if op.outstanding > 0 {

@@ -1,6 +1,7 @@
 //! What an array reports beside what every run reports: itself, and each of its drives.
 
 use crate::array::{Array, Seat};
+use crate::layout::Code;
 use crate::member::Member;
 use crate::ops::Purpose;
 use crate::rebuild::RebuildRecord;
@@ -48,6 +49,7 @@ impl<D: Drive> Array<D> {
         for (count, value) in ArrayCounters::DECLARED.iter().zip(counters.counts()) {
             section.insert(count.name.into(), json!(value));
         }
+        section.insert("log_write_amplification".into(), json!(log_write_amplification(&counters, code)));
         let busy = self.link.busy.map(|span| json!(span.0));
         section.insert("link_busy_ns".into(), json!({ "to_drives": busy[0], "from_drives": busy[1] }));
         let rebuilds: Vec<Value> = counters.rebuilds.iter().map(|record| self.rebuild(record)).collect();
@@ -83,9 +85,47 @@ impl<D: Drive> Array<D> {
     }
 }
 
+/// Blocks that a log has written, parity included, for each that the host wrote.
+fn log_write_amplification(counters: &ArrayCounters, code: Code) -> Option<f64> {
+    let ArrayCounters { log_blocks_written: of_host, log_blocks_moved, log_blocks_padded, .. } = counters;
+    let all = of_host + log_blocks_moved + log_blocks_padded;
+    (*of_host > 0).then(|| all as f64 / *of_host as f64 * code.width() as f64 / code.data as f64)
+}
+
 /// A number for each purpose.
 fn purposes(count: impl Fn(usize) -> u64) -> Value {
     Value::Object(PURPOSES.iter().map(|(name, purpose)| ((*name).into(), json!(count(*purpose as usize)))).collect())
+}
+
+/// A number in the section `array` of a result.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its name in a result.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: String,
+}
+
+/// The numbers in the section `array` of a result; none of a result of one drive.
+pub fn described(result: &Value) -> Vec<Described> {
+    if !result["array"].is_object() {
+        return Vec::new();
+    }
+    let of = |name: &str, unit, about: &str| Described { name: format!("array.{name}"), unit, about: about.to_owned() };
+    let counts = ArrayCounters::DECLARED.iter().map(|count| of(count.name, count.unit, count.about.trim()));
+    let amplification = "blocks that a log has written, parity included, for each of the host's";
+    let others = [
+        of("capacity_bytes", "B", "address space of the array"),
+        of("unused_bytes", "B", "of the drives in use, what the layout leaves unused"),
+        of("log_write_amplification", "blocks/block", amplification),
+    ];
+    let to_drives = PURPOSES.iter().flat_map(|(name, purpose)| {
+        let requests = of(&format!("requests_to_drives.{name}"), "requests to drives", purpose.words());
+        [requests, of(&format!("bytes_to_drives.{name}"), "B", purpose.words())]
+    });
+    counts.chain(others).chain(to_drives).collect()
 }
 
 /// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.

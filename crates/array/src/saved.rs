@@ -12,10 +12,11 @@ use units::{ConfigError, Time};
 
 use crate::array::Array;
 use crate::config::ArrayConfig;
+use crate::rewrite::Rewrite;
 
 /// Keys of the section `array` that say where data is, and may not differ between an array that was saved and one that goes on. The others
 /// decide what is done next, and may where nothing was under way.
-const LAYOUT: &[&str] = &["layout", "chunk", "copies", "data", "parity", "placement"];
+const LAYOUT: &[&str] = &["layout", "chunk", "copies", "data", "parity", "placement", "log_spare"];
 
 impl<D: Drive> Array<D> {
     /// What it is built from, and where it stands.
@@ -97,7 +98,10 @@ impl SavedArray {
             return Err(refused(&origin, "is the checkpoint of one drive, and an array is run", remedy));
         };
         let rests = header["rests"] == json!(true);
-        let keys = config.keys().into_iter().filter(|key| !rests || LAYOUT.contains(&key.name));
+        // A log is no way to write what is there, but a place for it.
+        let log = header["array"]["rewrite"] == json!("log") || config.rewrite == Rewrite::Log;
+        let says_where = |name: &str| LAYOUT.contains(&name) || name == "rewrite" && log;
+        let keys = config.keys().into_iter().filter(|key| !rests || says_where(key.name));
         let mut differ = keys.filter(|key| header["array"][key.name] != shown(config, key.name)).map(|key| {
             let was = header["array"][key.name].as_str().unwrap_or("none").to_owned();
             format!("array.{} was {was} and is {}", key.name, shown(config, key.name).as_str().unwrap_or_default())

@@ -11,6 +11,7 @@ use crate::locks::Access;
 use crate::observer::{ArrayEvent, OpId};
 use crate::ops::{Op, Phase, Purpose, Reply, Scrub, ScrubOp, Sub, Timer};
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and scrubs with it, if there are any.
@@ -45,7 +46,7 @@ impl<D: Drive> Array<D> {
         *scrub =
             Scrub { next: (stripe + 1) % stripes, allowed: now + Span(rate.time_for(bytes).0.max(1)), sleeps: false };
         let key = self.ops.insert(None);
-        let op = ScrubOp { stripe, phase: Phase::Locking, outstanding: 0, failed: 0 };
+        let op = ScrubOp { stripe, phase: Phase::Locking, outstanding: 0, failed: UnitSet::EMPTY };
         let held = self.locks.acquire(stripe, key, Access::Exclusive, (0, self.layout.chunk));
         let left = if held { self.scrub_granted(op, key) } else { Some(op) };
         self.put_back(key, left.map(Op::Scrub));
@@ -74,7 +75,7 @@ impl<D: Drive> Array<D> {
             _ if reply.is_done() => self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true }),
             _ => {
                 self.counters.scrub_errors += u64::from(reply.uncorrectable);
-                op.failed |= 1 << piece.unit;
+                op.failed.insert(piece.unit);
             }
         }
         self.scrubbed(op, sub.op)
@@ -87,7 +88,7 @@ impl<D: Drive> Array<D> {
         }
         if op.phase == Phase::Reading {
             let code = self.layout.code;
-            let good = |unit: &usize| op.failed >> unit & 1 == 0 && self.is_stored(op.stripe, *unit);
+            let good = |unit: &usize| !op.failed.has(*unit) && self.is_stored(op.stripe, *unit);
             let left = (0..code.width()).filter(good).count();
             self.counters.stripes_scrubbed += 1;
             if left < code.data {

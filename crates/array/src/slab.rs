@@ -55,6 +55,12 @@ impl<T> Slab<T> {
     }
 
     /// The entry, unless it has been removed.
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let (generation, entry) = &self.places[key.place as usize];
+        if *generation == key.generation { entry.as_ref() } else { None }
+    }
+
+    /// The entry, unless it has been removed.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let (generation, entry) = &mut self.places[key.place as usize];
         if *generation == key.generation { entry.as_mut() } else { None }

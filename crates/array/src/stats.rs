@@ -127,6 +127,14 @@ counters! {
     writes_reconstruct: "writes of stripes",
     /// Writes of stripes that read as many units as give the others, since a drive was missing.
     writes_decode: "writes of stripes",
+    /// Blocks of 4 KiB that the host has written to a log.
+    log_blocks_written: "blocks",
+    /// Blocks that were moved out of stripes of a log that were cleaned.
+    log_blocks_moved: "blocks",
+    /// Blocks that filled slices of a log.
+    log_blocks_padded: "blocks",
+    /// Stripes of a log that were cleaned.
+    log_stripes_cleaned: "stripes",
     /// Operations that waited for another one on the same stripe.
     lock_waits: "operations",
     /// Pieces that a drive could not correct and that were written to it again.

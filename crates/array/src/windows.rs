@@ -1,6 +1,6 @@
 //! Windows of drives: opened and closed by turns while the host has requests, and reads that go around drives whose window is open.
 
-use ssd::Drive;
+use ssd::{Drive, Window};
 use units::Time;
 
 use crate::array::Array;
@@ -8,16 +8,19 @@ use crate::coordinate::{Coordinate, Place};
 use crate::layout::Placement;
 use crate::ops::{ReadOp, Timer, Windows};
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 impl<D: Drive> Array<D> {
     /// The workload begins, and the turns with it.
     pub(crate) fn begin_windows(&mut self) {
         if self.config.coordinate == Coordinate::None {
             // An array that had them goes on without.
-            (0..self.seats.len()).for_each(|place| self.set_window(place, false));
-            self.windows = None;
+            if self.windows.take().is_some() {
+                (0..self.seats.len()).for_each(|place| self.tell_window(self.seats[place].drive, Window::Unused));
+            }
         } else if self.windows.is_none() {
             self.windows = Some(Windows { began: self.now, sleeps: true, open: vec![false; self.seats.len()] });
+            (0..self.seats.len()).for_each(|place| self.tell_window(self.seats[place].drive, Window::Closed));
         }
     }
 
@@ -62,35 +65,49 @@ impl<D: Drive> Array<D> {
     fn set_window(&mut self, place: usize, open: bool) {
         let drive = self.seats[place].drive;
         let Some(windows) = &mut self.windows else { return };
-        if std::mem::replace(&mut windows.open[place], open) == open || self.members[drive].failed.is_some() {
+        if std::mem::replace(&mut windows.open[place], open) != open {
+            self.tell_window(drive, if open { Window::Open } else { Window::Closed });
+        }
+    }
+
+    /// A drive takes a place: its window is that of the place.
+    pub(crate) fn takes_window(&mut self, place: usize) {
+        if let Some(windows) = &self.windows {
+            let window = if windows.open[place] { Window::Open } else { Window::Closed };
+            self.tell_window(self.seats[place].drive, window);
+        }
+    }
+
+    fn tell_window(&mut self, drive: usize, window: Window) {
+        let member = &mut self.members[drive];
+        if member.failed.is_some() {
             return;
         }
-        let member = &mut self.members[drive];
         // One that had nothing to do was left behind. What happens at the present time is still to come.
         let before = Time(self.now.0.saturating_sub(1));
         let played = if member.drive.now() < before { member.drive.advance(before) } else { Ok(()) };
-        member.drive.set_window(open);
+        member.drive.set_window(window);
         self.is_looked_at_anew(drive);
         if let Err(error) = played {
             self.failure.get_or_insert(error);
         }
     }
 
-    /// Units that a read goes around, as bits: those whose drives' windows are open, where the others suffice and may be read.
-    pub(crate) fn goes_around(&mut self, op: &mut ReadOp, key: Key) -> u64 {
-        let Some(windows) = &self.windows else { return 0 };
+    /// Units that a read goes around, those whose drives' windows are open, where the others suffice and may be read.
+    pub(crate) fn goes_around(&mut self, op: &mut ReadOp, key: Key) -> UnitSet {
+        let Some(windows) = &self.windows else { return UnitSet::EMPTY };
         let code = self.layout.code;
         let stored = (0..code.width()).filter(|unit| self.is_stored(op.stripe, *unit));
-        let (mut busy, mut others) = (0u64, 0);
+        let (mut busy, mut others, bad) = (UnitSet::EMPTY, 0, op.failed.or(op.given_up));
         for unit in stored {
             match windows.open[self.layout.spot(op.stripe, unit).place] {
-                true => busy |= 1 << unit,
-                false => others += usize::from((op.failed | op.given_up) >> unit & 1 == 0),
+                true => busy.insert(unit),
+                false => others += usize::from(!bad.has(unit)),
             }
         }
-        let is_wanted = code.copies() || op.wanted.iter().any(|piece| busy >> piece.unit & 1 == 1);
-        if busy == 0 || !is_wanted || others < code.data || !self.may_reconstruct(op, key) {
-            return 0;
+        let is_wanted = code.copies() || op.wanted.iter().any(|piece| busy.has(piece.unit));
+        if busy.is_empty() || !is_wanted || others < code.data || !self.may_reconstruct(op, key) {
+            return UnitSet::EMPTY;
         }
         busy
     }

@@ -11,6 +11,7 @@ use crate::ops::{Op, Phase, Purpose, Reply, Sub, WriteOp};
 use crate::plan::plan;
 use crate::rewrite::WriteKind;
 use crate::slab::Key;
+use crate::unit_set::UnitSet;
 
 impl<D: Drive> Array<D> {
     pub(crate) fn begin_write(&mut self, request: Key, host: Request) {
@@ -36,7 +37,7 @@ impl<D: Drive> Array<D> {
         self.begin_writes(request, true, stripes);
     }
 
-    fn begin_writes(&mut self, request: Key, is_trim: bool, stripes: Vec<(u64, Vec<Piece>)>) {
+    pub(crate) fn begin_writes(&mut self, request: Key, is_trim: bool, stripes: Vec<(u64, Vec<Piece>)>) {
         for (stripe, pieces) in stripes {
             self.add_part(request);
             let range = hull(&pieces);
@@ -48,7 +49,7 @@ impl<D: Drive> Array<D> {
                 writes: Vec::new(),
                 phase: Phase::Locking,
                 outstanding: 0,
-                failed: 0,
+                failed: UnitSet::EMPTY,
                 again: false,
             };
             let key = self.ops.insert(None);
@@ -65,7 +66,7 @@ impl<D: Drive> Array<D> {
     /// The stripe is locked: what has to be read is read.
     pub(crate) fn write_granted(&mut self, mut op: WriteOp, key: Key) -> Option<WriteOp> {
         let stored = |unit: usize| self.is_stored(op.stripe, unit);
-        let readable = |unit: usize| stored(unit) && op.failed >> unit & 1 == 0;
+        let readable = |unit: usize| stored(unit) && !op.failed.has(unit);
         let Some(plan) = plan(self.config.rewrite, self.layout.code, &op.pieces, stored, readable) else {
             return self.write_is_lost(op, key);
         };
@@ -77,12 +78,14 @@ impl<D: Drive> Array<D> {
             WriteKind::Decode => self.counters.writes_decode += 1,
         }
         let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
+        let logged = self.logged(op.request);
         self.tell(&ArrayEvent::Planned {
             op: OpId(key.number()),
             request,
             stripe: op.stripe,
             kind: plan.kind,
             pieces: &op.pieces,
+            logged: &logged,
         });
         (op.writes, op.again, op.phase) = (plan.writes, false, Phase::Reading);
         op.outstanding = plan.reads.len();
@@ -106,7 +109,7 @@ impl<D: Drive> Array<D> {
             Phase::Reading if is_done => self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true }),
             Phase::Reading => {
                 self.counters.reads_failed += 1;
-                op.failed |= 1 << piece.unit;
+                op.failed.insert(piece.unit);
                 op.again = true;
             }
             _ if is_done => self.tell(&ArrayEvent::Written { op: id, drive, stripe, piece }),

@@ -376,12 +376,11 @@ pub(crate) fn finished_run<'py, D>(
     outcome: &mut Outcome<D>,
     result: &Value,
 ) -> PyResult<FinishedRun<'py>> {
-    let described = outcome
-        .report()
-        .0
-        .into_iter()
-        .map(|s| Described { name: s.name, unit: s.unit, about: s.description })
-        .collect();
+    let of_run = outcome.report().0.into_iter();
+    let of_run = of_run.map(|s| Described { name: s.name, unit: s.unit, about: s.description });
+    let of_array = array::described(result).into_iter();
+    let of_array = of_array.map(|array::Described { name, unit, about }| Described { name, unit, about });
+    let described = of_run.chain(of_array).collect();
     let series = series_parquet(outcome.series.rows()).map_err(raise)?;
     let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
     let [reads, writes, ..] = outcome.measured.latencies.total();

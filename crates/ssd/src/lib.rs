@@ -38,6 +38,7 @@ mod status;
 mod streams;
 mod translation;
 mod violation;
+mod window;
 mod writes;
 pub mod zones;
 
@@ -62,3 +63,4 @@ pub use presets::DeviceSpec;
 pub use run::{Drive, Outcome, Replay, RequestLog, Run};
 pub use status::Status;
 pub use violation::{Invariant, Violation};
+pub use window::Window;

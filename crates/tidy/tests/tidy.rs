@@ -114,7 +114,7 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
 /// it, it asks of a `Placement`.
-const ROOMS: [&str; 32] = [
+const ROOMS: [&str; 33] = [
     "persist",
     "status",
     "streams",
@@ -132,6 +132,7 @@ const ROOMS: [&str; 32] = [
     "zones",
     "presets",
     "observe",
+    "window",
     "fdp",
     "core",
     "buffer",
@@ -254,7 +255,12 @@ const IDS: [&str; 13] =
 const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", &["block"]), ("python", &["block"])];
 
 /// Functions that take such a number bare, by their modules, and why.
-const BARE: [(&str, &[&str], &str); 9] = [
+const BARE: [(&str, &[&str], &str); 10] = [
+    (
+        "array::log",
+        &["piece", "find", "gather", "trim"],
+        "a block of the array's address space and its place in the log; a request of the array's host",
+    ),
     ("ssd::observe::stats::latency", &["record"], "a submission queue, by its place among the host's"),
     ("units::condition", &["of_block"], "the counter of a random draw; units knows no blocks"),
     ("ssd::arbitration", &["set_waiting"], "a submission queue, by its place among the host's"),

@@ -18,6 +18,8 @@ units::choices! {
         ReadModifyWrite = "read-modify-write",
         /// The data that is not written is read, wherever it can be.
         Reconstruct = "reconstruct",
+        /// None: what is written goes to whole slices of other stripes.
+        Log = "log",
     }
 }
 
@@ -25,7 +27,8 @@ impl Rewrite {
     /// Which of the ways is taken, of which there is one at least.
     pub fn choose(self, ways: &[Way]) -> usize {
         match self {
-            Rewrite::FewestReads => fewest_reads::choose(ways),
+            // What a log writes needs no old data; where it must, as few as can be.
+            Rewrite::FewestReads | Rewrite::Log => fewest_reads::choose(ways),
             Rewrite::ReadModifyWrite => preferred::choose(ways, WriteKind::ReadModifyWrite),
             Rewrite::Reconstruct => preferred::choose(ways, WriteKind::Reconstruct),
         }

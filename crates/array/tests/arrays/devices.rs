@@ -3,8 +3,8 @@
 use array::{Array, ArrayConfig, MemberDrive};
 use proptest::prelude::*;
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::stats::Counters;
-use ssd::{Config, Device, Drive};
+use ssd::stats::{Counters, relocation_causes};
+use ssd::{Config, Device, Drive, Window};
 use testing::cases;
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -142,7 +142,7 @@ fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
     };
     let fewest = |device: &Device| Drive::sample(device).free_blocks.1;
     let (mut open, gc) = device();
-    Drive::set_window(&mut open, true);
+    Drive::set_window(&mut open, Window::Open);
     open.advance(Time(2_000_000_000)).unwrap();
     open.check().unwrap();
     assert!(fewest(&open) >= gc.idle_stop, "{}", fewest(&open));
@@ -150,10 +150,34 @@ fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
     closed.advance(Time(2_000_000_000)).unwrap();
     assert!((gc.start..gc.idle_stop).contains(&fewest(&closed)), "{}", fewest(&closed));
     // Once it is closed again nothing is collected before it must be.
-    Drive::set_window(&mut closed, true);
-    Drive::set_window(&mut closed, false);
+    Drive::set_window(&mut closed, Window::Open);
+    Drive::set_window(&mut closed, Window::Closed);
     closed.advance(Time(4_000_000_000)).unwrap();
     assert!(fewest(&closed) < gc.idle_stop, "{}", fewest(&closed));
+}
+
+/// Data that has grown too old is found in each step of the period, and moves in the drive's window.
+#[test]
+fn refresh_waits_for_the_window_of_its_drive() {
+    let after = |windows: &[Window]| {
+        let mut config = small();
+        let words = ["age.precondition=closed-form", "age.retention=40d", "refresh.period=30d"];
+        words.iter().for_each(|word| config.set(word).unwrap());
+        let mut device = Device::new(&config, 1).unwrap();
+        let steps = u64::from(device.plan().layout.planes * device.plan().layout.blocks);
+        let refreshed = |(part, window): (u64, &Window)| {
+            Drive::set_window(&mut device, *window);
+            device.advance(Time((part + 1) * 30 * 86_400_000_000_000 / steps * 20)).unwrap();
+            device.check().unwrap();
+            Drive::counters(&device).blocks_relocated[relocation_causes::REFRESH]
+        };
+        (0..).zip(windows).map(refreshed).collect::<Vec<u64>>()
+    };
+    let freely = after(&[Window::Unused; 3]);
+    assert!(freely[0] > 0 && freely[1] > freely[0], "{freely:?}");
+    let held = after(&[Window::Closed, Window::Closed, Window::Unused]);
+    assert_eq!(held[..2], [0, 0]);
+    assert_eq!(held[2], freely[2], "what has waited is made up for");
 }
 
 /// Each drive is overwritten as a run on it alone would, and the run begins where that run begins.

@@ -1,6 +1,6 @@
 //! Closed forms: times on idle drives to the nanosecond, counts of reads and writes, queues.
 
-use array::Placement;
+use array::{Array, MemberDrive, Placement};
 use proptest::prelude::*;
 use ssd::Drive;
 use testing::cases;
@@ -23,6 +23,10 @@ fn drives(count: usize, slow: u64) -> Vec<Server> {
 
 fn at(time: u64, op: Op, chunk: u64, bytes: u64) -> Request {
     Request::new(Time(time), op, Bytes(chunk * CHUNK), Bytes(bytes))
+}
+
+fn member(drive: Server) -> MemberDrive<Server> {
+    MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None, mean_life: None }
 }
 
 /// The latency of a lone request.
@@ -48,6 +52,80 @@ fn parity_writes_read_first_and_write_then() {
     assert_eq!(alone(&words, drives(5, 0), at(0, Op::Write, 0, 3 * CHUNK)), 2 * whole, "reconstruct-write");
     assert_eq!(alone(&words, drives(5, 0), at(0, Op::Write, 0, 4 * CHUNK)), whole, "full stripe");
     assert_eq!(alone(&["layout=mirror"], drives(3, 0), at(0, Op::Write, 0, 4096)), small, "copies at once");
+}
+
+#[test]
+fn a_log_writes_whole_slices_and_reads_nothing() {
+    let words = ["layout=raid5", "rewrite=log", "log_spare=0.5", "log_wait=30us"];
+    let slice = 100_000 + 4096;
+    let time = |op, bytes| alone(&words, drives(5, 0), at(0, op, 0, bytes));
+    assert_eq!(time(Op::Write, 4 * 4096), slice, "one slice");
+    assert_eq!(time(Op::Write, 8 * 4096), 100_000 + 2 * 4096, "two at once");
+    assert_eq!(time(Op::Write, 4096), 30_000 + slice, "padded after the wait");
+    assert_eq!(time(Op::Write, 512), slice + 30_000 + slice, "the rest of the block is read before");
+    assert_eq!(time(Op::Read, 16 * 4096), 100_000 + CHUNK, "all of it lies on a drive, as without a log");
+    let both = [at(0, Op::Write, 0, 16 * 4096), at(1_000_000, Op::Read, 0, 4 * 4096)];
+    let of = played(&mut array(&words, drives(5, 0)), &both);
+    assert_eq!(of[1].latency().0, 100_000 + 4 * 4096, "a quarter of what was written together lies on a drive");
+    // What waits is the host's own, and what is trimmed is nowhere: no drive is asked.
+    let mut array = array(&words, drives(5, 0));
+    let requests = [
+        at(0, Op::Write, 0, 4096),
+        at(10_000, Op::Read, 0, 4096),
+        at(1_000_000, Op::Trim, 0, 4096),
+        at(2_000_000, Op::Read, 0, 8192),
+    ];
+    let latencies: Vec<(u64, u64)> =
+        played(&mut array, &requests).iter().map(|done| (done.id, done.latency().0)).collect();
+    assert_eq!(latencies, [(1, 0), (0, 30_000 + slice), (2, 0), (3, slice)]);
+    let counters = array.counters_so_far();
+    assert_eq!((counters.log_blocks_written, counters.log_blocks_padded, counters.log_stripes_cleaned), (1, 3, 0));
+    assert_eq!(array.drives().map(|drive| drive.reads.0).sum::<u64>(), 1);
+    assert_eq!(array.drives().map(|drive| drive.writes).collect::<Vec<_>>(), [(1, 4096); 5]);
+    let refused = crate::server::config(&["layout=raid5", "rewrite=log", "chunk=4KiB"]);
+    let refused = Array::new(&refused, drives(5, 0).into_iter().map(member).collect(), 1).err().unwrap().to_string();
+    assert!(refused.contains("array.log_spare") && refused.contains("larger chunk"), "{refused}");
+}
+
+/// The share of valid blocks in a stripe that is cleaned, where those written first are cleaned first and the host overwrites blocks at random:
+/// a block stays for as many writes as there are between two cleanings (Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012).
+fn valid_of_the_oldest(stripes: f64, used: f64) -> f64 {
+    (0..200).fold(0.5, |valid: f64, _| (-stripes / used * (1.0 - valid)).exp())
+}
+
+#[test]
+fn a_log_that_is_overwritten_in_order_moves_nothing_and_at_random_less_than_first_in_first_out() {
+    let words = ["layout=raid5", "rewrite=log", "log_spare=0.3"];
+    let moved = |block: &dyn Fn(u64, u64) -> u64, writes: u64| {
+        let drives = (0..3).map(|_| Server::new(Bytes(200 * CHUNK), |_, _| Span(50_000)).in_parallel()).collect();
+        let mut array = array(&words, drives);
+        let blocks = array.capacity().0 / 8192;
+        for write in 0..writes {
+            let request =
+                Request::new(Time(write * 20_000), Op::Write, Bytes(block(write, blocks) * 8192), Bytes(8192));
+            array.submit(request).unwrap();
+        }
+        let mut refused = 0;
+        while array.advance_to_completion(Time::NEVER).unwrap() {
+            refused += array.take_completions().filter(|done| done.refused).count();
+        }
+        array.flush().unwrap();
+        array.check_all().unwrap();
+        let counters = array.counters_so_far();
+        assert_eq!((refused, counters.log_blocks_written), (0, 2 * writes));
+        // Blocks that were written together and are moved apart may leave one without another.
+        assert!(counters.log_blocks_padded < writes / 20, "{counters:?}");
+        assert!(counters.log_stripes_cleaned > 500, "{counters:?}");
+        counters.log_blocks_moved as f64 / counters.log_blocks_written as f64
+    };
+    let in_order = moved(&|write, blocks| write % blocks, 20_000);
+    assert_eq!(in_order, 0.0);
+    let random = Stream::new(3, "log");
+    let at_random = moved(&|write, blocks| random.below(write, blocks), 20_000);
+    // Six stripes are free, or are being written or cleaned.
+    let valid = valid_of_the_oldest(194.0, 140.0);
+    let first_in_first_out = valid / (1.0 - valid);
+    assert!((0.3 * first_in_first_out..first_in_first_out).contains(&at_random), "{at_random} {first_in_first_out}");
 }
 
 #[test]

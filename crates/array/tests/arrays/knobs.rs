@@ -14,6 +14,7 @@ const CHUNK: u64 = 64 << 10;
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 const CODED: &[&str] = &["layout=erasure", "parity=2"];
+const LOGGED: &[&str] = &["layout=erasure", "parity=2", "rewrite=log", "log_spare=0.4"];
 const HEDGED: &[&str] = &["layout=erasure", "parity=2", "hedge=delay", "hedge_delay=150us"];
 
 const ROWS: &[Row] = &[
@@ -30,6 +31,8 @@ const ROWS: &[Row] = &[
     ("extra_reads", CODED, "1"),
     ("coordinate", CODED, "staggered"),
     ("rewrite", CODED, "read-modify-write"),
+    ("log_spare", LOGGED, "0.5"),
+    ("log_wait", LOGGED, "1ms"),
     ("window", &["layout=erasure", "parity=2", "coordinate=staggered"], "3ms"),
     ("link_bandwidth", &[], "1GB/s"),
     ("link_latency", &[], "3us"),

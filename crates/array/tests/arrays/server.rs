@@ -8,7 +8,7 @@ use array::{Array, ArrayConfig, MemberDrive};
 use ssd::persist::{Reader, Writer};
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Totals};
-use ssd::{Completion, Drive, Plan, RunError};
+use ssd::{Completion, Drive, Plan, RunError, Window};
 use units::{Bytes, Span, Temperature, Time};
 use workload::{Op, Request};
 
@@ -169,8 +169,8 @@ impl Drive for Server {
     fn read_state(&mut self, _: &mut Reader) -> std::io::Result<()> {
         unimplemented!("no test saves it")
     }
-    fn set_window(&mut self, open: bool) {
-        self.window = open;
+    fn set_window(&mut self, window: Window) {
+        self.window = window == Window::Open;
     }
     fn plan(&self) -> &Plan {
         plan()

@@ -84,6 +84,7 @@ use crate::persist::{Reader, State as _, state};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
 use crate::translation::TranslationPages;
+use crate::window::Window;
 use crate::writes::Writes;
 use crate::zones::Zones;
 pub use power::PowerSeen;
@@ -445,7 +446,7 @@ impl<P: Probe> Device<P> {
 
     /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead of need.
     #[cold]
-    pub(crate) fn resume_collection(&mut self, window: Option<bool>) {
+    pub(crate) fn resume_collection(&mut self, window: Option<Window>) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
             match self.ftl.resumes(plane, window) {
                 Resumes::Move => {

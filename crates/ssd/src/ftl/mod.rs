@@ -54,6 +54,7 @@ use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::policies::{lend, reclaims_something};
 use crate::streams::StreamId;
+use crate::window::Window;
 use aged::Aged;
 use blocks::Blocks;
 use copies::Copies;
@@ -88,8 +89,7 @@ pub(crate) struct Ftl {
     pub visits: Visits,
     draws: Stream,
     drawn: u64,
-    /// A window is open: planes collect ahead of need.
-    window: bool,
+    window: Window,
     /// What stands in for parts of it, if anything does.
     own: OwnPlace,
 }
@@ -112,7 +112,7 @@ impl Ftl {
             visits: Visits::new(plan),
             draws: Stream::new(seed, "victims"),
             drawn: 0,
-            window: false,
+            window: Window::Unused,
             own: OwnPlace(Own::new(plan)?),
         };
         ftl.resume_collection(plan);

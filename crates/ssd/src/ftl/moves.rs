@@ -14,6 +14,7 @@ use crate::buffer::Buffer;
 use crate::config::{EraseWhen, Plan};
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
+use crate::window::Window;
 
 /// What a plane that relocates a block does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,10 +85,10 @@ pub(crate) fn most_on_the_move(plan: &Plan) -> u32 {
 impl Ftl {
     /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed: whether it collects ahead of
     /// need from now on.
-    pub fn resumes(&mut self, plane: PlaneId, window: Option<bool>) -> Resumes {
-        if let Some(open) = window {
-            self.window = open;
-            return if open { Resumes::Collection } else { Resumes::Nothing };
+    pub fn resumes(&mut self, plane: PlaneId, window: Option<Window>) -> Resumes {
+        if let Some(window) = window {
+            self.window = window;
+            return if window == Window::Closed { Resumes::Nothing } else { Resumes::Collection };
         }
         let relocation = &mut self.relocator[plane];
         relocation.from_start = relocation.victim.is_some();

@@ -12,6 +12,7 @@ use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
+use crate::window::Window;
 
 impl Ftl {
     /// Whether there may be a block of a plane to relocate, and none is being relocated.
@@ -22,8 +23,9 @@ impl Ftl {
         if relocation.broken {
             return false;
         }
-        let stop = if self.window { gc.idle_stop.max(gc.stop) } else { gc.stop };
-        relocation.running = free < gc.start || ((relocation.running || self.window) && free < stop);
+        let is_open = self.window == Window::Open;
+        let stop = if is_open { gc.idle_stop.max(gc.stop) } else { gc.stop };
+        relocation.running = free < gc.start || ((relocation.running || is_open) && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         let work = work || self.blocks.has_doomed(plane) || self.has_to_gather(plane);
         let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
@@ -90,7 +92,7 @@ impl Ftl {
         {
             return Some(Relocation::block(block, relocation_causes::FOLD));
         }
-        let ahead = self.window && self.blocks.free(plane) >= plan.config.gc.start;
+        let ahead = self.window == Window::Open && self.blocks.free(plane) >= plan.config.gc.start;
         let victim = self.pick_victim(plane, plan, ahead);
         self.relocator[plane].no_victim = victim.is_none();
         self.update_pacing(plane, plan);
@@ -119,7 +121,10 @@ impl Ftl {
                     return Some(next);
                 }
                 self.relocator[plane].requests.push_back(next);
-            } else if self.yields(plane, cause, plan, host_waits) || (!folds && self.blocks.in_slc(plane, block)) {
+            } else if self.window.holds_back(cause)
+                || self.yields(plane, cause, plan, host_waits)
+                || (!folds && self.blocks.in_slc(plane, block))
+            {
                 self.relocator[plane].requests.push_back(next);
             } else if self.still_wanted(plane, next, now, plan) && self.claim(plane, block) {
                 if cause == relocation_causes::WEAR_LEVELLING {

@@ -22,6 +22,7 @@ use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
 use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
 use crate::persist::{Reader, State, Writer};
+use crate::window::Window;
 use crate::zones::ZonesSeen;
 
 /// A drive.
@@ -152,8 +153,8 @@ pub trait Drive {
     fn comes_into_its_state(&mut self, _requests: u64) -> Result<bool, RunError> {
         Ok(true)
     }
-    /// A window opens in which planes collect until `gc.idle_stop` of their blocks are free, or closes: they do when they must (the Non-Deterministic Window of NVMe's Predictable Latency Mode).
-    fn set_window(&mut self, _open: bool) {}
+    /// Its host opens or closes a window for what need not be done now, or uses windows no more.
+    fn set_window(&mut self, _window: Window) {}
     /// What is submitted from now on only brings it into its state.
     fn workload_is_to_come(&mut self) {}
     /// The workload begins: what was submitted before brought it into its state.
@@ -249,9 +250,9 @@ impl<P: Probe> Drive for Device<P> {
     fn pending_arrivals(&self) -> usize {
         Device::pending_arrivals(self)
     }
-    fn set_window(&mut self, open: bool) {
+    fn set_window(&mut self, window: Window) {
         self.begin_life();
-        self.resume_collection(Some(open));
+        self.resume_collection(Some(window));
     }
     fn partly_served(&self) -> f64 {
         Device::partly_served(self)

@@ -106,6 +106,14 @@ impl Books {
         versions
     }
 
+    /// The same of a log: all are done in their order; none of blocks of requests that were refused, which may have been written or not.
+    fn in_order_of_log(&self) -> BTreeMap<u64, Option<u64>> {
+        let changes = |request: &Request| [Op::Write, Op::Trim].contains(&request.op);
+        let each = (0..).zip(&self.requests).filter(|(_, request)| changes(request));
+        let version = |id: u64| (!self.completions[&id].refused).then_some(id + 1);
+        each.flat_map(|(id, request)| blocks(request).map(move |block| (block, version(id)))).collect()
+    }
+
     /// Checks what was read against what was written.
     ///
     /// # Errors
@@ -121,20 +129,30 @@ impl Books {
         if let Some(given_up) = oracle.given_up.as_ref().filter(|_| expected.nothing_given_up) {
             return Err(given_up.clone());
         }
-        oracle.served.iter().try_for_each(|((id, block), version)| self.check_read(*id, *block, *version))?;
+        // What the array reads for itself has numbers beyond those.
+        let of_host = || oracle.served.range(..(self.requests.len() as u64, 0));
+        of_host().try_for_each(|((id, block), version)| self.check_read(*id, *block, *version))?;
         if !expected.exact {
             return Ok(());
         }
-        let (layout, versions) = (array.placement(), self.in_order(array.placement(), oracle));
-        let there = oracle.check(&array.drives_in_place(), &versions);
+        let layout = array.placement();
+        let is_log = array.capacity() != layout.capacity();
+        let in_place = (!is_log).then(|| self.in_order(layout, oracle));
+        let there = oracle.check(&array.drives_in_place(), in_place.as_ref());
+        let versions = match in_place {
+            Some(versions) => versions.into_iter().map(|(block, version)| (block, Some(version))).collect(),
+            None => self.in_order_of_log(),
+        };
         if expected.nothing_lost && there != layout.stripes() {
             return Err(format!("{there} of {} stripes are there", layout.stripes()));
         }
         // And what the host has read in the end of what is left is just that.
         let is_left = |block: u64| oracle.is_there(layout.locate(block * BLOCK).stripe);
-        for ((id, block), version) in oracle.served.iter().filter(|((id, _), _)| *id as usize >= self.of_load) {
-            let newest = versions.get(block).copied().unwrap_or(0);
-            if *version != Some(newest) && is_left(*block) {
+        for ((id, block), version) in of_host().filter(|((id, _), _)| *id as usize >= self.of_load) {
+            let Some(newest) = versions.get(block).copied().unwrap_or(Some(0)) else { continue };
+            // Of a log, what is lost is so by its place.
+            let is_left = if is_log { version.is_some() } else { is_left(*block) };
+            if *version != Some(newest) && is_left {
                 return Err(format!("read {id} of block {block} is given version {version:?} of {newest}"));
             }
         }

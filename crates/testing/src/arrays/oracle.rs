@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use array::{ArrayEvent, Code, Layout, Observer, OpId, Piece, WriteKind};
+use array::{ArrayEvent, Code, Layout, Logged, LoggedFrom, Observer, OpId, Piece, WriteKind};
 use units::Time;
 
 /// The bytes of which versions are kept.
@@ -27,6 +27,14 @@ struct Write {
     version: u64,
     kind: WriteKind,
     pieces: Vec<Piece>,
+    /// Of a log, the version of each block of units.
+    logged: BTreeMap<(usize, u64), u64>,
+}
+
+impl Write {
+    fn version(&self, unit: usize, start: u64) -> u64 {
+        self.logged.get(&(unit, start)).copied().unwrap_or(self.version)
+    }
 }
 
 /// The oracle. Versions are the numbers of requests, from 1; 0 is what was there before.
@@ -40,6 +48,8 @@ pub struct Oracle {
     /// What was read without a lock: it stands for itself alone.
     alone: BTreeMap<OpId, BTreeMap<Place, Content>>,
     writes: BTreeMap<OpId, Write>,
+    /// Of a log, which blocks of the address space requests read at a place.
+    found: BTreeMap<(u64, Place), u64>,
     /// Versions that were read, by request and block of the address space; none where it was lost.
     pub served: BTreeMap<(u64, u64), Option<u64>>,
     /// Requests, and the stripes of them that were not stored.
@@ -63,6 +73,7 @@ impl Oracle {
             reads: BTreeMap::new(),
             alone: BTreeMap::new(),
             writes: BTreeMap::new(),
+            found: BTreeMap::new(),
             served: BTreeMap::new(),
             not_stored: BTreeSet::new(),
             planned: BTreeSet::new(),
@@ -161,15 +172,16 @@ impl Oracle {
     /// What is written to a block.
     fn written(&self, op: OpId, place: Place) -> Content {
         let (stripe, unit, start) = place;
-        let Write { version, kind, pieces } = &self.writes[&op];
+        let write = &self.writes[&op];
+        let Write { kind, pieces, .. } = write;
         let is_written =
             |unit: usize| pieces.iter().any(|piece| piece.unit == unit && piece.start <= start && start < piece.end);
         if unit < self.code.data {
             assert!(is_written(unit));
-            return Content::Data(*version);
+            return Content::Data(write.version(unit, start));
         }
         if self.code.data == 1 {
-            return Content::Parity(vec![*version]);
+            return Content::Parity(vec![write.version(0, start)]);
         }
         let none = BTreeMap::new();
         let reads = self.reads.get(&op).unwrap_or(&none);
@@ -193,7 +205,7 @@ impl Oracle {
             }
         };
         let after = |unit: usize| match &before {
-            _ if is_written(unit) => *version,
+            _ if is_written(unit) => write.version(unit, start),
             Some(before) => before[unit],
             None => panic!("unit {unit} at {place:?} is not known"),
         };
@@ -215,6 +227,7 @@ impl Oracle {
                     .or_else(|| Oracle::decode(self.code, &known, stripe, start).map(|versions| versions[piece.unit]));
                 assert!(!is_whole || version.is_some(), "request {request} has not read what it was given");
                 let block = self.block(stripe, piece.unit, start);
+                let block = self.found.get(&(request, place)).copied().unwrap_or(block);
                 self.served.insert((request, block), version.filter(|_| is_whole));
             }
         }
@@ -224,8 +237,8 @@ impl Oracle {
     }
 
     /// Checks of each stripe of which enough is there that it gives each block in the version that `current` says, from the drives that are
-    /// in the places, and that copies do not differ. Returns how many stripes there are such.
-    pub fn check(&self, seats: &[usize], current: &BTreeMap<u64, u64>) -> u64 {
+    /// in the places, and that copies do not differ; without `current`, as of a log, that data and parity fit. Returns how many stripes there are such.
+    pub fn check(&self, seats: &[usize], current: Option<&BTreeMap<u64, u64>>) -> u64 {
         let stripes = self.layout.stripes();
         let there: Vec<u64> = (0..stripes).filter(|stripe| self.is_there(*stripe)).collect();
         for stripe in there.iter().copied() {
@@ -236,7 +249,7 @@ impl Oracle {
         there.len() as u64
     }
 
-    fn check_block(&self, seats: &[usize], current: &BTreeMap<u64, u64>, stripe: u64, start: u64) {
+    fn check_block(&self, seats: &[usize], current: Option<&BTreeMap<u64, u64>>, stripe: u64, start: u64) {
         let seat = |unit: usize| seats[self.layout.spot(stripe, unit).place];
         let alive = (0..self.code.width()).filter(|unit| !self.failed.contains(&seat(*unit)));
         let places = alive.map(|unit| (seat(unit), (stripe, unit, start)));
@@ -244,6 +257,7 @@ impl Oracle {
             places.filter_map(|(drive, place)| Some((place, self.held(drive, place)?))).collect();
         let versions = Oracle::decode(self.code, &known, stripe, start).expect("enough drives are left");
         for (unit, version) in versions.iter().enumerate() {
+            let Some(current) = current else { break };
             let block = self.block(stripe, unit, start);
             assert_eq!(*version, current.get(&block).copied().unwrap_or(0), "block {block}");
         }
@@ -253,6 +267,18 @@ impl Oracle {
                 Content::Parity(of) => of[0] == versions[0],
             };
             assert!(known.values().all(same), "copies of stripe {stripe} differ: {known:?}");
+        }
+    }
+
+    /// The version of a block that a log writes.
+    fn version(&self, from: LoggedFrom) -> u64 {
+        match from {
+            LoggedFrom::Host { request } => request + 1,
+            LoggedFrom::Stripe { read, stripe, unit, start } => {
+                let served = self.served.get(&(read, self.block(stripe, unit, start))).copied().flatten();
+                served.unwrap_or_else(|| panic!("{:?} is moved, and was not read", (stripe, unit, start)))
+            }
+            LoggedFrom::Nothing => 0,
         }
     }
 
@@ -267,10 +293,12 @@ impl Oracle {
                     reads.entry(op).or_default().insert(place, content);
                 }
             }
-            ArrayEvent::Planned { op, request, stripe, kind, pieces } => {
+            ArrayEvent::Planned { op, request, stripe, kind, pieces, logged } => {
                 self.reads.remove(&op);
                 self.planned.insert((request, stripe));
-                self.writes.insert(op, Write { version: request + 1, kind, pieces: pieces.to_vec() });
+                let version = |Logged { unit, start, from }: &Logged| ((*unit, *start), self.version(*from));
+                let logged = logged.iter().map(version).collect();
+                self.writes.insert(op, Write { version: request + 1, kind, pieces: pieces.to_vec(), logged });
             }
             ArrayEvent::Written { op, drive, stripe, piece } => {
                 for start in Oracle::blocks(piece) {
@@ -296,6 +324,14 @@ impl Oracle {
                 self.not_stored.insert((request, stripe));
                 self.is_told_of_loss(request, stripe);
             }
+            ArrayEvent::Found { request, block, found: Ok((stripe, piece)) } => {
+                self.found.insert((request, (stripe, piece.unit, piece.start)), block);
+            }
+            ArrayEvent::Found { request, block, found: Err(writer) } => {
+                self.served.insert((request, block), Some(writer + 1));
+            }
+            // The host's books say what it has trimmed.
+            ArrayEvent::Trimmed { .. } => {}
             ArrayEvent::DriveFailed { drive } => {
                 // What was read before may still be on its way.
                 self.failed.insert(drive);

@@ -41,7 +41,7 @@ pub struct ArrayCase {
 impl ArrayCase {
     /// The array file, and the command that plays it.
     pub fn how(&self) -> String {
-        let is_bare = |value: &str| value.parse::<u64>().is_ok() || value == "true" || value == "false";
+        let is_bare = |value: &str| value.parse::<f64>().is_ok() || value == "true" || value == "false";
         let mut file = "[array]\n".to_owned();
         for word in &self.array {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -80,7 +80,9 @@ pub fn draw(seed: u64) -> ArrayCase {
     if parity > 0 {
         array.extend(policies(d, parity));
         if width - parity > 1 {
-            array.push(format!("rewrite={}", d.one(&["fewest-reads", "read-modify-write", "reconstruct"])));
+            array.push(format!("rewrite={}", d.one(&["fewest-reads", "read-modify-write", "reconstruct", "log"])));
+            array.push(format!("log_spare={}", d.one(&["0.3", "0.6", "0.8"])));
+            array.push(format!("log_wait={}", d.one(&["20us", "100us", "1ms"])));
         }
     }
     let kinds: Vec<Vec<String>> = (0..d.from(1, 3)).map(|kind| device(seed * 64 + kind, d)).collect();
