@@ -9,6 +9,7 @@ use super::super::counters::{
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{MappedBy, Plan, Raid};
+use crate::fdp::HandleStatistics;
 use crate::streams::StreamId;
 use crate::zones::ZoneState;
 
@@ -33,12 +34,31 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     zones(report, measured);
     if measured.drive.plan.config.ftl.hints > 0 {
         report.counts(FDP, counters);
+        handles(report, &measured.drive.plan, counters);
     }
     if measured.drive.plan.config.ftl.mapping == MappedBy::Fast {
         report.counts(MERGES, counters);
     }
     map(report, counters);
     learned(report, measured);
+}
+
+/// What became of the data of each placement handle.
+fn handles(report: &mut Report, plan: &Plan, counters: &Counters) {
+    let of = |handle: HandleStatistics| {
+        json!({
+            "hint": handle.identifier,
+            "written": handle.written.0,
+            "relocated": handle.relocated.0,
+            "waf": handle.write_amplification(),
+            "filled": handle.filled,
+            "left": handle.left,
+        })
+    };
+    let rows: Vec<_> = HandleStatistics::of(plan, counters).into_iter().map(of).collect();
+    let about = "of each placement handle, by the hint that names it: bytes programmed of what the host wrote, bytes of that data relocated, the write \
+                 amplification of both, reclaim units that were written to their end, and that the host has left before";
+    report.add("fdp.handles", "", about, rows);
 }
 
 /// What was done to zones, and in which states they are at the end.
