@@ -1,9 +1,12 @@
 //! Zones: what management commands cost, to the nanosecond, and what later reads feel of it; random write areas; refusals.
 
+use std::collections::BTreeSet;
+
+use ssd::stats::relocation_causes::FOLD;
 use ssd::zones::{ZoneDescriptor, ZoneState};
 use ssd::{Completion, Config, Device, Status};
 use testing::{Watch, Watched, watched};
-use units::{Bytes, Time};
+use units::{Bytes, Lpn, Time};
 use workload::{Op, Request, ZoneAction};
 
 const PAGE: u64 = 16_384;
@@ -468,4 +471,47 @@ fn what_zones_cannot_be_with_is_refused_with_its_key() {
     }
     let error = config(&["zones.reset_completes=erased", "ftl.erase_when=opened"]).plan().unwrap_err();
     assert_eq!(error.key.as_deref(), Some("zones.reset_completes"), "{error}");
+}
+
+#[test]
+fn a_zone_is_written_into_blocks_of_the_cache_that_are_its_own_and_folded_into_its_own() {
+    let watch = Watch::default();
+    let cache = ["ftl.slc_cache=static", "slc.blocks=4", "slc.t_prog=200us", "slc.fold_idle=none"];
+    let mut device = watched(&config(&cache), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    // The blocks of a zone's first pages.
+    let blocks = |device: &Device<Watched>, zone: u64, pages: u64| -> BTreeSet<u32> {
+        let lpns = (0..pages).map(|page| Lpn(zone * size / PAGE + page));
+        lpns.filter_map(|lpn| Some(device.plan().layout.unpack(device.flash_page(lpn)?).block)).collect()
+    };
+    let both = |from: u64, to: u64| -> Vec<(Op, u64, u64)> {
+        (from..to).flat_map(|page| [0, size].map(|zone| (Op::Write, zone + page * PAGE, PAGE))).collect()
+    };
+    // Two zones in turn, page by page: each fills a block of eight pages, and no program waits for others.
+    at_once(&mut device, &both(0, 8));
+    device.flush().unwrap();
+    let programs = times(&watch, "program");
+    assert_eq!(programs.len(), 16);
+    assert!(programs.iter().all(|(begin, end)| end - begin == 200_000), "{programs:?}");
+    let [first, second] = [0, 1].map(|zone| blocks(&device, zone, 8));
+    assert_eq!((first.len(), second.len(), first.is_disjoint(&second)), (1, 1, true));
+    assert_eq!(device.counters().pages_relocated[FOLD], 0);
+    // No block is left for the cache: what was written first is folded, and other zones wait for that.
+    at_once(&mut device, &both(8, 24));
+    device.flush().unwrap();
+    let counters = device.counters();
+    assert_eq!((counters.slc_pages, counters.native_pages), (48, 0));
+    assert!(counters.pages_relocated[FOLD] >= 16, "{:?}", counters.pages_relocated);
+    let [first, second] = [0, 1].map(|zone| blocks(&device, zone, 24));
+    assert!(first.is_disjoint(&second), "{first:?} {second:?}");
+    // Of each zone one block has what was folded, however often they took turns.
+    let native = |blocks: &BTreeSet<u32>| blocks.iter().filter(|block| **block < 36).count();
+    assert_eq!((native(&first), native(&second)), (1, 1), "{first:?} {second:?}");
+    watch.0.borrow_mut().clear();
+    at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size), (Op::Read, size, size)]);
+    assert_eq!(times(&watch, "erase").len(), first.len(), "blocks of both kinds");
+    at_once(&mut device, &[(Op::Write, 0, size)]);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
 }
