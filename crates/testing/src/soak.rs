@@ -590,6 +590,13 @@ pub fn zoned(seed: u64) -> Case {
             (0..parts.from(1, 3)).map(|_| format!("{}us {}", parts.below(60_000), parts.one(&some))).collect();
         case.device.push(format!("faults.at=[{}]", at.join(", ")));
     }
+    parity_of_zones(&mut case, seed);
+    zones_in_cache(&mut case, seed);
+    case
+}
+
+/// Zones with parity over dies.
+fn parity_of_zones(case: &mut Case, seed: u64) {
     let parity = &mut Dice { stream: Stream::new(seed, "soak parity of zones"), drawn: 0 };
     if parity.chance(40) {
         let wide = parity.from(2, 4);
@@ -598,8 +605,6 @@ pub fn zoned(seed: u64) -> Case {
         let settings = room.into_iter().chain([format!("ftl.raid=parity:{wide}")]);
         case.device.extend(settings);
     }
-    zones_in_cache(&mut case, seed);
-    case
 }
 
 /// Zones that are written by way of an SLC cache.

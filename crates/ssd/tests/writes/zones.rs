@@ -141,7 +141,7 @@ fn zones_take_other_dies_in_turn_and_each_has_blocks_of_its_own() {
     device.flush().unwrap();
     let layout = device.plan().layout;
     let place = |device: &Device<Watched>, page: u64| {
-        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        let ppn = device.flash_page(Lpn(page)).unwrap();
         (layout.die_of(layout.plane_of(ppn)).0.0, layout.plane_of(ppn).0, layout.unpack(ppn).block)
     };
     let pages = size / PAGE;
@@ -256,7 +256,7 @@ fn data_of_a_zone_that_is_refreshed_moves_into_blocks_of_the_same_zone() {
     at_once(&mut device, &[(Op::Write, 0, size), (Op::Write, size, size)]);
     device.flush().unwrap();
     let block = |device: &Device<Watched>, page: u64| {
-        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        let ppn = device.flash_page(Lpn(page)).unwrap();
         device.plan().layout.unpack(ppn).block
     };
     let before = (block(&device, 0), block(&device, size / PAGE));
@@ -312,7 +312,7 @@ fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of
     // The kept pages are on another die by now, and all other zones go on.
     device.flush().unwrap();
     let layout = device.plan().layout;
-    let die = |lpn: u64| layout.die_of(layout.plane_of(device.flash_page(units::Lpn(lpn)).unwrap())).0.0;
+    let die = |lpn: u64| layout.die_of(layout.plane_of(device.flash_page(Lpn(lpn)).unwrap())).0.0;
     assert!([3, 4].iter().all(|page| die(5 * size / PAGE + page) != 1));
     assert_eq!(ask(&mut device, Op::Write, 2 * size + 4 * PAGE, size - 4 * PAGE).status, Status::Success);
     assert_eq!(state(&device, 2), ZoneState::Full);
@@ -383,7 +383,7 @@ fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
     device.flush().unwrap();
     assert_eq!((device.counters().cuts, zone(&device, 0).state), (1, ZoneState::Full));
     assert_eq!(times(&watch, "program").len(), 3, "the first was under way at the cut, and both were done after it");
-    let on_flash = |device: &Device<Watched>, page: u64| device.flash_page(units::Lpn(page));
+    let on_flash = |device: &Device<Watched>, page: u64| device.flash_page(Lpn(page));
     assert!((0..4).all(|page| on_flash(&device, page).is_some()));
     assert_eq!((on_flash(&device, 4), device.buffered_pages()), (None, 1), "the next zone waits for its program");
     at_once(&mut device, &[(Op::Write, 5 * PAGE, 2 * PAGE)]);
@@ -404,7 +404,7 @@ fn a_finish_commits_the_random_area_which_power_cuts_then_leave() {
         assert_eq!(at_once(&mut device, &[request])[0].status, Status::Success, "{request:?}");
     }
     let found =
-        |device: &Device<Watched>| (0..6).map(|page| device.flash_page(units::Lpn(page)).is_some()).collect::<Vec<_>>();
+        |device: &Device<Watched>| (0..6).map(|page| device.flash_page(Lpn(page)).is_some()).collect::<Vec<_>>();
     let expected = [true, false, false, false, true, false];
     assert_eq!(
         (found(&device), device.buffered_pages()),
@@ -437,7 +437,7 @@ fn a_reset_that_a_power_cut_meets_waiting_is_aborted_and_its_zone_is_empty() {
     let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
     assert_eq!((done[0].aborted, device.counters().cuts), (true, 1), "{:?}", done[0]);
     assert_eq!((zone(&device, 0).state, zone(&device, 0).write_pointer), (ZoneState::Empty, 0));
-    assert!((0..size / PAGE).all(|page| device.flash_page(units::Lpn(page)).is_none()));
+    assert!((0..size / PAGE).all(|page| device.flash_page(Lpn(page)).is_none()));
     // Again, and with the drive to itself: nothing waits for what was to be erased before the cut.
     at_once(&mut device, &[(Op::Write, 0, size)]);
     let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);

@@ -102,29 +102,19 @@ impl Kv {
     }
 
     /// Which key of zones cannot be met.
-    fn check_zones(&self, capacity: Bytes) -> Result<(), (&'static str, String, &'static str)> {
+    fn check_zones(
+        &self,
+        capacity: Bytes,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
         let Some(zones) = self.zones(capacity) else { return Ok(()) };
+        let (makes, few) =
+            (format!("makes {} zones", zones.count), "choose smaller ones: 3 or more are written in turn");
+        refuse(zones.count < LEAST_ZONES, "zone_size", makes, few)?;
+        let full = format!("has no room for a block of {}", Bytes(zones.block));
+        refuse(zones.blocks == 0, "zone_size", full, "choose larger zones or smaller blocks")?;
         let aligned = zones.size > 0 && self.offset.0.is_multiple_of(zones.size);
-        for (wrong, key, problem, remedy) in [
-            (
-                zones.count < LEAST_ZONES,
-                "zone_size",
-                format!("makes {} zones", zones.count),
-                "choose smaller ones: 3 or more are written in turn",
-            ),
-            (
-                zones.blocks == 0,
-                "zone_size",
-                format!("has no room for a block of {}", Bytes(zones.block)),
-                "choose larger zones or smaller blocks",
-            ),
-            (!aligned, "offset", format!("is {}", self.offset), "choose a multiple of kv.zone_size"),
-        ] {
-            if wrong {
-                return Err((key, problem, remedy));
-            }
-        }
-        Ok(())
+        refuse(!aligned, "offset", format!("is {}", self.offset), "choose a multiple of kv.zone_size")
     }
 
     /// Which parameter cannot be met on a drive of `capacity`.
@@ -176,9 +166,7 @@ impl Kv {
             format!("reaches to {} of the device's {capacity}", Bytes(wanted)),
             "choose less, or \"none\" for the rest of the device",
         )?;
-        if let Err((key, problem, remedy)) = self.check_zones(capacity) {
-            refuse(true, key, problem, remedy)?;
-        }
+        self.check_zones(capacity, refuse)?;
         let slots = self.slots(capacity);
         refuse(
             slots < LEAST_BLOCKS || slots > u32::MAX.into(),

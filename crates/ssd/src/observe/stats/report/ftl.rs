@@ -9,7 +9,6 @@ use super::super::counters::{
 use super::super::{Counters, Measured, relocation_causes};
 use super::statistic::Report;
 use crate::config::{MappedBy, Plan, Raid};
-use crate::fdp::HandleStatistics;
 use crate::streams::StreamId;
 use crate::zones::ZoneState;
 
@@ -45,17 +44,20 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
 
 /// What became of the data of each placement handle.
 fn handles(report: &mut Report, plan: &Plan, counters: &Counters) {
-    let of = |handle: HandleStatistics| {
+    let page = plan.layout.page_size.0;
+    let of = |number: u16| {
+        let at = usize::from(number);
+        let (written, relocated) = (counters.handle_written[at] * page, counters.handle_relocated[at] * page);
         json!({
-            "hint": handle.identifier,
-            "written": handle.written.0,
-            "relocated": handle.relocated.0,
-            "waf": handle.write_amplification(),
-            "filled": handle.filled,
-            "left": handle.left,
+            "hint": plan.groups.identifier(number),
+            "written": written,
+            "relocated": relocated,
+            "waf": (written > 0).then(|| (written + relocated) as f64 / written as f64),
+            "filled": counters.handle_filled[at],
+            "left": counters.handle_left[at],
         })
     };
-    let rows: Vec<_> = HandleStatistics::of(plan, counters).into_iter().map(of).collect();
+    let rows: Vec<_> = (0..plan.groups.streams()).map(of).collect();
     let about = "of each placement handle, by the hint that names it: bytes programmed of what the host wrote, bytes of that data relocated, the write \
                  amplification of both, reclaim units that were written to their end, and that the host has left before";
     report.add("fdp.handles", "", about, rows);
