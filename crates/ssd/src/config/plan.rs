@@ -313,7 +313,7 @@ impl Config {
         let unit_of_map = self.mapping.unit_of(&layout);
         let unit_pages = self.unit_pages(&layout);
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
-        let zones = ZonePlan::new(self, &layout, slc.as_ref().map_or(unit_pages, |slc| slc.unit_pages)).map_err(dotted)?;
+        let zones = ZonePlan::new(self, &layout, unit_pages, slc.as_ref()).map_err(dotted)?;
         let (logical_pages, stored_pages) = self.pages(&layout, unit_of_map, zones.as_ref());
         let groups = Groups::new(self, &layout).map_err(dotted)?;
         streams::check(self).map_err(dotted)?;

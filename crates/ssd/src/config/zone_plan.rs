@@ -5,8 +5,9 @@ use units::{Bytes, Lpn};
 
 use crate::streams::StreamId;
 
+use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
-use super::{BufferMode, Config, EraseWhen, Finish, MapTable, MappedBy, Precondition, ResetCompletes, SlcCache};
+use super::{BufferMode, Config, EraseWhen, Finish, MapTable, MappedBy, Precondition, ResetCompletes};
 
 /// The zones of a drive.
 #[derive(Clone, Debug)]
@@ -48,7 +49,12 @@ pub(crate) struct ZonePlace {
 
 impl ZonePlan {
     /// The zones of a drive that has any.
-    pub fn new(config: &Config, layout: &Layout, unit: u32) -> Result<Option<ZonePlan>, Refusal> {
+    pub fn new(
+        config: &Config,
+        layout: &Layout,
+        native: u32,
+        slc: Option<&SlcPlan>,
+    ) -> Result<Option<ZonePlan>, Refusal> {
         if config.ftl.mapping != MappedBy::Zoned {
             return Ok(None);
         }
@@ -62,7 +68,7 @@ impl ZonePlan {
         if given.blocks == 0 {
             return refuse("zones.blocks", "is 0", "write at least 1");
         }
-        let page = layout.page_size.0;
+        let (page, unit) = (layout.page_size.0, slc.map_or(native, |slc| slc.unit_pages));
         let pages_of_die = u64::from(layout.planes_per_die) * u64::from(given.blocks) * u64::from(layout.pages);
         let all = pages_of_die * u64::from(dies);
         let capacity = pages_of("zones.capacity", given.capacity, all, page)?;
@@ -100,7 +106,7 @@ impl ZonePlan {
             finish: given.finish,
             reset_completes: given.reset_completes,
             read_across: given.read_across,
-            cached: config.ftl.slc_cache != SlcCache::None,
+            cached: slc.is_some(),
             planes_per_die: layout.planes_per_die,
             page_size: layout.page_size,
             order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
