@@ -170,6 +170,7 @@ PARTS = [
             "age.fill": 0.25,
             "age.invalid": 0.0,
             "workload.zone_size": "384KiB",
+            "kv.zone_size": "384KiB",
         },
         above("zones.resets"),
     ),

@@ -121,6 +121,7 @@ def test_namespaces_come_and_go(serve: Callable[..., Target]) -> None:
     common = host.identify(0, ALL)
     assert struct.unpack_from("<Q", common) == (0,)
     assert (common[25], common[128 + 2], common[132 + 2]) == (1, 9, 12), "two formats"
+    assert (host.identify(5, ALL), host.identify(8, ALL)[1]) == (bytes(4096), 1)
     # What is preferred, by format: pages of 4,096 bytes, in blocks from 0.
     for format_, blocks in ((0, 8), (1, 1)):
         of_format = host.identify(9, specific=format_)

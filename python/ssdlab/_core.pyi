@@ -444,6 +444,15 @@ class EventRow(TypedDict):
     handle: int
     pages: int
 
+class OfHandleRow(TypedDict):
+    """What became of the data of a placement handle [B], and its reclaim units."""
+
+    hint: int
+    written: int
+    relocated: int
+    filled: int
+    left: int
+
 class HandlesRow(TypedDict):
     """Reclaim units of placement handles [B]."""
 
@@ -452,6 +461,7 @@ class HandlesRow(TypedDict):
     host_written: int
     media_written: int
     media_erased: int
+    by_handle: list[OfHandleRow]
     events: list[EventRow]
     groups: int
     identifiers: list[int]

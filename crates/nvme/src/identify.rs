@@ -76,9 +76,11 @@ pub(crate) fn identify(command: &Command, own: &Own) -> Outcome {
         structure::NAMESPACE if number == ALL => common(drive, BLOCK_SHIFTS[0]),
         structure::NAMESPACE => filled(attached()?, namespace),
         structure::ALLOCATED_NAMESPACE => filled(allocated()?, namespace),
+        structure::NAMESPACE_OF_COMMAND_SET if number == ALL => of_format(BLOCK_SHIFTS[0], set, drive)?,
         structure::NAMESPACE_OF_COMMAND_SET => of_command_set(attached()?, set, drive)?,
         structure::ALLOCATED_NAMESPACE_OF_COMMAND_SET => of_command_set(allocated()?, set, drive)?,
-        structure::NAMESPACE_OF_ANY_COMMAND_SET => filled(attached()?, any_namespace),
+        structure::NAMESPACE_OF_ANY_COMMAND_SET if number == ALL => any_namespace(true),
+        structure::NAMESPACE_OF_ANY_COMMAND_SET => filled(attached()?, |of| any_namespace(of.shared)),
         structure::ACTIVE_NAMESPACES => after(number, all_attached, None)?,
         structure::ACTIVE_NAMESPACES_OF_COMMAND_SET if drive.supports(set) && own.namespaces.takes(set, own.id) => {
             after(number, all_attached, Some(set))?
@@ -288,9 +290,9 @@ fn formatted(fields: &mut Fields, shift: u8, preferred: Bytes) {
 }
 
 /// What is said of a namespace whatever its command set is (Base 2.0, 5.17.2.8).
-fn any_namespace(of: &Namespace) -> Vec<u8> {
+fn any_namespace(shared: bool) -> Vec<u8> {
     // Several controllers; its endurance group; it is ready.
-    Fields::new(LENGTH).u8(1, of.shared.into()).u16(12, fdp::GROUP).u8(14, 1).take()
+    Fields::new(LENGTH).u8(1, shared.into()).u16(12, fdp::GROUP).u8(14, 1).take()
 }
 
 /// Namespace identification descriptors: type, length, value (Base 2.0, 5.17.2.4).

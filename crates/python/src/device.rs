@@ -36,7 +36,18 @@ struct Handles {
     host_written: u64,
     media_written: u64,
     media_erased: u64,
+    by_handle: Vec<OfHandle>,
     events: Vec<Event>,
+}
+
+/// What became of the data of a placement handle.
+#[derive(IntoPyObject)]
+struct OfHandle {
+    hint: u16,
+    written: u64,
+    relocated: u64,
+    filled: u64,
+    left: u64,
 }
 
 /// What has happened to reclaim units.
@@ -248,6 +259,13 @@ impl Device {
                 handle: event.handle,
                 pages: event.pages,
             };
+            let of_handle = |of: ssd::HandleStatistics| OfHandle {
+                hint: of.identifier,
+                written: of.written.0,
+                relocated: of.relocated.0,
+                filled: of.filled,
+                left: of.left,
+            };
             Handles {
                 unit: fdp.unit().0,
                 groups: fdp.groups(),
@@ -256,6 +274,7 @@ impl Device {
                 host_written: written.host_written.0,
                 media_written: written.media_written.0,
                 media_erased: written.media_erased.0,
+                by_handle: fdp.by_handle().into_iter().map(of_handle).collect(),
                 events: fdp.events().map(event).collect(),
             }
         }))

@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 
 use nand::PlaneId;
-use units::{Bytes, Time};
+use units::{Bytes, Lpn, Time};
 
 use crate::config::{Groups, Isolation, Plan};
 use crate::observe::stats::Counters;
 use crate::persist::{state, stored, stored_enum};
+use crate::streams::StreamId;
 
 /// Events that are kept: older ones are forgotten, as in a log page of 4 KiB.
 const KEPT: usize = 63;
@@ -73,6 +74,45 @@ pub struct FdpStatistics {
     pub media_erased: Bytes,
 }
 
+/// What became of the data of a placement handle. Padding is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HandleStatistics {
+    /// The placement identifier: of each group the handles in turn.
+    pub identifier: u16,
+    /// What was programmed of the data that the host wrote with it.
+    pub written: Bytes,
+    /// What was relocated of that data, each time that it was: of initially isolated handles also among data of others.
+    pub relocated: Bytes,
+    /// Reclaim units that were written to their end.
+    pub filled: u64,
+    /// Reclaim units that the host has left before.
+    pub left: u64,
+}
+
+impl HandleStatistics {
+    /// What was programmed over what of it the host wrote; none where nothing was.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.written.0 > 0).then(|| (self.written.0 + self.relocated.0) as f64 / self.written.0 as f64)
+    }
+
+    /// Those of each handle of a drive.
+    pub(crate) fn of(plan: &Plan, counters: &Counters) -> Vec<HandleStatistics> {
+        let (groups, page) = (plan.groups, plan.layout.page_size.0);
+        let of = |number: u16| {
+            let at = usize::from(number);
+            HandleStatistics {
+                identifier: groups.identifier(number),
+                written: Bytes(counters.handle_written[at] * page),
+                relocated: Bytes(counters.handle_relocated[at] * page),
+                filled: counters.handle_filled[at],
+                left: counters.handle_left[at],
+            }
+        };
+        (0..groups.streams()).map(of).collect()
+    }
+}
+
 /// The reclaim units of handles, and what has happened to them.
 pub(crate) struct Fdp {
     /// Pages of a reclaim unit.
@@ -82,6 +122,9 @@ pub(crate) struct Fdp {
     left: Vec<u64>,
     /// By plane: pages that have moved of the block that is being emptied, and their stream.
     moved: Vec<(u64, u16)>,
+    /// By logical page: the stream that its newest data on flash was written in, and 1. Data keeps its handle wherever it is relocated to, also
+    /// among data of others.
+    of: Vec<u8>,
     events: VecDeque<FdpEvent>,
 }
 
@@ -91,8 +134,15 @@ impl Fdp {
         let (groups, planes) = (plan.groups, plan.layout.planes as usize);
         let handles = usize::from(groups.streams());
         let unit = u64::from(plan.layout.planes) / u64::from(groups.count) * u64::from(plan.layout.pages);
-        let new = Fdp { unit, groups, left: vec![unit; handles], moved: vec![(0, 0); planes], events: VecDeque::new() };
-        (handles > 0).then(|| Box::new(new))
+        let new = || Fdp {
+            unit,
+            groups,
+            left: vec![unit; handles],
+            moved: vec![(0, 0); planes],
+            of: vec![0; plan.logical_pages as usize],
+            events: VecDeque::new(),
+        };
+        (handles > 0).then(|| Box::new(new()))
     }
 
     fn tell(&mut self, event: FdpEvent) {
@@ -111,6 +161,7 @@ impl Fdp {
         }
         *left = self.unit - (pages - *left);
         counters.reclaim_units_filled += 1;
+        counters.handle_filled[number] += 1;
         let handle = self.groups.identifier(number as u16);
         self.tell(FdpEvent { kind: FdpEventKind::ImplicitlyModified, time, handle, pages: 0 });
     }
@@ -132,6 +183,7 @@ impl Fdp {
             return false;
         }
         counters.reclaim_units_left += 1;
+        counters.handle_left[usize::from(number)] += 1;
         self.tell(FdpEvent { kind: FdpEventKind::NotWrittenToCapacity, time, handle, pages });
         true
     }
@@ -141,8 +193,30 @@ impl Fdp {
         self.groups.number(handle).is_some()
     }
 
-    /// A page of a plane has moved: data of that stream, or of none that is known.
-    pub fn moves(&mut self, plane: PlaneId, number: u16) {
+    /// A page of host data has been programmed in a stream; what was saved from a broken part has the handle that it had.
+    pub fn programmed(&mut self, lpn: Lpn, writes: StreamId, rescued: bool, counters: &mut Counters) {
+        if rescued {
+            return self.relocates(lpn, counters);
+        }
+        // What goes past an SLC cache has streams of its own.
+        let number = writes.index() % self.left.len();
+        counters.handle_written[number] += 1;
+        if let Some(of) = self.of.get_mut(lpn.0 as usize) {
+            *of = number as u8 + 1;
+        }
+    }
+
+    fn relocates(&self, lpn: Lpn, counters: &mut Counters) {
+        // Of pages of the map, of parity, and of the initial state nobody knows a handle.
+        let of = self.of.get(lpn.0 as usize).copied().unwrap_or(0);
+        if let Some(number) = usize::from(of).checked_sub(1) {
+            counters.handle_relocated[number] += 1;
+        }
+    }
+
+    /// A page has moved within a plane: its block's data is of that stream, or of none that is known.
+    pub fn moves(&mut self, lpn: Lpn, (plane, number): (PlaneId, u16), counters: &mut Counters) {
+        self.relocates(lpn, counters);
         let (pages, of) = &mut self.moved[plane.0 as usize];
         (*pages, *of) = (*pages + 1, number);
     }
@@ -220,6 +294,12 @@ impl FdpSeen<'_> {
         }
     }
 
+    /// What became of the data of each placement identifier, group by group.
+    #[must_use]
+    pub fn by_handle(&self) -> Vec<HandleStatistics> {
+        HandleStatistics::of(self.plan, &self.counters)
+    }
+
     /// The newest events, the oldest first.
     pub fn events(&self) -> impl Iterator<Item = FdpEvent> {
         self.fdp.events.iter().copied()
@@ -227,7 +307,7 @@ impl FdpSeen<'_> {
 }
 
 state! {
-    Fdp { stored { left, moved, events } rebuilt { unit, groups } }
+    Fdp { stored { left, moved, of, events } rebuilt { unit, groups } }
 }
 
 stored! {

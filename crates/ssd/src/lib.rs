@@ -51,7 +51,7 @@ pub use arena::SlotId;
 pub use config::{Config, Plan};
 pub use device::{Completion, Device, PowerSeen};
 pub use error::RunError;
-pub use fdp::{FdpEvent, FdpEventKind, FdpSeen, FdpStatistics};
+pub use fdp::{FdpEvent, FdpEventKind, FdpSeen, FdpStatistics, HandleStatistics};
 pub use media::Media;
 pub use observe::check::Checker;
 pub use observe::explain::{Explainer, Explanation, FirstSense, Followed, Stage};

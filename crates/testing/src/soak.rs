@@ -608,6 +608,13 @@ pub fn zoned(seed: u64) -> Case {
             (0..parts.from(1, 3)).map(|_| format!("{}us {}", parts.below(60_000), parts.one(&some))).collect();
         case.device.push(format!("faults.at=[{}]", at.join(", ")));
     }
+    parity_of_zones(&mut case, seed);
+    zones_in_cache(&mut case, seed);
+    case
+}
+
+/// Zones with parity over dies.
+fn parity_of_zones(case: &mut Case, seed: u64) {
     let parity = &mut Dice { stream: Stream::new(seed, "soak parity of zones"), drawn: 0 };
     if parity.chance(40) {
         let wide = parity.from(2, 4);
@@ -616,7 +623,33 @@ pub fn zoned(seed: u64) -> Case {
         let settings = room.into_iter().chain([format!("ftl.raid=parity:{wide}")]);
         case.device.extend(settings);
     }
-    case
+}
+
+/// Zones that are written by way of an SLC cache.
+fn zones_in_cache(case: &mut Case, seed: u64) {
+    let d = &mut Dice { stream: Stream::new(seed, "soak SLC cache of zones"), drawn: 0 };
+    let has = |word: &str| case.device.iter().rev().any(|given| given == word);
+    let dense = case.device.iter().rev().find(|word| word.starts_with("geometry.cell="));
+    if !d.chance(40) || dense.is_some_and(|cell| cell.ends_with("SLC")) {
+        return;
+    }
+    let (parity, blocks) = (has("geometry.blocks=60"), d.from(2, 9));
+    let fold = if !parity && d.chance(30) { "copyback" } else { "controller" };
+    let mut settings = vec![
+        format!("ftl.slc_cache={}", d.one(&["static", "dynamic"])),
+        format!("slc.blocks={blocks}"),
+        d.one(&["slc.full=wait", "slc.full=direct"]).into(),
+        format!("slc.fold_start={}", d.from(1, 2)),
+        format!("slc.fold_idle={}", d.one(&["none", "0ns", "100us", "5ms"])),
+        format!("slc.convert={}", d.one(&["none", "none", "hot:20", "retries:5"])),
+        format!("slc.fold={fold}"),
+        "geometry.blocks=60".into(),
+        "ftl.over_provisioning=4.0".into(),
+    ];
+    if fold == "copyback" {
+        settings.extend(["mapping.unit=page", "chip.program_passes=1"].map(String::from));
+    }
+    case.device.extend(settings);
 }
 
 /// Any device, with features whose combinations `draw` leaves out.

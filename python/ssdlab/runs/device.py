@@ -77,6 +77,27 @@ class FdpEvent(NamedTuple):
     """Pages that were moved, or were left of the unit."""
 
 
+class HandleStatistics(NamedTuple):
+    """What became of the data of a placement handle; padding is nobody's."""
+
+    hint: int
+    """The placement identifier that names it."""
+    written: int
+    """What was programmed of the data that the host wrote with it [B]."""
+    relocated: int
+    """What was relocated of that data, each time that it was: of initially isolated handles also among data of
+    others [B]."""
+    filled: int
+    """Its reclaim units that were written to their end."""
+    left: int
+    """Its reclaim units that the host has left before."""
+
+    @property
+    def write_amplification(self) -> float | None:
+        """What was programmed over what of it the host wrote; None where nothing was."""
+        return (self.written + self.relocated) / self.written if self.written else None
+
+
 class Handles(NamedTuple):
     """The reclaim units of placement handles."""
 
@@ -96,6 +117,8 @@ class Handles(NamedTuple):
     """Reclaim groups (``ftl.reclaim_groups``)."""
     identifiers: tuple[int, ...]
     """The placement identifiers that ``available`` is of, group by group: hints of requests."""
+    by_handle: tuple[HandleStatistics, ...]
+    """What became of the data of each, in the same order."""
 
 
 class Zone(NamedTuple):
@@ -263,7 +286,8 @@ class Device:
         events = tuple(FdpEvent(**event) for event in found["events"])
         written = found["host_written"], found["media_written"], found["media_erased"]
         groups = found["groups"], tuple(found["identifiers"])
-        return Handles(found["unit"], tuple(found["available"]), *written, events, *groups)
+        by_handle = tuple(HandleStatistics(**of) for of in found["by_handle"])
+        return Handles(found["unit"], tuple(found["available"]), *written, events, *groups, by_handle)
 
     def advance(self, time_ns: int) -> list[Completion]:
         """Plays up to ``time_ns`` [ns]; returns what completed, in order of completion."""

@@ -325,11 +325,11 @@ impl Config {
         combinations::check(self, &layout, &timings).map_err(dotted)?;
         let unit_of_map = self.mapping.unit_of(&layout);
         let unit_pages = self.unit_pages(&layout);
-        let zones = ZonePlan::new(self, &layout, unit_pages).map_err(dotted)?;
+        let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
+        let zones = ZonePlan::new(self, &layout, unit_pages, slc.as_ref()).map_err(dotted)?;
         let (logical_pages, stored_pages) = self.pages(&layout, unit_of_map, zones.as_ref());
         let groups = Groups::new(self, &layout).map_err(dotted)?;
         streams::check(self).map_err(dotted)?;
-        let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let streams = streams::table(self, &layout, unit_pages, slc.as_ref());
         let space = space(self, &layout, stored_pages, &streams, slc.as_ref()).map_err(dotted)?;
         let page_time = self.bus.page_time(layout.flash_page_size).map_err(in_section("bus"))?;

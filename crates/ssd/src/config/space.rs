@@ -371,6 +371,9 @@ fn parity_of_zones(config: &Config, layout: &Layout, data: u64, unit_pages: u32,
 fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64, unit_pages: u32) -> u64 {
     let Some(wide) = config.ftl.raid.wide() else { return 0 };
     if config.ftl.mapping == MappedBy::Zoned {
+        // What is in an SLC cache has parity of its own until its blocks are erased.
+        let cached = if config.ftl.slc_cache == SlcCache::None { 0 } else { config.slc.blocks };
+        let data = data + u64::from(cached) * u64::from(layout.pages) * u64::from(layout.planes);
         return parity_of_zones(config, layout, data, unit_pages, wide).div_ceil(layout.planes.into());
     }
     let row = row_of_data(config, layout);

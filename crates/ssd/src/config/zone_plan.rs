@@ -5,8 +5,9 @@ use units::{Bytes, Lpn};
 
 use crate::streams::StreamId;
 
+use super::modes::SlcPlan;
 use super::refusal::{Refusal, refuse};
-use super::{BufferMode, Config, EraseWhen, Finish, MapTable, MappedBy, Precondition, ResetCompletes, SlcCache};
+use super::{BufferMode, Config, EraseWhen, Finish, MapTable, MappedBy, Precondition, ResetCompletes};
 
 /// The zones of a drive.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct ZonePlan {
     pub finish: Finish,
     pub reset_completes: ResetCompletes,
     pub read_across: bool,
+    /// What is written goes into the SLC cache first.
+    pub cached: bool,
     planes_per_die: u32,
     page_size: Bytes,
     /// Dies in the order in which zones lie on them.
@@ -46,7 +49,12 @@ pub(crate) struct ZonePlace {
 
 impl ZonePlan {
     /// The zones of a drive that has any.
-    pub fn new(config: &Config, layout: &Layout, unit: u32) -> Result<Option<ZonePlan>, Refusal> {
+    pub fn new(
+        config: &Config,
+        layout: &Layout,
+        native: u32,
+        slc: Option<&SlcPlan>,
+    ) -> Result<Option<ZonePlan>, Refusal> {
         if config.ftl.mapping != MappedBy::Zoned {
             return Ok(None);
         }
@@ -60,7 +68,7 @@ impl ZonePlan {
         if given.blocks == 0 {
             return refuse("zones.blocks", "is 0", "write at least 1");
         }
-        let page = layout.page_size.0;
+        let (page, unit) = (layout.page_size.0, slc.map_or(native, |slc| slc.unit_pages));
         let pages_of_die = u64::from(layout.planes_per_die) * u64::from(given.blocks) * u64::from(layout.pages);
         let all = pages_of_die * u64::from(dies);
         let capacity = pages_of("zones.capacity", given.capacity, all, page)?;
@@ -98,6 +106,7 @@ impl ZonePlan {
             finish: given.finish,
             reset_completes: given.reset_completes,
             read_across: given.read_across,
+            cached: slc.is_some(),
             planes_per_die: layout.planes_per_die,
             page_size: layout.page_size,
             order: firsts.map(|plane| DieId((plane / layout.planes_per_die) as u16)).collect(),
@@ -185,9 +194,13 @@ impl ZonePlan {
         zone < self.filled(share) && lpn.0 - self.first(zone).0 < written
     }
 
-    /// The stream of a page.
-    pub fn stream_of(&self, lpn: Lpn) -> StreamId {
-        if self.sequential(lpn).is_some() { StreamId::new(0) } else { StreamId::new(1) }
+    /// The stream of a page of a zone that is full at the start: its data has left the SLC cache, where there is one.
+    pub fn stream_at_start(&self, lpn: Lpn) -> StreamId {
+        match self.sequential(lpn) {
+            _ if self.cached => StreamId::RELOCATED,
+            Some(_) => StreamId::new(0),
+            None => StreamId::new(1),
+        }
     }
 
     /// Whole programs that are completed when a zone is finished: of a die, or of a plane \[pages\].
@@ -200,7 +213,7 @@ impl ZonePlan {
 
     /// Programs of a die's worth that a zone takes.
     pub fn rows(&self) -> u64 {
-        self.pages_of_die * u64::from(self.dies) / u64::from(self.row)
+        (self.pages_of_die * u64::from(self.dies)).div_ceil(self.row.into())
     }
 
     /// The place, among the dies of a zone, of the die to which a row of its pages goes.
@@ -310,12 +323,6 @@ fn suits(config: &Config) -> Result<(), Refusal> {
             "write 2",
         ),
         (ftl.hints != 0, "ftl.hints", "places data by handles, and here its zone does", "write 0"),
-        (
-            ftl.slc_cache != SlcCache::None,
-            "ftl.slc_cache",
-            "has blocks of its own for what is written first, and a zone's blocks are its own from the first page on",
-            "write \"none\"",
-        ),
         (
             mapping.table == MapTable::Cached || mapping.checkpoint.is_some(),
             "mapping.table",

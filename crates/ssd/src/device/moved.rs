@@ -94,7 +94,7 @@ impl<P: Probe> Device<P> {
         let Moved { cause, pays, handle } = self.ftl.has_moved(source, &self.core.plan);
         self.core.counters.pages_relocated[cause] += 1;
         if let Some(fdp) = &mut self.fdp {
-            fdp.moves(plane, handle.into());
+            fdp.moves(lpn, (plane, handle.into()), &mut self.core.counters);
         }
         if pays {
             self.dispatch().host_pays(plane);

@@ -260,8 +260,11 @@ impl<P: Probe> Device<P> {
     /// A slot's page is on flash.
     pub(super) fn slot_programmed(&mut self, id: OpId, slot: SlotId) {
         let (lpn, ppn) = self.flash.ops[id].pages();
-        self.flash.ops.release(id);
         let rescued = self.writes.buffer[slot].rescued;
+        if let (Some(fdp), Some(writes)) = (&mut self.fdp, self.flash.ops[id].queue.writes()) {
+            fdp.programmed(lpn, writes, rescued, &mut self.core.counters);
+        }
+        self.flash.ops.release(id);
         self.core.counters.user_pages_programmed += u64::from(!rescued);
         self.core.counters.pages_rescued += u64::from(rescued);
         if let Some(power) = &mut self.power {

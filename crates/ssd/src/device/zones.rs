@@ -142,7 +142,8 @@ impl<P: Probe> Zoning<'_, P> {
         }
         self.wait_for_erases(&blocks, command);
         let planes: Vec<PlaneId> = self.0.core.plan.zones.iter().flat_map(|plan| plan.planes_of(zone)).collect();
-        planes.into_iter().for_each(|plane| self.0.collect(plane));
+        // Relocated data that waited for the zone's block waits for another one.
+        planes.into_iter().for_each(|plane| self.0.freed(plane));
     }
 }
 

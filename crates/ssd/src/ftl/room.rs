@@ -3,6 +3,7 @@
 use nand::{DieId, PlaneId};
 
 use super::Ftl;
+use super::zones::IN_ORDER;
 use crate::config::{Full, Placement, Plan};
 use crate::streams::StreamId;
 
@@ -87,7 +88,9 @@ impl Ftl {
         if stream == StreamId::CONVERTED {
             return (!self.converts_more(plane)).then_some(StreamId::RELOCATED);
         }
-        plan.streams.past(stream).filter(|_| !self.cache_takes(plane, stream, plan))
+        // A zone's data leaves the cache in its order: nothing of it goes past.
+        let waits = plan.zones.is_some() && stream == IN_ORDER;
+        plan.streams.past(stream).filter(|_| !waits && !self.cache_takes(plane, stream, plan))
     }
 
     /// Whether the SLC cache has room for more data of a plane that is converted into it.

@@ -160,7 +160,16 @@ impl<'a> Seen<'a> {
     /// Whether too few blocks are left for the data of a plane (static placement, and zones) or of the drive (dynamic).
     pub fn is_worn_out(&self, plane: PlaneId) -> bool {
         let spares = if self.each_by_itself() { self.spare_blocks_of(plane) } else { self.spare_blocks() };
-        spares < 0 && !self.is_given_up(plane)
+        (spares < 0 || self.has_lost_cache(plane)) && !self.is_given_up(plane)
+    }
+
+    /// Whether a static SLC cache, past which nothing of a zone goes, has too few blocks left on a plane for what is written into it.
+    fn has_lost_cache(&self, plane: PlaneId) -> bool {
+        let (streams, cache) = (&self.plan.streams, self.ftl.blocks.slc.as_ref().map(|slc| slc.plane(plane)));
+        let open = streams.hosts().filter(|stream| streams.in_slc(*stream)).count() as u32;
+        let left =
+            cache.filter(|cache| self.plan.zones.is_some() && cache.fixed > 0).map(|cache| cache.fixed - cache.retired);
+        left.is_some_and(|left| left < open)
     }
 
     /// Whether planes cannot hold each other's data.

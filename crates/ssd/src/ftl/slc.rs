@@ -95,7 +95,8 @@ impl SlcBlocks {
             folding: false,
             most: config.blocks,
             keep: plan.config.gc.stop,
-            fold_start: config.fold_start,
+            // Nothing of a zone goes past the cache, so that it is folded where it is full.
+            fold_start: config.fold_start.max(plan.zones.is_some().into()),
             wear: config.wear,
             blocks: plan.layout.blocks,
         })
@@ -167,11 +168,15 @@ impl SlcBlocks {
         (erases * (1.0 - self.wear)).round() as i64
     }
 
+    /// Whether the cache has too few blocks left on a plane.
+    pub fn is_short(&self, plane: PlaneId, free: u32) -> bool {
+        self.openable(plane, free) < self.fold_start
+    }
+
     /// Whether data of a plane is to be folded: the host is idle, or the cache has too few blocks left. `free` blocks are free for
     /// either mode.
     pub fn folds(&self, plane: PlaneId, free: u32) -> bool {
-        let cache = self.plane(plane);
-        let forced = self.openable(plane, free) < self.fold_start;
+        let (cache, forced) = (self.plane(plane), self.is_short(plane, free));
         !cache.full.is_empty() && (self.folding || forced) || !cache.kept.is_empty() && forced
     }
 

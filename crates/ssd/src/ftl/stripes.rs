@@ -273,6 +273,9 @@ impl Stripes {
         let open = self.open.entry(of).or_default();
         if is_full {
             open.retain(|other| *other != id);
+            if open.is_empty() {
+                self.open.remove(&of);
+            }
             self.await_parity(id);
         } else if open.len() > OPEN_STRIPES
             && let Some(oldest) = open.pop_front()

@@ -11,7 +11,6 @@ use super::relocator::{PlaneRelocation, Relocation};
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
 use crate::observe::stats::relocation_causes;
-use crate::streams::StreamId;
 use crate::window::Window;
 
 impl Ftl {
@@ -28,6 +27,9 @@ impl Ftl {
         relocation.running = free < gc.start || ((relocation.running || is_open) && free < stop);
         let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
         let work = work || self.blocks.has_doomed(plane) || self.has_to_gather(plane);
+        if plan.zones.is_some() && self.relocator[plane].rests() {
+            self.blocks.closes_for_folding(plane);
+        }
         let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
         let may = work && self.relocator[plane].rests();
         self.update_pacing(plane, plan);
@@ -238,7 +240,7 @@ impl Ftl {
         let Relocation { block, cause, wordline } = begun;
         let pages = plan.layout.pages;
         if plan.zones.is_some() {
-            self.blocks.zone_moves(plane, block, plan.streams.opened_by(StreamId::RELOCATED));
+            self.blocks.zone_moves(plane, block);
         }
         self.blocks.handle_moves(plane, block);
         // Of a dynamic cache collection takes the blocks first.

@@ -6,7 +6,7 @@ use units::{Lpn, Ppn, Span};
 use super::Ftl;
 use super::blocks::Blocks;
 use super::parity::ParityProgram;
-use super::zones::{ANYWHERE, IN_ORDER};
+use super::zones::ANYWHERE;
 use crate::config::{Plan, ZonePlan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::streams::StreamId;
@@ -37,7 +37,7 @@ impl OfZone<'_> {
 
     /// It holds nothing any more.
     pub fn resets(&mut self) {
-        self.blocks.zone_resets(self.zone, self.zones, self.plan.streams.opened_by(StreamId::RELOCATED));
+        self.blocks.zone_resets(self.zone, self.zones);
     }
 
     /// Whether a page of the flash is in one of its blocks: it is not where the zone was reset since.
@@ -61,27 +61,48 @@ impl Ftl {
             let first = zones.first(*zone).0;
             if !zones.is_sequential(*zone) {
                 for lpn in (first..first + zones.size).map(Lpn) {
-                    self.fill_page(PlaneId((lpn.0 % u64::from(plan.layout.planes)) as u32), ANYWHERE, Some(lpn), plan);
+                    let plane = PlaneId((lpn.0 % u64::from(plan.layout.planes)) as u32);
+                    self.fill_page(plane, zones.stream_at_start(lpn), Some(lpn), plan);
                 }
                 continue;
+            }
+            if zones.cached {
+                zones.planes_of(*zone).for_each(|plane| self.fill_next(plane, Some(*zone), plan));
             }
             for begins in (0..zones.capacity).step_by(zones.unit as usize) {
                 let place = zones.place(*zone, begins);
                 let plane = plan.layout.plane(place.die, place.plane);
-                (0..zones.unit).for_each(|_| self.blocks.zone_waits(*zone, plane));
+                if !zones.cached {
+                    (0..zones.unit).for_each(|_| self.blocks.zone_waits(*zone, plane));
+                }
                 for page in begins..begins + u64::from(zones.unit) {
-                    self.fill_page(plane, IN_ORDER, (page < zones.capacity).then_some(Lpn(first + page)), plan);
+                    let (lpn, stream) = (Lpn(first + page), zones.stream_at_start(Lpn(first)));
+                    self.fill_page(plane, stream, (page < zones.capacity).then_some(lpn), plan);
                 }
             }
             self.blocks.zone_ends(*zone, zones);
         }
-        // What conventional zones have on a plane may be no whole program.
-        for plane in (0..plan.layout.planes).map(PlaneId).filter(|_| zones.conventional > 0) {
-            while !self.blocks.next_place(plane, ANYWHERE).is_multiple_of(zones.unit) {
-                self.fill_page(plane, ANYWHERE, None, plan);
+        for plane in (0..plan.layout.planes).map(PlaneId) {
+            if zones.cached {
+                self.fill_next(plane, None, plan);
+            } else if zones.conventional > 0 {
+                self.fill_program(plane, ANYWHERE, plan);
             }
         }
         self.blocks.begin_run(plan);
+    }
+
+    /// A plane goes on with data of that zone, or of the conventional ones, past the SLC cache.
+    fn fill_next(&mut self, plane: PlaneId, zone: Option<u32>, plan: &Plan) {
+        self.fill_program(plane, StreamId::RELOCATED, plan);
+        self.blocks.zone_is_filled(plane, zone);
+    }
+
+    /// What a stream has on a plane may be no whole program.
+    fn fill_program(&mut self, plane: PlaneId, stream: StreamId, plan: &Plan) {
+        while !self.blocks.next_place(plane, stream).is_multiple_of(plan.streams.unit_of(stream)) {
+            self.fill_page(plane, stream, None, plan);
+        }
     }
 
     fn fill_page(&mut self, plane: PlaneId, stream: StreamId, lpn: Option<Lpn>, plan: &Plan) {

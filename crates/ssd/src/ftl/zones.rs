@@ -6,6 +6,9 @@
 //!
 //! Blocks of a zone are never collected: it is reset as a whole, and then they hold nothing valid and are erased one after another. Where
 //! their data moves (refresh, read reclaim, wear levelling, a block that fails) it moves into blocks of the same zone alone.
+//!
+//! With an SLC cache a zone is written into blocks of the cache that are its own, and these are folded into its blocks of the chip's own cells.
+//! Zones take turns in that, so that the block which each has begun waits (`apart`) while another one's data moves.
 
 use std::collections::VecDeque;
 
@@ -61,6 +64,17 @@ pub(crate) struct ZoneBlocks {
     pub(super) moving: Vec<u32>,
     /// By plane: blocks of zones that were reset.
     pub(super) doomed: Vec<Vec<u32>>,
+    /// Where zones are written by way of the SLC cache. By plane: the blocks that relocated data of zones, or of none, has begun, but for that
+    /// of the zone whose data is relocated.
+    pub(super) cached: bool,
+    pub(super) apart: Vec<Vec<Apart>>,
+}
+
+/// The block that relocated data of a zone goes on with, or of none.
+#[derive(Clone, Copy)]
+pub(super) struct Apart {
+    pub zone: u32,
+    pub open: Open,
 }
 
 impl ZoneBlocks {
@@ -91,6 +105,8 @@ impl ZoneBlocks {
             begun: vec![0; planes],
             moving: vec![NONE; planes],
             doomed: vec![Vec::new(); planes],
+            cached: zones.cached,
+            apart: vec![Vec::new(); planes],
         }))
     }
 
@@ -142,6 +158,30 @@ impl ZoneBlocks {
             .map(move |(id, filling)| (id, filling.open[place]))
     }
 
+    /// Whether further data of a zone may be relocated on a plane from the SLC cache, so that the block that this goes into stays open.
+    fn goes_on(&self, zone: u32, plane: PlaneId, in_slc: impl Fn(u32) -> bool) -> bool {
+        let held = |zone: u32| self.blocks[zone as usize].iter().filter(|(of, _)| *of == plane);
+        self.cached
+            && (zone == NONE || self.filling[zone as usize] != NONE || held(zone).any(|(_, block)| in_slc(*block)))
+    }
+
+    /// The open block of relocated data on a plane is from now on that of another zone, or of none: whether the block that has been begun waits for more
+    /// of its zone, and the one that the other goes on with.
+    pub(super) fn relocates(
+        &mut self,
+        plane: PlaneId,
+        begun: Option<Apart>,
+        to: u32,
+        in_slc: impl Fn(u32) -> bool,
+    ) -> (bool, Option<Open>) {
+        let waits = begun.filter(|of| self.goes_on(of.zone, plane, in_slc));
+        let apart = &mut self.apart[plane.0 as usize];
+        let waits = waits.filter(|of| apart.iter().all(|other| other.zone != of.zone));
+        apart.extend(waits);
+        let found = apart.iter().position(|other| other.zone == to);
+        (waits.is_some(), found.map(|at| apart.swap_remove(at).open))
+    }
+
     /// Whether any program of a filling waits on a plane.
     pub(super) fn waits(&self, plane: PlaneId, filling: u32) -> bool {
         self.waiting[plane.0 as usize].contains(&filling)
@@ -150,11 +190,12 @@ impl ZoneBlocks {
 
 state! {
     ZoneBlocks {
-        stored { owners, blocks, filling, fillings, spare, waiting, begun, moving, doomed }
-        rebuilt { unit, place, group, groups, conventional, planes_of_zone }
+        stored { owners, blocks, filling, fillings, spare, waiting, begun, moving, doomed, apart }
+        rebuilt { unit, place, group, groups, conventional, planes_of_zone, cached }
     }
 }
 
 stored! {
     Filling { zone, open, waiting, ends, in_vain }
+    Apart { zone, open }
 }

@@ -92,7 +92,7 @@ impl Power {
         }
         for lpn in (0..plan.logical_pages).map(Lpn).filter(|lpn| plan.fills_zone_with(*lpn)) {
             if let (Location::Flash(ppn), Some(zones)) = (ftl.locate(lpn), &plan.zones) {
-                flash.program(ppn, zones.stream_of(lpn), 1);
+                flash.program(ppn, zones.stream_at_start(lpn), 1);
                 flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Host(Data::default()) });
             }
         }

@@ -139,6 +139,17 @@ fn one(device: &mut Device<Checker>, op: Op, offset: u64, bytes: u64) -> Complet
     done[0]
 }
 
+const CACHED: [&str; 8] = [
+    "ftl.slc_cache=static",
+    "slc.blocks=4",
+    "gc.start=6",
+    "gc.stop=7",
+    "gc.idle_stop=8",
+    "geometry.cell=TLC",
+    "geometry.blocks=60",
+    "ftl.over_provisioning=3.0",
+];
+
 const CASES: [&[&str]; 7] = [
     &[],
     &["zones.finish=close", "ftl.erase_when=reclaimed"],
@@ -149,10 +160,20 @@ const CASES: [&[&str]; 7] = [
     &["zones.reset_completes=erased", "ftl.erase_when=reclaimed", "zones.random_area=64KiB", "buffer.size=2MiB"],
 ];
 
+/// All drives of [`CASES`], and each with an SLC cache.
+fn cases() -> impl Iterator<Item = (u64, Vec<&'static str>)> {
+    let cached = CASES.iter().enumerate().map(|(number, settings)| {
+        let kind = if number % 2 == 0 { &[][..] } else { &["ftl.slc_cache=dynamic", "slc.blocks=3"][..] };
+        let failing: &[_] = if number == 4 { &["wear.program_fail=0.0003", "wear.erase_fail=0.0003"] } else { &[] };
+        [settings, &CACHED[..], kind, failing].concat()
+    });
+    (0..).zip(CASES.iter().map(|settings| settings.to_vec()).chain(cached))
+}
+
 #[test]
 fn a_zoned_drive_answers_as_the_specification_says_and_keeps_what_was_written() {
-    for (case, settings) in CASES.into_iter().enumerate() {
-        play(case as u64, &config(settings));
+    for (case, settings) in cases() {
+        play(case, &config(&settings));
     }
 }
 
@@ -249,10 +270,10 @@ fn what_is_appended_at_once_lies_apart_and_without_gaps() {
 /// Random writes, appends, resets and finishes, several at once, and the power is cut again and again.
 #[test]
 fn power_cuts_close_zones_and_take_nothing_that_was_acknowledged() {
-    for (case, settings) in CASES.into_iter().enumerate() {
-        let config = config(&[settings, &["power.cut_at=[\"random:4ms\"]"]].concat());
-        let mut device = Device::watched(&config, case as u64, Checker::new(&config.plan().unwrap())).unwrap();
-        let (count, draws) = (u64::from(count_of(&device)), Stream::new(case as u64, "cuts"));
+    for (case, settings) in cases() {
+        let config = config(&[&settings[..], &["power.cut_at=[\"random:4ms\"]"]].concat());
+        let mut device = Device::watched(&config, case, Checker::new(&config.plan().unwrap())).unwrap();
+        let (count, draws) = (u64::from(count_of(&device)), Stream::new(case, "cuts"));
         let size = device.capacity().0 / count;
         let first = (0..count).find(|zone| zone_of(&device, *zone as u32).state != ZoneState::Conventional).unwrap();
         let mut acknowledged = vec![0; count as usize];

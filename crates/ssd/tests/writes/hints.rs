@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ssd::{Config, Device, FdpEventKind, Status};
+use ssd::{Config, Device, FdpEventKind, HandleStatistics, Status};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -242,6 +242,32 @@ fn overwrite(device: &mut Device, rounds: u64) -> u64 {
 }
 
 #[test]
+fn data_keeps_its_handle_when_it_is_moved_again_and_only_that_of_lasting_data_is_amplified() {
+    for isolation in ["initial", "persistent"] {
+        let isolation = format!("ftl.isolation={isolation}");
+        let mut drive = device(&["ftl.hints=2", "ftl.over_provisioning=0.6", "gc.start=8", "gc.stop=9", &isolation]);
+        let pages = drive.capacity().0 / drive.plan().layout.page_size.0;
+        // Lasting data once, then a log behind it, which is written from end to end again and again.
+        let (lasting, log) = (pages * 6 / 10, pages * 3 / 10);
+        write(&mut drive, 0..lasting, 0);
+        let draws = units::Stream::new(5, "log");
+        for round in 0..24 {
+            let rest = (0..lasting / 20).map(|page| draws.below(round * 10_000 + page, lasting)).collect::<Vec<_>>();
+            write(&mut drive, rest, 0);
+            write(&mut drive, lasting..lasting + log, 1);
+        }
+        flush(&mut drive);
+        let of = drive.fdp().unwrap().by_handle();
+        let [rest, log] = [0, 1].map(|handle: usize| of[handle].write_amplification().unwrap());
+        assert!(rest > 1.02 && log < 1.01, "{isolation}: {of:?}");
+        assert!(of[0].filled > 0 && of[1].filled > of[0].filled && of[1].left == 0, "{of:?}");
+        let counters = drive.counters();
+        let moved: u64 = of.iter().map(|handle| handle.relocated.0).sum();
+        assert_eq!(moved / drive.plan().layout.page_size.0, counters.pages_relocated.iter().sum::<u64>());
+    }
+}
+
+#[test]
 fn relocated_data_of_a_persistently_isolated_handle_stays_in_blocks_of_its_own() {
     for streams in ["2", "4"] {
         for placement in PLACEMENTS {
@@ -252,7 +278,16 @@ fn relocated_data_of_a_persistently_isolated_handle_stays_in_blocks_of_its_own()
                 let pages = overwrite(&mut drive, 200);
                 flush(&mut drive);
                 assert!(drive.counters().pages_relocated.iter().sum::<u64>() > 5000);
-                let fdp = drive.fdp().unwrap();
+                let (fdp, page) = (drive.fdp().unwrap(), drive.plan().layout.page_size.0);
+                // Every page has one of the handles, however often it has moved, and with whom.
+                let of = fdp.by_handle();
+                let sum = |of_each: fn(&HandleStatistics) -> u64| of.iter().map(of_each).sum::<u64>() / page;
+                let counters = drive.counters();
+                assert_eq!(sum(|handle| handle.written.0), counters.user_pages_programmed);
+                assert_eq!(sum(|handle| handle.relocated.0), counters.pages_relocated.iter().sum::<u64>());
+                let filled: u64 = of.iter().map(|handle| handle.filled).sum();
+                assert_eq!(filled, counters.reclaim_units_filled);
+                assert!(of.iter().all(|handle| handle.write_amplification().unwrap() > 1.2), "{of:?}");
                 let moved: BTreeSet<u16> = fdp
                     .events()
                     .filter(|event| event.kind == FdpEventKind::MediaReallocated)

@@ -1,9 +1,12 @@
 //! Zones: what management commands cost, to the nanosecond, and what later reads feel of it; random write areas; refusals.
 
+use std::collections::BTreeSet;
+
+use ssd::stats::relocation_causes::FOLD;
 use ssd::zones::{ZoneDescriptor, ZoneState};
 use ssd::{Completion, Config, Device, Status};
 use testing::{Watch, Watched, watched};
-use units::{Bytes, Time};
+use units::{Bytes, Lpn, Time};
 use workload::{Op, Request, ZoneAction};
 
 const PAGE: u64 = 16_384;
@@ -138,7 +141,7 @@ fn zones_take_other_dies_in_turn_and_each_has_blocks_of_its_own() {
     device.flush().unwrap();
     let layout = device.plan().layout;
     let place = |device: &Device<Watched>, page: u64| {
-        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        let ppn = device.flash_page(Lpn(page)).unwrap();
         (layout.die_of(layout.plane_of(ppn)).0.0, layout.plane_of(ppn).0, layout.unpack(ppn).block)
     };
     let pages = size / PAGE;
@@ -253,7 +256,7 @@ fn data_of_a_zone_that_is_refreshed_moves_into_blocks_of_the_same_zone() {
     at_once(&mut device, &[(Op::Write, 0, size), (Op::Write, size, size)]);
     device.flush().unwrap();
     let block = |device: &Device<Watched>, page: u64| {
-        let ppn = device.flash_page(units::Lpn(page)).unwrap();
+        let ppn = device.flash_page(Lpn(page)).unwrap();
         device.plan().layout.unpack(ppn).block
     };
     let before = (block(&device, 0), block(&device, size / PAGE));
@@ -309,7 +312,7 @@ fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of
     // The kept pages are on another die by now, and all other zones go on.
     device.flush().unwrap();
     let layout = device.plan().layout;
-    let die = |lpn: u64| layout.die_of(layout.plane_of(device.flash_page(units::Lpn(lpn)).unwrap())).0.0;
+    let die = |lpn: u64| layout.die_of(layout.plane_of(device.flash_page(Lpn(lpn)).unwrap())).0.0;
     assert!([3, 4].iter().all(|page| die(5 * size / PAGE + page) != 1));
     assert_eq!(ask(&mut device, Op::Write, 2 * size + 4 * PAGE, size - 4 * PAGE).status, Status::Success);
     assert_eq!(state(&device, 2), ZoneState::Full);
@@ -380,7 +383,7 @@ fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
     device.flush().unwrap();
     assert_eq!((device.counters().cuts, zone(&device, 0).state), (1, ZoneState::Full));
     assert_eq!(times(&watch, "program").len(), 3, "the first was under way at the cut, and both were done after it");
-    let on_flash = |device: &Device<Watched>, page: u64| device.flash_page(units::Lpn(page));
+    let on_flash = |device: &Device<Watched>, page: u64| device.flash_page(Lpn(page));
     assert!((0..4).all(|page| on_flash(&device, page).is_some()));
     assert_eq!((on_flash(&device, 4), device.buffered_pages()), (None, 1), "the next zone waits for its program");
     at_once(&mut device, &[(Op::Write, 5 * PAGE, 2 * PAGE)]);
@@ -401,7 +404,7 @@ fn a_finish_commits_the_random_area_which_power_cuts_then_leave() {
         assert_eq!(at_once(&mut device, &[request])[0].status, Status::Success, "{request:?}");
     }
     let found =
-        |device: &Device<Watched>| (0..6).map(|page| device.flash_page(units::Lpn(page)).is_some()).collect::<Vec<_>>();
+        |device: &Device<Watched>| (0..6).map(|page| device.flash_page(Lpn(page)).is_some()).collect::<Vec<_>>();
     let expected = [true, false, false, false, true, false];
     assert_eq!(
         (found(&device), device.buffered_pages()),
@@ -434,7 +437,7 @@ fn a_reset_that_a_power_cut_meets_waiting_is_aborted_and_its_zone_is_empty() {
     let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
     assert_eq!((done[0].aborted, device.counters().cuts), (true, 1), "{:?}", done[0]);
     assert_eq!((zone(&device, 0).state, zone(&device, 0).write_pointer), (ZoneState::Empty, 0));
-    assert!((0..size / PAGE).all(|page| device.flash_page(units::Lpn(page)).is_none()));
+    assert!((0..size / PAGE).all(|page| device.flash_page(Lpn(page)).is_none()));
     // Again, and with the drive to itself: nothing waits for what was to be erased before the cut.
     at_once(&mut device, &[(Op::Write, 0, size)]);
     let done = at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size)]);
@@ -468,4 +471,47 @@ fn what_zones_cannot_be_with_is_refused_with_its_key() {
     }
     let error = config(&["zones.reset_completes=erased", "ftl.erase_when=opened"]).plan().unwrap_err();
     assert_eq!(error.key.as_deref(), Some("zones.reset_completes"), "{error}");
+}
+
+#[test]
+fn a_zone_is_written_into_blocks_of_the_cache_that_are_its_own_and_folded_into_its_own() {
+    let watch = Watch::default();
+    let cache = ["ftl.slc_cache=static", "slc.blocks=4", "slc.t_prog=200us", "slc.fold_idle=none"];
+    let mut device = watched(&config(&cache), 1, watch.clone());
+    let size = device.zones().unwrap().size();
+    // The blocks of a zone's first pages.
+    let blocks = |device: &Device<Watched>, zone: u64, pages: u64| -> BTreeSet<u32> {
+        let lpns = (0..pages).map(|page| Lpn(zone * size / PAGE + page));
+        lpns.filter_map(|lpn| Some(device.plan().layout.unpack(device.flash_page(lpn)?).block)).collect()
+    };
+    let both = |from: u64, to: u64| -> Vec<(Op, u64, u64)> {
+        (from..to).flat_map(|page| [0, size].map(|zone| (Op::Write, zone + page * PAGE, PAGE))).collect()
+    };
+    // Two zones in turn, page by page: each fills a block of eight pages, and no program waits for others.
+    at_once(&mut device, &both(0, 8));
+    device.flush().unwrap();
+    let programs = times(&watch, "program");
+    assert_eq!(programs.len(), 16);
+    assert!(programs.iter().all(|(begin, end)| end - begin == 200_000), "{programs:?}");
+    let [first, second] = [0, 1].map(|zone| blocks(&device, zone, 8));
+    assert_eq!((first.len(), second.len(), first.is_disjoint(&second)), (1, 1, true));
+    assert_eq!(device.counters().pages_relocated[FOLD], 0);
+    // No block is left for the cache: what was written first is folded, and other zones wait for that.
+    at_once(&mut device, &both(8, 24));
+    device.flush().unwrap();
+    let counters = device.counters();
+    assert_eq!((counters.slc_pages, counters.native_pages), (48, 0));
+    assert!(counters.pages_relocated[FOLD] >= 16, "{:?}", counters.pages_relocated);
+    let [first, second] = [0, 1].map(|zone| blocks(&device, zone, 24));
+    assert!(first.is_disjoint(&second), "{first:?} {second:?}");
+    // Of each zone one block has what was folded, however often they took turns.
+    let native = |blocks: &BTreeSet<u32>| blocks.iter().filter(|block| **block < 36).count();
+    assert_eq!((native(&first), native(&second)), (1, 1), "{first:?} {second:?}");
+    watch.0.borrow_mut().clear();
+    at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size), (Op::Read, size, size)]);
+    assert_eq!(times(&watch, "erase").len(), first.len(), "blocks of both kinds");
+    at_once(&mut device, &[(Op::Write, 0, size)]);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
 }

@@ -98,6 +98,15 @@ units::choices! {
     }
 }
 
+impl ZoneReset {
+    pub(crate) fn op(self) -> Op {
+        match self {
+            ZoneReset::Reset => Op::Zone(ZoneAction::Reset),
+            ZoneReset::Trim => Op::Trim,
+        }
+    }
+}
+
 impl Rw {
     pub(super) fn is_sequential(self) -> bool {
         matches!(self, Rw::Read | Rw::Write | Rw::Rw | Rw::Trim)
@@ -324,12 +333,8 @@ impl Generator {
     pub(super) fn zoned(&self, start: u64, range: Bytes) -> Zoned {
         let size = self.zone_size.unwrap_or(range);
         let sizes = (size.0, self.zone_capacity.unwrap_or(size).0);
-        let reset = match self.zone_reset {
-            ZoneReset::Reset => Op::Zone(ZoneAction::Reset),
-            ZoneReset::Trim => Op::Trim,
-        };
         Zoned::new(start, range.0, sizes, self.open_zones.into(), self.append, self.rw.is_sequential())
-            .renewed_by(reset)
+            .renewed_by(self.zone_reset.op())
     }
 
     /// What is written of a range, under a cold-read ratio.

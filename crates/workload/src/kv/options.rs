@@ -2,7 +2,8 @@
 
 use units::{Bytes, ConfigError, Fraction};
 
-use crate::generator::LONGEST_RUN_S;
+use super::cache::Zones;
+use crate::generator::{LONGEST_RUN_S, ZoneReset};
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
@@ -45,6 +46,13 @@ units::section! {
         offset: Bytes = Bytes(0),
         /// Bytes of the cache on the drive, where the least recently used block makes way; "none" is the rest of the drive.
         footprint: Option<Bytes> = None,
+        /// Blocks are written one behind the other into zones of this size, which make way as a whole, the one written first before the others; of a
+        /// zoned drive those of the drive. "none": each block has a place of its own, which the least recently used one leaves [B].
+        zone_size: Option<Bytes> = None,
+        /// What of a zone is written; "none" is all of it [B].
+        zone_capacity: Option<Bytes> = None,
+        /// What the drive is told of a zone before it is written (again): "reset" of a zoned drive, or "trim".
+        zone_reset: ZoneReset = ZoneReset::Reset,
         /// Placement hint of what is written, for devices that take hints (ftl.hints); 0 is none.
         hint: u16 = 0,
         /// Submission queues, to which requests are dealt in turn.
@@ -74,8 +82,39 @@ impl Kv {
 
     /// Blocks that the cache has room for on a drive of `capacity`.
     pub(super) fn slots(&self, capacity: Bytes) -> u64 {
+        match self.zones(capacity) {
+            Some(zones) => u64::from(zones.count) * u64::from(zones.blocks),
+            None => self.bytes_on(capacity) / self.block_bytes().max(1),
+        }
+    }
+
+    fn bytes_on(&self, capacity: Bytes) -> u64 {
         let rest = capacity.0.saturating_sub(self.offset.0);
-        self.footprint.map_or(rest, |footprint| footprint.0.min(rest)) / self.block_bytes().max(1)
+        self.footprint.map_or(rest, |footprint| footprint.0.min(rest))
+    }
+
+    /// The zones of a cache that is written by zones. Blocks are whole in each.
+    pub(super) fn zones(&self, capacity: Bytes) -> Option<Zones> {
+        let size = self.zone_size?;
+        let (written, block) = (self.zone_capacity.unwrap_or(size).min(size), self.block_bytes().max(1));
+        let count = u32::try_from(self.bytes_on(capacity) / size.0.max(1)).unwrap_or(u32::MAX);
+        Some(Zones { count, blocks: u32::try_from(written.0 / block).unwrap_or(u32::MAX), size: size.0, block })
+    }
+
+    /// Which key of zones cannot be met.
+    fn check_zones(
+        &self,
+        capacity: Bytes,
+        refuse: impl Fn(bool, &str, String, &str) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Some(zones) = self.zones(capacity) else { return Ok(()) };
+        let (makes, few) =
+            (format!("makes {} zones", zones.count), "choose smaller ones: 3 or more are written in turn");
+        refuse(zones.count < LEAST_ZONES, "zone_size", makes, few)?;
+        let full = format!("has no room for a block of {}", Bytes(zones.block));
+        refuse(zones.blocks == 0, "zone_size", full, "choose larger zones or smaller blocks")?;
+        let aligned = zones.size > 0 && self.offset.0.is_multiple_of(zones.size);
+        refuse(!aligned, "offset", format!("is {}", self.offset), "choose a multiple of kv.zone_size")
     }
 
     /// Which parameter cannot be met on a drive of `capacity`.
@@ -127,6 +166,7 @@ impl Kv {
             format!("reaches to {} of the device's {capacity}", Bytes(wanted)),
             "choose less, or \"none\" for the rest of the device",
         )?;
+        self.check_zones(capacity, refuse)?;
         let slots = self.slots(capacity);
         refuse(
             slots < LEAST_BLOCKS || slots > u32::MAX.into(),
@@ -136,6 +176,9 @@ impl Kv {
         )
     }
 }
+
+/// One that is written, and others that hold what was (assumed).
+const LEAST_ZONES: u32 = 3;
 
 /// Fewer blocks are no cache (assumed).
 const LEAST_BLOCKS: u64 = 16;

@@ -33,6 +33,8 @@ struct Load {
     bytes: u64,
     /// Requests that are to be made, and that have not completed.
     left: u64,
+    /// The places that are read.
+    places: Vec<Slot>,
 }
 
 /// A prompt that has arrived.
@@ -97,6 +99,9 @@ pub(super) struct Engine {
     ended: Vec<TaskEnd>,
 }
 
+/// Where a block is written that has no place yet.
+const UNPLACED: u64 = u64::MAX;
+
 /// What an engine would have computed only after a century, it never has \[ns].
 const NEVER: u64 = 1 << 62;
 
@@ -116,7 +121,7 @@ impl Engine {
             block_bytes: kv.block_bytes(),
             prompts,
             next: None,
-            cache: Cache::new(slots, in_memory, kv.stored.0 > 0.0),
+            cache: Cache::new(slots, in_memory, kv.stored.0 > 0.0, kv.zones(capacity)),
             due: BinaryHeap::new(),
             transfers: HashMap::new(),
             order: 0,
@@ -190,6 +195,7 @@ impl Engine {
     /// Reads what has been found on the drive, or computes at once.
     fn loads(&mut self, prompt: &Prompt, begun: Begun, found: &[Found]) {
         let (number, mut bytes, mut left) = (self.load_number, 0, 0);
+        let mut places = Vec::new();
         for (i, place) in found.iter().enumerate() {
             let tokens = self.tokens_of(prompt, i);
             let Found::Drive(slot) = *place else {
@@ -197,7 +203,9 @@ impl Engine {
                 continue;
             };
             self.counts.loaded += tokens;
-            let (at, length) = (self.kv.offset.0 + u64::from(slot.0) * self.block_bytes, self.bytes(tokens));
+            let (at, length) = (self.kv.offset.0 + self.cache.at(slot, self.block_bytes), self.bytes(tokens));
+            self.cache.reads(slot, true);
+            places.push(slot);
             bytes += length;
             left += length.div_ceil(self.kv.bs.0);
             self.is_due(prompt.arrives, Transfer { op: Op::Read, at, left: length, of: Of::Load(number) });
@@ -206,7 +214,7 @@ impl Engine {
             return self.is_loaded(begun, prompt.arrives);
         }
         self.load_number = self.load_number.wrapping_add(1);
-        self.loads.insert(number, Load { prompt: begun, bytes, left });
+        self.loads.insert(number, Load { prompt: begun, bytes, left, places });
     }
 
     /// The first block on the drive, if computing it and all that has been found behind it takes less time than reading what of them is there.
@@ -239,8 +247,9 @@ impl Engine {
         self.ended.push(TaskEnd { kind: TaskKind::Whole, first, began, ended: ends });
         for NewBlock { block, slot, bytes } in prompt.new {
             self.counts.written += bytes;
-            let at = self.kv.offset.0 + u64::from(slot.0) * self.block_bytes;
-            self.is_due(ends, Transfer { op: Op::Write, at, left: bytes, of: Of::Block(block, slot) });
+            // In a zone the next block begins where this one ends.
+            let left = if self.kv.zone_size.is_some() { self.block_bytes } else { bytes };
+            self.is_due(ends, Transfer { op: Op::Write, at: UNPLACED, left, of: Of::Block(block, slot) });
         }
     }
 
@@ -255,9 +264,25 @@ impl Engine {
         (last > first && mean > 0.0).then(|| (load, left as f64 / (mean * engines)))
     }
 
+    /// A block that begins to be written is given its place; the request that has to come before, if one has to.
+    fn places(&mut self, time: Time, order: u64) -> Option<Request> {
+        let transfer = self.transfers.get_mut(&order).filter(|transfer| transfer.at == UNPLACED)?;
+        let Of::Block(block, slot) = transfer.of else { return None };
+        let (slot, reset) = self.cache.places(block, slot);
+        transfer.at = self.kv.offset.0 + self.cache.at(slot, self.block_bytes);
+        transfer.of = Of::Block(block, slot);
+        let (zone, size) = (reset?, self.kv.zone_size?);
+        let at = self.kv.offset.0 + u64::from(zone) * size.0;
+        self.made += 1;
+        Some(Request::new(time, self.kv.zone_reset.op(), Bytes(at), size))
+    }
+
     /// The next request of what is due first. Invariant: something is.
     fn request(&mut self) -> Option<Request> {
         let Reverse((time, order)) = *self.due.peek()?;
+        if let Some(before) = self.places(time, order) {
+            return Some(before);
+        }
         let transfer = self.transfers.get_mut(&order)?;
         let bytes = transfer.left.min(self.kv.bs.0);
         let at = transfer.at;
@@ -274,7 +299,9 @@ impl Engine {
             Of::Block(block, slot) if is_last => self.cache.written(block, slot),
             Of::Block(..) => {}
         }
-        let queue = (self.made % u64::from(self.kv.queues)) as u16;
+        // What is written to a zone keeps its order.
+        let in_order = op == Op::Write && self.kv.zone_size.is_some();
+        let queue = if in_order { 0 } else { (self.made % u64::from(self.kv.queues)) as u16 };
         self.made += 1;
         let hint = if op == Op::Write { self.kv.hint } else { 0 };
         Some(Request::new(time, op, Bytes(at), Bytes(bytes)).on(queue).hinted(hint))
@@ -400,7 +427,8 @@ impl ClosedLoop for Engine {
         if load.left > 0 {
             return;
         }
-        let Some(Load { prompt, bytes, .. }) = self.loads.remove(&number) else { return };
+        let Some(Load { prompt, bytes, places, .. }) = self.loads.remove(&number) else { return };
+        places.into_iter().for_each(|slot| self.cache.reads(slot, false));
         let took = time.since(prompt.arrived).0.max(1) as f64;
         let last = bytes as f64 / took;
         self.bandwidth = Some(self.bandwidth.map_or(last, |before| before + LAST * (last - before)));

@@ -6,7 +6,8 @@ use units::value::Scalar;
 use units::{Bytes, Fraction, Time};
 
 use super::{Kv, Recompute};
-use crate::request::{Number, Op, Source, TaskEnd, TaskKind};
+use crate::generator::ZoneReset;
+use crate::request::{Number, Op, Source, TaskEnd, TaskKind, ZoneAction};
 
 const CAPACITY: Bytes = Bytes::from_mib(1024);
 const MIB: u64 = 1 << 20;
@@ -62,7 +63,8 @@ fn play(kv: &Kv, took: u64) -> (Vec<Asked>, Vec<TaskEnd>, Box<dyn Source>) {
                 let mut batch = Vec::new();
                 source.fill(&mut batch, 1).unwrap();
                 for request in batch {
-                    assert!(request.time.0 <= now && request.bytes <= kv.bs, "{request:?} at {now}");
+                    let is_data = matches!(request.op, Op::Read | Op::Write);
+                    assert!(request.time.0 <= now && (request.bytes <= kv.bs || !is_data), "{request:?} at {now}");
                     under_way.push_back((requests.len() as u64, now + took));
                     requests.push((now / MS, request.op, request.offset.0 / MIB));
                 }
@@ -203,6 +205,51 @@ fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
     let (_, ended, _) = play(&Kv { stored: Fraction(1.0), ..kv }, MS);
     // All of it is there: the last token is computed, since it leads to the first new one.
     assert_eq!(ended[1].ended.0, MS + 1_000_000_000 / 1024);
+}
+
+#[test]
+fn a_cache_in_zones_is_written_in_order_and_the_zone_written_first_makes_way_as_a_whole() {
+    // A block every second, which an engine has computed after half of it; then one that has made way and one that has not.
+    let blocks: Vec<[u64; 1]> = (0..19).map(|block| [block]).collect();
+    let mut prompts: Vec<(u64, u64, &[u64])> = blocks.iter().map(|block| (block[0] * 1_000, 512, &block[..])).collect();
+    prompts.extend([(30_000, 512, &blocks[0][..]), (31_000, 512, &blocks[6][..])]);
+    let (_file, kv) = of("zones", &prompts);
+    // Three zones of 14 MiB, of which 13 MiB can be written: six blocks of 2 MiB.
+    let sizes = (Some(Bytes(14 * MIB)), Some(Bytes(13 * MIB)), Some(Bytes(45 * MIB)));
+    let kv = Kv { zone_size: sizes.0, zone_capacity: sizes.1, footprint: sizes.2, ..kv };
+    let reset = |time, at| (time, Op::Zone(ZoneAction::Reset), at);
+    let two = |time, op, at| [(time, op, at), (time, op, at + 1)];
+    let mut expected = Vec::new();
+    for block in 0..19 {
+        let (zone, time) = (block / 6 % 3 * 14, block * 1_000 + 500);
+        expected.extend((block % 6 == 0).then_some(reset(time, zone)));
+        expected.extend(two(time, Op::Write, zone + block % 6 * 2));
+    }
+    expected.extend(two(30_500, Op::Write, 2));
+    expected.extend(two(31_000, Op::Read, 14));
+    assert_eq!(play(&kv, MS).0, expected);
+    // Trims tell a drive without zones the same.
+    let trims = play(&Kv { zone_reset: ZoneReset::Trim, ..kv.clone() }, MS).0;
+    assert_eq!(trims.iter().filter(|(_, op, _)| *op == Op::Trim).count(), 4);
+    // Of before the run are blocks of the first half of the zones, as many as these have room for; what is new goes behind them.
+    let begun = play(&Kv { stored: Fraction(1.0), ..kv.clone() }, MS).0;
+    let before: Vec<_> = (0..6).flat_map(|block| two(block * 1_000, Op::Read, block * 2)).collect();
+    assert_eq!(begun[..12], before);
+    assert_eq!(begun[12..15], [vec![reset(6_500, 14)], two(6_500, Op::Write, 14).to_vec()].concat());
+    // A zone that is being read does not make way: the next one does.
+    prompts.insert(19, (18_400, 512, &blocks[0][..]));
+    let (_file, slow) = of("read", &prompts);
+    let slow = Kv { prompts: slow.prompts, ..kv };
+    let resets = |kv: &Kv| play(kv, 400 * MS).0.into_iter().filter(|(_, op, _)| !matches!(op, Op::Read | Op::Write));
+    assert_eq!(resets(&slow).next_back(), Some(reset(18_500, 14)));
+    for (key, broken) in [
+        ("zone_size", Kv { zone_size: Some(Bytes(20 * MIB)), ..slow.clone() }),
+        ("zone_size", Kv { zone_capacity: Some(Bytes(MIB)), ..slow.clone() }),
+        ("offset", Kv { offset: Bytes(MIB), ..slow.clone() }),
+    ] {
+        let error = broken.source(CAPACITY, 1).err().unwrap();
+        assert_eq!(error.key, Some(format!("kv.{key}")), "{error}");
+    }
 }
 
 #[test]

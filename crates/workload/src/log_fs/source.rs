@@ -8,8 +8,8 @@ use super::options::LogFs;
 use super::shape::{BLOCK, LOGS, Shape};
 use super::volume::{Act, Counts, Volume};
 use crate::error::TraceError;
-use crate::generator::{SlotSampler, ZoneReset};
-use crate::request::{Number, Op, Request, Source, SourceStatistic, ZoneAction};
+use crate::generator::SlotSampler;
+use crate::request::{Number, Op, Request, Source, SourceStatistic};
 
 /// The largest request that blocks next to one another make (assumed: max_sectors_kb of many drives).
 const LARGEST: u64 = 512 << 10;
@@ -141,12 +141,8 @@ impl FileSystem {
     /// A flush, or what the drive is told of a section.
     fn of_section(&self, act: Act, time: Time) -> Request {
         let Act::Renew(section) = act else { return Request::new(time, Op::Flush, Bytes(0), Bytes(0)) };
-        let op = match self.options.section_reset {
-            ZoneReset::Trim => Op::Trim,
-            ZoneReset::Reset => Op::Zone(ZoneAction::Reset),
-        };
         let first = self.main(section * self.volume.shape.blocks_of_section);
-        Request::new(time, op, Bytes(first), self.options.section_size)
+        Request::new(time, self.options.section_reset.op(), Bytes(first), self.options.section_size)
     }
 
     /// Where a place of the main area is on the drive.

@@ -268,8 +268,9 @@ impl Blocks {
 
     /// A block that was closed goes on to be written, if it has been and has room: at which page.
     pub fn reopen(&mut self, plane: PlaneId, block: u32) -> Option<u32> {
-        let (record, pages) = (self.block(plane, block).written, self.layout.pages as usize);
-        let written = self.written.get_mut(record as usize).filter(|written| written.held.len() < pages)?;
+        let (record, pages) = (self.block(plane, block).written, self.pages);
+        let has_room = |written: &&mut Written| written.held.len() < pages[written.stream.index()] as usize;
+        let written = self.written.get_mut(record as usize).filter(has_room)?;
         written.closed = false;
         Some(written.held.len() as u32)
     }
@@ -283,9 +284,9 @@ impl Blocks {
         Some(next_page)
     }
 
-    /// A block that was a zone's can be reclaimed, if it is full.
+    /// A block that was a zone's can be reclaimed, if it is full; one of the SLC cache can be anyway.
     pub fn becomes_candidate(&mut self, plane: PlaneId, block: u32) {
-        if self.is_full(plane, block) {
+        if self.is_full(plane, block) && !self.in_slc(plane, block) {
             self.filled(plane, block);
         }
     }

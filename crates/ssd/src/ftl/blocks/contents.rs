@@ -94,6 +94,12 @@ impl Blocks {
         candidates
     }
 
+    /// Pages of a block whose programs have not ended.
+    pub(super) fn pending_in(&self, plane: PlaneId, block: u32) -> u32 {
+        let record = self.block(plane, block).written;
+        if record < EMPTY { self.written[record as usize].pending } else { 0 }
+    }
+
     /// Whether a block holds data and nothing more is written to it.
     pub fn is_full(&self, plane: PlaneId, block: u32) -> bool {
         match self.block(plane, block).written {

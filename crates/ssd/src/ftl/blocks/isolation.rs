@@ -57,10 +57,13 @@ impl Blocks {
         entry.apart[usize::from(handle)] = Blocks::none_apart(1, &self.pages)[0];
     }
 
-    /// The open blocks of a plane that wait for data of their handle to move.
+    /// The open blocks of a plane that wait for data of their handle, or of their zone, to move.
     pub(super) fn open_apart(&self, plane: PlaneId) -> impl Iterator<Item = Open> + use<'_> {
         let all = self.plane(plane).apart.iter().flat_map(|open| open.iter().zip(RELOCATED));
-        all.filter(|(open, stream)| open.next_page < self.pages[stream.index()]).map(|(open, _)| *open)
+        let of_handles =
+            all.filter(|(open, stream)| open.next_page < self.pages[stream.index()]).map(|(open, _)| *open);
+        let of_zones = self.zones.iter().flat_map(move |zones| zones.apart[plane.0 as usize].iter().map(|of| of.open));
+        of_handles.chain(of_zones)
     }
 
     /// Where a block that is written further goes on, by the streams, or by what stays apart.
@@ -79,6 +82,9 @@ impl Blocks {
             for (open, stream) in open.iter_mut().zip(RELOCATED).filter(|(open, _)| open.block == block) {
                 open.next_page = pages[stream.index()];
             }
+        }
+        if let Some(zones) = &mut self.zones {
+            zones.apart[plane.0 as usize].retain(|of| of.open.block != block);
         }
         self.close(plane, block);
         true

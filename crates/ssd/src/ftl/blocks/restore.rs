@@ -237,6 +237,9 @@ impl Blocks {
         let Some(slc) = &mut self.slc else { return };
         let cache = slc.plane_mut(plane);
         cache.used = held.len() as u32;
+        // What zones go on with was closed, and opened again.
+        cache.full.clear();
+        cache.kept.clear();
         for (_, block, kept) in full {
             if kept { &mut cache.kept } else { &mut cache.full }.push_back(block);
         }

@@ -1,5 +1,6 @@
 //! The blocks of zones ([`crate::ftl::zones`]): which is open on a plane, which are closed, and which are to be erased.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use nand::{Address, PlaneId};
@@ -8,8 +9,8 @@ use units::Ppn;
 use super::Blocks;
 use crate::config::ZonePlan;
 use crate::ftl::open::Open;
-use crate::ftl::zones::{IN_ORDER, NONE, ZoneBlocks};
-use crate::streams::StreamId;
+use crate::ftl::zones::{Apart, IN_ORDER, NONE, ZoneBlocks};
+use crate::streams::{RELOCATED, StreamId};
 
 impl Blocks {
     /// A stream's open block that has no room.
@@ -127,7 +128,7 @@ impl Blocks {
     }
 
     /// The zone is reset: its blocks, in which nothing is valid any more, are to be erased.
-    pub fn zone_resets(&mut self, zone: u32, plan: &ZonePlan, relocated: StreamId) {
+    pub fn zone_resets(&mut self, zone: u32, plan: &ZonePlan) {
         let Some(zones) = &mut self.zones else { return };
         let id = zones.filling[zone as usize];
         if id != NONE {
@@ -143,10 +144,13 @@ impl Blocks {
         }
         for (plane, block) in std::mem::take(&mut zones.blocks[zone as usize]) {
             let index = self.layout().block_index(plane, block);
-            let open = self.open_of(plane, relocated);
-            if open.block == block && open.next_page < self.pages_of_stream(relocated) {
-                self.abandon(plane, relocated);
+            for relocated in RELOCATED {
+                let open = self.open_of(plane, relocated);
+                if open.block == block && open.next_page < self.pages_of_stream(relocated) {
+                    self.abandon(plane, relocated);
+                }
             }
+            self.abandon_apart(plane, block);
             let Some(zones) = &mut self.zones else { return };
             zones.owners[index] = NONE;
             zones.doomed[plane.0 as usize].push(block);
@@ -162,6 +166,9 @@ impl Blocks {
         let zones = self.zones.as_mut()?;
         zones.doomed[plane.0 as usize].retain(|doomed| *doomed != block);
         self.no_candidate(plane, block);
+        if let Some(slc) = &mut self.slc {
+            slc.plane_mut(plane).claim(block);
+        }
         Some(block)
     }
 
@@ -179,15 +186,76 @@ impl Blocks {
     }
 
     /// The data of a block begins to move: what is relocated on its plane is of one zone, or of none, from now on.
-    pub fn zone_moves(&mut self, plane: PlaneId, block: u32, relocated: StreamId) {
-        let open = self.open_of(plane, relocated);
-        let (from, to) = (self.layout().block_index(plane, block), self.layout().block_index(plane, open.block));
-        let fills = open.next_page < self.pages_of_stream(relocated);
+    pub fn zone_moves(&mut self, plane: PlaneId, block: u32) {
+        let from = self.layout().block_index(plane, block);
+        if let Some(zones) = &self.zones {
+            self.zone_relocates(plane, zones.owners[from]);
+        }
+    }
+
+    /// What is relocated on a plane is of that zone, or of none, from now on.
+    fn zone_relocates(&mut self, plane: PlaneId, owner: u32) {
         let Some(zones) = &mut self.zones else { return };
-        let owner = zones.owners[from];
         zones.moving[plane.0 as usize] = owner;
-        if fills && zones.owners[to] != owner {
-            self.abandon(plane, relocated);
+        // What was converted into the cache is folded again.
+        if self.begun(plane, StreamId::CONVERTED).is_some_and(|of| of.zone != owner) {
+            self.abandon(plane, StreamId::CONVERTED);
+        }
+        let begun = self.begun(plane, StreamId::RELOCATED);
+        if begun.is_some_and(|of| of.zone == owner) {
+            return;
+        }
+        let Some(mut zones) = self.zones.take() else { return };
+        let (waits, next) = zones.relocates(plane, begun, owner, |block| self.in_slc(plane, block));
+        self.zones = Some(zones);
+        if begun.is_some() && !waits {
+            self.abandon(plane, StreamId::RELOCATED);
+        }
+        if let Some(open) = next.or(begun.map(|of| Open { next_page: self.layout().pages, ..of.open })) {
+            self.set_open(plane, StreamId::RELOCATED, open);
+        }
+    }
+
+    /// The block that a stream of relocated data has begun on a plane, if that has room, and whose data it holds.
+    fn begun(&self, plane: PlaneId, stream: StreamId) -> Option<Apart> {
+        let open = self.open_of(plane, stream);
+        let zone = self.zones.as_ref()?.owners[self.layout().block_index(plane, open.block)];
+        (open.next_page < self.pages_of_stream(stream)).then_some(Apart { zone, open })
+    }
+
+    /// A plane is written for a zone that is full when the run begins, or for the conventional ones, not by way of the SLC cache; the zone before has
+    /// all of its data.
+    pub fn zone_is_filled(&mut self, plane: PlaneId, zone: Option<u32>) {
+        let begun = self.begun(plane, StreamId::RELOCATED);
+        let Some(zones) = &mut self.zones else { return };
+        let before = std::mem::replace(&mut zones.moving[plane.0 as usize], zone.unwrap_or(NONE));
+        if before != zone.unwrap_or(NONE) && begun.is_some() {
+            self.abandon(plane, StreamId::RELOCATED);
+        }
+    }
+
+    /// The SLC cache has too few blocks left on a plane, and none of them is full: of those that zones have begun the fullest is written no further, so
+    /// that it can be folded.
+    pub fn closes_for_folding(&mut self, plane: PlaneId) {
+        let (Some(slc), Some(zones)) = (&self.slc, &self.zones) else { return };
+        let cache = slc.plane(plane);
+        let is_needed = cache.full.is_empty() && cache.kept.is_empty() && slc.is_short(plane, self.free(plane));
+        if !is_needed {
+            return;
+        }
+        let (full, next) = (self.full().next_page, zones.waiting[plane.0 as usize].front());
+        // What is being programmed becomes full by itself, or is looked at when that has ended.
+        let can = |(id, open): &(u32, Open)| {
+            Some(id) != next && open.next_page < full && self.pending_in(plane, open.block) == 0
+        };
+        if let Some((id, open)) =
+            zones.open_on(plane).filter(can).max_by_key(|(id, open)| (open.next_page, Reverse(*id)))
+        {
+            let full = self.full();
+            if let Some(zones) = &mut self.zones {
+                zones.fillings[id as usize].open[zones.place[plane.0 as usize] as usize] = full;
+            }
+            self.close(plane, open.block);
         }
     }
 
@@ -278,6 +346,8 @@ impl Blocks {
         }
         zones.waiting.iter_mut().for_each(VecDeque::clear);
         zones.begun.fill(0);
+        self.relocated_stop();
+        let Some(zones) = &mut self.zones else { return };
         zones.moving.fill(NONE);
         for (id, filling) in (0..).zip(&mut zones.fillings) {
             filling.waiting = 0;
@@ -304,6 +374,7 @@ impl Blocks {
                     zones.leaves(plane, block, index);
                 }
             }
+            self.relocated_go_on(plane, &mut zones);
             let here: Vec<(u32, Open)> =
                 zones.open_on(plane).filter(|(_, open)| open.next_page < full.next_page).collect();
             for (id, open) in here {
@@ -313,5 +384,34 @@ impl Blocks {
             }
         }
         self.zones = Some(zones);
+    }
+
+    /// Where zones are written by way of the SLC cache: the table says which block relocated data of each goes on with.
+    fn relocated_stop(&mut self) {
+        let planes = self.zones.as_ref().filter(|zones| zones.cached).map_or(0, |zones| zones.place.len() as u32);
+        for plane in (0..planes).map(PlaneId) {
+            self.zone_relocates(plane, NONE);
+            let begun = self.begun(plane, StreamId::RELOCATED);
+            if let Some(zones) = &mut self.zones {
+                zones.apart[plane.0 as usize].extend(begun);
+            }
+        }
+    }
+
+    /// See [`Blocks::relocated_stop`].
+    fn relocated_go_on(&mut self, plane: PlaneId, zones: &mut ZoneBlocks) {
+        if !zones.cached {
+            return;
+        }
+        let open = self.open_of(plane, StreamId::RELOCATED);
+        if open.next_page < self.layout().pages {
+            self.abandon(plane, StreamId::RELOCATED);
+        }
+        for of in std::mem::take(&mut zones.apart[plane.0 as usize]) {
+            if let Some(next_page) = self.reopen(plane, of.open.block) {
+                let open = Open { next_page, erased: true, barrier: 0, ..of.open };
+                zones.apart[plane.0 as usize].push(Apart { open, ..of });
+            }
+        }
     }
 }

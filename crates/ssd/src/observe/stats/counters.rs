@@ -3,6 +3,7 @@
 
 use super::relocation_causes;
 use crate::persist::{Reader, Stored, Writer};
+use crate::streams::HOSTS;
 
 /// Counts of one kind: one number, or one for each cause.
 trait Count: Copy {
@@ -298,6 +299,14 @@ counters! {
         blocks_relocated: [u64; relocation_causes::CAUSES.len()],
         /// Pages that were relocated, by the same causes.
         pages_relocated: [u64; relocation_causes::CAUSES.len()],
+        /// Pages programmed with what the host wrote, of each placement handle of each group, by the number of its stream.
+        handle_written: [u64; HOSTS],
+        /// Pages of that data which were relocated, however often before.
+        handle_relocated: [u64; HOSTS],
+        /// Reclaim units of each that were written to their end.
+        handle_filled: [u64; HOSTS],
+        /// Reclaim units of each that the host has left.
+        handle_left: [u64; HOSTS],
         /// Translation pages programmed for checkpoints of the map.
         checkpoint_programs: u64,
         /// Pages of the map's journal programmed.

@@ -33,12 +33,34 @@ pub(super) fn add(report: &mut Report, measured: &Measured) {
     zones(report, measured);
     if measured.drive.plan.config.ftl.hints > 0 {
         report.counts(FDP, counters);
+        handles(report, &measured.drive.plan, counters);
     }
     if measured.drive.plan.config.ftl.mapping == MappedBy::Fast {
         report.counts(MERGES, counters);
     }
     map(report, counters);
     learned(report, measured);
+}
+
+/// What became of the data of each placement handle.
+fn handles(report: &mut Report, plan: &Plan, counters: &Counters) {
+    let page = plan.layout.page_size.0;
+    let of = |number: u16| {
+        let at = usize::from(number);
+        let (written, relocated) = (counters.handle_written[at] * page, counters.handle_relocated[at] * page);
+        json!({
+            "hint": plan.groups.identifier(number),
+            "written": written,
+            "relocated": relocated,
+            "waf": (written > 0).then(|| (written + relocated) as f64 / written as f64),
+            "filled": counters.handle_filled[at],
+            "left": counters.handle_left[at],
+        })
+    };
+    let rows: Vec<_> = (0..plan.groups.streams()).map(of).collect();
+    let about = "of each placement handle, by the hint that names it: bytes programmed of what the host wrote, bytes of that data relocated, the write \
+                 amplification of both, reclaim units that were written to their end, and that the host has left before";
+    report.add("fdp.handles", "", about, rows);
 }
 
 /// What was done to zones, and in which states they are at the end.
