@@ -1140,6 +1140,10 @@ class Fdp(Section):
     """Writes whose hint names no handle: they went to the hint modulo ftl.hints [requests]."""
     other_group: int
     """Pages that were written to dies of another reclaim group, since their own had no room [logical pages]."""
+    handles: tuple[FdpHandle, ...]
+    """Of each placement handle, by the hint that names it: bytes programmed of what the host wrote, bytes of that
+    data relocated, the write amplification of both, reclaim units that were written to their end, and that the
+    host has left before."""
 
 
 class ZonesOpened(Section):

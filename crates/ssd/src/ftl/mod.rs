@@ -523,7 +523,7 @@ impl Ftl {
         if let Some(slc) = self.blocks.slc.as_mut().filter(|slc| slc.holds(plane, block)) {
             return slc.plane_mut(plane).folds_next(block, written_by == Some(StreamId::CONVERTED));
         }
-        if self.blocks.is_of_zone(plane, block) {
+        if self.blocks.zone_of(plane, block).is_some() {
             return;
         }
         let valid = self.valid(plane, block);
@@ -537,7 +537,7 @@ impl Ftl {
         {
             return true;
         }
-        if self.blocks.is_of_zone(plane, block) {
+        if self.blocks.zone_of(plane, block).is_some() {
             return self.blocks.is_full(plane, block);
         }
         let candidates = self.blocks.candidates(plane, self.mapping.start());

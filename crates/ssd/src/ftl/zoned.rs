@@ -43,7 +43,7 @@ impl OfZone<'_> {
     /// Whether a page of the flash is in one of its blocks: it is not where the zone was reset since.
     pub fn has(&self, ppn: Ppn) -> bool {
         let at = self.plan.layout.unpack(ppn);
-        self.blocks.is_of_zone(at.plane, at.block)
+        self.blocks.zone_of(at.plane, at.block) == Some(self.zone)
     }
 }
 

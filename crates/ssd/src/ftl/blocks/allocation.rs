@@ -258,7 +258,7 @@ impl Blocks {
             let cache = slc.plane_mut(plane);
             return if converted { &mut cache.kept } else { &mut cache.full }.push_back(block);
         }
-        if self.is_of_zone(plane, block) {
+        if self.zone_of(plane, block).is_some() {
             return;
         }
         if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {

@@ -85,7 +85,7 @@ impl Blocks {
     fn list_candidates(&self, plane: PlaneId, aged: &Aged) -> FullBlocks {
         let mut candidates = FullBlocks::new(&self.layout, self.by_valid, self.victim_valid_limit);
         for block in 0..self.plane(plane).fresh {
-            if self.is_full(plane, block) && !self.in_slc(plane, block) && !self.is_of_zone(plane, block) {
+            if self.is_full(plane, block) && !self.in_slc(plane, block) && self.zone_of(plane, block).is_none() {
                 candidates.now = 0u32.wrapping_sub(aged.untouched(plane, block));
                 candidates.insert(block, self.live_in_block(plane, block, aged));
             }

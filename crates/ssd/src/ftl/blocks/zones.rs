@@ -178,11 +178,11 @@ impl Blocks {
         self.zones.as_ref().is_some_and(|zones| !zones.doomed[plane.0 as usize].is_empty())
     }
 
-    /// Whether a block is a zone's.
+    /// The zone that has a block.
     #[inline]
-    pub fn is_of_zone(&self, plane: PlaneId, block: u32) -> bool {
+    pub fn zone_of(&self, plane: PlaneId, block: u32) -> Option<u32> {
         let owner = |zones: &ZoneBlocks| zones.owners[self.layout().block_index(plane, block)];
-        self.zones.as_ref().is_some_and(|zones| owner(zones) != NONE)
+        self.zones.as_deref().map(owner).filter(|owner| *owner != NONE)
     }
 
     /// The data of a block begins to move: what is relocated on its plane is of one zone, or of none, from now on.
