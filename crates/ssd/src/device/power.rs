@@ -179,17 +179,15 @@ impl<P: Probe> PowerAt<'_, P> {
         let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
         let of_journal = recovered.journal.iter().map(|(_, place)| place).chain(flash.anchor.list.iter().flatten());
         let journal = of_journal.filter_map(|place| Some((flash.page(*place)?.lpn, Some(*place))));
-        // Of a zone that is written in order, what it holds is in its blocks: others had it before a reset.
-        let mut is_valid = |lpn: Lpn, place: Ppn| match (zones, &plan.zones) {
-            (Some(zones), Some(of)) => of.sequential(lpn).is_none_or(|zone| {
-                zones.holds(lpn, of) && self.ftl.zone(zone, plan).is_some_and(|zone| zone.has(place))
-            }),
+        let is_written = |lpn: Lpn, version: u64| match (zones, &plan.zones) {
+            (Some(zones), Some(plan)) => zones.holds(lpn, version, plan),
             _ => true,
         };
-        let mut found_at = |(lpn, mapped): (&Lpn, &Mapped)| (*lpn, mapped.place.filter(|place| is_valid(*lpn, *place)));
-        let places: Vec<_> = recovered.found.iter().map(&mut found_at).chain(journal).collect();
+        let found_at =
+            |(lpn, mapped): (&Lpn, &Mapped)| (*lpn, mapped.place.filter(|_| is_written(*lpn, mapped.version)));
+        let places = recovered.found.iter().map(found_at).chain(journal);
         let stripes = recovered.stripes.clone();
-        self.ftl.restore(places.into_iter(), &found, |ppn| flash.is_initial(ppn), stripes, plan);
+        self.ftl.restore(places, &found, |ppn| flash.is_initial(ppn), stripes, plan);
         recovered
     }
 

@@ -135,6 +135,9 @@ impl<P: Probe> Zoning<'_, P> {
         let trimmed = self.0.core.counters.pages_trimmed;
         (first..first + pages).for_each(|lpn| self.0.trim(request, Lpn(lpn)));
         self.0.core.counters.pages_trimmed = trimmed;
+        if let (Some(power), Some(zones)) = (&mut self.0.power, &mut self.0.zones) {
+            zones.was_reset(zone, power.next_version());
+        }
         let mut blocks = Vec::new();
         if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
             blocks = zone.blocks();

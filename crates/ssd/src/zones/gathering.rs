@@ -88,9 +88,17 @@ impl Zones {
         Some(command)
     }
 
-    /// Whether a page may hold data: what is behind the write pointer of its zone was there before a reset.
-    pub fn holds(&self, lpn: Lpn, plan: &ZonePlan) -> bool {
-        plan.sequential(lpn).is_none_or(|zone| lpn.0 - plan.first(zone).0 < self.gathered(zone, plan).end)
+    /// Whether that version of a page may be data of its zone: what is behind the write pointer, or older than the last reset, was there before that.
+    pub fn holds(&self, lpn: Lpn, version: u64, plan: &ZonePlan) -> bool {
+        plan.sequential(lpn).is_none_or(|zone| {
+            let is_before = lpn.0 - plan.first(zone).0 < self.gathered(zone, plan).end;
+            is_before && version >= self.zones[zone as usize].reset_at
+        })
+    }
+
+    /// A zone was reset: what is written to it from now on has this version or a newer one.
+    pub fn was_reset(&mut self, zone: u32, version: u64) {
+        self.zones[zone as usize].reset_at = version;
     }
 
     /// Whether everything that a zone is to hold has left the buffer: no further program of it comes.

@@ -128,6 +128,8 @@ pub(crate) struct Zone {
     /// Pages that wait for programs, or have been programmed.
     sent: u64,
     finishing: Option<Box<Finishing>>,
+    /// What it held at its last reset has versions up to this one.
+    reset_at: u64,
 }
 
 impl Zone {
@@ -605,7 +607,7 @@ state! {
 }
 
 stored! {
-    Zone { state, write_pointer, random, reached, opened, arrived, under_way, sent, finishing }
+    Zone { state, write_pointer, random, reached, opened, arrived, under_way, sent, finishing, reset_at }
     Erasing { plane, block, command }
     Changes { opened_by_writes, opened_by_host, closed_by_host, closed_by_drive }
 }
