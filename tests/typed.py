@@ -45,6 +45,7 @@ ABOUT = {
     "Energy": "Energy by what it went into [mJ].",
     "Thermal": "The drive's temperature; of drives with ``thermal.resistance``.",
     "Smart": "The drive's health; of drives whose blocks wear out or fail.",
+    "FdpHandle": "A placement handle: what became of the data whose writes name it.",
     "Power": "Power cuts and recoveries; of runs with ``power.cut_at``.",
     "Run": "What was simulated.",
     "Process": "What the run cost: the last section of a result, and the only one that differs between two runs.",
@@ -107,6 +108,9 @@ def _read(place: str, data: dict[str, Any], described: dict[str, tuple[str, str]
         elif isinstance(value, list):
             # `channels` are this many of what `channel` is.
             (item,) = {class_of(below[:-1]) if isinstance(item, dict) else type(item).__name__ for item in value}
+            for each in value:
+                if isinstance(each, dict):
+                    _read(below[:-1], each, described, found)
             if item in found:
                 part.inner[name] = item
             kinds.add(f"tuple[{item}, ...]")
