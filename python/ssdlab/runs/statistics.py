@@ -1128,10 +1128,23 @@ class Smart(Section):
     [flash pages]."""
 
 
+class FdpHandle(Section):
+    """A placement handle: what became of the data whose writes name it."""
+
+    __slots__ = ()
+    hint: int
+    written: int
+    relocated: int
+    waf: float | None
+    filled: int
+    left: int
+
+
 class Fdp(Section):
     """What stands under ``fdp``."""
 
     __slots__ = ()
+    _parts: ClassVar = {"handles": FdpHandle}
     filled: int
     """Reclaim units of handles that were written to their end."""
     left: int
