@@ -174,11 +174,7 @@ impl Blocks {
     /// whose pages are all out of date, unless pages of stripes may be among these.
     pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged, striped: bool) {
         let at_once = self.erase_when == EraseWhen::Opened && !striped;
-        for plane in (0..self.layout.planes).map(PlaneId) {
-            if (found.is_broken)(plane) {
-                self.refill_cache(plane, found);
-                continue;
-            }
+        for plane in (0..self.layout.planes).map(PlaneId).filter(|plane| !(found.is_broken)(*plane)) {
             for block in self.ever_opened(plane) {
                 let index = self.index(plane, block);
                 let free = match self.as_pages(plane, block, found) {
