@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
-use crate::persist::{state, stored};
+use crate::persist::{Reader, State, Stored, Writer, stored};
 
 /// Slots that change with nearly every event are kept beside the tree: a store is cheaper than a replay.
 const DIRECT: usize = 4;
@@ -27,6 +27,10 @@ pub(crate) struct Agenda {
     groups: Vec<[u64; 4]>,
     first_leaf: usize,
     direct: [u64; DIRECT],
+    /// The first of these.
+    first_direct: u64,
+    /// What happens before time goes on, if anything does: no more than the next event is ever so near.
+    at_once: u64,
     /// Slots of the tree; further ones are direct.
     in_tree: usize,
     slot_bits: u32,
@@ -48,6 +52,8 @@ impl Agenda {
             groups: vec![[u64::MAX; 4]; first_leaf + leaves],
             first_leaf,
             direct: [u64::MAX; DIRECT],
+            first_direct: u64::MAX,
+            at_once: u64::MAX,
             in_tree,
             slot_bits,
             horizon: Time((u64::MAX >> slot_bits) - 1),
@@ -69,9 +75,34 @@ impl Agenda {
         let slot = slot.0 as usize;
         if slot >= self.in_tree {
             self.direct[slot - self.in_tree] = key;
+            self.look_at_direct();
         } else {
             self.replay(slot, key);
         }
+    }
+
+    /// Sets the next event of a slot, which is the first one of its kind and comes before whatever else happens from `now` on, where it
+    /// happens now.
+    #[inline]
+    pub fn set_from(&mut self, now: Time, slot: EventSlot, time: Time) {
+        if time == now && self.at_once == u64::MAX {
+            self.at_once = time.0 << self.slot_bits | u64::from(slot.0);
+        } else {
+            self.set(slot, time);
+        }
+    }
+
+    /// Sets the event of a slot that comes after the one that happens now.
+    #[inline]
+    pub fn set_next(&mut self, slot: EventSlot, time: Time) {
+        self.at_once = u64::MAX;
+        self.set(slot, time);
+    }
+
+    #[inline]
+    fn look_at_direct(&mut self) {
+        let [a, b, c, d] = self.direct;
+        self.first_direct = a.min(b).min(c.min(d));
     }
 
     fn replay(&mut self, slot: usize, mut key: u64) {
@@ -94,13 +125,14 @@ impl Agenda {
     pub fn clear(&mut self) {
         self.groups.iter_mut().for_each(|group| *group = [u64::MAX; 4]);
         self.direct = [u64::MAX; DIRECT];
+        (self.first_direct, self.at_once) = (u64::MAX, u64::MAX);
     }
 
     /// The next event, if any: its time and slot.
     #[inline]
     pub fn peek(&self) -> Option<(Time, EventSlot)> {
-        let ([a, b, c, d], [e, f, g, h]) = (self.groups[0], self.direct);
-        let key = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
+        let [a, b, c, d] = self.groups[0];
+        let key = a.min(b).min(c.min(d)).min(self.first_direct).min(self.at_once);
         if key == u64::MAX {
             return None;
         }
@@ -153,8 +185,18 @@ impl FifoServer {
     }
 }
 
-state! {
-    Agenda { stored { groups, direct } rebuilt { first_leaf, in_tree, slot_bits, horizon } }
+impl State for Agenda {
+    fn save(&self, to: &mut Writer) {
+        let Agenda { groups, direct, first_direct: _, at_once, first_leaf: _, in_tree: _, slot_bits: _, horizon: _ } = self;
+        debug_assert_eq!(*at_once, u64::MAX, "Invariant: what happens at once has happened before anything is saved");
+        groups.write(to);
+        direct.write(to);
+    }
+    fn load(&mut self, from: &mut Reader) -> std::io::Result<()> {
+        (self.groups, self.direct) = Stored::read(from)?;
+        self.look_at_direct();
+        Ok(())
+    }
 }
 
 stored! {

@@ -9,7 +9,7 @@ use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
 use schemes::learned::Trees;
-use schemes::{Class, SuspendErase, SuspendProgram};
+use schemes::{Class, Next, Predictor, SuspendErase, SuspendProgram};
 use units::{Bytes, ConfigError, Fraction, Lpn, Ppn, Rate, Retention, Span, Temperature};
 
 use super::bus::{PageTime, Transfer};
@@ -76,6 +76,9 @@ pub struct Plan {
     pub(crate) suspends: bool,
     /// Whether what similar pages have needed is kept for reads to come.
     pub(crate) remembers: bool,
+    /// Whether what becomes of a retry with a step of the table follows from what its page is like alone: nobody predicts it, no code is
+    /// given, and nothing is learned of it.
+    pub(crate) plain_retries: bool,
     /// Whether any policy is from outside: it may make a mistake.
     pub(crate) asks: bool,
     /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
@@ -366,6 +369,11 @@ impl Config {
             program_phases,
             erase_phases,
             remembers: self.read.remembers(),
+            plain_retries: code.is_none()
+                && trees.is_none()
+                && self.read.predictor == Predictor::None
+                && self.read.next != Next::Syndrome
+                && self.ecc.miscorrection.0 == 0.0,
             suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),

@@ -70,7 +70,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
         };
         if place == 0 {
-            self.core.agenda.set(self.core.slots.decoder(channel), end);
+            self.core.agenda.set_from(self.core.now, self.core.slots.decoder(channel), end);
         }
         if P::EXPLAINS
             && let Some(read) = read

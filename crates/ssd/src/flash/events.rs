@@ -102,7 +102,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             }
         }
         let next = self.flash.channels[channel].ecc.decoding.front().map_or(Time::NEVER, |(end, _)| *end);
-        self.core.agenda.set(self.core.slots.decoder(channel), next);
+        self.core.agenda.set_next(self.core.slots.decoder(channel), next);
         if !self.flash.channels[channel].out.is_empty() {
             self.core.marks.bus(channel);
         }

@@ -156,6 +156,15 @@ impl QueueSet {
         a | b == 0
     }
 
+    /// The queue of reads that is the only one in it, where there is such a one.
+    #[inline]
+    pub(super) fn only_read(self) -> Option<QueueId> {
+        const _: () = assert!(READS.0[1] == 0, "reads are in the first word");
+        let QueueSet([first, second]) = self;
+        let only = first & first.wrapping_sub(1) | second | first & !READS.0[0] == 0 && first != 0;
+        only.then(|| QueueId(first.trailing_zeros() as u8))
+    }
+
     /// Whether some queue is in both.
     #[inline]
     pub const fn meets(self, QueueSet([c, d]): QueueSet) -> bool {

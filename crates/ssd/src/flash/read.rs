@@ -194,17 +194,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn queue_attempt(&mut self, id: AttemptId, v_ref: ReadReference, t_pre_fallback: bool) {
         let attempt = &mut self.flash.attempts[id];
         let number = attempt.number + 1;
-        *attempt = Attempt {
-            step: Step::Queued,
-            number,
-            v_ref,
-            t_pre_fallback,
-            repeats: true,
-            on_die_retries: 0,
-            failed: u64::MAX,
-            took: 0,
-            ..*attempt
-        };
+        (attempt.step, attempt.number, attempt.repeats) = (Step::Queued, number, true);
+        (attempt.v_ref, attempt.t_pre_fallback) = (v_ref, t_pre_fallback);
+        (attempt.on_die_retries, attempt.failed, attempt.took) = (0, u64::MAX, 0);
         let Attempt { read, die, queue, .. } = *attempt;
         let read = read.expect("Invariant: a void attempt is followed by none");
         let op = &mut self.flash.ops[read];

@@ -12,7 +12,7 @@ use schemes::{Failed, Fine, Next, ReadReference, Soft, Start, Weighed};
 use units::{Lpn, Ppn, Span};
 
 use super::attempt::{Attempt, Fate, Shown};
-use super::backend::FlashAt;
+use super::backend::{Flash, FlashAt};
 use super::op::PageOp;
 use super::placement::{PageConditions, Placement};
 use super::references::Similar;
@@ -317,6 +317,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Decides what becomes of a page that has been sensed; whether the die predicts a failure, and senses the page again by itself.
     pub(super) fn decide_outcome(&mut self, id: AttemptId) -> bool {
+        if self.core.plan.plain_retries && self.retries_plainly(id) {
+            return false;
+        }
         let mut attempt = self.flash.attempts[id];
         let read = attempt.read.expect("Invariant: nothing becomes of a void attempt");
         let mut op = self.flash.ops[read];
@@ -379,6 +382,28 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (entry.fate, entry.decoding) = (attempt.fate, attempt.decoding);
         entry.failed = if ends || corrected != decodes { u64::MAX } else { failed };
         false
+    }
+
+    /// Decides what becomes of a page that has been sensed again, where that follows from what it is like alone.
+    #[inline]
+    fn retries_plainly(&mut self, id: AttemptId) -> bool {
+        let Flash { attempts, ops, faults, .. } = &mut *self.flash;
+        let attempt = &mut attempts[id];
+        let (ReadReference::Step(step), true, Some(read)) = (attempt.v_ref, attempt.repeats, attempt.read) else {
+            return false;
+        };
+        let read = &ops[read].read;
+        if read.in_slc || faults.is_some() {
+            return false;
+        }
+        let ecc = &self.core.plan.config.ecc;
+        let (fate, time) = match read.page.by(step, attempt.reduced) {
+            true => (Fate::Corrected, ecc.t_retried),
+            false => (Fate::Uncorrectable, ecc.t_failed),
+        };
+        (attempt.fate, attempt.failed) = (fate, u64::MAX);
+        attempt.decoding = time.unwrap_or(ecc.t_decode).0 as u32;
+        true
     }
 
     /// What a page needs that is predicted to fail, where its weight says so.

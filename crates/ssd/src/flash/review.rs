@@ -1,12 +1,15 @@
 //! A die is brought up to date: whether its program or erase is suspended or goes on, what it starts next and so what it wants the bus for,
 //! where its time goes, and when something ends in its array. With dies of a chip that do not overlap, one keeps the others waiting.
 
-use nand::DieId;
+use nand::{DieId, PlaneReads};
+use units::Time;
 
 use super::backend::{Flash, FlashAt};
 use super::placement::Placement;
 use super::state::Pick;
+use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::die;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Brings the dies up to date that may have something new to do since this was asked last.
@@ -31,7 +34,34 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so what it
     /// wants the bus for, where its time goes, and its next event.
+    #[inline]
     pub fn reschedule(&mut self, die: DieId) {
+        let Flash { dies, channels, ranks, .. } = &mut *self.flash;
+        let (state, config) = (&mut dies[die], &self.core.plan.config);
+        let is_told = P::NOTES_WAITS || P::EXPLAINS || config.gc.idle.is_some();
+        if is_told || !state.only_reads_go_on() || !state.starts_nothing(config.chip.plane_reads, ranks) {
+            return self.review(die);
+        }
+        // Mostly so: it starts nothing, and did not.
+        channels[state.channel].stirred |= state.bit;
+        state.meter.enter(self.core.now, state.standing(), None);
+        self.schedule_die(die);
+    }
+
+    /// The die's next event, or none.
+    #[inline]
+    fn schedule_die(&mut self, die: DieId) {
+        let state = &mut self.flash.dies[die];
+        let next = state.next_end();
+        if state.event != next {
+            state.event = next;
+            self.core.agenda.set(self.core.slots.die(die), next);
+        }
+    }
+
+    /// Brings a die up to date of which more than reads may go on.
+    #[inline(never)]
+    fn review(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         if state.active.is_some() || state.suspended.is_some() {
             self.watch_array(die);
@@ -39,15 +69,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        let Flash { dies, channels, ranks, .. } = &mut *self.flash;
-        let state = &mut dies[die];
-        let bus = &mut channels[state.channel];
-        bus.stirred |= state.bit;
-        if !state.starts_nothing(self.core.plan.config.chip.plane_reads, ranks) {
-            self.pick_anew(die);
-        } else if state.picked != Pick::Nothing {
-            state.picks(Pick::Nothing, bus);
-        }
+        self.pick_anew(die);
         let state = &mut self.flash.dies[die];
         if state.active.is_none() {
             let cause = state.standing();
@@ -56,23 +78,28 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.core.probe.explain(self.core.now, Event::Die { die, cause, until: None });
             }
         }
-        let next = state.next_end();
-        if state.event != next {
-            state.event = next;
-            self.core.agenda.set(self.core.slots.die(die), next);
-        }
+        self.schedule_die(die);
         if P::NOTES_WAITS {
             self.note_wait(die);
         }
     }
 
     /// What a die would start next may be something else.
-    #[inline(never)] // Mostly there is plainly nothing.
+    #[inline]
     fn pick_anew(&mut self, die: DieId) {
-        let picked = self.view().pick_of_ready(die);
-        let state = &mut self.flash.dies[die];
+        let (state, view) = (&self.flash.dies[die], self.view());
+        let alone = if state.retries.is_empty() { state.only_reads() } else { view.goes_on_alone(state) };
+        let picked = match alone {
+            Some(_) if view.chip_taken(die) => Pick::Nothing,
+            Some(queue) => Pick::Read(queue),
+            None => view.pick(die),
+        };
+        let Flash { dies, channels, .. } = &mut *self.flash;
+        let state = &mut dies[die];
+        let bus = &mut channels[state.channel];
+        bus.stirred |= state.bit;
         if picked != state.picked {
-            state.picks(picked, &mut self.flash.channels[state.channel]);
+            state.picks(picked, bus);
         }
     }
 
@@ -93,6 +120,26 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     pub fn has_started(&mut self, die: DieId) {
         self.take_chip(die);
         self.reschedule(die);
+    }
+
+    /// A die has begun to sense, until then.
+    pub(super) fn senses(&mut self, die: DieId, end: Time) {
+        self.take_chip(die);
+        let state = &self.flash.dies[die];
+        let Config { chip, gc, .. } = &self.core.plan.config;
+        let goes_on = state.active.is_some() || state.suspended.is_some();
+        let only_senses = chip.plane_reads != PlaneReads::Independent && gc.idle.is_none() && !goes_on;
+        if P::NOTES_WAITS || P::EXPLAINS || !only_senses {
+            return self.reschedule(die);
+        }
+        // It starts nothing else.
+        let state = &mut self.flash.dies[die];
+        let bus = &mut self.flash.channels[state.channel];
+        bus.stirred |= state.bit;
+        state.picks(Pick::Nothing, bus);
+        state.meter.enter(self.core.now, die::READ, None);
+        state.event = end;
+        self.core.agenda.set(self.core.slots.die(die), end);
     }
 
     /// Starts or stops the clock of background collection.

@@ -32,7 +32,9 @@ impl<L: Placement> FlashView<'_, L> {
         let free =
             !state.page_full & !(1 << lead.plane()) & (u8::MAX >> (PLANES as u32 - layout.flash_planes_per_die()));
         let queues_on_free = queues.and(QueueSet::on(free));
-        if !state.ready.meets(queues_on_free) {
+        // Retries go with retries.
+        let beside = if state.retries.has(lead) { state.retries } else { state.ready };
+        if !beside.meets(queues_on_free) {
             return joined;
         }
         let head = |queue: QueueId| {
@@ -40,10 +42,6 @@ impl<L: Placement> FlashView<'_, L> {
             (op, &self.flash.attempts[op.newest()])
         };
         let (first, attempt) = head(lead);
-        // Retries go with retries.
-        if attempt.number > 0 && !state.retries.meets(queues_on_free) {
-            return joined;
-        }
         // First senses go along if they could go alone, of a die that is reserved as well.
         let ready = if attempt.number > 0 { state.ready } else { self.eligible(die, state.ready, queues) };
         for plane in planes(free) {
@@ -68,62 +66,99 @@ impl<L: Placement> FlashView<'_, L> {
     }
 }
 
+/// A read whose page is about to be sensed.
+#[derive(Clone, Copy)]
+struct Taken {
+    read: OpId,
+    attempt: AttemptId,
+    plane: usize,
+    /// How long that takes, and by how much tPRE is shorter than by default \[ns].
+    t_read: Span,
+    shorter: u32,
+}
+
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Senses pages; whether one of them is the host's.
-    pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> bool {
+    /// Senses pages; whether one of them is the host's, and until when.
+    pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> (bool, Time) {
         let Joined { queues, count } = self.view().joined_senses(die, lead);
         let channel = self.flash.dies[die].channel;
-        let mut start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
-        // Planes that sense together end together: with the slowest of them, whose timing the die has.
-        let (mut t_read, mut shorter, mut reads) = (Span::ZERO, u32::MAX, [None; PLANES]);
+        let start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
         let leader = self.flash.dies[die].queues[lead].head_seq;
-        for (queue, of_queue) in queues[..count].iter().zip(&mut reads) {
-            let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
-            let state = &mut dies[die];
-            let read = state.queues[*queue].pop(ops).expect("Invariant: ready queues are not empty");
-            state.read_head_changed(*queue, ops);
-            *of_queue = Some(read);
-            let op = &ops[read];
-            let id = op.newest();
-            state.page_register[queue.plane()] = Some(id);
-            if outcomes.is_none() {
-                t_read = t_read.max(self.core.plan.t_read(op.ppn.get(), op.read.in_slc));
-            } else {
-                if self.core.plan.remembers {
-                    self.recall(read);
-                }
-                let (took, less) = self.prepare_sense(read, leader, count == 1);
-                (t_read, shorter) = (t_read.max(took), shorter.min(less));
-            }
+        let first = self.take_read(die, lead, leader, count == 1);
+        if count == 1 {
+            let end = self.set_timing_after(start, die, first.shorter) + first.t_read;
+            self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+            self.begins_sense(die, first, start, end);
+            return (USER_READS.has(lead), end);
         }
-        if self.flash.outcomes.is_some() {
-            start = start + self.set_timing(die, shorter);
-            if count > 1 && shorter == 0 {
-                self.slow_down(&reads);
-            }
+        self.start_joined(die, &queues[..count], first, start)
+    }
+
+    /// Senses pages of several planes. They end together: with the slowest of them, whose timing the die has.
+    #[inline(never)]
+    fn start_joined(&mut self, die: DieId, queues: &[QueueId], first: Taken, start: Time) -> (bool, Time) {
+        let leader = self.flash.ops[first.read].seq;
+        let mut reads = [first; PLANES];
+        for (queue, taken) in queues.iter().zip(&mut reads).skip(1) {
+            *taken = self.take_read(die, *queue, leader, false);
         }
-        let end = start + t_read;
+        let reads = &reads[..queues.len()];
+        let (t_read, shorter) = (reads.iter().map(|taken| taken.t_read).max(), reads.iter().map(|taken| taken.shorter).min());
+        let start = self.set_timing_after(start, die, shorter.unwrap_or(0));
+        if self.flash.outcomes.is_some() && shorter == Some(0) {
+            self.slow_down(reads);
+        }
+        let end = start + t_read.unwrap_or(Span::ZERO);
         self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
-        let mut of_host = false;
-        for (queue, read) in queues[..count].iter().zip(reads) {
-            of_host |= USER_READS.has(*queue);
-            let plane = queue.plane();
-            let (Some(read), Some(id)) = (read, self.flash.dies[die].page_register[plane]) else { continue };
-            self.step_ends(id, Step::Queued);
-            self.flash.dies[die].begin_sense(plane, Some(id), end);
-            if P::EXPLAINS {
-                self.tell_sense(read, id, start, end);
-            }
-            self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
+        for taken in reads {
+            self.begins_sense(die, *taken, start, end);
         }
-        of_host
+        (queues.iter().any(|queue| USER_READS.has(*queue)), end)
+    }
+
+    /// Takes the read that a queue has first: its page is to be sensed by the command of one of an age, or by one of its own.
+    #[inline]
+    fn take_read(&mut self, die: DieId, queue: QueueId, leader: u64, alone: bool) -> Taken {
+        let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
+        let state = &mut dies[die];
+        let read = state.queues[queue].pop(ops).expect("Invariant: ready queues are not empty");
+        state.read_head_changed(queue, ops);
+        let (op, plane) = (&ops[read], queue.plane());
+        let attempt = op.newest();
+        state.page_register[plane] = Some(attempt);
+        let (t_read, shorter) = if outcomes.is_none() {
+            (self.core.plan.t_read(op.ppn.get(), op.read.in_slc), 0)
+        } else {
+            if self.core.plan.remembers {
+                self.recall(read);
+            }
+            self.prepare_sense(read, leader, alone)
+        };
+        Taken { read, attempt, plane, t_read, shorter }
+    }
+
+    /// When a die senses whose commands have come, after SET FEATURE where it has another timing.
+    #[inline]
+    fn set_timing_after(&mut self, start: Time, die: DieId, shorter: u32) -> Time {
+        if self.flash.outcomes.is_some() { start + self.set_timing(die, shorter) } else { start }
+    }
+
+    /// A plane of a die senses.
+    #[inline]
+    fn begins_sense(&mut self, die: DieId, taken: Taken, start: Time, end: Time) {
+        let Taken { read, attempt, plane, .. } = taken;
+        self.step_ends(attempt, Step::Queued);
+        self.flash.dies[die].begin_sense(plane, Some(attempt), end);
+        if P::EXPLAINS {
+            self.tell_sense(read, attempt, start, end);
+        }
+        self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
     }
 
     /// First senses that go along with one of the default timing take that.
-    fn slow_down(&mut self, reads: &[Option<OpId>; PLANES]) {
-        for read in reads.iter().flatten() {
-            let op = &mut self.flash.ops[*read];
-            let attempt = &mut self.flash.attempts[op.newest()];
+    fn slow_down(&mut self, reads: &[Taken]) {
+        for taken in reads {
+            let (op, attempt) = (&mut self.flash.ops[taken.read], &mut self.flash.attempts[taken.attempt]);
             if attempt.number == 0 {
                 (op.read.hasty, attempt.reduced) = (false, false);
             }

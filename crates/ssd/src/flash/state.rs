@@ -438,7 +438,26 @@ impl DieState {
         if self.suspended.is_some() || self.next_pass.is_some() || !self.coarse.is_empty() {
             return false;
         }
-        self.ready.is_empty() || self.ready_waits(reads, ranks)
+        if self.ready.is_empty() {
+            return true;
+        }
+        // Mostly while what the last retry has sensed is looked at.
+        let looks = self.reserved.planes != 0 && self.retries.is_empty() && reads != PlaneReads::Independent;
+        looks && !self.ready.meets(ranks.above_reads(self.reserved.is_of_host())) || self.ready_waits(reads, ranks)
+    }
+
+    /// Whether nothing but reads is under way on a die that was to start nothing.
+    #[inline]
+    pub(super) fn only_reads_go_on(&self) -> bool {
+        self.picked == Pick::Nothing && self.active.is_none() && self.suspended.is_none()
+    }
+
+    /// The queue of reads that a die starts next which does nothing, holds nothing, and has nothing else to start.
+    #[inline]
+    pub(super) fn only_reads(&self) -> Option<QueueId> {
+        let busy = u32::from(self.sensing | self.page_full | self.cache_full | self.reserved.planes) | self.exclusive;
+        let begun = self.active.is_some() || self.suspended.is_some() || self.next_pass.is_some();
+        if busy != 0 || begun || !self.coarse.is_empty() { None } else { self.ready.only_read() }
     }
 
     /// Whether what is ready finds no register or array, or waits for a read that is being retried.

@@ -4,7 +4,7 @@
 //! "The DiskSim Simulation Environment Version 4.0 Reference Manual", CMU-PDL-08-101); both count sectors of 512 B.
 //! Columns are parted by any blanks.
 
-use super::columns::{absent, decimal, request, whole};
+use super::columns::{POWERS, absent, decimal, plain_numbers, request, whole};
 use super::entry::{Column, Entry, Reader};
 use super::line::{Fault, LineReader, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit, Units};
@@ -67,6 +67,11 @@ struct Ascii {
 impl LineReader for Ascii {
     #[inline]
     fn read(&mut self, line: &[u8]) -> Result<Option<Request>, Fault> {
+        if let Some([time, device, offset, size, op @ 0..=1]) = plain_numbers(line)
+            && let Some(time) = time.checked_mul(POWERS[self.decimals])
+        {
+            return self.request([time, device, offset, size, op]);
+        }
         let mut at = 0;
         skip_blanks(line, &mut at);
         let time = decimal(line, &mut at, self.decimals, TIME)?;
@@ -77,14 +82,22 @@ impl LineReader for Ascii {
         gap(line, &mut at, OFFSET)?;
         let size = whole(line, &mut at, SIZE)?;
         gap(line, &mut at, SIZE)?;
-        let op = match whole(line, &mut at, OP)? {
-            0 => Op::Write,
-            1 => Op::Read,
-            _ => return Err(Fault { column: OP, why: Why::Malformed }),
-        };
+        let op = whole(line, &mut at, OP)?;
+        if op > 1 {
+            return Err(Fault { column: OP, why: Why::Malformed });
+        }
         if at < line.len() {
             end(line, at)?;
         }
+        self.request([time, device, offset, size, op])
+    }
+}
+
+impl Ascii {
+    /// The request of a line's numbers.
+    #[inline]
+    fn request(&self, [time, device, offset, size, op]: [u64; 5]) -> Result<Option<Request>, Fault> {
+        let op = if op == 0 { Op::Write } else { Op::Read };
         let offset = offset.checked_mul(self.offset).ok_or(Fault { column: OFFSET, why: Why::Overflow })?;
         let bytes = size.checked_mul(self.size).ok_or(Fault { column: SIZE, why: Why::Overflow })?;
         request(time, (offset, OFFSET), (bytes, SIZE), op, device)

@@ -59,7 +59,73 @@ pub(super) fn decimal_with(
     scaled.checked_add(fraction * POWERS[decimals - taken]).ok_or(overflow)
 }
 
-const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+/// Powers of ten.
+pub(super) const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/// The numbers of a line of `N` whole numbers with one space between each two, and nothing else, as most lines are: eight bytes at a
+/// time. Nothing where it may be another one.
+#[inline]
+pub(super) fn plain_numbers<const N: usize>(line: &[u8]) -> Option<[u64; N]> {
+    if !(8..=64).contains(&line.len()) {
+        return None;
+    }
+    let mut others = 0u64;
+    let (eights, _) = line.as_chunks::<8>();
+    for (place, eight) in eights.iter().enumerate() {
+        others |= other_than_digits(*eight) << (8 * place);
+    }
+    others |= other_than_digits(*line.last_chunk::<8>()?) << (line.len() - 8);
+    let (mut numbers, mut start) = ([0; N], 0);
+    for (place, number) in numbers.iter_mut().enumerate() {
+        let end = (others.trailing_zeros() as usize).min(line.len());
+        *number = digits_of(line, start, end)?;
+        let ends = place + 1 == N;
+        if ends != (end == line.len()) || !ends && line[end] != b' ' {
+            return None;
+        }
+        (start, others) = (end + 1, others & others.wrapping_sub(1));
+    }
+    Some(numbers)
+}
+
+/// Eight times the same byte.
+const fn eightfold(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Which of eight bytes are no digits, a bit each.
+#[inline]
+fn other_than_digits(text: [u8; 8]) -> u64 {
+    let values = u64::from_le_bytes(text) ^ eightfold(b'0');
+    // The highest bit of each byte that is more than 9, and of none before such a one.
+    let others = (values.wrapping_add(eightfold(0x80 - 10)) | values) & eightfold(0x80);
+    (others >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The number that bytes `start..end` of a line are, which are digits: 1 to 16.
+#[inline]
+fn digits_of(line: &[u8], start: usize, end: usize) -> Option<u64> {
+    match end.checked_sub(start)? {
+        1 => digit(line, start),
+        2 => Some(digit(line, start)? * 10 + digit(line, start + 1)?),
+        digits @ 3..=8 => Some(last_digits(line, end, digits)),
+        digits @ 9..=16 => Some(last_digits(line, end - 8, digits - 8) * POWERS[8] + last_digits(line, end, 8)),
+        _ => None,
+    }
+}
+
+/// The number that up to eight digits before a place of a line are. Invariant: the line has eight bytes.
+#[inline]
+fn last_digits(line: &[u8], end: usize, digits: usize) -> u64 {
+    let from = end.saturating_sub(8);
+    let eight = line[from..].first_chunk::<8>().expect("Invariant: there are eight bytes");
+    // The last digit in the highest byte, and 0 in all before the first.
+    let values = (u64::from_le_bytes(*eight) ^ eightfold(b'0')) << (8 * (from + 8 - end));
+    let values = values & u64::MAX << (64 - 8 * digits);
+    let pairs = (values * 10 + (values >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xFFFF_FFFF
+}
 
 #[inline]
 fn digit(line: &[u8], at: usize) -> Option<u64> {
@@ -192,6 +258,36 @@ mod tests {
         assert_eq!(read("7.999", 0), Ok(7));
         // Not representable in f64 to the nanosecond.
         assert_eq!(read("1398396860.168065791", 9), Ok(1_398_396_860_168_065_791));
+    }
+
+    #[test]
+    fn plain_numbers_are_what_they_are_one_by_one() {
+        let random = units::Stream::new(1, "lines");
+        let mut plain = 0;
+        for line in 0..20_000u64 {
+            let mut text = String::new();
+            for column in 0..3u64 {
+                let draw = random.bits(line * 8 + column);
+                let digits = 1 + (draw >> 32) as u32 % 18;
+                text += &(draw % 10u64.pow(digits)).to_string();
+                // Now and then something else than one space, or something behind the last.
+                let between = [" ", "  ", "\t", "x", " 7 ", ".5 ", "\u{fe}"];
+                let usual = draw >> 40 & 15 != 0;
+                text += if usual { if column < 2 { " " } else { "" } } else { between[(draw >> 48) as usize % 7] };
+            }
+            let columns: Vec<&str> = text.split(' ').collect();
+            let read: Option<Vec<u64>> = columns.iter().map(|column| column.parse().ok()).collect();
+            let Some(numbers) = plain_numbers::<3>(text.as_bytes()) else { continue };
+            assert_eq!(Some(numbers.to_vec()), read, "{text:?}");
+            plain += 1;
+        }
+        assert!(plain > 10_000, "{plain}");
+        assert_eq!(plain_numbers(b"1 22 333"), Some([1, 22, 333]));
+        assert_eq!(plain_numbers::<3>(b"1 22 3333 "), None);
+        assert_eq!(plain_numbers::<3>(b"1 22 333 4"), None);
+        assert_eq!(plain_numbers::<3>(b"1 22  333"), None);
+        assert_eq!(plain_numbers::<3>(b"11111111 22"), None);
+        assert_eq!(plain_numbers::<2>(b"12345678901234567 2"), None);
     }
 
     #[test]
