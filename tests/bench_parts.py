@@ -1,5 +1,7 @@
 """Instructions a request, by part of the drive: `make bench-parts`. Needs valgrind.
 
+`make bench-flat` tells the sum alone, of the cases that must stay flat and of what is followed beside.
+
 Plays cases of the bench (crates/ssd/examples/bench.rs) in the release build, short and long, and tells what a further
 request costs. Inlined code counts where it was written; that of the standard library, with what it is inlined into.
 """
@@ -61,7 +63,19 @@ def count(bench: Path, case: int, requests: int, folder: Path) -> Counter[str]:
     return costs
 
 
+def beside(bench: Path) -> None:
+    """Prints the instructions of a request of every case that must stay flat, and of those that follow something beside."""
+    names = subprocess.run([str(bench), "--list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        for number, name in enumerate(names):
+            if ":" in name and not name.startswith("length"):
+                short, long = (count(bench, number, requests, Path(folder)).total() for requests in (SHORT, LONG))
+                print(f"| {name} | {(long - short) / (LONG - SHORT):,.0f} |", flush=True)
+
+
 def main() -> None:
+    if sys.argv[2:] == ["--flat"]:
+        return beside(Path(sys.argv[1]))
     bench = Path(sys.argv[1])
     columns: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:

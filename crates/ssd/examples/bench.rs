@@ -31,7 +31,8 @@ const fn case(name: &'static str, device: &'static str, workload: &'static str, 
     Case { name, device, workload, keys: &[], replay: TIMED, settings: &[], mqsim_us }
 }
 
-/// The panel of the two devices, then what must stay flat: queue length, capacity, trace length.
+/// The panel of the two devices, then what must stay flat: queue length, capacity, dies, queues, trace length; then what is followed beside, each
+/// behind the same without.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for device in ["mqsim", "mqsim-ideal"] {
@@ -79,19 +80,29 @@ fn cases() -> Vec<Case> {
     {
         cases.push(Case { replay: Replay::Closed(depth), ..case(name, "mqsim", "random-read-closed", None) });
     }
-    const CAPACITIES: [(&str, &[&str]); 4] = [
+    const CAPACITIES: [(&str, &[&str]); 5] = [
         ("capacity: 16 GiB", &["geometry.blocks=64", "ftl.over_provisioning=0.3"]),
         ("capacity: 512 GiB", &[]),
         ("capacity: 4 TiB", &["geometry.blocks=4096", "geometry.pages=1024"]),
         ("capacity: 64 TiB", &["geometry.blocks=16384", "geometry.pages=4096"]),
+        ("capacity: 256 TiB", &["geometry.blocks=32768", "geometry.pages=8192"]),
     ];
     for (name, settings) in CAPACITIES {
         cases.push(Case { settings, ..case(name, "mqsim-ideal", "random-read-8k", None) });
     }
-    const MANY: &[&str] = &["geometry.channels=16", "geometry.chips=8", "geometry.dies=8", "geometry.blocks=256"];
-    for (name, settings) in [("dies: 64", &[][..]), ("dies: 1024", MANY)] {
+    const DIES: [(&str, &[&str]); 4] = [
+        ("dies: 8", &["geometry.channels=8", "geometry.chips=1", "geometry.dies=1"]),
+        ("dies: 64", &[]),
+        ("dies: 1024", &["geometry.channels=16", "geometry.chips=8", "geometry.dies=8", "geometry.blocks=256"]),
+        ("dies: 2048", &["geometry.channels=32", "geometry.chips=8", "geometry.dies=8", "geometry.blocks=256"]),
+    ];
+    for (name, settings) in DIES {
         let replay = Replay::Closed(1024);
         cases.push(Case { replay, settings, ..case(name, "mqsim-ideal", "random-read-closed", None) });
+    }
+    for (name, settings) in [("queues: 1", &["host.queues=1"][..]), ("queues: 64", &["host.queues=64"])] {
+        let keys: &[&str] = &["workload.numjobs=64"];
+        cases.push(Case { keys, settings, ..case(name, "mqsim-ideal", "random-read-8k", None) });
     }
     cases.push(Case {
         keys: &["workload.requests=250000"],
@@ -101,6 +112,15 @@ fn cases() -> Vec<Case> {
         keys: &["workload.requests=4000000"],
         ..case("length: 4M requests", "mqsim", "random-read-8k", None)
     });
+    const BESIDE: [(&str, &str, &[&str]); 4] = [
+        ("beside: reads", "random-read-8k", &[]),
+        ("beside: reads, heat followed", "random-read-8k", &["thermal.resistance=5"]),
+        ("beside: 16-KiB 10/90", "mixed-10-90-16k", &[]),
+        ("beside: 16-KiB 10/90, journal", "mixed-10-90-16k", &["mapping.checkpoint=1GiB"]),
+    ];
+    for (name, workload, settings) in BESIDE {
+        cases.push(Case { settings, ..case(name, "mqsim-ideal", workload, None) });
+    }
     cases
 }
 
@@ -114,6 +134,9 @@ fn main() {
         let requests = requests.first().map(|number| number.parse::<u64>().expect("a number of requests"));
         play(&cases[number.parse::<usize>().expect("a case number")], Path::new(folder), requests);
         return;
+    }
+    if arguments == ["--list"] {
+        return cases.iter().for_each(|case| println!("{}", case.name));
     }
     let only = arguments.first().map(String::as_str).unwrap_or_default();
     let folder = std::env::temp_dir().join(format!("ssdlab-bench-{}", std::process::id()));

@@ -187,7 +187,8 @@ impl FifoServer {
 
 impl State for Agenda {
     fn save(&self, to: &mut Writer) {
-        let Agenda { groups, direct, first_direct: _, at_once, first_leaf: _, in_tree: _, slot_bits: _, horizon: _ } = self;
+        let Agenda { groups, direct, first_direct: _, at_once, first_leaf: _, in_tree: _, slot_bits: _, horizon: _ } =
+            self;
         debug_assert_eq!(*at_once, u64::MAX, "Invariant: what happens at once has happened before anything is saved");
         groups.write(to);
         direct.write(to);

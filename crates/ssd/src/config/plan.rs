@@ -324,7 +324,6 @@ impl Config {
         for section in self.checks() {
             section.check(&layout).map_err(in_section(section.name()))?;
         }
-        let phases = self.phases();
         combinations::check(self, &layout, &timings).map_err(dotted)?;
         let unit_of_map = self.mapping.unit_of(&layout);
         let unit_pages = self.unit_pages(&layout);
@@ -346,7 +345,7 @@ impl Config {
         let (code, modelled) = (self.code(&layout, model.as_deref())?, model.is_some());
         let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
-        let ([program_phases, erase_phases], ranks) = (phases, self.policies.ranks(self.schedule.order)?);
+        let ([program_phases, erase_phases], ranks) = (self.phases(), self.policies.ranks(self.schedule.order)?);
         Ok(Plan {
             layout,
             logical_pages,
@@ -369,11 +368,7 @@ impl Config {
             program_phases,
             erase_phases,
             remembers: self.read.remembers(),
-            plain_retries: code.is_none()
-                && trees.is_none()
-                && self.read.predictor == Predictor::None
-                && self.read.next != Next::Syndrome
-                && self.ecc.miscorrection.0 == 0.0,
+            plain_retries: code.is_none() && trees.is_none() && self.retries_plainly(),
             suspends: !self.schedule.suspends_nothing(),
             asks: !self.policies.sources().is_empty(),
             deals: self.ftl.placement == Placement::Static || self.policies.ftl.is_some(),
@@ -392,6 +387,12 @@ impl Config {
             code,
             config: self.clone(),
         })
+    }
+
+    /// Whether no predictor, no weight and no miscorrection says more of a retry than what its page is like.
+    fn retries_plainly(&self) -> bool {
+        let Config { read, ecc, .. } = self;
+        read.predictor == Predictor::None && read.next != Next::Syndrome && ecc.miscorrection.0 == 0.0
     }
 
     /// Pages that are addressed, and those that the flash holds when all are written.

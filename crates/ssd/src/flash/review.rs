@@ -36,32 +36,20 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// wants the bus for, where its time goes, and its next event.
     #[inline]
     pub fn reschedule(&mut self, die: DieId) {
-        let Flash { dies, channels, ranks, .. } = &mut *self.flash;
-        let (state, config) = (&mut dies[die], &self.core.plan.config);
-        let is_told = P::NOTES_WAITS || P::EXPLAINS || config.gc.idle.is_some();
-        if is_told || !state.only_reads_go_on() || !state.starts_nothing(config.chip.plane_reads, ranks) {
-            return self.review(die);
-        }
-        // Mostly so: it starts nothing, and did not.
-        channels[state.channel].stirred |= state.bit;
-        state.meter.enter(self.core.now, state.standing(), None);
-        self.schedule_die(die);
-    }
-
-    /// The die's next event, or none.
-    #[inline]
-    fn schedule_die(&mut self, die: DieId) {
-        let state = &mut self.flash.dies[die];
-        let next = state.next_end();
-        if state.event != next {
-            state.event = next;
-            self.core.agenda.set(self.core.slots.die(die), next);
+        let (state, config) = (&self.flash.dies[die], &self.core.plan.config);
+        if state.active.is_some() || state.suspended.is_some() || config.gc.idle.is_some() {
+            self.watch(die);
+        } else if state.starts_nothing(config.chip.plane_reads, &self.flash.ranks) {
+            // Mostly so.
+            self.stands(die, Pick::Nothing);
+        } else {
+            self.starts(die);
         }
     }
 
-    /// Brings a die up to date of which more than reads may go on.
+    /// Brings a die up to date on which more than reads goes on, or that is watched while it is idle.
     #[inline(never)]
-    fn review(&mut self, die: DieId) {
+    fn watch(&mut self, die: DieId) {
         let state = &self.flash.dies[die];
         if state.active.is_some() || state.suspended.is_some() {
             self.watch_array(die);
@@ -69,8 +57,32 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.core.plan.config.gc.idle.is_some() {
             self.watch_idle(die);
         }
-        self.pick_anew(die);
-        let state = &mut self.flash.dies[die];
+        let picked = self.view().pick(die);
+        self.stands(die, picked);
+    }
+
+    /// Brings a die up to date that has something to start.
+    #[inline(never)]
+    fn starts(&mut self, die: DieId) {
+        let (state, view) = (&self.flash.dies[die], self.view());
+        let alone = if state.retries.is_empty() { state.only_reads() } else { view.goes_on_alone(state) };
+        let picked = match alone {
+            Some(queue) if !view.chip_taken(die) => Pick::Read(queue),
+            _ => view.pick_of_ready(die),
+        };
+        self.stands(die, picked);
+    }
+
+    /// What a die would start next is known: what it wants the bus for, where its time goes, and its next event.
+    #[inline(always)]
+    fn stands(&mut self, die: DieId, picked: Pick) {
+        let Flash { dies, channels, .. } = &mut *self.flash;
+        let state = &mut dies[die];
+        let bus = &mut channels[state.channel];
+        bus.stirred |= state.bit;
+        if picked != state.picked {
+            state.picks(picked, bus);
+        }
         if state.active.is_none() {
             let cause = state.standing();
             state.meter.enter(self.core.now, cause, None);
@@ -78,28 +90,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 self.core.probe.explain(self.core.now, Event::Die { die, cause, until: None });
             }
         }
-        self.schedule_die(die);
+        let state = &mut self.flash.dies[die];
+        let next = state.next_end();
+        if state.event != next {
+            state.event = next;
+            self.core.agenda.set(self.core.slots.die(die), next);
+        }
         if P::NOTES_WAITS {
             self.note_wait(die);
-        }
-    }
-
-    /// What a die would start next may be something else.
-    #[inline]
-    fn pick_anew(&mut self, die: DieId) {
-        let (state, view) = (&self.flash.dies[die], self.view());
-        let alone = if state.retries.is_empty() { state.only_reads() } else { view.goes_on_alone(state) };
-        let picked = match alone {
-            Some(_) if view.chip_taken(die) => Pick::Nothing,
-            Some(queue) => Pick::Read(queue),
-            None => view.pick(die),
-        };
-        let Flash { dies, channels, .. } = &mut *self.flash;
-        let state = &mut dies[die];
-        let bus = &mut channels[state.channel];
-        bus.stirred |= state.bit;
-        if picked != state.picked {
-            state.picks(picked, bus);
         }
     }
 

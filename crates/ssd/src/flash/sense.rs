@@ -103,7 +103,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             *taken = self.take_read(die, *queue, leader, false);
         }
         let reads = &reads[..queues.len()];
-        let (t_read, shorter) = (reads.iter().map(|taken| taken.t_read).max(), reads.iter().map(|taken| taken.shorter).min());
+        let (t_read, shorter) =
+            (reads.iter().map(|taken| taken.t_read).max(), reads.iter().map(|taken| taken.shorter).min());
         let start = self.set_timing_after(start, die, shorter.unwrap_or(0));
         if self.flash.outcomes.is_some() && shorter == Some(0) {
             self.slow_down(reads);

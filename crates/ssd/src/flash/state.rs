@@ -446,12 +446,6 @@ impl DieState {
         looks && !self.ready.meets(ranks.above_reads(self.reserved.is_of_host())) || self.ready_waits(reads, ranks)
     }
 
-    /// Whether nothing but reads is under way on a die that was to start nothing.
-    #[inline]
-    pub(super) fn only_reads_go_on(&self) -> bool {
-        self.picked == Pick::Nothing && self.active.is_none() && self.suspended.is_none()
-    }
-
     /// The queue of reads that a die starts next which does nothing, holds nothing, and has nothing else to start.
     #[inline]
     pub(super) fn only_reads(&self) -> Option<QueueId> {

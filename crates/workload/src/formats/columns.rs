@@ -60,7 +60,8 @@ pub(super) fn decimal_with(
 }
 
 /// Powers of ten.
-pub(super) const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+pub(super) const POWERS: [u64; 10] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// The numbers of a line of `N` whole numbers with one space between each two, and nothing else, as most lines are: eight bytes at a
 /// time. Nothing where it may be another one.
