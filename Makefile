@@ -41,7 +41,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat calls mutants clean
+.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat calls mutants coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -86,6 +86,9 @@ lint-python: $(TOOLS)
 
 mutants: | $(BIN)/python ## plant mistakes in a copy of the drive, of which tests must find out each; tests/mutants.toml lists them
 	$(BIN)/python tests/mutants.py
+
+coverage: | $(BIN)/python ## which lines of the drive its Rust tests reach, by room (ten minutes)
+	$(BIN)/python tests/line_coverage.py
 
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims

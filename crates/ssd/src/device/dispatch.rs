@@ -283,9 +283,12 @@ impl<P: Probe> Dispatch<'_, P> {
     /// Diverts what waits for any die, where no plane's part of the cache takes anything.
     #[inline]
     pub fn divert_pool(&mut self, writes: StreamId) {
-        if self.writes.pools[writes.index()].len == 0 {
-            return;
+        if self.core.plan.slc.is_some() && self.writes.pools[writes.index()].len > 0 {
+            self.divert_whole_pool(writes);
         }
+    }
+
+    fn divert_whole_pool(&mut self, writes: StreamId) {
         let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
         let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
         let Some(Some(past)) = planes.next().map(diverts) else { return };

@@ -36,12 +36,16 @@ impl Ftl {
     }
 
     /// Whether no plane of a stream's reclaim group can take more and still be collected: what the host writes goes to other groups then.
-    #[cold]
+    #[inline]
     pub fn group_is_full(&self, writes: StreamId, plan: &Plan) -> bool {
+        plan.groups.count > 1 && self.is_full_group(writes, plan)
+    }
+
+    fn is_full_group(&self, writes: StreamId, plan: &Plan) -> bool {
         let full = |plane: PlaneId| self.is_broken(plane) || !self.stays_collectable(plane, plan);
         let planes = (0..plan.layout.planes).map(PlaneId);
         let mut of_group = planes.filter(|plane| plan.groups.takes(writes, plan.layout.die_of(*plane).0));
-        plan.groups.count > 1 && of_group.all(full)
+        of_group.all(full)
     }
 
     /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when

@@ -306,15 +306,16 @@ impl Ftl {
         if !relocation.paced || !relocation.collects() {
             return false;
         }
-        let prices = plan.streams.prices();
-        let pays = |ftl: &Ftl| prices.iter().take_while(|price| ftl.pays(plane, **price, plan)).count();
-        let (before, price) = (pays(self), self.price(plane, relocation.valid(), plan));
+        let (prices, price) = (plan.streams.prices(), self.price(plane, relocation.valid(), plan));
         let relocation = &mut self.relocator[plane];
+        let paid = prices.iter().take_while(|price| relocation.pays_for(**price)).count();
         match price {
             Some(price) => relocation.earn(price, 2 * prices.last().copied().unwrap_or(0)),
             None => relocation.set_paced(false),
         }
-        pays(self) > before
+        // What this plane pays for now, and the others of its program pay for as well.
+        let now = prices[paid..].first().filter(|price| self.relocator[plane].pays_for(**price));
+        now.is_some_and(|price| self.pays(plane, *price, plan))
     }
 
     /// Whether a die that is idle should collect.
