@@ -59,6 +59,14 @@ impl Overwritten {
 }
 
 impl Retention {
+    /// The age of the oldest data.
+    pub fn oldest(self) -> Span {
+        match self {
+            Retention::Fixed(age) | Retention::Uniform(_, age) => age,
+            Retention::Turnover(of) => of.age(of.turnover),
+        }
+    }
+
     /// The age of the data in block number `block`.
     #[inline]
     pub fn of_block(self, ages: Stream, block: u64) -> Span {
