@@ -183,7 +183,7 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
 
 
 TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
-    "controller": ("best", "product", "sensitivity"),
+    "controller": ("product", "sensitivity"),
     "fast12": ("space",),
     "readflow": ("flows",),
 }  # fmt: skip
