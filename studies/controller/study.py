@@ -565,14 +565,49 @@ def _sensitivity(table: pl.DataFrame) -> str:
 
 
 def figures(tables: Tables) -> dict[str, Figure]:
-    """Each by name: shares (of what all parts together do), size (how far controllers of some parts are from the best),
-    suspension (tails by what is suspended), sensitivity (gains on other drives)."""
+    """Each by name: controller (what each part is worth to the six), shares (of what all parts together do), size
+    (how far controllers of some parts are from the best), suspension (tails by what is suspended), sensitivity
+    (gains on other drives)."""
     return {
+        "controller": _draw_controller(tables["beyond"]),
         "shares": _draw_shares(tables["product"]),
         "size": _draw_sizes(Measured(tables["product"])),
         "suspension": _draw_suspension(tables["tails"]),
         "sensitivity": _draw_sensitivity(tables["sensitivity"]),
     }
+
+
+def _draw_controller(table: pl.DataFrame) -> Figure:
+    """By how many times reads are faster with each change of the six parts, by age: mean and p99."""
+    names = [name for name in table["controller"].unique(maintain_order=True) if name != SIX]
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, metric, label in zip(panels, (MEAN, TAIL), ("mean read", "p99 of reads"), strict=True):
+        for place, age in enumerate(table["age"].unique(maintain_order=True)):
+            at = table.filter(age=age)
+            found = [
+                mean_and_half_width(_ratios(at, metric, {"controller": SIX}, {"controller": name})) for name in names
+            ]
+            values = [math.exp(mean or 0.0) for mean, _ in found]
+            ends = [
+                [value * (1 - math.exp(-(half or 0.0))) for value, (_, half) in zip(values, found, strict=True)],
+                [value * (math.exp(half or 0.0) - 1) for value, (_, half) in zip(values, found, strict=True)],
+            ]
+            rows = [row + (place - 0.5) * 0.3 for row in range(len(names))]
+            axes.errorbar(values, rows, xerr=ends, fmt="os"[place], markersize=5, label=f"{age} P/E cycles")
+        axes.set_xscale("log")
+        axes.set_xlim(0.15, 2.5)
+        axes.set_xticks([0.2, 0.5, 1, 2], ["0.2", "0.5", "1", "2"])
+        axes.set_xticks([], minor=True)
+        axes.axvline(1.0, color="0.5", lw=0.8)
+        axes.grid(alpha=0.3)
+        axes.set_xlabel(f"{label}: times as fast as with the six parts")
+        axes.axhline(len([name for name in names if name.startswith("without")]) - 0.5, color="0.5", lw=0.8, ls="--")
+    labels = [name if name.startswith("without") else f"with {name}" for name in names]
+    panels[0].set_yticks(range(len(names)), labels)
+    panels[0].invert_yaxis()
+    figure.legend(*panels[0].get_legend_handles_labels(), ncols=2, loc="outside lower center", frameon=False)
+    return figure
 
 
 def _draw_shares(product: pl.DataFrame) -> Figure:

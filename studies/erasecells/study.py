@@ -56,6 +56,7 @@ def findings(tables: Tables) -> dict[str, str]:
         "errors": _errors(worn),
         "energy": _energy(worn),
         "margin": _margin(tables["margin"]),
+        "tracked": _tracked(tables["tracked"]),
         "power": _power(tables["power"]),
     }
 
@@ -120,6 +121,23 @@ def _margin(table: pl.DataFrame) -> str:
             *(mean_text([value / 1e6 for value in of[TAIL]], 1) for of in (free, safe)),
         ])  # fmt: skip
     return markdown(["requirement", "reads lost", "an erase [ms]", "p99.9 [ms]", "with safe points"], rows)
+
+
+def _tracked(table: pl.DataFrame) -> str:
+    """An erase, the wear and lost reads by where the margin comes from, on each kind of cells of each drive."""
+    margins = [str(margin) for margin in table["margin"].unique(maintain_order=True)]
+    rows = []
+    for cells in table["cells"].unique(maintain_order=True):
+        for drive in table["drive"].unique(maintain_order=True):
+            row = [str(cells), str(drive)]
+            for margin in margins:
+                labels = {"cells": str(cells), "drive": str(drive), "margin": margin}
+                lost, reads = (sum(of(table, f"host.{name}", **labels)) for name in ("uncorrectable", "read.requests"))
+                took = mean_text([value / 1e6 for value in of(table, "flash.erase.latency_ns.mean", **labels)], 2)
+                wear = mean_text(of(table, "ftl.wear.effective_pec.mean", **labels), 0)
+                row.append(f"{took}; {wear}; {100 * lost / reads:.2f} %")
+            rows.append(row)
+    return markdown(["cells", "drive", *margins], rows)
 
 
 def _power(table: pl.DataFrame) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 from matplotlib.figure import Figure
 
-from ssdlab.common.confidence import mean_and_half_width
+from ssdlab.common.confidence import mean_and_half_width, mean_text
+from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, measures, off, predicted
 
@@ -44,6 +45,79 @@ def _abstracts(tables: Tables) -> dict[str, Measured]:
         "flow.tracked.3k": _steps(tables, "pso", "tlc48", "3K, 12 mo"),
         "flow.progressive": Measured(None, note="the code is not theirs"),
     }
+
+
+REQUIREMENTS = {
+    "baseline": ("", "the vendor's table", "", ""),
+    "pnar2": ("144", "how errors grow with short senses", "CACHE READ, tPRE by SET FEATURE", "an RPT"),
+    "pso": ("20,944", "", "", "a step for each layer, kind, age and die"),
+    "pso-pnar2": ("21,088", "as pnar2", "as pnar2", "both"),
+    "recorded": ("153,360", "", "", "8 B for each group of layers of a block"),
+    "next=tailored": ("40", "profiled once", "", "its own table"),
+    "near-zero": ("20,984", "profiled once", "", "pso's and tailored's"),
+    "syndrome": ("20,944", "", "", "weights out of the decoder"),
+    "senc": ("", "sentinel cells", "", "their errors to references"),
+    "senc,start=tracked": ("20,944", "sentinel cells", "", "and pso's steps"),
+    "swr": ("", "", "Swift-Read", ""),
+    "swr-plus": ("20,944", "", "Swift-Read", "pso's steps"),
+    "rif": ("", "rearranged codewords", "Swift-Read, a predictor", ""),
+    "rif,start=tracked": ("20,944", "rearranged codewords", "Swift-Read, a predictor", "pso's steps"),
+    "ssd-one": ("", "", "", ""),
+}
+"""What each scheme needs: memory [B], and of the chip, the die and the controller."""
+SHOWN = {
+    "ssd-one": "ssd-one (ideal)",
+    "pnar2,pipeline=cache-read-likely": "pnar2, likely",
+    "pnar2,pipeline=cache-read-first": "pnar2, first",
+    "pnar2,sensing=adaptive-first": "pnar2, hasty",
+    "pnar2-first": "pnar2-first (likely, hasty)",
+    "near-zero,sensing=adaptive-first": "near-zero, hasty",
+    "rif,start=tracked,sensing=adaptive-first": "rif,start=tracked, hasty",
+}
+MIXED = "2K, 0 to 12 mo"
+
+
+def findings(tables: Tables) -> dict[str, str]:
+    """The tables of README.md by name, as Markdown."""
+    loaded = {name: tables[name].with_columns(pl.col("load").cast(pl.String)) for name in ("flows", "first")}
+    return {"flows": _schemes(loaded["flows"].filter(chip="tlc48")), "first": _first_senses(loaded["first"])}
+
+
+def _of(table: pl.DataFrame, name: str, unit: float, digits: int, **labels: str) -> str:
+    return mean_text([value / unit for value in table.filter(**labels).sort("seed")[name]], digits)
+
+
+def _schemes(table: pl.DataFrame) -> str:
+    rows = []
+    for scheme in table["scheme"].unique(maintain_order=True):
+        alone = {"scheme": str(scheme), "age": MIXED, "load": "1"}
+        rows.append([
+            SHOWN.get(str(scheme), str(scheme)),
+            _of(table, MEAN, 1e3, 0, **alone),
+            _of(table, "host.read.latency_ns.p99_99", 1e6, 2, **alone),
+            _of(table, STEPS, 1, 2, **alone),
+            _of(table, "energy.per_read", 1, 1, **alone),
+            _of(table, "host.all.bandwidth_mb_s", 1, 0, **(alone | {"load": "64"})),
+            _of(table, MEAN, 1e3, 0, **(alone | {"age": "3K, 12 mo"})),
+            *REQUIREMENTS[str(scheme)],
+        ])  # fmt: skip
+    head = ["scheme", "mean [us]", "p99.99 [ms]", "retries", "energy [uJ]", "64 [MB/s]", "3K, 12 mo [us]", "memory [B]"]
+    return markdown([*head, "the chip", "the die", "the controller"], rows)
+
+
+def _first_senses(table: pl.DataFrame) -> str:
+    ages = table["age"].unique(maintain_order=True).to_list()
+    rows = []
+    for scheme in table["scheme"].unique(maintain_order=True):
+        cells = []
+        for age in ages:
+            at = {"scheme": str(scheme), "age": str(age)}
+            mean = _of(table, MEAN, 1e3, 0, **at, load="1")
+            cells.append(f"{mean}, {_of(table, 'host.all.bandwidth_mb_s', 1, 0, **at, load='64').split(' ')[0]}")
+        of = [_of(table, "energy.per_read", 1, 1, scheme=str(scheme), age=str(age), load="1") for age in ages]
+        rows.append([SHOWN.get(str(scheme), str(scheme)), *cells, ", ".join(energy.split(" ")[0] for energy in of)])
+    head = [f"{ages[0]}: mean [us], 64 under way [MB/s]", *map(str, ages[1:]), "energy a read [uJ]"]
+    return markdown(["scheme", *head], rows)
 
 
 def figures(tables: Tables) -> dict[str, Figure]:

@@ -273,7 +273,7 @@ const BARE: [(&str, &[&str], &str); 10] = [
     ),
     (
         "nand::model::outcomes",
-        &["of", "name", "read", "first_in_haste", "added_in_haste", "rber", "codeword_rate"],
+        &["of", "name", "read", "first_in_haste", "added_in_haste", "rber", "found", "worst_page", "codeword_rate"],
         "to be a type: the drive packs it",
     ),
     ("nand::model::erasing", &["block"], "the number of a block in a population of chips: a random draw's counter"),

@@ -59,6 +59,14 @@ impl Overwritten {
 }
 
 impl Retention {
+    /// The age of the oldest data.
+    pub fn oldest(self) -> Span {
+        match self {
+            Retention::Fixed(age) | Retention::Uniform(_, age) => age,
+            Retention::Turnover(of) => of.age(of.turnover),
+        }
+    }
+
     /// The age of the data in block number `block`.
     #[inline]
     pub fn of_block(self, ages: Stream, block: u64) -> Span {
@@ -86,6 +94,18 @@ pub struct Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_blocks_one_has_the_oldest_data() {
+        let (ages, at_most) = (Stream::new(1, "ages"), Span(700));
+        let overwritten = Overwritten { turnover: Span(1_000), most: at_most, rested: Span(50) };
+        for retention in
+            [Retention::Fixed(Span(9)), Retention::Uniform(Span(3), Span(90)), Retention::Turnover(overwritten)]
+        {
+            let oldest = (0..1_000).map(|block| retention.of_block(ages, block)).max();
+            assert_eq!(oldest, Some(retention.oldest()), "{retention:?}");
+        }
+    }
 
     #[test]
     fn thirteen_hours_at_85_degrees_stand_for_a_year_at_30() {

@@ -4,6 +4,7 @@
 //! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear, age and reads that
 //! a run meets, so memory does not grow with the drive.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -375,7 +376,7 @@ impl Outcomes {
         let (ladder, added) = &self.bins[self.last.1].ladders[(page % self.bits) as usize];
         let (log_factor, worst) = self.pages[archetype][page as usize];
         let limit = f64::from(chip.cells.capability) + 0.5 - extra;
-        let fits = |errors: f64| errors + worst * libm::sqrt(errors.max(0.0)) <= limit;
+        let fits = |errors: f64| in_worst(errors, worst) <= limit;
         let least = ladder.least(log_factor);
         if !fits(least) {
             return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
@@ -397,7 +398,7 @@ impl Outcomes {
         let (log_factor, worst) = self.pages[archetype][page as usize];
         let errors = ladder.errors(log_factor, step.into()) + added + at.extra;
         let limit = f64::from(chip.cells.capability) + 0.5;
-        read.by(step, false) && errors + worst * libm::sqrt(errors.max(0.0)) <= limit
+        read.by(step, false) && in_worst(errors, worst) <= limit
     }
 
     /// Errors per KiB that the RPT's tPRE adds to a page.
@@ -424,6 +425,26 @@ impl Outcomes {
         };
         let added = if reduced { *added } else { 0.0 };
         Some(((errors + added + at.extra) / KIB_BITS, ladder.best(log_factor) as u8))
+    }
+
+    /// Errors per KiB in the worst codeword of a page that is sensed so, which decoding it finds; see [`Outcomes::rber`].
+    pub fn found(&mut self, block: u64, page: u32, at: PageState, sensed: Sensed, reduced: bool) -> Option<f64> {
+        let (rate, _) = self.rber(block, page, at, sensed, reduced)?;
+        let (_, worst) = self.pages[self.archetype(block)][page as usize];
+        Some(in_worst(rate * KIB_BITS - at.extra, worst) + at.extra)
+    }
+
+    /// That of `pages` of a block which has the most errors in its worst codeword with the best references, and these per KiB. None where nothing but steps
+    /// has been measured.
+    pub fn worst_page(&mut self, block: u64, pages: Range<u32>, at: PageState) -> Option<(u32, f64)> {
+        let (bin, archetype) = (self.find(self.key(at)), self.archetype(block));
+        let errors = |page: u32| {
+            self.draw(archetype, page);
+            let (ladder, _) = self.bins[bin].ladders.get((page % self.bits) as usize)?;
+            let (log_factor, worst) = self.pages[archetype][page as usize];
+            Some((page, in_worst(ladder.least(log_factor), worst) + at.extra))
+        };
+        pages.filter_map(errors).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The error rate of codeword `index`, of `kib` KiB, of a page, relative to the page's.
@@ -581,6 +602,11 @@ fn middle_of(bin: u32, steps: f64) -> f64 {
 /// The value at an index among the bins.
 fn value_at(place: f64, steps: f64) -> f64 {
     f64::from_bits((place / steps * (1u64 << 52) as f64) as u64 + 1.0f64.to_bits()) - 1.0
+}
+
+/// Errors per KiB of a codeword that lies `worst` deviations above the mean of its page.
+fn in_worst(errors: f64, worst: f64) -> f64 {
+    errors + worst * libm::sqrt(errors.max(0.0))
 }
 
 #[cfg(test)]

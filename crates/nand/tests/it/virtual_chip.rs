@@ -10,7 +10,7 @@ use nand::model::ladder::Ladder;
 use nand::model::measured::MeasuredSteps;
 use nand::model::names;
 use nand::model::normal::quantile;
-use nand::model::outcomes::{OutcomeSource, Outcomes, PageState, UNCORRECTABLE};
+use nand::model::outcomes::{OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::model::sensing::Cuts;
 use nand::model::variation::{Draws, Place};
 use proptest::prelude::*;
@@ -315,6 +315,34 @@ fn a_drives_reads_come_to_what_the_population_says() {
         again,
         "the order of reads changes nothing"
     );
+}
+
+#[test]
+fn the_errors_found_in_the_worst_codeword_say_how_many_more_are_corrected() {
+    let chip = chip("plc");
+    let limit = f64::from(chip.cells.capability) + 0.5;
+    let mut outcomes = Outcomes::new(OutcomeSource::Virtual(Box::new(chip)), None, 5, 16, 30.0, 1);
+    let at = state(340, Span::from_ms(30 * 86_400_000));
+    for block in 0..50 {
+        let mut worst: (u32, f64) = (0, 0.0);
+        for page in 0..80 {
+            let best = Sensed::NearOptimal;
+            let found = outcomes.found(block, page, at, best, false).unwrap();
+            worst = if found > worst.1 { (page, found) } else { worst };
+            for (extra, corrected) in [(limit - found - 1e-6, true), (limit - found + 1e-6, false)] {
+                let more = PageState { extra, ..at };
+                assert_eq!(
+                    outcomes.read(block, page, more).first != UNCORRECTABLE,
+                    corrected,
+                    "{block} {page} {found}"
+                );
+                let with = outcomes.found(block, page, more, best, false).unwrap();
+                assert!((with - found - extra).abs() < 1e-9, "those of an erase add up with the cells' own");
+            }
+        }
+        assert_eq!(outcomes.worst_page(block, 0..80, at), Some(worst));
+        assert_eq!(outcomes.worst_page(block, 7..8, at).unwrap().0, 7);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use nand::model::cells::KIB_BITS;
-use nand::model::outcomes::{OutcomeSource, ReducedTpre};
+use nand::model::outcomes::{OutcomeSource, Outcomes, ReducedTpre};
 use nand::model::variation::Variation;
 use nand::rpt::Rpt;
 use nand::{Layout, ProgramUnit, TailoredTable, Timings};
@@ -149,6 +149,23 @@ impl Plan {
             }
             _ => None,
         }
+    }
+
+    /// The outcomes of reads of the drive's own cells, where any can fail.
+    pub(crate) fn outcomes(&self, seed: u64) -> Option<Outcomes> {
+        Some(self.outcomes_of(self.cells.as_deref()?.clone(), self.faster.clone(), self.layout.bits, seed))
+    }
+
+    /// The outcomes of reads of such cells, where they hold `bits` bits.
+    pub(crate) fn outcomes_of(
+        &self,
+        cells: OutcomeSource,
+        faster: Option<ReducedTpre>,
+        bits: u32,
+        seed: u64,
+    ) -> Outcomes {
+        let wordlines = self.layout.flash_pages().div_ceil(self.layout.bits);
+        Outcomes::new(cells, faster, bits, wordlines, self.at_rest.0, seed).programmed_at(self.written_at.0)
     }
 
     /// Whether there is parity over dies.

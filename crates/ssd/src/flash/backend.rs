@@ -78,14 +78,8 @@ pub(crate) struct Flash {
 impl Flash {
     pub fn new(plan: &Plan, seed: u64) -> Flash {
         let (layout, config) = (plan.layout, &plan.config);
-        let outcomes = |reading, faster, bits| {
-            let wordlines = layout.flash_pages().div_ceil(layout.bits);
-            let at_rest = plan.at_rest.0;
-            Outcomes::new(reading, faster, bits, wordlines, at_rest, seed).programmed_at(plan.written_at.0)
-        };
-        let slc_outcomes = plan.cells_of_slc().map(|(chip, bits)| outcomes(chip, None, bits));
-        let cells = plan.cells.as_ref();
-        let outcomes = cells.map(|reading| outcomes(reading.as_ref().clone(), plan.faster.clone(), layout.bits));
+        let slc_outcomes = plan.cells_of_slc().map(|(chip, bits)| plan.outcomes_of(chip, None, bits, seed));
+        let outcomes = plan.outcomes(seed);
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
         let dies_per_channel = layout.chips * layout.dies_per_chip;

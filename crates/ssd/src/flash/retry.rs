@@ -635,10 +635,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// The decoder has corrected a page: how many errors it had, where blocks keep that. In the SLC cache's mode it says nothing of the next erase.
     pub(super) fn note_errors(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
+        let conditions = self.conditions_of(&op);
+        let (block, page) = self.place_of(op.ppn.get());
         if !op.read.in_slc
-            && let Some((rber, _)) = self.rber(&op, sensed_with(attempt), attempt.reduced)
+            && let Some(outcomes) = self.flash.outcomes.as_mut()
+            && let Some(errors) = outcomes.found(block, page, conditions, sensed_with(attempt), attempt.reduced)
         {
-            self.placement.read_with(op.ppn.get(), rber * KIB_BITS);
+            self.placement.read_with(op.ppn.get(), errors);
         }
     }
 

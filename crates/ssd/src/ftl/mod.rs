@@ -15,6 +15,7 @@ mod copies;
 mod damage;
 pub(crate) mod disturb;
 pub(crate) mod failures;
+mod found;
 pub(crate) mod mapping;
 pub(crate) mod merges;
 pub(crate) mod merging;

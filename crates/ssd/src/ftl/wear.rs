@@ -6,6 +6,7 @@ use nand::model::outcomes::{ARCHETYPES, Archetypes};
 use nand::{FlashPlaneId, Layout};
 use units::{Ppn, Stream};
 
+use super::found::Found;
 use crate::config::{Plan, WornUnder};
 use crate::lifetime::{Erase, Eraser, WearState};
 use crate::persist::{state, stored};
@@ -53,23 +54,30 @@ impl WearTable {
         let blocks: Vec<BlockErase> = (0..ARCHETYPES).map(|chip| erasing.block(seed, chip, 0)).collect();
         let draws = Stream::new(seed, "mispredictions");
         let conventional: Vec<Vec<f64>> = blocks.iter().map(|block| conventional(erasing, block)).collect();
+        let mut found = Found::new(plan, archetypes, seed);
         let before = |(number, block): (u64, &BlockErase)| {
             let (mut state, draws) = (WearState::default(), draws.entity(number));
+            let conventional = &conventional[number as usize];
+            let mut read = |state: &mut WearState| {
+                let errors =
+                    found.as_mut().and_then(|found| found.errors(number as usize, cycles(conventional, state.wear)));
+                errors.into_iter().for_each(|errors| state.track(errors));
+            };
             match plan.config.age.worn_under {
                 WornUnder::Scheme => (0..pec).step_by(STEP as usize).for_each(|at| {
-                    eraser.reads_after_a_year(block, &mut state);
+                    read(&mut state);
                     eraser.cycle(block, &mut state, at, STEP.min(pec - at), draws.uniform(at.into()));
                 }),
                 WornUnder::Ispe => {
-                    state.wear = wear_of(&conventional[number as usize], pec.into());
+                    state.wear = wear_of(conventional, pec.into());
                     let loops = erasing.loops_for(erasing.least_grains(erasing.needed(block, state.wear)));
                     state.before = loops.min(erasing.loops) - 1;
                 }
             }
             // The erase before the data was written.
-            eraser.reads_after_a_year(block, &mut state);
+            read(&mut state);
             let last = eraser.cycle(block, &mut state, pec, 0, draws.uniform(pec.into()));
-            let cycles = cycles(&conventional[number as usize], state.wear) as f32;
+            let cycles = cycles(conventional, state.wear) as f32;
             BlockWear { state, cycles, added: eraser.added_errors(&last, pec) as f32, exhausted: false }
         };
         let start: Vec<BlockWear> = (0..).zip(&blocks).map(before).collect();
