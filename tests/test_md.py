@@ -18,12 +18,13 @@ CHUNK = 64 * KIB
 
 
 class Case(NamedTuple):
-    """An array, and requests to it: reads or writes, first KiB, KiB."""
+    """An array, and requests to it: reads or writes, first KiB, KiB. Of its drives one may have failed before."""
 
     level: str
     drives: int
     layout: str
     requests: tuple[tuple[str, int, int], ...]
+    failed: int | None = None
 
 
 def small(op: str, step: int, kib: int, count: int = 12) -> tuple[tuple[str, int, int], ...]:
@@ -44,6 +45,15 @@ CASES = {
     "reads of 4+1": Case("5", 5, 'layout = "raid5"', small("R", 64 * 17, 64)),
     "copies": Case("1", 2, 'layout = "mirror"', small("W", 64 * 17, 16)),
     "a stripe set": Case("0", 4, 'layout = "stripe"', small("W", 64 * 17, 192)),
+    "4 KiB on 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("W", 64 * 17, 4, 15), 1),
+    "two of four chunks on 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("W", 256, 128, 15), 3),
+    "three of four chunks on 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("W", 256, 192), 4),
+    "whole stripes of 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("W", 256, 256), 0),
+    "reads of 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("R", 64 * 17, 64, 15), 2),
+    "reads of whole stripes of 4+1 of which one has failed": Case("5", 5, 'layout = "raid5"', small("R", 256, 256), 2),
+    "4 KiB on 4+2 of which one has failed": Case("6", 6, 'layout = "raid6"', small("W", 64 * 17, 4), 1),
+    "copies of which one has failed": Case("1", 2, 'layout = "mirror"', small("W", 64 * 17, 16), 0),
+    "reads of copies of which one has failed": Case("1", 2, 'layout = "mirror"', small("R", 64 * 17, 64), 1),
 }
 
 BEGIN = """
@@ -64,6 +74,7 @@ run mdadm --create /dev/md0 --metadata=1.0 --level={level} --raid-devices={count
 echo 0 >/sys/block/md0/md/safe_mode_delay
 echo 0 >/sys/block/md0/queue/read_ahead_kb
 run dd if=/debian/busybox of=/dev/md0 bs=4k count=1 oflag=direct
+{fails}
 sleep 1
 run counts before "{names}"
 {requests}
@@ -85,6 +96,7 @@ def _script(case: Case, label: str) -> str:
         count=case.drives,
         chunk="--bitmap=none" if case.level == "1" else "--chunk=64",
         drives=" ".join(f"/dev/{name}" for name in names),
+        fails="" if case.failed is None else f"run mdadm /dev/md0 --fail /dev/{names[case.failed]}",
         names=" ".join(names),
         requests="\n".join(lines),
     )
@@ -104,15 +116,30 @@ def _of_md(text: dict[str, str], case: Case, label: str) -> tuple[int, int]:
 
 def _of_ours(folder: Path, case: Case) -> tuple[int, int]:
     array, trace = folder / "array.toml", folder / "requests.csv"
-    array.write_text(
-        f'[array]\n{case.layout}\nchunk = "64KiB"\n[drive.d]\ncount = {case.drives}\nsettings = {[*SMALL]}\n'
-    )
+    drives = [f"[drive.d{number}]\nsettings = {[*SMALL]}\n" for number in range(case.drives)]
+    if case.failed is not None:
+        drives[case.failed] += 'fails_at = "0ns"\n'
+    array.write_text(f'[array]\n{case.layout}\nchunk = "64KiB"\n' + "".join(drives))
     lines = [f"{number},{op},{first * KIB},{kib * KIB}\n" for number, (op, first, kib) in enumerate(case.requests)]
     trace.write_text("".join(lines))
     how = "csv:time=us,op=R/W,offset=B,size=B"
     result = ssdlab.run(array=array, workload=trace, format=how, replay="closed:1")
     to_drives = result["array"]["bytes_to_drives"]
     return tuple(sum(to_drives[key] for key in to_drives if key.startswith(of)) for of in ("read", "write"))
+
+
+def _for_no_parity(case: Case) -> int:
+    """Bytes that md reads and an array does not: where a drive of the stripe's parity has failed, md works all parity
+    out of all data, and what is written on that drive as well."""
+    parities = {"5": 1, "6": 2}.get(case.level, 0)
+    data, bytes_read = case.drives - parities, 0
+    for op, first, kib in case.requests:
+        last = case.drives - 1 - first // 64 // data % case.drives
+        if op == "W" and case.failed in {(last + number) % case.drives for number in range(parities)}:
+            each, chunks = min(kib, 64) * KIB, -(-kib // 64)
+            rest = data - chunks
+            bytes_read += (rest - (min(rest, chunks + 1) if parities == 2 else 0)) * each
+    return bytes_read
 
 
 @pytest.mark.seldom
@@ -129,4 +156,5 @@ def test_an_array_reads_and_writes_as_much_as_linux_md(tmp_path: Path) -> None:
         scripts = [_script(case, labels[key]) for key, case in CASES.items()]
         said = kernel.play(BEGIN + "".join(attach) + "".join(scripts), tmp_path, 3000)
     found = {key: _of_md(said, case, labels[key]) for key, case in CASES.items()}
-    assert found == {key: _of_ours(tmp_path, case) for key, case in CASES.items()}
+    ours = {key: _of_ours(tmp_path, case) for key, case in CASES.items()}
+    assert found == {key: (reads + _for_no_parity(CASES[key]), writes) for key, (reads, writes) in ours.items()}

@@ -3,6 +3,7 @@
 //!
 //! Architecture invariant: a policy never sees a queue, a device or the time.
 
+pub mod busy;
 pub mod convert;
 pub mod learned;
 pub mod margin;
@@ -20,6 +21,7 @@ pub mod suspend;
 pub mod victim;
 pub mod voltage;
 
+pub use busy::{DieWork, FailBusy};
 pub use convert::{BlockReads, Convert};
 pub use margin::Margin;
 pub use next::{Failed, Known, Next, ReadReference, Weighed};

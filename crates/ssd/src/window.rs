@@ -1,5 +1,6 @@
 //! Windows of a drive, which its host opens and closes.
 
+use crate::config::EraseWhen;
 use crate::observe::stats::relocation_causes;
 use crate::persist::stored_enum;
 
@@ -9,9 +10,9 @@ pub enum Window {
     /// Whenever it likes: its host opens and closes no windows.
     #[default]
     Unused,
-    /// Now: planes collect until `gc.idle_stop` of their blocks are free.
+    /// Now: planes collect until `gc.idle_stop` of their blocks are free, and erase free blocks.
     Open,
-    /// Not now: planes collect when they must; refresh and wear levelling wait until it is open.
+    /// Not now: planes collect when they must; refresh and wear levelling wait until it is open, and blocks are erased when they are opened.
     Closed,
 }
 
@@ -19,6 +20,15 @@ impl Window {
     /// Whether a relocation for this cause waits until it is open. Reclaim of much read blocks does not: their errors grow with the reads.
     pub(crate) fn holds_back(self, cause: usize) -> bool {
         self == Window::Closed && matches!(cause, relocation_causes::REFRESH | relocation_causes::WEAR_LEVELLING)
+    }
+
+    /// Whether a block is erased as soon as it has been emptied for this cause. A reset of a zone may wait for that (`zones.reset_completes`).
+    pub(crate) fn erases(self, cause: usize, usually: EraseWhen) -> bool {
+        match self {
+            Window::Open => true,
+            Window::Closed if cause != relocation_causes::RESET => false,
+            _ => usually == EraseWhen::Reclaimed,
+        }
     }
 }
 

@@ -462,6 +462,8 @@ pub fn draw(seed: u64) -> Case {
     if early.chance(20) {
         device.push(format!("read.fail_fast={}", early.one(&["1", "3", "8"])));
     }
+    let busy = &mut Dice { stream: Stream::new(seed, "soak fail busy"), drawn: 0 };
+    device.push(format!("read.fail_busy={}", busy.one(&["none", "none", "erase", "collection"])));
     Case { seed, requests, depth, device, workload, own: false }
 }
 

@@ -314,11 +314,10 @@ fn ids_are_types() {
 
 /// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is none: what
 /// becomes a struct leaves this list, and nothing joins.
-const TUPLES: [(&str, &[&str]); 6] = [
+const TUPLES: [(&str, &[&str]); 5] = [
     ("ssd::phases", &["phase"]),
     ("ssd::ftl::blocks::check", &["Found", "counts"]),
     ("ssd::ftl::mapping::table", &["places"]),
-    ("ssd::ftl::slc", &["Free"]),
     ("ssd::ftl::stationary", &["Plane"]),
     ("ssd::ftl::stripes", &["Stripes"]),
 ];

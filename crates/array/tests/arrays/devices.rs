@@ -127,6 +127,61 @@ fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
     }
 }
 
+/// A read of a die that erases ends at once, and the stripe's other drives give its data: to the nanosecond.
+#[test]
+fn a_read_of_a_busy_die_fails_at_once_and_is_reconstructed() {
+    let (sense, moved, decoded, erase, asked) = (40_000, 16_000, 20_000, 3_500_000, 1_000_000);
+    let mut config = testing::one_plane();
+    let words = [
+        "geometry.pages=12",
+        "ftl.over_provisioning=1.0",
+        "ftl.erase_when=opened",
+        "chip.t_read=40us",
+        "chip.t_bers=3500us",
+        "chip.program_unit=page",
+        "chip.cache_read=false",
+        "bus.bandwidth=none",
+        "bus.t_dma=16us",
+        "bus.t_command=0us",
+        "bus.transfer=page",
+        "ecc.t_decode=20us",
+        "host.t_submit=0us",
+        "host.t_complete=0us",
+        "host.link_bandwidth=1000GB/s",
+        "buffer.dram_bandwidth=1000GB/s",
+    ];
+    words.iter().for_each(|word| config.set(word).unwrap());
+    let attempt = sense + moved + decoded;
+    let to_host = 2 * 17;
+    for (fail_busy, waits) in [("none", true), ("erase", false), ("collection", false)] {
+        config.set(&format!("read.fail_busy={fail_busy}")).unwrap();
+        let member = |number: usize| {
+            let mut drive = Device::new(&config, 1).unwrap();
+            if number == 0 {
+                // Its program waits for the erase of the block that is opened for it.
+                drive.submit(Request::new(Time(0), Op::Write, Bytes(0), Bytes(16_384))).unwrap();
+                assert!(drive.advance_to_completion(Time(asked)).unwrap());
+                assert_eq!(drive.take_completions().len(), 1);
+                drive.advance(Time(asked)).unwrap();
+            }
+            MemberDrive { name: format!("drive-{number}"), drive, spare: false, fails_at: None, mean_life: None }
+        };
+        let layout = crate::server::config(&["layout=raid5", "chunk=16KiB"]);
+        let mut array = Array::new(&layout, (0..4).map(member).collect(), 1).unwrap();
+        let placement = array.placement().clone();
+        let on_first = |stripe: &u64| placement.spot(*stripe, 1).place == 0;
+        let stripe = (1..4).find(on_first).unwrap();
+        let read = Request::new(Time(asked), Op::Read, Bytes((stripe * 3 + 1) * 16_384), Bytes(16_384));
+        let done = crate::server::played(&mut array, &[read])[0];
+        // The erase begins when the data has crossed the link.
+        let begun = 17;
+        let waited = if waits { begun + erase - asked } else { 0 };
+        assert_eq!((done.latency().0, done.uncorrectable), (waited + attempt + to_host, false), "{fail_busy}");
+        let counters = array.counters_so_far();
+        assert_eq!((counters.reads_given_up, counters.reads_reconstructed), (u64::from(!waits), u64::from(!waits)));
+    }
+}
+
 /// In its window a drive collects ahead of need, and outside it when it must.
 #[test]
 fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
@@ -154,6 +209,50 @@ fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
     Drive::set_window(&mut closed, Window::Closed);
     closed.advance(Time(4_000_000_000)).unwrap();
     assert!(fewest(&closed) < gc.idle_stop, "{}", fewest(&closed));
+}
+
+/// Whatever they are usually: as soon as they are reclaimed while the window is open, and no free block is left that is not.
+#[test]
+fn blocks_are_erased_in_windows_and_otherwise_when_they_are_opened() {
+    for erase_when in ["opened", "reclaimed"] {
+        let mut config = small();
+        let words =
+            ["age.precondition=closed-form", "geometry.blocks=60", "geometry.pages=48", "ftl.over_provisioning=0.5"];
+        words.iter().for_each(|word| config.set(word).unwrap());
+        config.set(&format!("ftl.erase_when={erase_when}")).unwrap();
+        let mut device = Device::new(&config, 1).unwrap();
+        let (random, pages) = (units::Stream::new(5, "pages"), Drive::capacity(&device).0 / 16_384);
+        // Blocks that were collected in a window and have not been erased; or those that were erased beyond.
+        let mut waiting = |window: Window, writes: u64| {
+            Drive::set_window(&mut device, window);
+            let counted = |device: &Device| {
+                let counters = Drive::counters(device);
+                let collected = counters.blocks_relocated[relocation_causes::COLLECTION];
+                (collected as i64, counters.blocks_erased as i64)
+            };
+            let before = counted(&device);
+            let now = device.now();
+            for number in 0..writes {
+                let page = random.below(number, pages);
+                device.submit(Request::new(now, Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
+            }
+            device.advance(Time(now.0 + 60_000_000_000)).unwrap();
+            device.take_completions();
+            device.check().unwrap();
+            let after = counted(&device);
+            (after.0 - before.0, after.1 - before.1)
+        };
+        let (collected, erased) = waiting(Window::Open, 0);
+        // And those that were free, or being collected, at the start.
+        assert!(collected > 10 && erased >= collected, "{erase_when}: {collected}, {erased}");
+        assert_eq!(waiting(Window::Closed, 0), (0, 0));
+        assert_eq!(waiting(Window::Closed, 20_000), (0, 0), "{erase_when}: as many are free and erased");
+        let (collected, in_closed) = waiting(Window::Closed, 40_000);
+        assert!(collected > 100 && in_closed > 100, "{erase_when}: {collected}, {in_closed}");
+        let (collected, erased) = waiting(Window::Open, 0);
+        assert!(erased > collected, "{erase_when}: those that have waited too: {collected}, {erased}");
+        assert_eq!(waiting(Window::Open, 0), (0, 0));
+    }
 }
 
 /// Data that has grown too old is found in each step of the period, and moves in the drive's window.

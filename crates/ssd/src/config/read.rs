@@ -2,7 +2,7 @@
 
 use nand::Layout;
 use schemes::learned::Question;
-use schemes::{Next, Pipeline, Predictor, Sensing, Start};
+use schemes::{FailBusy, Next, Pipeline, Predictor, Sensing, Start};
 use units::{Bytes, Fraction, Span};
 
 use super::refusal::{Check, Refusal, not_too_long, refuse};
@@ -35,6 +35,8 @@ units::section! {
         pipeline: Pipeline = Pipeline::Off,
         /// Retries after which a read ends that its host has another way for (Limited Retry of NVMe: arrays with redundancy, NVMe hosts), with the status Unrecovered Read Error; "none" tries everything.
         fail_fast: Option<u32> = None,
+        /// While its die does what a read ends at once that its host has another way for, with the same status: none, erase or collection (relocation of blocks, and erases; IODA).
+        fail_busy: FailBusy = FailBusy::None,
         /// The timing of senses: default, adaptive (AR2: retries with the tPRE of the RPT), adaptive-first (first senses too, as long as similar pages are read so), adaptive-learned (where a tree of read.trees says so), adaptive-oracle (where it is faster, with hindsight) or adaptive-weighed (all; the weight of the syndrome says whether a failed one is repeated).
         sensing: Sensing = Sensing::Default,
         /// Who predicts that a page cannot be corrected: none, controller (RPSSD), on-die (RiF) or on-die-again (RiF that goes on sensing until a page is predicted to be correctable).

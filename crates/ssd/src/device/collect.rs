@@ -12,7 +12,7 @@ use units::{Lpn, Ppn, Time};
 use super::Device;
 use super::zone_programs::Zoning;
 use crate::arena::StripeId;
-use crate::flash::op::{Owner, PageOp};
+use crate::flash::op::Owner;
 use crate::flash::{Placement as _, QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::ftl::failures::Erased;
@@ -39,6 +39,7 @@ impl<P: Probe> Device<P> {
         if price_changed || self.ftl.is_paced(plane) != paced {
             self.dispatch().host_pays(plane);
         }
+        self.flash().erase_ahead(plane);
     }
 
     /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
@@ -145,7 +146,7 @@ impl<P: Probe> Device<P> {
         if wordline.is_none() && self.protects_rest(plane, block) {
             return false;
         }
-        let (die, place) = self.core.plan.layout.die_of(plane);
+        let (die, _) = self.core.plan.layout.die_of(plane);
         self.count_merge(plane);
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
@@ -158,13 +159,8 @@ impl<P: Probe> Device<P> {
         self.map_at().rewrite_touched(pages);
         if cause == relocation_causes::BAD_BLOCK || self.flash.has_broken(plane, block, &self.core.plan.layout) {
             self.retire(plane, block);
-        } else if self.ftl.reclaim(plane, block, || self.flash.number(), &self.core.plan) {
-            let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
-            let seq = self.flash.number();
-            let queue = QueueId::of_erases(place.into());
-            let op = PageOp { seq, ..PageOp::new(Owner::Erase, Lpn(0), ppn, (die, queue), 0) };
-            let op = self.flash.ops.insert(op);
-            self.flash().queue_erase(op);
+        } else if self.ftl.reclaim(plane, moving, || self.flash.number(), &self.core.plan) {
+            self.flash().queue_erase_of(plane, block);
         }
         true
     }

@@ -84,6 +84,10 @@ impl<P: Probe> Device<P> {
         let page_size = self.core.plan.layout.page_size.0;
         self.core.counters.read_requests += 1;
         self.core.counters.read_bytes += request.bytes.0;
+        if request.limited && self.reads().meets_work(&request) {
+            self.host.commands[command].gave_up = true;
+            return self.host.acknowledge_now(&mut self.core, command);
+        }
         let mut sensed = None;
         for index in 0..parts(&request, page_size) {
             let part = part(&request, page_size, index);

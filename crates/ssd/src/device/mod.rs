@@ -397,6 +397,8 @@ impl<P: Probe> Device<P> {
         if standing == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
+        // A life that is over ends now, up to whatever time the drive is played.
+        let limit = if next.is_none() && self.wears_out_now() { Time::NEVER } else { limit };
         let next = self.or_standing(next, standing, limit);
         if self.fault_comes(next.map_or(limit, |(time, _)| time)) {
             return Some((self.flash.fault_due.max(self.core.now), Resource::Fault));

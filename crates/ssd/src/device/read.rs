@@ -1,7 +1,8 @@
 //! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on flash.
 
-use schemes::Class;
+use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
+use workload::Request;
 
 use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
@@ -9,7 +10,7 @@ use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt, Placement as _};
 use crate::ftl::{Ftl, Location};
-use crate::host::{HostSide, Part, part};
+use crate::host::{HostSide, Part, part, parts};
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
@@ -38,6 +39,21 @@ impl<P: Probe> ReadsAt<'_, P> {
         let op = flash.queue_read(class, Owner::Host(command), lpn, ppn, bytes);
         self.flash.ops[op].read.limited = self.host.commands[command].request.limited;
         op
+    }
+
+    /// Whether a die that a request reads from does work for which it is given up (`read.fail_busy`).
+    #[cold]
+    pub fn meets_work(&mut self, request: &Request) -> bool {
+        let policy = self.core.plan.config.read.fail_busy;
+        let page_size = self.core.plan.layout.page_size.0;
+        policy != FailBusy::None
+            && (0..parts(request, page_size)).any(|index| {
+                let part = part(request, page_size, index);
+                let Location::Flash(ppn) = self.ftl.locate(part.lpn) else { return false };
+                let (die, _) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
+                let flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+                policy.gives_up(flash.view().own_work(die)) && !self.is_cached(part)
+            })
     }
 
     /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no die can have

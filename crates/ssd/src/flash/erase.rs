@@ -1,12 +1,12 @@
 //! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
 //! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
 
-use nand::{DieId, PlaneId, PlanePrograms};
+use nand::{Address, DieId, PlaneId, PlanePrograms};
 
-use units::Span;
+use units::{Lpn, Span};
 
 use super::backend::FlashAt;
-use super::op::PageOp;
+use super::op::{Owner, PageOp};
 use super::placement::Placement;
 use super::queues::QueueId;
 use super::state::{Active, Work};
@@ -119,6 +119,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Erases the blocks that a write class has opened on a set of planes.
     pub fn start_erase_opened(&mut self, die: DieId, writes: StreamId, set: u8) {
         self.run_erase(die, Active::EraseOpened(writes, set), set);
+    }
+
+    /// Erases a free block of a plane ahead of need, if there is one that is to be.
+    #[inline]
+    pub fn erase_ahead(&mut self, plane: PlaneId) {
+        if let Some(block) = self.placement.next_to_erase(plane, &self.core.plan) {
+            self.queue_erase_of(plane, block);
+        }
+    }
+
+    /// Queues an empty block to be erased, after the reads that came before.
+    pub fn queue_erase_of(&mut self, plane: PlaneId, block: u32) {
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        let ppn = self.core.plan.layout.pack(Address { plane, block, page: 0 });
+        let (seq, queue) = (self.flash.number(), QueueId::of_erases(place.into()));
+        let op = PageOp { seq, ..PageOp::new(Owner::Erase, Lpn(0), ppn, (die, queue), 0) };
+        let op = self.flash.ops.insert(op);
+        self.queue_erase(op);
     }
 
     /// Queues a block to be erased.

@@ -51,6 +51,14 @@ pub(crate) trait Placement {
     /// The conditions under which a page is read.
     fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> PageConditions;
 
+    /// Whether a block of a plane is being relocated, or is erased after that.
+    fn is_relocating(&self, _plane: PlaneId) -> bool {
+        false
+    }
+    /// A free block of a plane that is erased ahead of need from now on.
+    fn next_to_erase(&mut self, _plane: PlaneId, _plan: &Plan) -> Option<u32> {
+        None
+    }
     /// Whether an idle die has something to collect in the background.
     fn wants_background(&self, die: DieId, plan: &Plan) -> bool;
     /// Whether something of the drive's own waits until a die has begun a read of the host's.

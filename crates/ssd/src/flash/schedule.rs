@@ -2,7 +2,7 @@
 
 use nand::geometry::MAX_PLANES;
 use nand::{DieId, PlaneId, PlanePrograms};
-use schemes::{Class, SuspendEraseFor};
+use schemes::{Class, DieWork, SuspendEraseFor};
 use units::Ppn;
 
 use super::backend::{FlashAt, FlashView};
@@ -122,6 +122,13 @@ impl<L: Placement> FlashView<'_, L> {
         let waits_no_longer =
             || state.coarse.iter().find(|program| state.loaded.is_none() && !has_next(program)).copied();
         state.next_pass.or_else(waits_no_longer)
+    }
+
+    /// What a die does for the drive itself.
+    pub fn own_work(&self, die: DieId) -> DieWork {
+        let mut planes = (0..self.plan.layout.planes_per_die as u8).map(|place| self.plan.layout.plane(die, place));
+        let erases = self.flash.dies[die].active.is_some_and(|(active, _)| active.is_erase());
+        DieWork { erases, relocates: planes.any(|plane| self.placement.is_relocating(plane)) }
     }
 
     /// The plane and the stream of a queue of programs; none where it is one of erases.

@@ -9,6 +9,7 @@ mod isolation;
 mod restore;
 mod zones;
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
@@ -18,8 +19,8 @@ use units::{Ppn, Retention, Stream};
 use super::aged::Aged;
 use super::ageing::Ageing;
 use super::candidates::FullBlocks;
-use super::open::Open;
-use super::slc::{Free, SlcBlocks};
+use super::open::{Open, Released};
+use super::slc::SlcBlocks;
 use super::stationary::Turnovers;
 use super::zones::ZoneBlocks;
 use crate::config::{EraseWhen, FreeBlock, MappedBy, Plan};
@@ -82,7 +83,7 @@ struct Plane {
     /// Next block that was never used; those from `usable` on are bad since the factory.
     fresh: u32,
     usable: u32,
-    released: BinaryHeap<Free>,
+    released: BinaryHeap<Reverse<Released>>,
     /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated data, and for each
     /// handle, and for data without one, the open blocks that it will go on with.
     handle: u8,

@@ -63,7 +63,7 @@ impl Ftl {
     pub fn reclaimed(&mut self, plane: PlaneId, block: u32, failed: bool) {
         self.relocator[plane].erasing = false;
         if !failed {
-            self.blocks.release(plane, block, 0);
+            self.blocks.release(plane, block, None);
         }
     }
 

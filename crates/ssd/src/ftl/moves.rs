@@ -11,7 +11,7 @@ use super::relocator::{PlaneRelocation, Relocation};
 use super::{Ftl, ValidPage};
 use crate::arena::StripeId;
 use crate::buffer::Buffer;
-use crate::config::{EraseWhen, Plan};
+use crate::config::Plan;
 use crate::observe::stats::relocation_causes;
 use crate::streams::StreamId;
 use crate::window::Window;
@@ -215,14 +215,15 @@ impl Ftl {
         Emptied::Gained(gained)
     }
 
-    /// An empty block is free: once it has been erased, if that is to be now, which is returned; otherwise for programs that start after the reads
-    /// older than `barrier`.
-    pub fn reclaim(&mut self, plane: PlaneId, block: u32, barrier: impl FnOnce() -> u64, plan: &Plan) -> bool {
-        let erases = plan.config.ftl.erase_when == EraseWhen::Reclaimed;
+    /// A block that was emptied for that cause is free: once it has been erased, if that is to be now, which is returned; otherwise for programs that
+    /// start after the reads older than `barrier`.
+    pub fn reclaim(&mut self, plane: PlaneId, emptied: Relocation, barrier: impl FnOnce() -> u64, plan: &Plan) -> bool {
+        let Relocation { block, cause, .. } = emptied;
+        let erases = self.window.erases(cause, plan.config.ftl.erase_when);
         if erases {
             self.relocator[plane].erasing = true;
         } else {
-            self.blocks.release(plane, block, barrier());
+            self.blocks.release(plane, block, Some(barrier()));
         }
         erases
     }
@@ -378,13 +379,13 @@ mod tests {
         assert_eq!(ftl.end_move(PLANE, moving, &plan), Emptied::Stays);
         assert!(ftl.claim(PLANE, moving.block));
         let free = ftl.blocks.free(PLANE);
-        assert!(ftl.reclaim(PLANE, moving.block, || unreachable!(), &plan));
+        assert!(ftl.reclaim(PLANE, moving, || unreachable!(), &plan));
         ftl.reclaimed(PLANE, moving.block, false);
         assert_eq!(ftl.blocks.free(PLANE), free + 1);
         let (mut ftl, _, plan) = drive(&["ftl.erase_when=opened"]);
         let moving = begin(&mut ftl, &plan);
         let free = ftl.blocks.free(PLANE);
-        assert!(!ftl.reclaim(PLANE, moving.block, || 7, &plan));
+        assert!(!ftl.reclaim(PLANE, moving, || 7, &plan));
         assert_eq!(ftl.blocks.free(PLANE), free + 1);
     }
 

@@ -9,6 +9,7 @@ use crate::config::Plan;
 use crate::flash::{AgeClock, PageConditions, Placement};
 use crate::lifetime::Erase;
 use crate::streams::StreamId;
+use crate::window::Window;
 
 impl Placement for Ftl {
     #[inline]
@@ -19,6 +20,25 @@ impl Placement for Ftl {
     #[inline]
     fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool {
         self.blocks.room(plane, stream, relocated) && self.mapping.has_room(plane, stream, &self.blocks)
+    }
+
+    fn is_relocating(&self, plane: PlaneId) -> bool {
+        !self.relocator[plane].rests()
+    }
+
+    /// While its window is open, and the plane has nothing to relocate.
+    #[inline]
+    fn next_to_erase(&mut self, plane: PlaneId, plan: &Plan) -> Option<u32> {
+        if self.window != Window::Open {
+            return None;
+        }
+        let relocation = &self.relocator[plane];
+        if relocation.broken || !relocation.rests() || self.blocks.free(plane) <= plan.config.gc.start {
+            return None;
+        }
+        let block = self.blocks.take_unerased(plane)?;
+        self.relocator[plane].erasing = true;
+        Some(block)
     }
 
     #[inline]

@@ -8,11 +8,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use nand::PlaneId;
 
+use super::open::Released;
 use crate::config::Plan;
 use crate::persist::{state, stored};
-
-/// A block that may be opened, the next first: rank, order of release, block, barrier.
-pub(super) type Free = Reverse<(u32, u64, u32, u64)>;
 
 /// A block's mode, and what it has been through in it.
 #[derive(Clone, Copy, Default)]
@@ -31,7 +29,7 @@ pub(crate) struct PlaneCache {
     pub first: u32,
     pub fixed: u32,
     /// Those of them that may be opened, and those out of service.
-    pub released: BinaryHeap<Free>,
+    pub released: BinaryHeap<Reverse<Released>>,
     pub retired: u32,
     /// Blocks that hold data, or are open.
     pub used: u32,
@@ -84,9 +82,11 @@ impl SlcBlocks {
     /// `usable` blocks of each plane are good, of which a static cache takes the last.
     pub fn new(plan: &Plan, usable: &[u32]) -> Option<SlcBlocks> {
         let (slc, config) = (plan.slc.as_ref()?, &plan.config.slc);
+        let barrier = Released::when_found(plan.config.ftl.erase_when);
         let plane = |usable: &u32| {
             let first = usable - slc.fixed;
-            let released = (first..*usable).map(|block| Reverse((0, 0, block, 0))).collect();
+            let released =
+                (first..*usable).map(|block| Reverse(Released { rank: 0, number: 0, block, barrier })).collect();
             PlaneCache { first, fixed: slc.fixed, released, ..PlaneCache::default() }
         };
         Some(SlcBlocks {

@@ -324,7 +324,7 @@ fn collect(ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
 fn emptied(ftl: &mut Ftl, plane: PlaneId, block: u32) {
     ftl.relocator[plane].victim = None;
     ftl.blocks.empty(plane, block);
-    ftl.blocks.release(plane, block, 0);
+    ftl.blocks.release_as_found(plane, block);
 }
 
 /// A program of relocated data, the last of a block in part padding.

@@ -50,6 +50,7 @@ pub const POLICIES: &[&str] = &[
     "read.record_groups",
     "read.next",
     "read.fail_fast",
+    "read.fail_busy",
     "read.pipeline",
     "read.sensing",
     "read.predictor",

@@ -1,5 +1,6 @@
 //! A run is prepared: what its user gives is read and checked, and what decides its result is written down.
 
+use schemes::FailBusy;
 use serde_json::{Map, Value, json};
 use units::{Bytes, ConfigError};
 use workload::Source;
@@ -263,10 +264,16 @@ pub fn findings_of_settings(
 
 /// What is to be said of a drive whose host has no other way to its data: of such reads none may end early.
 pub fn findings_without_other_way(spec: &DeviceSpec) -> Option<Finding> {
-    let limit = spec.config.read.fail_fast;
-    let idle = "read.fail_fast without a host that has another way to the data: an array with redundancy (--array), \
-                or an NVMe host that asks for Limited Retry (serve --nvme)";
-    limit.and_then(|_| findings::without_effect(&[idle.into()]))
+    let read = &spec.config.read;
+    let ends = [("read.fail_fast", read.fail_fast.is_some()), ("read.fail_busy", read.fail_busy != FailBusy::None)];
+    let idle = |key| {
+        format!(
+            "{key} without a host that has another way to the data: an array with redundancy (--array), or an NVMe host that asks for \
+             Limited Retry (serve --nvme)"
+        )
+    };
+    let all: Vec<String> = ends.iter().filter(|(_, is_set)| *is_set).map(|(key, _)| idle(key)).collect();
+    findings::without_effect(&all)
 }
 
 fn check_sort_window(requests: u64) -> Result<(), ConfigError> {

@@ -452,6 +452,7 @@ const ROWS: &[Row] = &[
     ("read.next", RETRIES, "oracle", Reads, -1),
     ("read.pipeline", RETRIES, "cache-read", Reads, -1),
     ("read.fail_fast", RETRIES, "1", Limited, -1),
+    ("read.fail_busy", PAGES, "collection", Mixed, 0),
     ("read.sensing", RETRIES, "default", Reads, 1),
     ("read.predictor", CODED, "none", Reads, 0),
     ("read.t_pred", CODED, "20us", Reads, 1),
@@ -560,7 +561,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
         };
         let time = Time(index * gap);
         let request = Request::new(time, op, Bytes(offset), Bytes(bytes)).on(queue).hinted(index as u16 % 8);
-        device.submit(Request { limited: matches!(load, Limited), ..request }).unwrap();
+        device.submit(Request { limited: matches!(load, Limited | Mixed), ..request }).unwrap();
     }
     let mut ended = None;
     while device.advance_to_completion(Time::NEVER).unwrap_or_else(|error| {

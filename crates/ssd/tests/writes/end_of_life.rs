@@ -72,6 +72,37 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
     }
 }
 
+/// Requests are handed over at once and then played, without a limit of time or up to a late one.
+#[test]
+fn a_life_ends_when_nothing_goes_on_and_not_at_a_visit_for_refresh() {
+    let end = |limit: Time| {
+        let settings = [
+            "refresh.period=60s",
+            "buffer.mode=write-through",
+            "chip.program_unit=page",
+            "ftl.streams=2",
+            "wear.erase_fail=0.01",
+            "wear.program_fail=0.001",
+        ];
+        let mut device = Device::new(&worn_out_soon(&settings), 1).unwrap();
+        let (random, pages) = (units::Stream::new(3, "pages"), device.capacity().0 / 16_384);
+        for index in 0..20_000 {
+            let page = random.below(index, pages);
+            device.submit(Request::new(Time::ZERO, Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
+        }
+        device.advance_to_completion(Time::ZERO).unwrap();
+        loop {
+            match device.advance_to_completion(limit) {
+                Ok(_) => drop(device.take_completions()),
+                Err(error) => return (error.to_string(), device.counters().requests_completed),
+            }
+        }
+    };
+    let (told, completed) = end(Time::NEVER);
+    assert!(told.contains("blocks") && completed > 100, "{told}");
+    assert_eq!(end(Time(3_600_000_000_000)), (told, completed));
+}
+
 #[test]
 fn spares_and_wear_are_reported_as_nvme_does() {
     let mut device =

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::{AgeClock, Blocks, EMPTY, HELD, Open, STALE, Written};
-use crate::config::{EraseWhen, FreeBlock};
+use super::{AgeClock, Blocks, EMPTY, HELD, Open, Released, STALE, Written};
+use crate::config::FreeBlock;
 use crate::streams::{Stream, StreamId, Streams};
 
 /// What a block was that has broken.
@@ -48,7 +48,7 @@ impl Blocks {
         }
         let (block, barrier) = self.take_free(plane, stream);
         self.planes[plane.0 as usize].open[stream.index()] =
-            Open { block, next_page: 0, erased: self.erase_when == EraseWhen::Reclaimed, barrier };
+            Open { block, next_page: 0, erased: barrier.is_none(), barrier: barrier.unwrap_or(0) };
         self.enter(plane, stream, block);
         let opens_slc = self.opens_slc(stream);
         if let Some(slc) = &mut self.slc {
@@ -76,8 +76,9 @@ impl Blocks {
         }
     }
 
-    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held.
-    fn take_free(&mut self, plane: PlaneId, stream: StreamId) -> (u32, u64) {
+    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held; none where it has been
+    /// erased.
+    fn take_free(&mut self, plane: PlaneId, stream: StreamId) -> (u32, Option<u64>) {
         let fixed = self.opens_slc(stream).then_some(self.slc.as_mut()).flatten();
         let fixed = fixed.map(|slc| slc.plane_mut(plane)).filter(|cache| cache.fixed > 0);
         let entry = &mut self.planes[plane.0 as usize];
@@ -87,13 +88,23 @@ impl Blocks {
                 self.free[plane.0 as usize] -= 1;
                 if entry.fresh < entry.usable {
                     entry.fresh += 1;
-                    return (entry.fresh - 1, 0);
+                    return (entry.fresh - 1, Released::when_found(self.erase_when));
                 }
                 &mut entry.released
             }
         };
-        let Reverse((_, _, block, barrier)) = released.pop().expect("Invariant: a block is opened where there is room");
-        (block, barrier)
+        let Reverse(next) = released.pop().expect("Invariant: a block is opened where there is room");
+        (next.block, next.barrier)
+    }
+
+    /// The next block that would be opened before it has been erased, of those that have held something; and takes it out of the free ones.
+    pub fn take_unerased(&mut self, plane: PlaneId) -> Option<u32> {
+        let released = &self.plane(plane).released;
+        let next =
+            released.iter().filter(|Reverse(free)| free.barrier.is_some()).max().map(|Reverse(free)| free.block)?;
+        self.planes[plane.0 as usize].released.retain(|Reverse(free)| free.block != next);
+        self.free[plane.0 as usize] -= 1;
+        Some(next)
     }
 
     /// Pages of the blocks that hold data of the run, where these are too many for the numbers of their pages.
@@ -106,22 +117,31 @@ impl Blocks {
     #[inline]
     pub fn needs_erase(&self, plane: PlaneId, stream: StreamId) -> bool {
         let open = &self.plane(plane).open[stream.index()];
-        if open.next_page == self.pages[stream.index()] { self.erase_when == EraseWhen::Opened } else { !open.erased }
+        if open.next_page == self.pages[stream.index()] {
+            self.next_barrier(plane, stream).is_some()
+        } else {
+            !open.erased
+        }
+    }
+
+    /// The barrier of the block that the stream opens next: see [`Released::barrier`].
+    fn next_barrier(&self, plane: PlaneId, stream: StreamId) -> Option<u64> {
+        let fixed = self.slc_of(stream).map(|slc| slc.plane(plane)).filter(|cache| cache.fixed > 0);
+        let (plane, found) = (self.plane(plane), Released::when_found(self.erase_when));
+        match fixed {
+            None if plane.fresh < plane.usable => found,
+            None => plane.released.peek().map_or(found, |Reverse(next)| next.barrier),
+            Some(cache) => cache.released.peek().map_or(found, |Reverse(next)| next.barrier),
+        }
     }
 
     /// The number of the youngest read that may still want what the next erase of the stream destroys.
     pub fn erase_barrier(&self, plane: PlaneId, stream: StreamId) -> u64 {
-        let fixed = self.slc_of(stream).map(|slc| slc.plane(plane)).filter(|cache| cache.fixed > 0);
-        let plane = self.plane(plane);
-        if plane.open[stream.index()].next_page < self.pages[stream.index()] {
-            plane.open[stream.index()].barrier
-        } else if plane.fresh < plane.usable && fixed.is_none() {
-            0
+        let open = &self.plane(plane).open[stream.index()];
+        if open.next_page < self.pages[stream.index()] {
+            open.barrier
         } else {
-            fixed
-                .map_or(&plane.released, |cache| &cache.released)
-                .peek()
-                .map_or(0, |Reverse((_, _, _, barrier))| *barrier)
+            self.next_barrier(plane, stream).unwrap_or(0)
         }
     }
 
@@ -305,19 +325,25 @@ impl Blocks {
         (record < EMPTY).then(|| self.written[record as usize].live)
     }
 
-    /// An empty block may be opened again, for programs that start after the reads that are older than `barrier`.
-    pub fn release(&mut self, plane: PlaneId, block: u32, barrier: u64) {
+    /// An empty block may be opened again; one that has not been erased for programs that start after the reads that are older than `barrier`.
+    pub fn release(&mut self, plane: PlaneId, block: u32, barrier: Option<u64>) {
         let rank = match self.free_block {
             FreeBlock::LeastWorn => self.block(plane, block).erases,
             FreeBlock::Oldest => 0,
         };
         self.releases += 1;
+        let free = Reverse(Released { rank, number: self.releases, block, barrier });
         let cache = self.slc.as_mut().map(|slc| slc.plane_mut(plane));
         if let Some(cache) = cache.filter(|cache| cache.owns(block)) {
-            return cache.released.push(Reverse((rank, self.releases, block, barrier)));
+            return cache.released.push(free);
         }
         self.free[plane.0 as usize] += 1;
-        self.planes[plane.0 as usize].released.push(Reverse((rank, self.releases, block, barrier)));
+        self.planes[plane.0 as usize].released.push(free);
+    }
+
+    /// An empty block may be opened again, of which nothing else is known.
+    pub fn release_as_found(&mut self, plane: PlaneId, block: u32) {
+        self.release(plane, block, Released::when_found(self.erase_when));
     }
 
     /// An empty block goes out of service.
@@ -390,12 +416,12 @@ impl Blocks {
     fn take_out(&mut self, plane: PlaneId, block: u32) -> bool {
         if let Some(cache) = self.slc.as_mut().map(|slc| slc.plane_mut(plane)).filter(|cache| cache.owns(block)) {
             let before = cache.released.len();
-            cache.released.retain(|Reverse((_, _, free, _))| *free != block);
+            cache.released.retain(|Reverse(free)| free.block != block);
             return cache.released.len() < before;
         }
         let entry = &mut self.planes[plane.0 as usize];
         let before = entry.released.len();
-        entry.released.retain(|Reverse((_, _, free, _))| *free != block);
+        entry.released.retain(|Reverse(free)| free.block != block);
         let taken = block == entry.fresh || entry.released.len() < before;
         if block == entry.fresh {
             entry.fresh += 1;

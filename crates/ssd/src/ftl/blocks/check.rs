@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use nand::PlaneId;
 use schemes::Candidates as _;
 
-use super::{Aged, Blocks, EMPTY, FROM_BEFORE, INITIAL, STALE};
+use super::{Aged, Blocks, EMPTY, FROM_BEFORE, INITIAL, Released, STALE};
 
 /// Where, what was found, what was expected.
 type Found = (String, String, String);
@@ -26,7 +26,7 @@ impl Blocks {
     pub fn check(&self, plane: PlaneId, erasing: bool, broken: bool, aged: &Aged) -> Result<(), Found> {
         let entry = self.plane(plane);
         let mut is_free = vec![false; self.layout.blocks as usize];
-        for Reverse((_, _, block, _)) in &entry.released {
+        for Reverse(Released { block, .. }) in &entry.released {
             if std::mem::replace(&mut is_free[*block as usize], true) {
                 return Err((format!("block {block}"), "it is free twice".into(), "once".into()));
             }

@@ -194,7 +194,7 @@ impl Blocks {
                 if free {
                     self.hold_nothing(index);
                     self.zone_loses(plane, block);
-                    self.release(plane, block, 0);
+                    self.release_as_found(plane, block);
                 }
             }
             let entry = self.plane(plane);
