@@ -31,8 +31,6 @@ pub(crate) struct Flash {
     pub(super) chip_owner: Vec<Option<DieId>>,
     dies_per_chip: usize,
     pub(super) channels: PerId<ChannelId, Channel>,
-    /// Channels with dies that may take programs that they did not take before.
-    pub(super) stirred: Vec<ChannelId>,
     /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date yet, and
     /// from `granted` on their buses are not granted.
     pub(super) dirty: Vec<DieId>,
@@ -94,7 +92,6 @@ impl Flash {
             chip_owner: vec![None; (layout.channels * layout.chips) as usize],
             dies_per_chip: layout.dies_per_chip as usize,
             channels: (0..layout.channels).map(|channel| Channel::new(channel * dies_per_channel)).collect(),
-            stirred: Vec::new(),
             dirty: Vec::new(),
             rescheduled: 0,
             granted: 0,
@@ -124,9 +121,7 @@ impl Flash {
     #[inline]
     pub fn stir(&mut self, die: DieId) {
         let state = &self.dies[die];
-        if self.channels[state.channel].stir(state.bit) {
-            self.stirred.push(state.channel);
-        }
+        self.channels[state.channel].stirred |= state.bit;
     }
 
     /// Something above may let any die take programs that it did not take before.
@@ -137,12 +132,10 @@ impl Flash {
     /// Dies that may take programs that they did not take when this was asked last.
     #[inline]
     pub fn take_stirred(&mut self, mut each: impl FnMut(DieId)) {
-        for channel in self.stirred.drain(..) {
-            let channel = &mut self.channels[channel];
-            let mut dies = channel.take_stirred();
-            while dies != 0 {
-                each(DieId::new((channel.first_die + dies.trailing_zeros()) as usize));
-                dies &= dies - 1;
+        for channel in self.channels.iter_mut() {
+            while channel.stirred != 0 {
+                each(DieId::new((channel.first_die + channel.stirred.trailing_zeros()) as usize));
+                channel.stirred &= channel.stirred - 1;
             }
         }
     }
@@ -273,7 +266,7 @@ impl Failures {
 state! {
     Flash {
         stored {
-            ops, attempts, dies, chip_owner, channels, stirred, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
+            ops, attempts, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
             flush_units, host_units, fault_due,
         }
         parts { references, failures, faults, budget }

@@ -17,7 +17,7 @@ pub struct Channel {
     pub wants_command: u64,
     pub wants_data: u64,
     /// Dies that may take programs that they did not take before.
-    stirred: u64,
+    pub stirred: u64,
     /// The first die of the channel, and the place of the one that was granted last.
     pub first_die: u32,
     pub last_die: u32,
@@ -44,20 +44,6 @@ impl Channel {
             event: Time::NEVER,
             meter: Meter::new(),
         }
-    }
-
-    /// Something may let these of its dies take programs that they did not take before: whether nothing had, of any.
-    #[inline]
-    pub fn stir(&mut self, dies: u64) -> bool {
-        let first = self.stirred == 0;
-        self.stirred |= dies;
-        first
-    }
-
-    /// The dies for which that was so since this was asked last.
-    #[inline]
-    pub fn take_stirred(&mut self) -> u64 {
-        std::mem::take(&mut self.stirred)
     }
 
     /// Whether a die wants the bus, or a page waits to leave or did so until now.

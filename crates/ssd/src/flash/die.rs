@@ -81,8 +81,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Notes that a die may have something new to do.
     #[inline]
     pub fn mark_dirty(&mut self, die: DieId) {
-        self.flash.stir(die);
         let state = &mut self.flash.dies[die];
+        self.flash.channels[state.channel].stirred |= state.bit;
         if !state.dirty {
             state.dirty = true;
             self.flash.dirty.push(die);

@@ -76,10 +76,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// What a die would start next is known: what it wants the bus for, where its time goes, and its next event.
     #[inline(always)]
     fn stands(&mut self, die: DieId, picked: Pick) {
-        self.flash.stir(die);
         let Flash { dies, channels, .. } = &mut *self.flash;
         let state = &mut dies[die];
         let bus = &mut channels[state.channel];
+        bus.stirred |= state.bit;
         if picked != state.picked {
             state.picks(picked, bus);
         }
@@ -131,9 +131,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return self.reschedule(die);
         }
         // It starts nothing else.
-        self.flash.stir(die);
         let state = &mut self.flash.dies[die];
         let bus = &mut self.flash.channels[state.channel];
+        bus.stirred |= state.bit;
         state.picks(Pick::Nothing, bus);
         state.meter.enter(self.core.now, die::READ, None);
         state.event = end;
