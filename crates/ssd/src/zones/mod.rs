@@ -6,6 +6,7 @@
 
 mod finishing;
 mod gathering;
+mod spread;
 
 use nand::PlaneId;
 use workload::ZoneAction;
@@ -16,6 +17,7 @@ use crate::persist::{state, stored, stored_enum};
 use crate::status::Status;
 use finishing::Finishing;
 pub(crate) use finishing::Padding;
+pub use spread::{Allowed, SpreadZones};
 
 /// The state of a zone (Figure 37, Zone State).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
