@@ -162,8 +162,9 @@ pub(crate) struct OnDrive {
 
 impl Open {
     /// A request that has just come, of the host or of the array's own.
-    pub fn new(id: u64, request: Request, then: Option<Box<Then>>) -> Open {
+    pub fn new(number: u64, request: Request, then: Option<Box<Then>>) -> Open {
         let (uncorrectable, refused, aborted, status) = (false, false, false, Status::Success);
+        let id = number;
         Open { id, request, parts: 1, uncorrectable, refused, aborted, status, in_order: None, then }
     }
 }
