@@ -27,7 +27,7 @@ REASONS: list[tuple[str, str, str, str]] = [
     ("zones", ".* table|journal.*", "D", "the map of zones is a list of blocks, which is always in memory"),
     ("zones", "FTL in Python", "D", "the host of zones places its data itself"),
     ("zones", "closed-form start", "S", "a zone is not overwritten in place; `age.fill` says how many are full"),
-    ("zones", "array.*", "N", "the array would have to write each drive's zones in order"),
+    ("zones", "array.*", "N", "parity of a stripe that is not full would need a log beside it"),
     ("copyback", "blocks and.*", "N", "a merge reads its pages and programs them"),
     ("SLC cache", "blocks and.*", "N", "the log would have to be blocks of the cache"),
     ("parity.*", "blocks and.*", "N", "parity would need blocks beside those that are mapped as a whole"),

@@ -28,6 +28,7 @@ use crate::rebuild::Rebuild;
 use crate::select::Candidate;
 use crate::slab::{Key, Slab};
 use crate::stats::{ArrayCounters, SeenByHost};
+use crate::zones::ArrayZones;
 
 /// A place for a drive in the layout.
 pub(crate) struct Seat {
@@ -93,6 +94,8 @@ pub struct Array<D: Drive = Device> {
     pub(crate) own_open: usize,
     /// Where writes go, if they go to a log.
     pub(crate) log: Option<Box<Log>>,
+    /// Its zones, if its drives have any.
+    pub(crate) zones: Option<Box<ArrayZones>>,
     pub(crate) ops: Slab<Option<Op>>,
     pub(crate) locks: Locks,
     pub(crate) scrub: Option<Scrub>,
@@ -136,7 +139,7 @@ state! {
             seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
-        parts { link, recent, log }
+        parts { link, recent, log, zones }
         rebuilt {
             config, seed, layout, members, is_whole, latest, lives, to_drives, old_reads, answers, hedging, failure, observer,
             explaining,
@@ -175,6 +178,12 @@ impl<D: Drive> Array<D> {
             return Err(refusal("layout", "has no redundancy from which a spare drive could be rebuilt", remedy));
         }
         let log = config.log(&layout)?.map(Box::new);
+        let zones = ArrayZones::new(
+            config,
+            &layout,
+            drives.iter().map(|member| member.drive.plan()),
+            in_use.len() < drives.len(),
+        )?;
         let members: Vec<Member<D>> = drives.into_iter().map(Member::new).collect();
         let seats = in_use.iter().map(|drive| Seat { drive: *drive, state: SeatState::Present }).collect();
         let hedging = HedgeParameters { delay: config.hedge_delay, percentile: config.hedge_percentile };
@@ -199,6 +208,7 @@ impl<D: Drive> Array<D> {
             own_requests: 0,
             own_open: 0,
             log,
+            zones,
             ops: Slab::new(),
             locks: Locks::default(),
             scrub: None,
@@ -266,7 +276,7 @@ impl<D: Drive> Array<D> {
         let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
         let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
         let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
-        let Array { counters_before, is_whole, answers, own_requests, own_open, log, .. } = self;
+        let Array { counters_before, is_whole, answers, own_requests, own_open, log, zones, .. } = self;
         let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
         let members = members.into_iter().map(|member| member.map(&mut other)).collect();
         Array {
@@ -290,6 +300,7 @@ impl<D: Drive> Array<D> {
             own_requests,
             own_open,
             log,
+            zones,
             ops,
             locks,
             scrub,
@@ -495,9 +506,19 @@ impl<D: Drive> Array<D> {
     /// A request arrives.
     fn begin(&mut self, id: u64, request: Request) {
         self.arriving = Some(request.time);
-        let open = Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false, then: None };
-        let key = self.open.insert(open);
+        let key = self.open.insert(Open::new(id, request, None));
         self.wake_windows();
+        match self.zones {
+            Some(_) => self.begin_zoned(key, request),
+            None => self.begin_anywhere(key, request),
+        }
+        self.steps.push_back(Step::Part(key));
+        self.arriving = None;
+        self.wake_scrub();
+    }
+
+    /// What a request becomes where nothing of it is written in order.
+    pub(crate) fn begin_anywhere(&mut self, key: Key, request: Request) {
         match request.op {
             workload::Op::Read if self.log.is_some() => self.begin_log_read(key, request),
             workload::Op::Write if self.log.is_some() => self.begin_log_write(key, request),
@@ -507,11 +528,11 @@ impl<D: Drive> Array<D> {
             workload::Op::Trim if self.layout.code.parity > 0 => self.begin_trims(key, request),
             workload::Op::Read | workload::Op::Write | workload::Op::Trim => self.begin_plain(key, request),
             workload::Op::Flush => self.begin_flush(key, request),
-            workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport | workload::Op::HandleUpdate => {}
+            workload::Op::ZoneReport if self.zones.is_some() => self.begin_report(key, request),
+            workload::Op::Append | workload::Op::Zone(_) | workload::Op::ZoneReport | workload::Op::HandleUpdate => {
+                self.mark(key, |open| open.status = Status::InvalidOpcode);
+            }
         }
-        self.steps.push_back(Step::Part(key));
-        self.arriving = None;
-        self.wake_scrub();
     }
 
     /// A further operation that the request waits for.
@@ -537,15 +558,16 @@ impl<D: Drive> Array<D> {
                     if let Some(then) = open.then.take() {
                         return self.own_request_ends(open, *then);
                     }
-                    let Open { id, request, uncorrectable, refused, aborted, .. } = open;
-                    // An array is one range of addresses without zones.
-                    let status = if request.op.is_of_every_drive() { Status::Success } else { Status::InvalidOpcode };
-                    self.seen.completes(uncorrectable, refused);
+                    self.zone_goes_on(&open);
+                    let Open { id, request, uncorrectable, refused, aborted, status, in_order, .. } = open;
+                    let at = in_order.map_or(request.offset, |(_, at)| at);
                     let done = Completion::new(id, request, self.now);
+                    let done = Completion { uncorrectable, refused, aborted, status, at, ..done };
+                    self.seen.completes(&done);
                     if let Some(explaining) = &mut self.explaining {
                         explaining.completes(self.now, id, &request);
                     }
-                    self.completions.push(Completion { uncorrectable, refused, aborted, status, ..done });
+                    self.completions.push(done);
                 }
             }
         }

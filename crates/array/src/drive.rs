@@ -9,6 +9,7 @@ use ssd::run::Played;
 use ssd::stats::latency::Latencies;
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
+use ssd::zones::ZonesSeen;
 use ssd::{Completion, Drive, Plan, RunError};
 use units::{Bytes, Span, Temperature, Time};
 use workload::{Past, Request};
@@ -262,6 +263,9 @@ impl<D: Drive> Drive for Array<D> {
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         self.all().flat_map(Drive::pages_of_planes).collect()
     }
+    fn zones(&self) -> Option<ZonesSeen<'_>> {
+        self.zones.as_ref().map(|zones| zones.seen())
+    }
     fn sections(&self) -> Map<String, Value> {
         Map::from_iter([("array".to_owned(), self.section())])
     }
@@ -278,6 +282,7 @@ impl<D: Drive> Drive for Array<D> {
     fn state(&self) -> DriveState {
         let mut state = merge::state(self.all());
         state.end_of_life = self.end_of_life();
+        state.zones = Drive::zones(self).map(|zones| zones.states());
         // The others go on without a drive that takes no writes any more.
         state.smart.read_only &= self.layout.code.parity == 0;
         state
@@ -288,6 +293,9 @@ impl<D: Drive> Drive for Array<D> {
         }
         if let Some(log) = &self.log {
             log.check().map_err(RunError::Broken)?;
+        }
+        if let Some(zones) = &self.zones {
+            zones.check().map_err(RunError::Broken)?;
         }
         if self.outstanding() == 0 && !self.is_rebuilding() && self.ops.len() == 0 && !self.locks.is_empty() {
             return Err(RunError::Broken("stripes of an array are locked and nothing is under way".into()));

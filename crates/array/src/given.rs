@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use ssd::DeviceSpec;
-use ssd::config::MappedBy;
 use ssd::probe::Probe;
 use ssd::run::checkpoint::Checkpoint;
 use ssd::run::manifest::{device, sections};
@@ -21,6 +20,7 @@ use crate::config::{ArrayConfig, refusal};
 use crate::member::MemberDrive;
 use crate::report::of_several;
 use crate::saved::SavedArray;
+use crate::zones::ArrayZones;
 
 /// The device of drives that name none, where none is given beside them.
 const USUAL: &str = "tlc";
@@ -137,7 +137,7 @@ impl ArrayGiven {
     }
 
     fn checked(config: ArrayConfig, kinds: Vec<Kind>, seed: u64) -> Result<ArrayGiven, ConfigError> {
-        let mut capacities: Vec<Bytes> = Vec::new();
+        let mut plans: Vec<Plan> = Vec::new();
         for Kind { name, section, spec, .. } in &kinds {
             let key = |key: &str| format!("drive.{name}.{key}");
             let fail = |of: &str, problem: &str, remedy: &str| {
@@ -149,17 +149,15 @@ impl ArrayGiven {
             if section.count == 0 {
                 return fail("count", "is 0", "write a positive number, or leave the section out");
             }
-            if spec.config.ftl.mapping == MappedBy::Zoned {
-                let problem =
-                    "ftl.mapping = \"zoned\" writes its zones in order, and the array writes each drive anywhere";
-                return fail("settings", problem, "write drives that are mapped by pages (ftl.mapping = \"page\")");
-            }
-            capacities.push(spec.config.plan()?.capacity());
+            plans.push(spec.config.plan()?);
         }
         let in_use: usize =
             kinds.iter().filter(|kind| !kind.section.spare).map(|kind| usize::from(kind.section.count)).sum();
+        let capacities: Vec<Bytes> = plans.iter().map(Plan::capacity).collect();
         let smallest = *capacities.iter().min().expect("Invariant: there are drives");
         let layout = config.layout(in_use, smallest, seed)?;
+        let has_spares = kinds.iter().any(|kind| kind.section.spare);
+        ArrayZones::new(&config, &layout, plans.iter(), has_spares)?;
         let larger = kinds.iter().zip(&capacities).filter(|(_, capacity)| **capacity > smallest);
         let names: Vec<&str> = larger.map(|(kind, _)| kind.name.as_str()).collect();
         let note = (!names.is_empty()).then(|| {

@@ -15,6 +15,7 @@
 //! | `plain.rs`, `reads.rs`, `writes.rs`, `rebuilding.rs`, `scrubs.rs`, `windows.rs` | what it does with stripes |
 //! | `ops.rs`, `slab.rs`, `unit_set.rs`, `rebuild.rs` | what is under way |
 //! | `log.rs`, `logging.rs` | writes that go to a log: where blocks are, and which stripes are cleaned; what is read and written for it |
+//! | `zones.rs`, `zoned.rs` | zones of drives as those of the array; what is asked of them |
 //! | `nexts.rs` | in which drive something happens next |
 //! | `share.rs` | a drive's part of a load |
 //! | `locks.rs` | who works on a stripe |
@@ -57,6 +58,8 @@ mod stats;
 mod unit_set;
 mod windows;
 mod writes;
+mod zoned;
+mod zones;
 
 pub use array::Array;
 pub use config::{ArrayConfig, LayoutKind};

@@ -33,7 +33,7 @@ impl<D: Drive> Array<D> {
         let (id, request) = (u64::MAX - self.own_requests, Request::new(self.now, op, Bytes(0), Bytes(bytes)));
         let then = Some(Box::new(then));
         self.own_open += 1;
-        self.open.insert(Open { id, request, parts: 1, uncorrectable: false, refused: false, aborted: false, then })
+        self.open.insert(Open::new(id, request, then))
     }
 
     /// The host reads: blocks that have not been written yet it has, and for those which are trimmed no drive is asked.

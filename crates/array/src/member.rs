@@ -126,9 +126,10 @@ impl<D: Drive> Member<D> {
                 refused: completion.refused,
                 aborted: completion.aborted,
                 dead: false,
+                status: completion.status,
                 latency: completion.latency(),
             };
-            if !(completion.refused || completion.aborted) {
+            if completion.is_done() {
                 let Request { op, bytes, .. } = completion.request;
                 self.latencies.record(0, op, reply.latency, bytes.0);
             }

@@ -1,5 +1,6 @@
 //! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that this takes.
 
+use ssd::Status;
 use ssd::persist::{stored, stored_enum};
 use units::{Bytes, Span, Time};
 use workload::Request;
@@ -18,6 +19,10 @@ pub(crate) struct Open {
     pub uncorrectable: bool,
     pub refused: bool,
     pub aborted: bool,
+    /// Why it is not done, if it is not.
+    pub status: Status,
+    /// Of a write in order: the zone, and its first byte.
+    pub in_order: Option<(u32, Bytes)>,
     /// It is one of the array's own: what is done when it has ended. None where the host is answered.
     pub then: Option<Box<Then>>,
 }
@@ -58,7 +63,7 @@ pub enum Purpose {
     WriteRebuild,
     /// Data that a drive could not correct, again.
     WriteRepair,
-    /// Trims and flushes.
+    /// Trims, flushes, and what is done to zones.
     Other,
 }
 
@@ -77,7 +82,7 @@ impl Purpose {
             Purpose::WriteParity => "write of parity",
             Purpose::WriteRebuild => "write of a rebuild",
             Purpose::WriteRepair => "repair",
-            Purpose::Other => "trim or flush",
+            Purpose::Other => "trim, flush or zone management",
         }
     }
 
@@ -118,16 +123,24 @@ pub(crate) struct Reply {
     pub aborted: bool,
     /// The drive has failed: nothing became of it.
     pub dead: bool,
+    pub status: Status,
     pub latency: Span,
 }
 
 impl Reply {
-    pub const DEAD: Reply =
-        Reply { uncorrectable: false, gave_up: false, refused: false, aborted: false, dead: true, latency: Span::ZERO };
+    pub const DEAD: Reply = Reply {
+        uncorrectable: false,
+        gave_up: false,
+        refused: false,
+        aborted: false,
+        dead: true,
+        status: Status::Success,
+        latency: Span::ZERO,
+    };
 
     /// Whether what was asked has been done.
     pub fn is_done(&self) -> bool {
-        !(self.uncorrectable || self.gave_up || self.refused || self.aborted || self.dead)
+        !(self.uncorrectable || self.gave_up || self.refused || self.aborted || self.dead) && self.status.is_success()
     }
 }
 
@@ -147,6 +160,15 @@ pub(crate) struct OnDrive {
     pub bytes: Bytes,
 }
 
+impl Open {
+    /// A request that has just come, of the host or of the array's own.
+    pub fn new(number: u64, request: Request, then: Option<Box<Then>>) -> Open {
+        let (uncorrectable, refused, aborted, status) = (false, false, false, Status::Success);
+        let id = number;
+        Open { id, request, parts: 1, uncorrectable, refused, aborted, status, in_order: None, then }
+    }
+}
+
 impl Op {
     /// The host's request that it is a part of.
     pub fn request(&self) -> Option<Key> {
@@ -161,7 +183,7 @@ impl Op {
 
 /// An operation of the array.
 pub(crate) enum Op {
-    /// Requests to drives that need no others: those of stripes without redundancy, trims, flushes.
+    /// Requests to drives that need no others: those of stripes without redundancy, of zones that are written in order, trims, flushes.
     Plain(PlainOp),
     Read(ReadOp),
     Write(WriteOp),
@@ -173,6 +195,8 @@ pub(crate) enum Op {
 pub(crate) struct PlainOp {
     pub request: Key,
     pub outstanding: usize,
+    /// A drive has done its part.
+    pub done: bool,
 }
 
 /// How an operation stands with the lock that it needs.
@@ -377,10 +401,10 @@ impl Ord for Due {
 }
 
 stored! {
-    Open { id, request, parts, uncorrectable, refused, aborted, then }
+    Open { id, request, parts, uncorrectable, refused, aborted, status, in_order, then }
     Sub { op, piece, purpose, drive, is_locked, limited, number }
-    Reply { uncorrectable, gave_up, refused, aborted, dead, latency }
-    PlainOp { request, outstanding }
+    Reply { uncorrectable, gave_up, refused, aborted, dead, status, latency }
+    PlainOp { request, outstanding, done }
     ReadPiece { piece, is_locked }
     ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }
     WriteOp { request, is_trim, stripe, pieces, writes, phase, outstanding, failed, again }

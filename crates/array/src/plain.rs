@@ -1,4 +1,4 @@
-//! Requests to drives that need no others: reads and writes of stripes without redundancy, trims, flushes.
+//! Requests to drives that need no others: reads and writes of stripes without redundancy, writes of zones in order, trims, flushes.
 
 use ssd::Drive;
 use units::Bytes;
@@ -11,12 +11,12 @@ use crate::slab::Key;
 
 impl<D: Drive> Array<D> {
     /// Hands requests to drives that need no others, and that the host's request waits for.
-    fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {
+    pub(crate) fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {
         if to_drives.is_empty() {
             return;
         }
         self.add_part(request);
-        let op = PlainOp { request, outstanding: to_drives.len() };
+        let op = PlainOp { request, outstanding: to_drives.len(), done: false };
         let key = self.ops.insert(Some(Op::Plain(op)));
         let purpose = match host.op {
             workload::Op::Read => Purpose::ReadData,
@@ -24,12 +24,12 @@ impl<D: Drive> Array<D> {
             _ => Purpose::Other,
         };
         for &OnDrive { drive, offset, bytes } in to_drives {
-            let sub = Sub::new(key, Piece { unit: 0, start: 0, end: bytes.0 }, purpose);
+            let sub = Sub::new(key, Piece { unit: 0, start: offset.0, end: offset.0 + bytes.0 }, purpose);
             self.send_to(drive, Request { time: self.now, offset, bytes, ..host }, sub);
         }
     }
 
-    /// A read or write of stripes without redundancy: what lies together on a drive is one request to it.
+    /// A read or write of stripes without redundancy, or a write of all copies in order: what lies together on a drive is one request to it.
     pub(crate) fn begin_plain(&mut self, key: Key, request: Request) {
         let chunk = self.layout.chunk;
         let mut to_drives = std::mem::take(&mut self.to_drives);
@@ -38,15 +38,19 @@ impl<D: Drive> Array<D> {
         let mut is_lost = false;
         layout.split(request.offset.0, request.bytes.0, |stripe, pieces| {
             for piece in pieces {
-                let spot = layout.spot(stripe, piece.unit);
-                let seat = &seats[spot.place];
-                is_lost |= matches!(seat.state, SeatState::Missing);
-                let (offset, bytes) = (spot.row * chunk + piece.start, piece.bytes());
-                let ends_here =
-                    |range: &&mut OnDrive| range.drive == seat.drive && range.offset.0 + range.bytes.0 == offset;
-                match to_drives.iter_mut().find(ends_here) {
-                    Some(range) => range.bytes.0 += bytes,
-                    None => to_drives.push(OnDrive { drive: seat.drive, offset: Bytes(offset), bytes: Bytes(bytes) }),
+                let units = if layout.code.copies() { 0..layout.code.width() } else { piece.unit..piece.unit + 1 };
+                let spots = units.map(|unit| layout.spot(stripe, unit));
+                let mut there = spots.filter(|spot| !matches!(seats[spot.place].state, SeatState::Missing)).peekable();
+                is_lost |= there.peek().is_none();
+                for spot in there {
+                    let drive = seats[spot.place].drive;
+                    let (offset, bytes) = (spot.row * chunk + piece.start, piece.bytes());
+                    let ends_here =
+                        |range: &&mut OnDrive| range.drive == drive && range.offset.0 + range.bytes.0 == offset;
+                    match to_drives.iter_mut().find(ends_here) {
+                        Some(range) => range.bytes.0 += bytes,
+                        None => to_drives.push(OnDrive { drive, offset: Bytes(offset), bytes: Bytes(bytes) }),
+                    }
                 }
             }
         });
@@ -61,16 +65,31 @@ impl<D: Drive> Array<D> {
         self.to_drives = to_drives;
     }
 
-    pub(crate) fn plain_replied(&mut self, mut op: PlainOp, sub: Sub, reply: Reply) -> Option<PlainOp> {
+    pub(crate) fn plain_replied(&mut self, mut op: PlainOp, sub: Sub, mut reply: Reply) -> Option<PlainOp> {
         let is_read = sub.purpose == Purpose::ReadData;
-        let of_redundant = sub.purpose == Purpose::Other && self.layout.code.parity > 0 && reply.dead;
+        let host = self.open.get(op.request).map_or(workload::Op::Flush, |open| open.request.op);
+        let is_left_out = self.zone_replied(host, &sub, &mut reply);
+        // Others have what a drive that has failed does not, if any has.
+        let of_redundant = self.layout.code.parity > 0 && (reply.dead || is_left_out);
+        op.done |= reply.is_done();
         self.mark(op.request, |open| {
+            if of_redundant {
+                return;
+            }
+            if open.status.is_success() {
+                open.status = reply.status;
+            }
             open.uncorrectable |= reply.uncorrectable || reply.dead && is_read;
-            open.refused |= reply.refused || reply.dead && !is_read && !of_redundant;
+            open.refused |= reply.refused || reply.dead && !is_read;
             open.aborted |= reply.aborted;
         });
         op.outstanding -= 1;
         if op.outstanding == 0 {
+            if sub.purpose == Purpose::WriteData && of_redundant && !op.done {
+                self.counters.lost_requests += 1;
+                self.data_is_lost();
+                self.mark(op.request, |open| open.refused = true);
+            }
             self.steps.push_back(Step::Part(op.request));
             return None;
         }

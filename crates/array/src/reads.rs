@@ -235,7 +235,7 @@ impl<D: Drive> Array<D> {
         if op.lock != Lock::None {
             self.unlock(op.stripe, key);
         }
-        if is_whole && self.config.repair && !op.failed.is_empty() {
+        if is_whole && self.config.repair && !op.failed.is_empty() && !self.is_in_order(op.stripe) {
             self.begin_repair(&op);
         }
         self.unpin(op.stripe);

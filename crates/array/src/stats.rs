@@ -1,5 +1,6 @@
 //! What an array counts.
 
+use ssd::Completion;
 use ssd::persist::{Reader, Stored, Writer, stored};
 use ssd::stats::Counters;
 use units::Time;
@@ -13,18 +14,21 @@ pub(crate) struct SeenByHost {
     uncorrectable: u64,
     until_uncorrectable: u64,
     refused: u64,
+    failed: u64,
 }
 
 stored! {
-    SeenByHost { completed, uncorrectable, until_uncorrectable, refused }
+    SeenByHost { completed, uncorrectable, until_uncorrectable, refused, failed }
 }
 
 impl SeenByHost {
     /// A request has completed.
-    pub fn completes(&mut self, uncorrectable: bool, refused: bool) {
+    pub fn completes(&mut self, done: &Completion) {
+        let Completion { uncorrectable, refused, status, .. } = *done;
         self.uncorrectable += u64::from(uncorrectable);
         self.until_uncorrectable += u64::from(self.uncorrectable == 0);
         self.refused += u64::from(refused);
+        self.failed += u64::from(!status.is_success());
         self.completed += 1;
     }
 
@@ -35,6 +39,7 @@ impl SeenByHost {
             requests_uncorrectable: self.uncorrectable,
             requests_until_uncorrectable: self.until_uncorrectable,
             requests_refused: self.refused,
+            requests_failed: self.failed,
             requests_given_up: 0,
             ..of_drives
         }

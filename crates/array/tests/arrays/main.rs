@@ -8,3 +8,4 @@ mod loss;
 mod random;
 mod server;
 mod soak;
+mod zones;

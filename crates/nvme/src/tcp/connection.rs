@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use served::{
     Answers as Replies, Asked, Caller, Clock, Did, Export, Exported, Failure, Input, Message, Opened, Outlet, Place,
-    Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store,
+    Protocol, Queue as DriveQueue, Reply, SENT_AT_ONCE, Served, Server, Store, Work,
 };
 
 use crate::auth::Access;
@@ -208,14 +208,11 @@ impl Connection<'_> {
         if let Some(of) = self.connected.as_ref().filter(|_| io.changes()) {
             of.controller.writes();
         }
-        self.outlet.admit(io.bytes());
-        let work = io.work(&export.store);
-        let handles = io.asks_for_handles();
-        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), first, answers, io };
+        let (work, handles) = (io.work(&export.store), io.asks_for_handles());
+        let given = self.given(export, first, answers, io);
         match work {
             Some(work) => {
-                let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
-                let asked = export.ask(connection, Asked { work, answer: Box::new(answer) });
+                let asked = export.ask(connection, given.asked(work));
                 self.requested = true;
                 asked
             }
@@ -232,10 +229,13 @@ impl Connection<'_> {
     fn has_done(&self, answers: Answers, io: Io) -> bool {
         let Some(export) = self.export() else { return false };
         let Some(work) = io.work(&export.store) else { return false };
+        export.command(self.given(export, None, answers, io).asked(work))
+    }
+
+    /// What a command of the drive is answered with, for which there is room until then.
+    fn given(&self, export: &Export, first: Option<Answers>, answers: Answers, io: Io) -> Given {
         self.outlet.admit(io.bytes());
-        let given = Given { outlet: self.outlet.clone(), store: export.store.clone(), first: None, answers, io };
-        let answer = |outcome: Result<Did, Failure>, due| given.give(outcome.map_err(io::of_drive), due);
-        export.command(Asked { work, answer: Box::new(answer) })
+        Given { outlet: self.outlet.clone(), store: export.store.clone(), first, answers, io }
     }
 
     fn export(&self) -> Option<&Export> {
@@ -345,6 +345,11 @@ struct Given {
 }
 
 impl Given {
+    /// What the drive is asked to do, which is answered when that has been done.
+    fn asked(self, work: Work) -> Asked {
+        Asked { work, answer: Box::new(|outcome, due| self.give(outcome.map_err(io::of_drive), due)) }
+    }
+
     /// Answers it; where the drive has done it, does to the data what it asks for.
     fn give(self, outcome: Result<Did, Status>, due: Option<Instant>) -> Instant {
         let Given { outlet, store, first, answers, io } = self;

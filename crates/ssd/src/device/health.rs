@@ -28,7 +28,10 @@ impl<P: Probe> Device<P> {
     pub(super) fn refuse_writes(&mut self) {
         self.writes.pages_wanted = 0;
         if let Some(zones) = &mut self.zones {
-            zones.become_read_only();
+            for command in zones.become_read_only() {
+                self.host.commands[command].refused = true;
+                Zoning(self).end_part(command);
+            }
             Zoning(self).has_erased(None, None);
             Zoning(self).commands_go_on();
         }

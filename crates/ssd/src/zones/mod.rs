@@ -6,6 +6,7 @@
 
 mod finishing;
 mod gathering;
+mod spread;
 
 use nand::PlaneId;
 use workload::ZoneAction;
@@ -16,6 +17,7 @@ use crate::persist::{state, stored, stored_enum};
 use crate::status::Status;
 use finishing::Finishing;
 pub(crate) use finishing::Padding;
+pub use spread::{Allowed, SpreadZones};
 
 /// The state of a zone (Figure 37, Zone State).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -551,14 +553,19 @@ impl Zones {
         }
     }
 
-    /// The drive has become read-only: every zone that has data can be read, and none can be written.
-    pub fn become_read_only(&mut self) {
+    /// The drive has become read-only: every zone that has data can be read, and none can be written. Finishes are not waited for any more: the
+    /// commands that did, for each zone one.
+    pub fn become_read_only(&mut self) -> Vec<CommandId> {
+        let mut finishing = Vec::new();
         for zone in 0..self.zones.len() as u32 {
-            self.zones[zone as usize].under_way = 0;
+            let entry = &mut self.zones[zone as usize];
+            entry.under_way = 0;
+            finishing.extend(entry.finishing.take().map(|finishing| finishing.command()));
             if !matches!(self.zones[zone as usize].state, ZoneState::Conventional | ZoneState::Offline) {
                 self.becomes(zone, ZoneState::ReadOnly);
             }
         }
+        finishing
     }
 
     /// A part of the flash on which a zone lies has broken (section 2.1.1.3: transitions ZSRO and ZSO): it can be read if anything is in it. The

@@ -515,3 +515,39 @@ fn a_zone_is_written_into_blocks_of_the_cache_that_are_its_own_and_folded_into_i
     device.check_all().unwrap();
     device.check_mapping().unwrap();
 }
+
+#[test]
+fn a_finish_that_a_drive_without_a_cache_cannot_pad_any_more_is_refused() {
+    // Nothing of a zone goes past a static cache, and both of its blocks fail when they are erased to be opened.
+    let settings = [
+        "ftl.slc_cache=static",
+        "slc.blocks=2",
+        "ftl.erase_when=opened",
+        "wear.end_of_life=read-only",
+        "faults.at=[0ns erase 0, 0ns erase 0]",
+    ];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let done = at_once(&mut device, &[(Op::Write, 0, PAGE), (Op::Zone(ZoneAction::Finish), 0, size)]);
+    assert_eq!(done.iter().map(|completion| completion.refused).collect::<Vec<_>>(), [false, true]);
+    assert!(device.end_of_life().is_some());
+    assert_eq!(zone(&device, 0).state, ZoneState::ReadOnly);
+    let done = at_once(&mut device, &[(Op::Read, 0, PAGE)]);
+    assert!(!done[0].refused && !done[0].uncorrectable, "the buffer still has it");
+    device.check_all().unwrap();
+}
+
+#[test]
+fn a_block_of_the_cache_whose_plane_breaks_while_it_is_erased_is_not_folded() {
+    // Without zones as with them: a block that has been opened, and holds nothing when its plane breaks.
+    let cache = ["ftl.slc_cache=static", "slc.blocks=2", "geometry.dies=2", "ftl.erase_when=opened"];
+    for mapping in [&["zones.dies=1"][..], &["ftl.mapping=page", "ftl.over_provisioning=3"]] {
+        let mut device =
+            watched(&config(&[&cache, mapping, &["faults.at=[1ms plane 0]"]].concat()), 1, Watch::default());
+        at_once(&mut device, &[(Op::Write, 0, PAGE)]);
+        device.flush().unwrap();
+        device.advance(Time(100_000_000)).unwrap();
+        assert_eq!(device.counters().planes_broken, 1);
+        device.check_all().unwrap();
+    }
+}

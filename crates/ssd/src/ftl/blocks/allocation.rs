@@ -261,11 +261,8 @@ impl Blocks {
         let open = &mut self.planes[plane.0 as usize].open[stream.index()];
         open.next_page = self.pages[stream.index()];
         let block = open.block;
-        // It is a candidate where its plane has broken meanwhile.
-        let candidates = &mut self.planes[plane.0 as usize].candidates;
-        if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
-            candidates.remove(block);
-        }
+        // Where its plane has broken meanwhile it counts as full.
+        self.no_candidate(plane, block);
         self.empty(plane, block);
     }
 
@@ -311,11 +308,14 @@ impl Blocks {
         }
     }
 
-    /// A block is reclaimed: it is no candidate any more.
+    /// A block is reclaimed: it is no candidate any more, nor is it to be folded.
     pub fn no_candidate(&mut self, plane: PlaneId, block: u32) {
         let candidates = &mut self.planes[plane.0 as usize].candidates;
         if let Some(candidates) = candidates.as_mut().filter(|candidates| candidates.contains(block)) {
             candidates.remove(block);
+        }
+        if let Some(slc) = &mut self.slc {
+            slc.plane_mut(plane).claim(block);
         }
     }
 

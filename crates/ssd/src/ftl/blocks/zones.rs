@@ -166,9 +166,6 @@ impl Blocks {
         let zones = self.zones.as_mut()?;
         zones.doomed[plane.0 as usize].retain(|doomed| *doomed != block);
         self.no_candidate(plane, block);
-        if let Some(slc) = &mut self.slc {
-            slc.plane_mut(plane).claim(block);
-        }
         Some(block)
     }
 
