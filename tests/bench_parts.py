@@ -64,7 +64,7 @@ def count(bench: Path, case: int, requests: int, folder: Path) -> Counter[str]:
 
 
 def beside(bench: Path) -> None:
-    """Prints the instructions of a request of every case that must stay flat, and of those that follow something beside."""
+    """Prints the instructions of a request of each case that must stay flat, and of what is followed beside."""
     names = subprocess.run([str(bench), "--list"], check=True, capture_output=True, text=True).stdout.splitlines()
     with tempfile.TemporaryDirectory() as folder:
         for number, name in enumerate(names):
@@ -73,10 +73,8 @@ def beside(bench: Path) -> None:
                 print(f"| {name} | {(long - short) / (LONG - SHORT):,.0f} |", flush=True)
 
 
-def main() -> None:
-    if sys.argv[2:] == ["--flat"]:
-        return beside(Path(sys.argv[1]))
-    bench = Path(sys.argv[1])
+def by_part(bench: Path) -> None:
+    """Prints the instructions of a request of some cases, by part."""
     columns: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for case, title in CASES.items():
@@ -86,6 +84,14 @@ def main() -> None:
     for part in [*PARTS, "libc, allocation"]:
         print(f"| {part}", *(f"| {cost.get(part, 0):,.0f}" for cost in columns.values()), "|")
     print("| total", *(f"| {sum(cost.values()):,.0f}" for cost in columns.values()), "|")
+
+
+def main() -> None:
+    bench = Path(sys.argv[1])
+    if sys.argv[2:] == ["--flat"]:
+        beside(bench)
+    else:
+        by_part(bench)
 
 
 if __name__ == "__main__":
