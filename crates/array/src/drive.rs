@@ -118,7 +118,10 @@ impl<D: Drive> Drive for Array<D> {
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
-        self.each_alive(|drive| drive.advance(time))
+        self.each_alive(|drive| drive.advance(time))?;
+        // Also where no drive is left.
+        self.now = self.now.max(time);
+        Ok(())
     }
     fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
         self.play(limit, Stop::Completion)?;

@@ -91,6 +91,28 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
     }
 }
 
+/// Where all drives have failed time passes as before, and requests are answered: what waits for a time that was asked for had waited for ever.
+#[test]
+fn time_goes_on_where_no_drive_is_left() {
+    let member = |(index, drive): (usize, Server)| MemberDrive {
+        name: format!("drive-{index}"),
+        drive,
+        spare: false,
+        fails_at: Some(Span(200_000)),
+        mean_life: None,
+    };
+    let drives = drives(2, &[]).into_iter().enumerate().map(member).collect();
+    let mut array = Array::new(&config(&["layout=mirror", "copies=2"]), drives, 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(1_000_000)).unwrap();
+    assert_eq!((array.now(), array.counters_so_far().drives_failed), (Time(1_000_000), 2));
+    array.submit(read(1_500_000, 0)).unwrap();
+    array.advance(Time(3_000_000)).unwrap();
+    assert_eq!(array.now(), Time(3_000_000));
+    let done: Vec<_> = array.take_completions().collect();
+    assert_eq!((done.len(), done[0].finish, done[0].uncorrectable), (1, Time(1_500_000), true));
+}
+
 /// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a copy in an exponential
 /// time with mean 1 / `rebuilt`, and this many reads are in vain. The times until data is lost \[s].
 fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u64) -> Vec<f64> {
