@@ -9,7 +9,7 @@ use crate::config::{Plan, ZonePlan};
 use crate::persist::state;
 use crate::status::Status;
 
-/// See the [module documentation](self).
+/// The zones of an array of drives, each of which is made of a zone of every drive.
 pub struct SpreadZones {
     zones: Zones,
     plan: ZonePlan,
