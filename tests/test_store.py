@@ -170,6 +170,28 @@ def test_a_full_disk_costs_the_result_that_it_stopped(tmp_path: Path) -> None:
     assert again.table.equals(whole.table)
 
 
+def test_a_first_result_that_found_no_room_is_not_what_others_are_compressed_by(
+    tmp_path: Path, played: Payload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, full = store.Journal._append, [OSError(27, "File too large")]
+
+    def appended(journal: store.Journal, data: bytes) -> None:
+        if full and store.HEAD.size < len(data) and store.HEAD.unpack_from(data)[1] == store.RESULT:
+            raise full.pop()
+        append(journal, data)
+
+    monkeypatch.setattr(store.Journal, "_append", appended)
+    payloads = {number: drawn(played, number) for number in range(3)}
+    with closing(Cache(tmp_path)) as cache:
+        with pytest.raises(ssdlab.SimulationError, match="cannot be written"):
+            cache.put(key_of(0), payloads[0])
+        for number in (1, 2):
+            cache.put(key_of(number), payloads[number])
+    with closing(Cache(tmp_path)) as cache:
+        assert [cache.get(key_of(number)) for number in range(3)] == [None, payloads[1], payloads[2]]
+        assert cache.unusable == {}
+
+
 def test_a_damaged_record_is_named_and_costs_one_result(tmp_path: Path) -> None:
     first = ssdlab.sweep(SMALL, cache=tmp_path)
     (path,) = (tmp_path / "batches").iterdir()

@@ -183,13 +183,15 @@ class Journal:
         text = f"{_text(data['manifest'])}\n{rest}".encode()
         first = self._first is None
         if self._first is None:
-            self._first, packed = text, zlib.compress(text, 1)
+            packed = zlib.compress(text, 1)
         else:
             by = zlib.compressobj(1, zdict=self._first)
             packed = by.compress(text) + by.flush()
         body = key + shape + bytes([first]) + packed
         record = Record(key, self._end + HEAD.size, len(body))
         self._append(_record(RESULT, body))
+        # Once it is in the file: what is compressed by a text that is not there could not be read.
+        self._first = text if self._first is None else self._first
         self.records.append(record)
         if now > self._synced + SYNC_S:
             self.sync()
