@@ -86,7 +86,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let leader = self.flash.dies[die].queues[lead].head_seq;
         let first = self.take_read(die, lead, leader, count == 1);
         if count == 1 {
-            let end = self.set_timing_after(start, die, first.shorter) + first.t_read;
+            let start = self.set_timing_after(start, die, first.shorter);
+            let end = start + first.t_read;
             self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
             self.begins_sense(die, first, start, end);
             return (USER_READS.has(lead), end);
