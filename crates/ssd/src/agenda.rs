@@ -29,7 +29,7 @@ pub(crate) struct Agenda {
     direct: [u64; DIRECT],
     /// The first of these.
     first_direct: u64,
-    /// What happens before time goes on, if anything does: no more than the next event is ever so near.
+    /// The event that happens next, at the present time, if [`Agenda::set_from`] has set one.
     at_once: u64,
     /// Slots of the tree; further ones are direct.
     in_tree: usize,
@@ -81,8 +81,8 @@ impl Agenda {
         }
     }
 
-    /// Sets the next event of a slot, which is the first one of its kind and comes before whatever else happens from `now` on, where it
-    /// happens now.
+    /// Sets the next event of a slot. If it happens at `now` it has to be the very next one, before those of all other slots: then it is kept
+    /// beside the tree, until [`Agenda::set_next`].
     #[inline]
     pub fn set_from(&mut self, now: Time, slot: EventSlot, time: Time) {
         if time == now && self.at_once == u64::MAX {
@@ -92,7 +92,7 @@ impl Agenda {
         }
     }
 
-    /// Sets the event of a slot that comes after the one that happens now.
+    /// The event of a slot happens that [`Agenda::set_from`] has set: sets the one after it.
     #[inline]
     pub fn set_next(&mut self, slot: EventSlot, time: Time) {
         self.at_once = u64::MAX;
@@ -223,6 +223,18 @@ mod tests {
         agenda.set(EventSlot(5), Time::NEVER);
         agenda.set(EventSlot(1), Time::NEVER);
         assert_eq!(agenda.peek(), None);
+    }
+
+    #[test]
+    fn what_happens_at_once_comes_first_and_makes_way() {
+        let mut agenda = Agenda::new(6);
+        agenda.set(EventSlot(1), Time(10));
+        agenda.set_from(Time(10), EventSlot(0), Time(10));
+        assert_eq!(agenda.peek(), Some((Time(10), EventSlot(0))));
+        agenda.set_next(EventSlot(0), Time(11));
+        assert_eq!(agenda.peek(), Some((Time(10), EventSlot(1))));
+        agenda.set(EventSlot(1), Time::NEVER);
+        assert_eq!(agenda.peek(), Some((Time(11), EventSlot(0))));
     }
 
     #[test]

@@ -1,15 +1,12 @@
 //! A die is brought up to date: whether its program or erase is suspended or goes on, what it starts next and so what it wants the bus for,
 //! where its time goes, and when something ends in its array. With dies of a chip that do not overlap, one keeps the others waiting.
 
-use nand::{DieId, PlaneReads};
-use units::Time;
+use nand::DieId;
 
 use super::backend::{Flash, FlashAt};
 use super::placement::Placement;
 use super::state::Pick;
-use crate::config::Config;
 use crate::observe::probe::{Event, Probe};
-use crate::observe::stats::die;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Brings the dies up to date that may have something new to do since this was asked last.
@@ -118,26 +115,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     pub fn has_started(&mut self, die: DieId) {
         self.take_chip(die);
         self.reschedule(die);
-    }
-
-    /// A die has begun to sense, until then.
-    pub(super) fn senses(&mut self, die: DieId, end: Time) {
-        self.take_chip(die);
-        let state = &self.flash.dies[die];
-        let Config { chip, gc, .. } = &self.core.plan.config;
-        let goes_on = state.active.is_some() || state.suspended.is_some();
-        let only_senses = chip.plane_reads != PlaneReads::Independent && gc.idle.is_none() && !goes_on;
-        if P::NOTES_WAITS || P::EXPLAINS || !only_senses {
-            return self.reschedule(die);
-        }
-        // It starts nothing else.
-        let state = &mut self.flash.dies[die];
-        let bus = &mut self.flash.channels[state.channel];
-        bus.stirred |= state.bit;
-        state.picks(Pick::Nothing, bus);
-        state.meter.enter(self.core.now, die::READ, None);
-        state.event = end;
-        self.core.agenda.set(self.core.slots.die(die), end);
     }
 
     /// Starts or stops the clock of background collection.

@@ -78,8 +78,8 @@ struct Taken {
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Senses pages; whether one of them is the host's, and until when.
-    pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> (bool, Time) {
+    /// Senses pages; whether one of them is the host's.
+    pub(super) fn start_sense(&mut self, die: DieId, lead: QueueId) -> bool {
         let Joined { queues, count } = self.view().joined_senses(die, lead);
         let channel = self.flash.dies[die].channel;
         let start = self.occupy(channel, self.core.plan.config.bus.t_command * count as u64, channel::COMMAND);
@@ -90,14 +90,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             let end = start + first.t_read;
             self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
             self.begins_sense(die, first, start, end);
-            return (USER_READS.has(lead), end);
+            return USER_READS.has(lead);
         }
         self.start_joined(die, &queues[..count], first, start)
     }
 
     /// Senses pages of several planes. They end together: with the slowest of them, whose timing the die has.
     #[inline(never)]
-    fn start_joined(&mut self, die: DieId, queues: &[QueueId], first: Taken, start: Time) -> (bool, Time) {
+    fn start_joined(&mut self, die: DieId, queues: &[QueueId], first: Taken, start: Time) -> bool {
         let leader = self.flash.ops[first.read].seq;
         let mut reads = [first; PLANES];
         for (queue, taken) in queues.iter().zip(&mut reads).skip(1) {
@@ -115,7 +115,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         for taken in reads {
             self.begins_sense(die, *taken, start, end);
         }
-        (queues.iter().any(|queue| USER_READS.has(*queue)), end)
+        queues.iter().any(|queue| USER_READS.has(*queue))
     }
 
     /// Takes the read that a queue has first: its page is to be sensed by the command of one of an age, or by one of its own.

@@ -171,11 +171,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn begin(&mut self, die: DieId) -> Option<Begun> {
         match self.flash.dies[die].picked {
             Pick::Read(queue) => {
-                let (of_host, end) = self.start_sense(die, queue);
+                let of_host = self.start_sense(die, queue);
                 if of_host && self.placement.host_is_next(die) {
                     return Some(Begun::HostRead(die));
                 }
-                self.senses(die, end);
+                self.has_started(die);
             }
             Pick::Erase(queue) => match queue.writes() {
                 Some(writes) => return Some(Begun::Erase { die, lead: queue, writes }),

@@ -18,7 +18,7 @@ pub(crate) struct Open {
 pub(crate) struct Released {
     /// By what blocks are opened first (`wear.free_block`).
     pub rank: u32,
-    /// The how manieth block that was released it is.
+    /// Its place in the order in which blocks were released.
     pub number: u64,
     pub block: u32,
     /// Reads that are older than this may still want what it held; none where it has been erased.
