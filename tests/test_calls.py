@@ -24,8 +24,7 @@ Calls = dict[str, int]
 """In all, and into another file."""
 
 
-@pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.seldom
 def test_no_read_takes_more_calls_than_it_did(pytestconfig: pytest.Config) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not here (`make programs` installs it)")

@@ -269,7 +269,7 @@ TABLES = {
 }
 QUICK = {
     "code": lambda progress: _code([0.006, CAPABILITY_RBER]),
-    "pages": lambda progress: _pages([0.033, 0.034]),
+    "pages": lambda progress: _pages([0.034]),
     "splits": lambda progress: _splits([]),
     "twins": lambda progress: trace.twins(["hpca24/Ali_124", "hpca24/Sys_0"]),
 }
