@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 
 # Random cases of a property test: 256 is the whole, which `make check-all` draws.
-CASES ?= 64
+CASES ?= 48
 
 # Devices that `make soak` plays.
 N ?= 2000
@@ -64,7 +64,7 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
-test: tested ## every test of the crates and of the Python package; CASES=256 draws four times the random cases
+test: tested ## every test of the crates and of the Python package; CASES=256 draws all random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
 	$(CARGO) test --quiet --doc $(EXAMPLES)
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12

@@ -206,7 +206,9 @@ def sst_component(folder: Path, environment: dict[str, str], flags: str) -> subp
     return in_shell(command, folder, environment)
 
 
-@pytest.mark.parametrize("sst", ["14", "16", "17", *SST_INSTALLED])
+@pytest.mark.parametrize(
+    "sst", [*(pytest.param(old, marks=pytest.mark.seldom) for old in ("14", "16")), "17", *SST_INSTALLED]
+)
 def test_sst_has_answers_when_the_drive_has_finished(installed: dict[str, str], tmp_path: Path, sst: str) -> None:
     """Against headers with SST's names where SST has them, links behind them that take 2.5 ns, and handlers as SST 14
     and 15, 16, and 17 name them; with SST's own headers the component is only built.

@@ -26,7 +26,7 @@ fn played(config: &Config, case: &Case) -> Result<String, RunError> {
 #[test]
 fn one_that_decides_as_the_drive_does_changes_nothing() {
     let (mut accepted, mut collected) = (0, 0);
-    for seed in 1..150 {
+    for seed in 1..100 {
         let mut case = draw(seed);
         let fixed = ["ftl.placement=static", "ftl.streams=2", "ftl.hints=0", "gc.victim=greedy", "faults.at=[]"];
         case.device.extend(fixed.map(String::from));
@@ -43,7 +43,7 @@ fn one_that_decides_as_the_drive_does_changes_nothing() {
 #[test]
 fn one_that_decides_at_random_loses_nothing_is_saved_and_goes_on() {
     let (mut accepted, mut went_on, mut others) = (0, 0, 0);
-    for seed in 1..90 {
+    for seed in 1..60 {
         let case = Case { own: true, ..draw(seed) };
         let Ok(config) = configuration(&case) else { continue };
         let is_even = |error: &RunError| !matches!(error, RunError::Config(_));
