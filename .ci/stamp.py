@@ -2,7 +2,7 @@
 
 ``.ci/stamp`` is kept in the repository. It holds a digest of what `make test` does not try: everything that can break
 the tests marked `seldom`, which are the pages, what packages are made of, which versions of what they need,
-`trace fit` and the list of mutants. Other code is left out: the tests try it in every run. Exit status 0: not due;
+`trace fit`, of files and of folders, and the list of mutants. Other code is left out: the tests try it in every run. Exit status 0: not due;
 1: due. ``--write`` writes the stamp.
 """
 
@@ -34,6 +34,9 @@ CONTENTS = (
     ".ci/supply.py",
     "python/ssdlab/trace/fit/*.py",
     "tests/test_fit.py",
+    "python/ssdlab/lives/volumes.py",
+    "python/ssdlab/lives/clusters.py",
+    "tests/test_volumes.py",
     "tests/mutants.*",
     "tests/test_mutants.py",
     "tests/test_docs.py",

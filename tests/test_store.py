@@ -289,7 +289,7 @@ def killed(steps: int, folder: Path, work: Callable[[], object]) -> bool:
 @pytest.mark.parametrize(
     "start",
     [
-        "nothing",
+        pytest.param("nothing", marks=pytest.mark.seldom),
         pytest.param("journal", marks=pytest.mark.seldom),
         "batch",
         pytest.param("files of before", marks=pytest.mark.seldom),

@@ -201,7 +201,7 @@ def test_a_twin_is_replayed_as_fast_as_its_drive_is_written() -> None:
         paced("x", probe, 1e15, own_times=True)
 
 
-@pytest.mark.slow
+@pytest.mark.seldom
 def test_a_folder_is_fitted_goes_on_and_names_what_is_damaged(cli: Cli, tmp_path: Path) -> None:
     alibaba(tmp_path / "all.csv", VOLUMES, 2000)
     done = cli("trace", "split", "all.csv", "volumes", "--requests", 1800)
