@@ -19,8 +19,9 @@ use error::{InputError, SimulationError};
 use pyo3::prelude::*;
 
 /// ssdlab's compiled core.
-/// What is kept in memory of FTLs that loads have been played through (assumed: some ten states of the papers' drives).
-const KEPT_WARMED: units::Bytes = units::Bytes(512 << 20);
+/// What is kept in memory of states that runs begin in (assumed: some twenty states of the papers' drives after a load; a drive of a
+/// terabyte that has been written all over has half as much).
+const KEPT_WARMED: units::Bytes = units::Bytes(1 << 30);
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,9 +8,12 @@
 //!
 //! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read, Write};
+use std::slice;
+use std::sync::Arc;
 
 use lru::LruCache;
 use nand::model::outcomes::PageRead;
@@ -65,17 +68,92 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// A state that several drives go on from: its large tables, which they share, and the bytes of all the rest.
+#[derive(Default)]
+pub struct SharedState {
+    tables: Vec<Arc<dyn Any + Send + Sync>>,
+    rest: Vec<u8>,
+    bytes: usize,
+}
+
+impl SharedState {
+    /// As many as the state has, tables included.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// What becomes of large tables that are read.
+enum Tables<'a> {
+    /// Each drive has its own.
+    Own,
+    /// They are noted, and all the rest of the state, from this byte of those at hand on.
+    Noted(&'a mut SharedState, Option<usize>),
+    /// They are there.
+    Known(slice::Iter<'a, Arc<dyn Any + Send + Sync>>),
+}
+
+/// A large table of a state.
+pub enum Table<T> {
+    /// Of the drive that reads it.
+    Own(T),
+    /// Shared with others that go on from the same state.
+    Shared(Arc<T>),
+}
+
 /// Where the state comes from.
 pub struct Reader<'a> {
     from: &'a mut dyn Read,
     bytes: Vec<u8>,
     at: usize,
+    tables: Tables<'a>,
 }
 
 impl<'a> Reader<'a> {
     /// It comes from there.
     pub fn new(from: &'a mut dyn Read) -> Reader<'a> {
-        Reader { from, bytes: Vec::new(), at: 0 }
+        Reader { from, bytes: Vec::new(), at: 0, tables: Tables::Own }
+    }
+
+    /// It comes from there, and is noted for those that go on from the same state ([`Reader::again`]).
+    pub fn noting(from: &'a mut dyn Read, state: &'a mut SharedState) -> Reader<'a> {
+        Reader { tables: Tables::Noted(state, Some(0)), ..Reader::new(from) }
+    }
+
+    /// It was read before; `rest` is empty, and lives as long.
+    pub fn again(state: &'a SharedState, rest: &'a mut &'a [u8]) -> Reader<'a> {
+        *rest = &state.rest;
+        Reader { tables: Tables::Known(state.tables.iter()), ..Reader::new(rest) }
+    }
+
+    /// A large table that a drive changes little of: it is read by `read`, or shared with those that go on from the same state.
+    pub fn table<T: Any + Send + Sync>(
+        &mut self,
+        read: impl FnOnce(&mut Reader) -> io::Result<T>,
+    ) -> io::Result<Table<T>> {
+        if let Tables::Known(known) = &mut self.tables {
+            let table = known.next().and_then(|table| Arc::clone(table).downcast().ok());
+            return table.map(Table::Shared).ok_or_else(damaged);
+        }
+        self.note(None);
+        let table = read(self)?;
+        let Tables::Noted(..) = self.tables else { return Ok(Table::Own(table)) };
+        let table = Arc::new(table);
+        self.note(Some(self.at));
+        if let Tables::Noted(state, _) = &mut self.tables {
+            state.tables.push(table.clone());
+        }
+        Ok(Table::Shared(table))
+    }
+
+    /// Notes what has been taken of the bytes at hand; what comes from there on is noted next, if it is to be.
+    fn note(&mut self, from: Option<usize>) {
+        if let Tables::Noted(state, noted) = &mut self.tables {
+            if let Some(begin) = *noted {
+                state.rest.extend_from_slice(&self.bytes[begin..self.at]);
+            }
+            *noted = from;
+        }
     }
 
     #[inline]
@@ -90,6 +168,11 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn fetch(&mut self, least: usize) -> io::Result<()> {
+        let noted = matches!(self.tables, Tables::Noted(_, Some(_)));
+        self.note(noted.then_some(0));
+        if let Tables::Noted(state, _) = &mut self.tables {
+            state.bytes += self.at;
+        }
         self.bytes.drain(..self.at);
         self.at = 0;
         while self.bytes.len() < least {

@@ -386,10 +386,12 @@ class _Campaign:
         return found
 
     def in_turn(self) -> Iterator[str]:
-        """Missing cases: those that differ by their schemes alone follow one another, so their past is played once."""
+        """Missing cases: those that go on from one drive follow one another, and those that differ by their schemes alone,
+        so their past is read, or played, once."""
         alike: dict[bytes, list[str]] = {}
         for key, index in self.missing.items():
-            past = repr(self.cases[index].options.replace(scheme=None)).encode(errors="surrogatepass")
+            case = self.cases[index]
+            past = repr(case.warm or case.options.replace(scheme=None)).encode(errors="surrogatepass")
             alike.setdefault(hashlib.blake2b(past, digest_size=16).digest(), []).append(key)
         return chain.from_iterable(alike.values())
 

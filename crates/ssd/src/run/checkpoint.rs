@@ -8,8 +8,9 @@
 //! [`POLICIES`] and policies from outside, which decide what is done next and keep no state.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use units::section::Section;
@@ -17,6 +18,7 @@ use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
 use super::drive::Drive;
+use super::kept::{self, Kept, Key};
 use super::manifest;
 use super::packing;
 use super::refusal::refused;
@@ -154,9 +156,20 @@ impl Checkpoint {
     /// Gives a drive, which was built from what the header says, the state that the saved one had.
     pub fn restore(&self, drive: &mut impl Drive) -> Result<(), ConfigError> {
         let origin = self.origin();
+        if let Some(kept) = self.kept() {
+            return restored(drive, &self.header, &StateOf::Kept(&kept), &origin);
+        }
         let bytes = std::fs::read(&self.path).map_err(|error| unreadable(&origin, &error))?;
-        let (header, packed) = unsealed(&bytes, &origin)?;
-        restored(drive, &header, packed, &origin)
+        let (header, state) = unsealed(&bytes, &origin)?;
+        restored(drive, &header, &state, &origin)
+    }
+
+    /// Its state, where other runs of the process have gone on from it: it was whole then.
+    fn kept(&self) -> Option<Arc<Kept>> {
+        let mut file = File::open(&self.path).ok()?;
+        let mut digest = [0; DIGEST];
+        file.seek(io::SeekFrom::End(-(DIGEST as i64))).and_then(|_| file.read_exact(&mut digest)).ok()?;
+        kept::recall(Key(digest))
     }
 
     /// The device that it is of, called as the file.
@@ -177,6 +190,9 @@ impl Checkpoint {
     /// Builds the device, with the state that it had.
     pub fn device(&self, config: &Config) -> Result<Device, ConfigError> {
         let origin = self.path.display().to_string();
+        if let Some(kept) = self.kept() {
+            return device_of(config, &self.header, &StateOf::Kept(&kept), &origin);
+        }
         let mut file = File::open(&self.path).map_err(|error| unreadable(&origin, &error))?;
         load(config, &mut file, &origin)
     }
@@ -268,7 +284,7 @@ impl Device {
 /// The state of a whole checkpoint, as it is before it is packed: for tests of how a state is read.
 #[doc(hidden)]
 pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
-    let (_, packed) = unsealed(whole, "checkpoint").ok()?;
+    let (_, StateOf::Packed { packed, .. }) = unsealed(whole, "checkpoint").ok()? else { return None };
     let mut state = Vec::new();
     packing::unpack(packed).and_then(|mut unpacked| unpacked.read_to_end(&mut state)).ok()?;
     Some(state)
@@ -465,8 +481,16 @@ fn is_file(value: &str) -> bool {
     value.ends_with(".toml") || value.ends_with(".csv")
 }
 
-/// The header of a whole checkpoint, and its state as it is packed.
-pub(super) fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a [u8]), ConfigError> {
+/// Where the state of a checkpoint is.
+pub(super) enum StateOf<'a> {
+    /// In its file, under this digest.
+    Packed { packed: &'a [u8], digest: [u8; DIGEST] },
+    /// In memory.
+    Kept(&'a Kept),
+}
+
+/// The header of a whole checkpoint, and its state.
+pub(super) fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, StateOf<'a>), ConfigError> {
     let mut rest = bytes;
     // What another version has written is refused as such, whatever follows.
     let header = read_header(&mut rest, origin)?;
@@ -474,27 +498,32 @@ pub(super) fn unsealed<'a>(bytes: &'a [u8], origin: &str) -> Result<(Value, &'a 
     if blake3::hash(&bytes[..bytes.len() - DIGEST]).as_bytes() != digest {
         return Err(damaged(origin));
     }
-    Ok((header, packed))
+    Ok((header, StateOf::Packed { packed, digest: *digest }))
 }
 
 fn load(config: &Config, from: &mut dyn Read, origin: &str) -> Result<Device, ConfigError> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).map_err(|error| unreadable(origin, &error))?;
-    let (header, packed) = unsealed(&bytes, origin)?;
-    check(&header, &config.plan()?, origin)?;
+    let (header, state) = unsealed(&bytes, origin)?;
+    device_of(config, &header, &state, origin)
+}
+
+/// A device that goes on from a checkpoint.
+fn device_of(config: &Config, header: &Value, state: &StateOf, origin: &str) -> Result<Device, ConfigError> {
+    check(header, &config.plan()?, origin)?;
     let mut config = config.clone();
     if config.age.load == PastLoad::Auto {
-        config.age.load = config_of(&header, origin)?.age.load;
+        config.age.load = config_of(header, origin)?.age.load;
     }
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(origin))?;
     let mut device = Device::new(&config, seed)?;
-    restored(&mut device, &header, packed, origin)?;
+    restored(&mut device, header, state, origin)?;
     Ok(device)
 }
 
 /// Gives a drive the state that a checkpoint has.
-fn restored(drive: &mut impl Drive, header: &Value, packed: &[u8], origin: &str) -> Result<(), ConfigError> {
-    take_state(header, packed, origin, |state| {
+fn restored(drive: &mut impl Drive, header: &Value, state: &StateOf, origin: &str) -> Result<(), ConfigError> {
+    take_state(header, state, origin, |state| {
         drive.read_state(state)?;
         Ok(drive.now())
     })
@@ -503,14 +532,18 @@ fn restored(drive: &mut impl Drive, header: &Value, packed: &[u8], origin: &str)
 /// Hands the state of a checkpoint over; who takes it says at which time it stands.
 pub(super) fn take_state(
     header: &Value,
-    packed: &[u8],
+    state: &StateOf,
     origin: &str,
     take: impl FnOnce(&mut Reader) -> io::Result<Time>,
 ) -> Result<(), ConfigError> {
-    let mut unpacked = packing::unpack(packed).map_err(|_| damaged(origin))?;
-    let mut state = Reader::new(&mut *unpacked);
     // The digest is right: what does not fit was written by a build whose state has another form.
-    let taken = take(&mut state).and_then(|now| state.finish().map(|()| now));
+    let taken = match state {
+        StateOf::Kept(kept) => kept.take(take),
+        StateOf::Packed { packed, digest } => {
+            let mut unpacked = packing::unpack(packed).map_err(|_| damaged(origin))?;
+            kept::of_checkpoint(Key(*digest), &mut *unpacked, take)
+        }
+    };
     if !taken.is_ok_and(|now| header["time_ns"] == json!(now.0)) {
         let remedy = "make it anew with this build, or go on with the one that wrote it";
         return Err(refused(origin, "was written by another build: its state has another form", remedy));

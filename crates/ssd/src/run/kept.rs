@@ -1,9 +1,11 @@
-//! FTLs as loads have left them, kept in memory: runs of a process that begin with the same load on the same FTL play it once. What schemes
-//! change, how dies read and in which order they work, the FTL alone does not see.
+//! States that runs begin in, kept in memory. FTLs as loads have left them: runs of a process that begin with the same load on the same FTL
+//! play it once. What schemes change, how dies read and in which order they work, the FTL alone does not see. And checkpoints that several
+//! runs go on from: they are read once. What is large in such a state the runs share, and change their own copies of what they change.
 //!
 //! Nothing is kept unless [`keep_warmed`] has said how much; a run of its own gains nothing from it.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
@@ -15,7 +17,7 @@ use crate::device::Device;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Warmed;
-use crate::persist::{Reader, State, Writer};
+use crate::persist::{Reader, SharedState, State, Writer};
 
 /// Sections and keys of the configuration that the FTL alone does not ask: a test changes them all.
 const NOT_ASKED: &[&str] = &["bus.", "ecc.", "read.", "schedule.", "energy."];
@@ -23,7 +25,7 @@ const NOT_ASKED: &[&str] = &["bus.", "ecc.", "read.", "schedule.", "energy."];
 /// All that decides what a load makes of an FTL: a digest of the configuration but for what is not asked, of the load and its random numbers, and of the
 /// state that it begins in, in which the rest has left its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key([u8; 32]);
+pub(super) struct Key(pub [u8; 32]);
 
 impl Key {
     /// None where nothing is kept, where nobody can tell two loads apart, or where policies from outside decide, which may remember.
@@ -61,9 +63,9 @@ fn save(ftl: &Ftl, to: &mut dyn Write) {
     to.finish().expect("Invariant: memory takes what is written");
 }
 
-/// An FTL after a load.
+/// An FTL after a load, or a drive of which there is a checkpoint.
 pub(super) struct Kept {
-    state: Vec<u8>,
+    state: SharedState,
     /// What came of the load.
     pub warmed: Warmed,
 }
@@ -71,25 +73,34 @@ pub(super) struct Kept {
 impl Kept {
     /// Puts a device's FTL into this state.
     pub fn restore<P: Probe>(&self, device: &mut Device<P>) {
-        let mut from = self.state.as_slice();
-        device.play_ftl(|ftl, _| {
-            let mut reader = Reader::new(&mut from);
-            let loaded = State::load(ftl, &mut reader).and_then(|()| reader.finish());
-            loaded.expect("Invariant: an FTL of the same configuration has written it");
-        });
+        let loaded = device.play_ftl(|ftl, _| self.take(|state| State::load(ftl, state)));
+        loaded.expect("Invariant: an FTL of the same configuration has written it");
+    }
+
+    /// Hands the state over.
+    pub fn take<T>(&self, take: impl FnOnce(&mut Reader) -> io::Result<T>) -> io::Result<T> {
+        let mut rest = &[][..];
+        let mut reader = Reader::again(&self.state, &mut rest);
+        let taken = take(&mut reader)?;
+        reader.finish().map(|()| taken)
     }
 }
 
-/// The FTLs that are kept, the latest ones.
+/// Checkpoints that are remembered as having been read, at most (assumed).
+const READ: NonZeroUsize = NonZeroUsize::new(1024).expect("this is not 0");
+
+/// The states that are kept, the latest ones.
 struct All {
     /// Bytes that may be kept, and that are.
     most: usize,
     bytes: usize,
     states: LruCache<Key, Arc<Kept>>,
+    /// Checkpoints that have been read, by their digests.
+    read: LruCache<Key, ()>,
 }
 
 static ALL: LazyLock<Mutex<All>> =
-    LazyLock::new(|| Mutex::new(All { most: 0, bytes: 0, states: LruCache::unbounded() }));
+    LazyLock::new(|| Mutex::new(All { most: 0, bytes: 0, states: LruCache::unbounded(), read: LruCache::new(READ) }));
 
 fn lock() -> MutexGuard<'static, All> {
     // Nothing is left half done in it.
@@ -100,35 +111,70 @@ impl All {
     fn make_room(&mut self) {
         while self.bytes > self.most {
             let Some((_, oldest)) = self.states.pop_lru() else { return };
-            self.bytes -= oldest.state.len();
+            self.bytes -= oldest.state.bytes();
         }
     }
 }
 
-/// From now on runs of this process keep up to so many bytes of FTLs that loads have been played through (`host.warmed_pages`), for other runs
-/// that begin with the same. Results do not depend on it.
+/// From now on runs of this process keep up to so many bytes of FTLs that loads have been played through (`host.warmed_pages`), and of
+/// checkpoints that are read more than once, for other runs that begin with the same. Results do not depend on it.
 pub fn keep_warmed(most: Bytes) {
     let mut all = lock();
     all.most = most.0 as usize;
     all.make_room();
 }
 
-/// What is kept of a load on an FTL.
+/// What is kept under a key.
 pub(super) fn recall(key: Key) -> Option<Arc<Kept>> {
     lock().states.get(&key).cloned()
 }
 
 /// Keeps the state of a device's FTL after a load.
 pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
-    let mut state = Vec::new();
-    device.play_ftl(|alone, _| save(alone, &mut state));
-    state.shrink_to_fit();
+    device.play_ftl(|ftl, _| {
+        let mut bytes = Vec::new();
+        save(ftl, &mut bytes);
+        let loaded = noted(key, &mut bytes.as_slice(), warmed, |state| State::load(ftl, state));
+        loaded.expect("Invariant: it has just been written");
+    });
+}
+
+/// Hands a state over that is read from there, and keeps it.
+fn noted<T>(
+    key: Key,
+    from: &mut dyn io::Read,
+    warmed: Warmed,
+    take: impl FnOnce(&mut Reader) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut state = SharedState::default();
+    let mut reader = Reader::noting(from, &mut state);
+    let taken = take(&mut reader)?;
+    reader.finish()?;
     let mut all = lock();
-    all.bytes += state.len();
+    all.bytes += state.bytes();
     if let Some(older) = all.states.put(key, Arc::new(Kept { state, warmed })) {
-        all.bytes -= older.state.len();
+        all.bytes -= older.state.bytes();
     }
     all.make_room();
+    Ok(taken)
+}
+
+/// Hands the state of a checkpoint over that is read from there. Where it has been read before it is kept, if there is room.
+pub(super) fn of_checkpoint<T>(
+    key: Key,
+    from: &mut dyn io::Read,
+    take: impl FnOnce(&mut Reader) -> io::Result<T>,
+) -> io::Result<T> {
+    let keeps = {
+        let mut all = lock();
+        all.most > 0 && all.read.put(key, ()).is_some()
+    };
+    if keeps {
+        return noted(key, from, Warmed::default(), take);
+    }
+    let mut reader = Reader::new(from);
+    let taken = take(&mut reader)?;
+    reader.finish().map(|()| taken)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub fn open_media(
     };
     let origin = path.display().to_string();
     let bytes = std::fs::read(&path).map_err(|error| unreadable(&origin, &error))?;
-    let (header, packed) = unsealed(&bytes, &origin)?;
+    let (header, state) = unsealed(&bytes, &origin)?;
     if header.get("media").is_none() {
         return Err(refused(&origin, "is the checkpoint of a drive", "open it as Device"));
     }
@@ -56,7 +56,7 @@ pub fn open_media(
     let seed = header["seed"].as_u64().ok_or_else(|| damaged(&origin))?;
     let mut media = Media::new(&config, seed)?;
     check_same(&header, media.plan(), &origin)?;
-    take_state(&header, packed, &origin, |state| {
+    take_state(&header, &state, &origin, |state| {
         media.read_state(state)?;
         Ok(media.now())
     })?;

@@ -1,10 +1,10 @@
 //! Checkpoints: a device that was saved and loaded goes on as if it had never stopped.
 
-use ssd::run::checkpoint::write;
-use ssd::run::{Live, Replay, Run, RunOptions};
+use ssd::run::checkpoint::{Checkpoint, write};
+use ssd::run::{Live, Replay, Run, RunOptions, keep_warmed};
 use ssd::stats::die::CAUSES;
 use ssd::{Config, Device, Event, Probe, RunError, Unwatched};
-use units::{Bytes, Span, Time};
+use units::{Bytes, ConfigError, Span, Time};
 use workload::{Op, Request};
 
 use testing::soak::{Case, configuration, draw, resumed, resumed_otherwise};
@@ -98,6 +98,37 @@ fn what_is_damaged_or_of_another_build_or_drive_is_refused_with_the_reason() {
     ] {
         assert!(refusal(&small(&[word]), &bytes).contains(text), "{word}: {}", refusal(&small(&[word]), &bytes));
     }
+}
+
+#[test]
+fn a_checkpoint_that_several_runs_go_on_from_is_read_once() {
+    let config = small(&["age.precondition=closed-form"]);
+    let path = std::env::temp_dir().join(format!("ssdlab-read-once-{}.ckpt", std::process::id()));
+    write(&Device::load(&config, &mut &at_work(&config)[..]).unwrap(), &path).unwrap();
+    let checkpoint = Checkpoint::open(&path).unwrap();
+    let played = || {
+        let mut device = checkpoint.device(&config)?;
+        for page in 20..60 {
+            device.submit(Request::new(device.now(), Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
+        }
+        device.advance_to_completion(Time::NEVER).unwrap();
+        let mut bytes = Vec::new();
+        device.save(&mut bytes).unwrap();
+        Ok::<_, ConfigError>(bytes)
+    };
+    let alone = played().unwrap();
+    keep_warmed(Bytes(1 << 30));
+    // Read for the first and the second time; then the file is damaged, but for its digest.
+    assert!((0..2).all(|_| played().unwrap() == alone));
+    let whole = std::fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() - 100] ^= 1;
+    std::fs::write(&path, &damaged).unwrap();
+    assert!((0..2).all(|_| played().unwrap() == alone), "it is in memory");
+    keep_warmed(Bytes(0));
+    let error = played().unwrap_err().to_string();
+    assert!(error.contains("is damaged"), "{error}");
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

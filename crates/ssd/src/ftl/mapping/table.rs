@@ -5,12 +5,15 @@
 //! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Four bytes for each
 //! 1024 pages of the drive name the leaves; the operating system never backs untouched parts of them with memory.
 
+use std::io;
+use std::sync::Arc;
+
 use units::{Id, Lpn};
 
 use crate::arena::SlotId;
 use crate::config::WRITTEN_PAGES;
 use crate::ftl::blocks::WrittenPage;
-use crate::persist::state;
+use crate::persist::{Reader, State, Stored as _, Table, Writer, stored};
 
 /// What the map says of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,9 @@ const BUFFER: u32 = UNMAPPED - (1 << 24) - 1;
 
 const _: () = assert!(WRITTEN_PAGES <= BUFFER as u64, "entries can name every written page");
 
-pub(crate) struct Map {
+/// What is known of the pages that were written in.
+#[derive(Clone)]
+struct Lines {
     /// For each `LEAF` groups: their leaf. Leaf 0 is that of all groups that were never written in.
     directory: Vec<u32>,
     /// For each group of a leaf: 0, or the number of its line plus 1.
@@ -50,35 +55,66 @@ pub(crate) struct Map {
     lines: u32,
 }
 
+impl Lines {
+    /// None, for as many `LEAF` groups.
+    fn none(leaves: usize) -> Lines {
+        Lines { directory: vec![0; leaves], leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 }
+    }
+
+    /// The number of a group's line, from 1 on; 0 where it has none.
+    #[inline]
+    fn number(&self, leaf: usize, group: usize) -> u32 {
+        self.leaves[self.directory[leaf] as usize][group]
+    }
+
+    #[inline]
+    fn at(&self, line: u32) -> &[u32; GROUP] {
+        let (chunk, line) = chunk_of(line);
+        &self.chunks[chunk][line]
+    }
+
+    #[cold]
+    fn add(&mut self, leaf: usize, group: usize, entries: [u32; GROUP]) -> u32 {
+        if self.lines as usize == self.chunks.len() << CHUNK_BITS {
+            self.chunks.push(Vec::with_capacity(1 << CHUNK_BITS));
+        }
+        self.chunks.last_mut().expect("Invariant: a chunk was just made if there was none").push(entries);
+        self.lines = self.lines.checked_add(1).expect("Invariant: no memory holds the lines of 2^32 groups");
+        if self.directory[leaf] == 0 {
+            // No more than lines.
+            self.directory[leaf] = self.leaves.len() as u32;
+            self.leaves.push([0; LEAF]);
+        }
+        self.leaves[self.directory[leaf] as usize][group] = self.lines;
+        self.lines
+    }
+}
+
+pub(crate) struct Map {
+    own: Lines,
+    /// What was known in a state that other drives have gone on from too, where it is: a group that is written in has its line there
+    /// copied first.
+    before: Option<Arc<Lines>>,
+}
+
 impl Map {
     pub fn new(pages: u64) -> Map {
-        let directory = vec![0; pages.div_ceil((GROUP * LEAF) as u64) as usize];
-        Map { directory, leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 }
+        Map { own: Lines::none(pages.div_ceil((GROUP * LEAF) as u64) as usize), before: None }
     }
 
     /// All pages are as in the initial state again.
     pub fn clear(&mut self) {
-        *self = Map { directory: vec![0; self.directory.len()], leaves: vec![[0; LEAF]], chunks: Vec::new(), lines: 0 };
+        *self = Map { own: Lines::none(self.own.directory.len()), before: None };
     }
 
     #[inline]
     pub fn get(&self, lpn: Lpn) -> Entry {
         let (leaf, group, page) = places(lpn);
-        let line = self.leaves[self.directory[leaf] as usize][group];
+        let line = self.own.number(leaf, group);
         if line == 0 {
-            return Entry::Initial;
+            return self.before.as_ref().map_or(Entry::Initial, |before| before_run(before, lpn));
         }
-        let (chunk, line) = chunk_of(line);
-        let entry = self.chunks[chunk][line][page];
-        if entry < BUFFER {
-            Entry::Written(WrittenPage(entry))
-        } else if entry == INITIAL {
-            Entry::Initial
-        } else if entry == UNMAPPED {
-            Entry::Unmapped
-        } else {
-            Entry::Buffer(SlotId::new((entry - BUFFER) as usize))
-        }
+        entry_of(self.own.at(line)[page])
     }
 
     #[inline]
@@ -90,36 +126,28 @@ impl Map {
             Entry::Initial => INITIAL,
         };
         let (leaf, group, page) = places(lpn);
-        let mut line = self.leaves[self.directory[leaf] as usize][group];
+        let mut line = self.own.number(leaf, group);
         if line == 0 {
-            line = self.add_line(leaf, group);
+            line = self.own.add(leaf, group, self.entries_before(leaf, group));
         }
         let (chunk, line) = chunk_of(line);
-        self.chunks[chunk][line][page] = entry;
+        self.own.chunks[chunk][line][page] = entry;
     }
 
+    /// What is said of the pages of a group before the run.
     #[cold]
-    fn add_line(&mut self, leaf: usize, group: usize) -> u32 {
-        if self.lines as usize == self.chunks.len() << CHUNK_BITS {
-            self.chunks.push(Vec::with_capacity(1 << CHUNK_BITS));
-        }
-        self.chunks.last_mut().expect("Invariant: a chunk was just made if there was none").push([INITIAL; GROUP]);
-        self.lines = self.lines.checked_add(1).expect("Invariant: no memory holds the lines of 2^32 groups");
-        if self.directory[leaf] == 0 {
-            // No more than lines.
-            self.directory[leaf] = self.leaves.len() as u32;
-            self.leaves.push([0; LEAF]);
-        }
-        self.leaves[self.directory[leaf] as usize][group] = self.lines;
-        self.lines
+    fn entries_before(&self, leaf: usize, group: usize) -> [u32; GROUP] {
+        let known = self.before.as_ref().map(|before| (before, before.number(leaf, group)));
+        known.filter(|(_, line)| *line != 0).map_or([INITIAL; GROUP], |(before, line)| *before.at(line))
     }
 
     /// The pages that the map says something of: those of groups that were written in.
     pub fn known(&self) -> impl Iterator<Item = Lpn> {
-        let leaves = self.directory.iter().enumerate().filter(|(_, leaf)| **leaf != 0);
-        let groups = leaves.flat_map(|(at, leaf)| {
-            let of_leaf = self.leaves[*leaf as usize].iter().enumerate().filter(|(_, line)| **line != 0);
-            of_leaf.map(move |(group, _)| at * LEAF + group)
+        let both = move || [Some(&self.own), self.before.as_deref()].into_iter().flatten();
+        let leaves = (0..self.own.directory.len()).filter(move |leaf| both().any(|of| of.directory[*leaf] != 0));
+        let groups = leaves.flat_map(move |leaf| {
+            let known = (0..LEAF).filter(move |group| both().any(|of| of.number(leaf, *group) != 0));
+            known.map(move |group| leaf * LEAF + group)
         });
         groups.flat_map(|group| (0..GROUP).map(move |page| Lpn((group * GROUP + page) as u64)))
     }
@@ -128,7 +156,7 @@ impl Map {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         let (leaf, group, _) = places(lpn);
-        if let Some(leaf) = self.directory.get(leaf).and_then(|leaf| self.leaves.get(*leaf as usize)) {
+        if let Some(leaf) = self.own.directory.get(leaf).and_then(|leaf| self.own.leaves.get(*leaf as usize)) {
             crate::arena::prefetch(leaf, group);
         }
     }
@@ -137,11 +165,55 @@ impl Map {
     #[inline]
     pub fn prefetch_further(&self, lpn: Lpn) {
         let (leaf, group, _) = places(lpn);
-        let line = self.leaves[self.directory[leaf] as usize][group];
+        let line = self.own.number(leaf, group);
         if line != 0 {
             let (chunk, line) = chunk_of(line);
-            crate::arena::prefetch(&self.chunks[chunk], line);
+            crate::arena::prefetch(&self.own.chunks[chunk], line);
         }
+    }
+
+    /// As one table: that of before with what has changed since.
+    fn whole(&self, before: &Lines) -> Lines {
+        let mut whole = before.clone();
+        let mut own: Vec<(u32, usize, usize)> = Vec::with_capacity(self.own.lines as usize);
+        for leaf in (0..self.own.directory.len()).filter(|leaf| self.own.directory[*leaf] != 0) {
+            own.extend((0..LEAF).map(|group| (self.own.number(leaf, group), leaf, group)).filter(|of| of.0 != 0));
+        }
+        own.sort_unstable();
+        for (line, leaf, group) in own {
+            match whole.number(leaf, group) {
+                0 => drop(whole.add(leaf, group, *self.own.at(line))),
+                there => {
+                    let (chunk, there) = chunk_of(there);
+                    whole.chunks[chunk][there] = *self.own.at(line);
+                }
+            }
+        }
+        whole
+    }
+}
+
+/// What is said of a page where its group has not been written in since.
+#[cold]
+fn before_run(before: &Lines, lpn: Lpn) -> Entry {
+    let (leaf, group, page) = places(lpn);
+    match before.number(leaf, group) {
+        0 => Entry::Initial,
+        line => entry_of(before.at(line)[page]),
+    }
+}
+
+/// What an entry says.
+#[inline]
+fn entry_of(entry: u32) -> Entry {
+    if entry < BUFFER {
+        Entry::Written(WrittenPage(entry))
+    } else if entry == INITIAL {
+        Entry::Initial
+    } else if entry == UNMAPPED {
+        Entry::Unmapped
+    } else {
+        Entry::Buffer(SlotId::new((entry - BUFFER) as usize))
     }
 }
 
@@ -158,13 +230,31 @@ fn chunk_of(line: u32) -> (usize, usize) {
     (line >> CHUNK_BITS, line & ((1 << CHUNK_BITS) - 1))
 }
 
-state! {
-    Map { stored { directory, leaves, chunks, lines } }
+/// The state is one table, whether that of before is shared or not.
+impl State for Map {
+    fn save(&self, to: &mut Writer) {
+        match &self.before {
+            None => self.own.write(to),
+            Some(before) => self.whole(before).write(to),
+        }
+    }
+    fn load(&mut self, from: &mut Reader) -> io::Result<()> {
+        *self = match from.table(Lines::read)? {
+            Table::Own(own) => Map { own, before: None },
+            Table::Shared(before) => Map { own: Lines::none(before.directory.len()), before: Some(before) },
+        };
+        Ok(())
+    }
+}
+
+stored! {
+    Lines { directory, leaves, chunks, lines }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::persist::SharedState;
     use std::collections::HashMap;
 
     const PAGES: u64 = 1 << 25;
@@ -219,6 +309,54 @@ mod tests {
                 map.set(lpn, entry);
                 plain.insert(lpn, entry);
             }
+        }
+    }
+
+    #[test]
+    fn a_map_that_shares_what_was_before_is_the_same_map() {
+        let pages = 300_000;
+        let (mut alone, random) = (Map::new(pages), units::Stream::new(5, "map"));
+        let change = |map: &mut Map, i: u64| {
+            let entry = if i.is_multiple_of(7) { Entry::Unmapped } else { Entry::Written(WrittenPage(i as u32)) };
+            map.set(Lpn(random.below(i, pages)), entry);
+        };
+        (0..20_000).for_each(|i| change(&mut alone, i));
+        let bytes = |map: &Map| {
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes);
+            map.save(&mut writer);
+            writer.finish().unwrap();
+            bytes
+        };
+        let (saved, mut state) = (bytes(&alone), SharedState::default());
+        let mut first = Map::new(pages);
+        let mut from = saved.as_slice();
+        let mut reader = Reader::noting(&mut from, &mut state);
+        first.load(&mut reader).and_then(|()| reader.finish()).unwrap();
+        assert_eq!(state.bytes(), saved.len());
+        let again = || {
+            let (mut map, mut rest) = (Map::new(pages), &[][..]);
+            let mut reader = Reader::again(&state, &mut rest);
+            map.load(&mut reader).and_then(|()| reader.finish()).unwrap();
+            map
+        };
+        // Another one's changes are not seen.
+        let mut other = again();
+        (50_000..60_000).for_each(|i| change(&mut other, i));
+        for mut map in [first, again()] {
+            assert_eq!(bytes(&map), saved);
+            let mut alone = {
+                let mut own = Map::new(pages);
+                own.load(&mut Reader::new(&mut saved.as_slice())).unwrap();
+                own
+            };
+            for i in 20_000..30_000 {
+                change(&mut map, i);
+                change(&mut alone, i);
+            }
+            assert!((0..pages).all(|lpn| map.get(Lpn(lpn)) == alone.get(Lpn(lpn))));
+            assert!(map.known().eq(alone.known()));
+            assert!(bytes(&map) == bytes(&alone));
         }
     }
 }
