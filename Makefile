@@ -41,7 +41,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat calls mutants coverage clean
+.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat bench-serve calls mutants coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
@@ -196,6 +196,9 @@ bench-parts: ## count the instructions of a request, by part of the drive (needs
 bench-flat: ## count the instructions of a request as capacity, dies, depth and queues grow, and with heat or a journal (needs valgrind)
 	$(CARGO) build --quiet --release --package ssdlab-drive --example bench
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench --flat
+
+bench-serve: $(BUILT) ## requests a second of a served drive beside nbdkit's memory plugin, by fio at depths 1 and 32 (needs nbdkit and fio)
+	$(BIN)/python tests/bench_serve.py $(BIN)/ssdlab
 
 calls: ## count the calls that one read with three retries takes in the drive (needs valgrind)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false $(CARGO) build --quiet --package ssdlab-drive --example one_read

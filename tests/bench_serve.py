@@ -1,7 +1,7 @@
-"""How many requests a second a served drive answers beside nbdkit's memory plugin, which has no drive in it: fio's NBD engine reads
-4 KiB at random from one and the other in turns, at depths 1 and 32. `make bench-serve`; needs fio and nbdkit.
+"""How many requests a second a served drive answers beside nbdkit's memory plugin, which has no drive in it.
 
-Usage: ``bench_serve.py SSDLAB [WORD ...]``: further words go to `ssdlab serve`.
+fio's NBD engine reads 4 KiB at random from one and the other in turns, at depths 1 and 32. `make bench-serve`; needs
+fio and nbdkit. Usage: ``bench_serve.py SSDLAB [WORD ...]``: further words go to `ssdlab serve`.
 """
 
 from __future__ import annotations
