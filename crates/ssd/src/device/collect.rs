@@ -74,8 +74,10 @@ impl<P: Probe> Device<P> {
 
     /// A read or a program of the host's has begun on a die: blocks that have waited for that may move.
     pub(super) fn host_was_next(&mut self, die: DieId) {
-        for plane in self.ftl.host_was_next(die, &self.core.plan) {
-            self.collect(PlaneId(plane));
+        if self.ftl.host_was_next(die) {
+            for place in 0..self.core.plan.layout.planes_per_die as u8 {
+                self.collect(self.core.plan.layout.plane(die, place));
+            }
         }
     }
 

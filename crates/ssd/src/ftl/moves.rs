@@ -240,25 +240,9 @@ impl Ftl {
         Some(next)
     }
 
-    /// Whether no plane relocates or erases anything.
-    pub fn rests(&self) -> bool {
-        self.relocator.planes.iter().all(PlaneRelocation::rests)
-    }
-
-    /// A read or a program of the host's has begun on a die: the planes, by their numbers, whose blocks have waited for that.
-    #[inline]
-    pub fn host_was_next(&mut self, die: DieId, plan: &Plan) -> Range<u32> {
-        let enough = self.relocator.has_reclaimed_enough(plan);
-        self.relocator.reclaims = 0;
-        let waited = std::mem::take(&mut self.relocator.host_is_next[die]);
-        match (enough, waited) {
-            (true, _) => 0..plan.layout.planes,
-            (false, true) => {
-                let first = plan.layout.plane(die, 0).0;
-                first..first + plan.layout.planes_per_die
-            }
-            (false, false) => 0..0,
-        }
+    /// Whether blocks of a die have waited for a read or a program of the host's, which has begun.
+    pub fn host_was_next(&mut self, die: DieId) -> bool {
+        std::mem::take(&mut self.relocator.host_is_next[die])
     }
 
     /// A page of host data is on its way to a page of the flash.

@@ -131,29 +131,4 @@ mod tests {
         assert!((1..5000).all(|_| read(host).is_empty()));
         assert!(read(Owner::Relocation(ppn.into())).is_empty() && read(host).is_empty());
     }
-
-    #[test]
-    fn without_the_host_no_more_blocks_are_reclaimed_than_a_plane_has() {
-        let mut config = Config::default();
-        for setting in ["geometry.channels=1", "geometry.dies=1", "age.fill=0.5", "refresh.reads=1"] {
-            config.set(setting).unwrap();
-        }
-        let plan = config.plan().unwrap();
-        let mut ftl = Ftl::new(&plan, 1).unwrap();
-        let plane = PlaneId(0);
-        let full: Vec<u32> =
-            (0..plan.layout.blocks).filter(|block| ftl.blocks.is_full(plane, *block)).take(2).collect();
-        for block in &full {
-            ftl.count_read(plan.layout.pack(Address { plane, block: *block, page: 0 }), 0, Owner::Recovery, &plan);
-            ftl.request_move(plane, Relocation::block(*block, relocation_causes::READ_RECLAIM));
-        }
-        ftl.relocator.reclaims = plan.layout.blocks - 1;
-        let next = |ftl: &mut Ftl| {
-            let now = crate::flash::AgeClock::warmer_by(units::Span::ZERO, 0.0);
-            ftl.next_relocation(plane, now, &plan, false).map(|next| next.block)
-        };
-        assert_eq!((next(&mut ftl), next(&mut ftl)), (Some(full[0]), None));
-        assert_eq!(ftl.host_was_next(plan.layout.die_of(plane).0, &plan), 0..plan.layout.planes);
-        assert_eq!(next(&mut ftl), Some(full[1]));
-    }
 }

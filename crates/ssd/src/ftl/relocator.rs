@@ -167,8 +167,6 @@ pub(crate) struct Relocator {
     pub victims: Victims,
     /// By die: a block has begun to move for refresh or read reclaim, and nothing of the host's since then.
     pub host_is_next: PerId<DieId, bool>,
-    /// Blocks and wordlines that have begun to move for read reclaim since a read or a program of the host's has begun.
-    pub reclaims: u32,
 }
 
 impl Relocator {
@@ -178,7 +176,6 @@ impl Relocator {
             broken_planes: 0,
             victims: Victims::default(),
             host_is_next: (0..plan.layout.dies).map(|_| false).collect(),
-            reclaims: 0,
         }
     }
 }
@@ -192,11 +189,6 @@ impl Relocator {
         self[plane].break_down();
         self.broken_planes += 1;
         true
-    }
-
-    /// Whether as many blocks and wordlines have moved for read reclaim as a plane has blocks (assumed), and the host has asked for nothing.
-    pub fn has_reclaimed_enough(&self, plan: &Plan) -> bool {
-        self.reclaims >= plan.layout.blocks
     }
 }
 
@@ -232,7 +224,7 @@ impl IndexMut<PlaneId> for Relocator {
 
 state! {
     Visits { stored { next, done } }
-    Relocator { stored { planes, broken_planes, victims, host_is_next, reclaims } }
+    Relocator { stored { planes, broken_planes, victims, host_is_next } }
 }
 
 stored! {

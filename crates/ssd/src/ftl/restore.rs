@@ -178,7 +178,6 @@ impl Ftl {
             (relocation.host_pages, relocation.levelled_at) = (old.host_pages, old.levelled_at);
         }
         self.relocator.host_is_next.iter_mut().for_each(|next| *next = false);
-        self.relocator.reclaims = 0;
         self.relocator.planes.iter().map(|relocation| (relocation.failed.clone(), relocation.broken)).collect()
     }
 }

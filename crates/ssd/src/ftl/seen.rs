@@ -6,6 +6,7 @@ use nand::PlaneId;
 use units::{ConfigError, Lpn, Ppn};
 
 use super::mapping::Mapping as _;
+use super::relocator::PlaneRelocation;
 use super::{Ftl, ValidPage};
 use crate::buffer::Buffer;
 use crate::config::{Placement, Plan, ZonePlan};
@@ -64,7 +65,7 @@ impl<'a> Seen<'a> {
 
     /// Whether nothing is relocated, and no reclaimed block erased.
     pub fn rests(&self) -> bool {
-        self.ftl.rests()
+        self.ftl.relocator.planes.iter().all(PlaneRelocation::rests)
     }
 
     /// Planes that relocate a block for a cause.

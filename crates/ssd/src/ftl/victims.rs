@@ -134,7 +134,6 @@ impl Ftl {
                     relocation.levelled_at = relocation.host_pages;
                 } else {
                     self.relocator.host_is_next[plan.layout.die_of(plane).0] = true;
-                    self.relocator.reclaims += u32::from(cause == relocation_causes::READ_RECLAIM);
                 }
                 return Some(next);
             }
@@ -168,14 +167,13 @@ impl Ftl {
     /// Whether a relocation must wait for the host. Levelling moves at most one block for each block's worth of pages that the
     /// plane takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh and read reclaim
     /// take turns with what the host waits for on any plane of the die: relocations that nothing may interrupt would else
-    /// follow one another without end. So would read reclaim of a drive whose host is idle, where the reads that one causes bring about another.
+    /// follow one another without end.
     fn yields(&self, plane: PlaneId, cause: usize, plan: &Plan, host_waits: bool) -> bool {
         if cause == relocation_causes::WEAR_LEVELLING {
             let relocation = &self.relocator[plane];
             return relocation.host_pages < relocation.levelled_at + u64::from(plan.layout.pages);
         }
-        let endless = cause == relocation_causes::READ_RECLAIM && self.relocator.has_reclaimed_enough(plan);
-        endless || host_waits && self.relocator.host_is_next[plan.layout.die_of(plane).0]
+        host_waits && self.relocator.host_is_next[plan.layout.die_of(plane).0]
     }
 
     /// Whether the reason to relocate a block still holds: it may have been reclaimed and written again since.
