@@ -168,15 +168,6 @@ impl<P: Probe> Dispatch<'_, P> {
                 self.give_pages(die, writes, pages);
                 return self.flash().force_die(die, QueueSet::of_programs(writes));
             }
-            // The planes that have room in the SLC cache can take no more data, and nothing goes on that could change that: it goes past the cache to
-            // others.
-            if pages > 0
-                && let Some(past) = self.core.plan.streams.past(writes)
-                && (self.ftl.rests() && self.flash.working().0 == 0)
-                && self.next_die(past).is_some()
-            {
-                self.send_pool(writes, past);
-            }
         }
         if let Some(die) = self.view().oldest_program_die() {
             // Those of relocated data end with their collection: padded before, they would take more room than was kept for them.
@@ -302,16 +293,11 @@ impl<P: Probe> Dispatch<'_, P> {
         let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
         let Some(Some(past)) = planes.next().map(diverts) else { return };
         if planes.all(|plane| diverts(plane).is_some()) {
-            self.send_pool(writes, past);
-        }
-    }
-
-    /// What waits for any die in a stream waits in another one.
-    fn send_pool(&mut self, from: StreamId, to: StreamId) {
-        while let Some(op) = self.writes.pools[from.index()].pop(&mut self.flash.ops) {
-            let place = self.flash.ops[op].queue.plane();
-            self.flash.ops[op].queue = QueueId::of_programs(to, place);
-            self.wait(op);
+            while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
+                let place = self.flash.ops[op].queue.plane();
+                self.flash.ops[op].queue = QueueId::of_programs(past, place);
+                self.wait(op);
+            }
         }
     }
 }
