@@ -1,7 +1,8 @@
 //! Plays random devices of every axis against every invariant: `make soak N=50000`.
 //!
 //! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
-//! `soak arrays N` and `soak array S` do the same with random arrays of random devices.
+//! `soak arrays N` and `soak array S` do the same with random arrays of random devices. With `zones` before it only those that have
+//! zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak zones arrays 1000`.
 //! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
 //! their lines are the same. No name of a key or a statistic goes into a digest.
 
@@ -12,17 +13,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
 use testing::arrays;
-use testing::soak::{self, Case, Verdict};
+use testing::soak::{self, Case, Seeds, Verdict};
 use units::Time;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0);
-    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [wanted] if number(wanted).is_some() => campaign(soak::soak, number(wanted).unwrap_or(1)),
-        ["arrays", wanted] if number(wanted).is_some() => campaign(arrays::soak, number(wanted).unwrap_or(1)),
+    let mut words = words.iter().map(String::as_str).collect::<Vec<_>>();
+    let from = match words[..] {
+        [.., "from", first] => number(first).inspect(|_| words.truncate(words.len() - 2)),
+        _ => None,
+    };
+    let zones = words.first() == Some(&"zones");
+    let words = words[usize::from(zones)..].to_vec();
+    let seeds = Seeds { first: from.unwrap_or(1), ..Seeds::ALL };
+    let seeds = if zones { Seeds::of_zones(seeds.first) } else { seeds };
+    match words[..] {
+        [wanted] if number(wanted).is_some() => campaign(soak::soak, seeds, number(wanted).unwrap_or(1)),
+        ["arrays", wanted] if number(wanted).is_some() => campaign(arrays::soak, seeds, number(wanted).unwrap_or(1)),
         ["array", seed] if number(seed).is_some() => {
-            let case = arrays::draw(number(seed).unwrap_or(1));
+            let case = arrays::nth(number(seed).unwrap_or(1));
             println!("{}", case.how());
             tell(arrays::verdict(&case));
             ExitCode::SUCCESS
@@ -39,7 +49,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: soak N (devices to accept), soak seed S, soak arrays N, soak array S, or soak digest N (seeds)"
+                "usage: soak [zones] N [from S] (devices to accept), soak seed S, soak [zones] arrays N [from S], \
+                 soak array S, or soak digest N (seeds)"
             );
             ExitCode::from(2)
         }
@@ -54,11 +65,11 @@ fn tell(verdict: Verdict) {
     }
 }
 
-/// Plays until this many cases were accepted, on all cores.
-fn campaign(soak: fn(u64, usize) -> (String, Vec<String>), wanted: u64) -> ExitCode {
+/// Plays these seeds until this many cases were accepted, on all cores.
+fn campaign(soak: fn(Seeds, u64, usize) -> (String, Vec<String>), seeds: Seeds, wanted: u64) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (report, failures) = soak(wanted, threads);
+    let (report, failures) = soak(seeds, wanted, threads);
     println!("{report}");
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -934,8 +934,7 @@ pub fn source(case: &Case, capacity: Bytes) -> Result<Box<dyn Source>, units::Co
     let words: Vec<&str> = case.workload.iter().map(String::as_str).collect();
     let requests = workload::presets::get("default", &words)?.source(capacity, case.seed)?;
     if let Some(size) = configuration(case).ok().and_then(|config| config.plan().ok()?.zone_size()) {
-        let draws = Stream::new(case.seed, "soak requests of zones");
-        return Ok(Box::new(OfZones { requests, draws, taken: 0, capacity: capacity.0, size: size.0 }));
+        return Ok(Box::new(OfZones::new(requests, case.seed, capacity, size)));
     }
     let groups = configuration(case).map_or(1, |config| config.ftl.reclaim_groups);
     Ok(Box::new(Hinted { requests, hints: Stream::new(case.seed, "soak hints of requests"), taken: 0, groups }))
@@ -950,7 +949,7 @@ struct Hinted {
 }
 
 /// Requests of a host that knows of zones and not of write pointers: most of its writes are appends, to a few zones for a while.
-struct OfZones {
+pub(crate) struct OfZones {
     requests: Box<dyn Source>,
     draws: Stream,
     taken: u64,
@@ -959,6 +958,12 @@ struct OfZones {
 }
 
 impl OfZones {
+    /// For zones of that size.
+    pub(crate) fn new(requests: Box<dyn Source>, seed: u64, capacity: Bytes, size: Bytes) -> OfZones {
+        let draws = Stream::new(seed, "soak requests of zones");
+        OfZones { requests, draws, taken: 0, capacity: capacity.0, size: size.0 }
+    }
+
     fn of(&mut self, request: Request) -> Request {
         let n = self.taken;
         self.taken += 1;
@@ -1047,6 +1052,8 @@ struct Data {
     cache: HashMap<u64, u64>,
     newest: HashMap<u64, u64>,
     wrong: Option<String>,
+    /// The pages that were read since this was asked for.
+    read: Vec<u64>,
     /// The power was cut: what reads are given since then, the drive's own oracle says.
     cut: bool,
 }
@@ -1070,6 +1077,16 @@ impl Watch {
     pub(crate) fn wrong(&self) -> Option<String> {
         self.0.borrow().wrong.clone()
     }
+
+    /// Whether a page holds something that was written since the drive was built.
+    pub(crate) fn holds(&self, page: u64) -> bool {
+        self.0.borrow().newest.get(&page).is_some_and(|version| *version > 0)
+    }
+
+    /// The pages that the host has read since this was asked.
+    pub(crate) fn take_read(&self) -> Vec<u64> {
+        std::mem::take(&mut self.0.borrow_mut().read)
+    }
 }
 
 impl Watcher for Watch {
@@ -1078,6 +1095,7 @@ impl Watcher for Watch {
         if data.cut {
             return;
         }
+        data.read.push(lpn.0);
         let found = data.version(lpn, from);
         let newest = data.newest.get(&lpn.0).copied().unwrap_or(0);
         if found != newest {
@@ -1268,8 +1286,12 @@ pub(crate) struct Player {
 
 impl Player {
     pub(crate) fn new(case: &Case, capacity: Bytes) -> Result<Player, RunError> {
+        Player::of(case, source(case, capacity)?)
+    }
+
+    /// The requests of a source.
+    pub(crate) fn of(case: &Case, mut source: Box<dyn Source>) -> Result<Player, RunError> {
         let mut requests = Vec::new();
-        let mut source = source(case, capacity)?;
         while requests.len() < case.requests as usize {
             let before = requests.len();
             source.fill(&mut requests, case.requests as usize - before)?;
@@ -1440,9 +1462,9 @@ fn shrunk(case: &Case, text: &str) -> Case {
     case
 }
 
-/// Plays seeds from 1 on until `wanted` devices were accepted; returns a report and the failures.
-pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
-    campaign("devices", wanted, threads, |number| {
+/// Plays these seeds until `wanted` devices were accepted; returns a report and the failures.
+pub fn soak(seeds: Seeds, wanted: u64, threads: usize) -> (String, Vec<String>) {
+    campaign("devices", seeds, wanted, threads, |number| {
         let case = nth(number);
         let verdict = verdict(&case);
         let how = if let Verdict::Failed(text) = &verdict { shrunk(&case, text).command() } else { String::new() };
@@ -1450,21 +1472,41 @@ pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
     })
 }
 
-/// Plays what stands under numbers from 1 on until `wanted` were accepted; of what fails `verdict` also says how it is played.
+/// Which seeds are played.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// From one to the next.
+    pub step: u64,
+}
+
+impl Seeds {
+    /// All of them.
+    pub const ALL: Seeds = Seeds { first: 1, step: 1 };
+
+    /// Those of devices that have zones ([`nth`]), from `first` on.
+    pub fn of_zones(first: u64) -> Seeds {
+        Seeds { first: first + (17 - first % 10) % 10, step: 10 }
+    }
+}
+
+/// Plays what stands under these seeds until `wanted` were accepted; of what fails `verdict` also says how it is played.
 pub(crate) fn campaign(
     what: &str,
+    seeds: Seeds,
     wanted: u64,
     threads: usize,
     verdict: impl Fn(u64) -> (Verdict, String) + Sync,
 ) -> (String, Vec<String>) {
-    let (next, accepted) = (AtomicU64::new(1), AtomicU64::new(0));
+    let (next, accepted) = (AtomicU64::new(seeds.first), AtomicU64::new(0));
     let refused: Mutex<BTreeMap<String, u64>> = Mutex::default();
     let failures: Mutex<Vec<String>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while accepted.load(Ordering::Relaxed) < wanted {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let number = next.fetch_add(seeds.step, Ordering::Relaxed);
                     match verdict(number) {
                         (Verdict::Refused(key), _) => *refused.lock().unwrap().entry(key).or_default() += 1,
                         (Verdict::Passed, _) => {
@@ -1485,7 +1527,7 @@ pub(crate) fn campaign(
         }
     });
     let refused = refused.into_inner().unwrap();
-    let (drawn, accepted) = (next.into_inner() - 1, accepted.into_inner());
+    let (drawn, accepted) = ((next.into_inner() - seeds.first) / seeds.step, accepted.into_inner());
     let reasons: Vec<String> = refused.iter().map(|(key, count)| format!("  {count} for {key}")).collect();
     let share = accepted as f64 / drawn as f64;
     let failures = failures.into_inner().unwrap();

@@ -4,11 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use array::ArrayConfig;
 use testing::arrays::{draw, soak};
+use testing::soak::Seeds;
 use units::section::Section;
 
 #[test]
 fn random_arrays_of_random_devices_lose_nothing_that_their_layout_keeps() {
-    let (report, failures) = soak(40, 2);
+    let (report, failures) = soak(Seeds::ALL, 40, 2);
+    assert!(failures.is_empty(), "{report}\n{}", failures.join("\n"));
+}
+
+#[test]
+fn random_arrays_of_zoned_drives_have_their_data_where_their_zones_say() {
+    let (report, failures) = soak(Seeds::of_zones(1), 20, 2);
     assert!(failures.is_empty(), "{report}\n{}", failures.join("\n"));
 }
 

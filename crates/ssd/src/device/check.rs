@@ -198,7 +198,8 @@ impl<P: Probe> Device<P> {
         }
         let pooled: u32 = self.writes.pools.iter().map(|pool| pool.len).sum();
         if self.quiet() && self.flash.ops.len() != pooled as usize {
-            return Err(format!("{} page operations are left over", self.flash.ops.len()));
+            let first = self.flash.ops.ids().next().map(|op| (self.flash.ops[op].owner, self.flash.ops[op].die));
+            return Err(format!("{} page operations are left over, the first of {first:?}", self.flash.ops.len()));
         }
         if self.quiet() && self.flash.attempts_under_way() > 0 {
             return Err(format!("{} attempts of reads are left over", self.flash.attempts_under_way()));

@@ -130,6 +130,8 @@ impl<P: Probe> Device<P> {
         self.ftl.program_failed(plane, block, stream);
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
+        // What waits for the same stream may have no room now.
+        self.flash().update_plane_eligibility(die, queue.plane() as u8);
         if self.core.plan.zones.is_some() && stream == IN_ORDER {
             return Zoning(self).program_again(id, ppn);
         }
@@ -142,7 +144,6 @@ impl<P: Probe> Device<P> {
             self.flash().one_more_waits();
         }
         if matches!(owner, Owner::Parity(_)) {
-            self.flash().update_plane_eligibility(die, queue.plane() as u8);
             return self.flash.ops.release(id);
         }
         if self.ftl.is_broken(plane) {

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use ssd::Config;
 
-use testing::soak::{Case, Verdict, by_blocks, draw, grouped, joined, learned, soak, verdict, zoned};
+use testing::soak::{Case, Seeds, Verdict, by_blocks, draw, grouped, joined, learned, soak, verdict, zoned};
 
 #[test]
 fn random_devices_of_every_axis_keep_every_invariant() {
-    let (report, failures) = soak(80, 2);
+    let (report, failures) = soak(Seeds::ALL, 80, 2);
     assert!(failures.is_empty(), "{report}\n{}", failures.join("\n"));
 }
 

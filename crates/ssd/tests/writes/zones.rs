@@ -551,3 +551,30 @@ fn a_block_of_the_cache_whose_plane_breaks_while_it_is_erased_is_not_folded() {
         device.check_all().unwrap();
     }
 }
+
+#[test]
+fn a_program_that_waits_behind_a_failed_one_of_a_zone_that_was_reset_waits_for_a_block() {
+    // Of three blocks of the cache another zone has filled two, and this zone's first program fails in the third.
+    let cache = ["ftl.slc_cache=static", "slc.blocks=3", "slc.fold_start=1", "slc.t_prog=200us", "slc.fold_idle=none"];
+    let mut device = watched(
+        &config(&[&cache[..], &["faults.at=[50ms program 0]", "ftl.over_provisioning=1"]].concat()),
+        1,
+        Watch::default(),
+    );
+    let size = device.zones().unwrap().size();
+    let writes = |zone: u64, pages: u64| -> Vec<(Op, u64, u64)> {
+        (0..pages).map(|page| (Op::Write, zone * size + page * PAGE, PAGE)).collect()
+    };
+    at_once(&mut device, &writes(1, 16));
+    device.flush().unwrap();
+    device.advance(Time(60_000_000)).unwrap();
+    at_once(&mut device, &[writes(0, 2), vec![(Op::Zone(ZoneAction::Reset), 0, size)]].concat());
+    device.flush().unwrap();
+    let counters = device.counters();
+    assert_eq!((counters.pages_failed, counters.blocks_retired), (1, 1));
+    assert!(counters.pages_relocated[FOLD] >= 8, "a block of the other zone is folded to make room");
+    at_once(&mut device, &writes(0, 2));
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}

@@ -3,7 +3,8 @@
 mod books;
 mod oracle;
 mod soak;
+mod zoned;
 
 pub use books::{Books, Expected};
 pub use oracle::{BLOCK, Oracle, Watching};
-pub use soak::{ArrayCase, Member, draw, resumed, soak, verdict};
+pub use soak::{ArrayCase, Member, draw, nth, of_zones, resumed, soak, verdict};

@@ -8,7 +8,8 @@ use workload::{Op, Request};
 
 use super::books::{Books, Expected};
 use super::oracle::{BLOCK, Watching};
-use crate::soak::{self, Case, Dice, LONG_ENOUGH, Player, Verdict, Watch, campaign, judged};
+use super::zoned;
+use crate::soak::{self, Case, Dice, LONG_ENOUGH, OfZones, Player, Seeds, Verdict, Watch, campaign, judged};
 use crate::watcher::{Watched, probe};
 
 /// Most bytes of a drive: every byte of an array is read.
@@ -85,7 +86,7 @@ pub fn draw(seed: u64) -> ArrayCase {
             array.push(format!("log_wait={}", d.one(&["20us", "100us", "1ms"])));
         }
     }
-    let kinds: Vec<Vec<String>> = (0..d.from(1, 3)).map(|kind| device(seed * 64 + kind, d)).collect();
+    let kinds: Vec<Vec<String>> = (0..d.from(1, 3)).map(|kind| device(seed * 64 + kind, soak::draw, &[], d)).collect();
     let failing = if parity > 0 { d.below(parity + 2) } else { d.below(6) / 5 };
     let scale = d.one(&[100, 5_000, 100_000]);
     let lives = d.chance(10);
@@ -103,6 +104,60 @@ pub fn draw(seed: u64) -> ArrayCase {
     ];
     let (requests, depth) = (d.one(&[100, 300, 1000]), d.one(&[1, 4, 16, 64]));
     ArrayCase { load: Case { seed, requests, depth, device: Vec::new(), workload, own: false }, array, drives }
+}
+
+/// The array of a soak with that number: one in ten is of drives with zones.
+pub fn nth(number: u64) -> ArrayCase {
+    if number % 10 == 7 { of_zones(number) } else { draw(number) }
+}
+
+/// Any stripe or mirror of drives with zones.
+pub fn of_zones(seed: u64) -> ArrayCase {
+    let d = &mut Dice::new(seed, "soak array of zones");
+    let is_mirror = d.chance(50);
+    let (width, parity) = if is_mirror { d.one(&[(2, 1), (3, 2)]) } else { (d.from(1, 4), 0) };
+    let (bandwidth, latency) = d.one(&[("none", "0ns"), ("none", "5us"), ("2GB/s", "0ns"), ("300MB/s", "2us")]);
+    let mut array = vec![
+        format!("layout={}", if is_mirror { "mirror" } else { "stripe" }),
+        format!("link_bandwidth={bandwidth}"),
+        format!("link_latency={latency}"),
+    ];
+    if is_mirror {
+        array.push(format!("copies={width}"));
+        array.extend(policies(d, parity).into_iter().filter(|word| !word.starts_with("scrub_rate")));
+    }
+    let in_use = if is_mirror && width == 2 { width * d.from(1, 2) } else { width };
+    // What is in a random area stands in the buffer of one drive.
+    let settings = ["zones.random_area=0B", d.one(&["geometry.dies=1", "geometry.dies=2"])];
+    let device = device(seed * 64, soak::zoned, &settings, d);
+    let failing = if is_mirror { d.below(parity + 2) } else { d.below(6) / 5 };
+    let scale = d.one(&[100, 5_000, 100_000]);
+    let member = |index: u64, d: &mut Dice| Member {
+        device: device.clone(),
+        spare: false,
+        fails_at: (index < failing).then(|| Span::from_us(d.below(scale))),
+        mean_life: None,
+    };
+    let drives = (0..in_use).map(|index| member(index, d)).collect();
+    let workload = vec![
+        format!("workload.rw={}", d.one(&["write", "rw", "randrw", "randwrite"])),
+        format!("workload.bs={}", d.one(&["4KiB", "16KiB", "64KiB"])),
+        format!("workload.queues={}", d.from(1, 3)),
+    ];
+    let (requests, depth) = (d.one(&[100, 300, 1000]), d.one(&[1, 4, 16, 64]));
+    let load = Case { seed, requests, depth, device: Vec::new(), workload, own: false };
+    let first = d.below(3) as usize;
+    let mut case = ArrayCase { load, array, drives };
+    // One that divides the zones of the drives, if there is one.
+    let chunks = [format!("chunk={}", ["4KiB", "8KiB", "64KiB"][first]), "chunk=4KiB".into()];
+    let array = case.array.clone();
+    for chunk in chunks {
+        case.array = array.iter().cloned().chain([chunk]).collect();
+        if array_of(&case, || Unwatched).is_ok() {
+            break;
+        }
+    }
+    case
 }
 
 /// A layout, its units a stripe, and how many of them are parity.
@@ -145,13 +200,14 @@ fn policies(d: &mut Dice, parity: u64) -> Vec<String> {
     ]
 }
 
-/// Any small device. Data that a drive loses by itself, when its power is cut, is nothing that an array makes good for.
-fn device(first: u64, d: &mut Dice) -> Vec<String> {
+/// Any small device of those that `draw` draws, with those settings. Data that a drive loses by itself, when its power is cut, is nothing that an array
+/// makes good for.
+fn device(first: u64, draw: fn(u64) -> Case, settings: &[&str], d: &mut Dice) -> Vec<String> {
     let limited = d.chance(50).then(|| format!("read.fail_fast={}", d.one(&["1", "2", "5"])));
     let more = ["geometry.channels=1", "geometry.chips=1", "geometry.dies=1", "ftl.raid=none", "power.cut_at=[]"];
-    let more = || more.into_iter().map(String::from).chain(limited.clone());
+    let more = || more.iter().chain(settings).map(|word| word.to_string()).chain(limited.clone());
     let drawn = (0..1000).map(|number| {
-        let mut case = soak::draw(first * 1000 + number);
+        let mut case = draw(first * 1000 + number);
         case.device.extend(more());
         case
     });
@@ -176,7 +232,9 @@ fn built(case: &ArrayCase) -> Result<Built, RunError> {
         probe(watches[watches.len() - 1].clone())
     })?;
     let watching = Watching::new(array.placement(), case.drives.len());
-    Ok(Built { array: array.observed_by(Box::new(watching.clone())), watching, watches })
+    // It knows nothing of zones that are written in order: `zoned::check` says where their data has to be.
+    let array = if Drive::zones(&array).is_some() { array } else { array.observed_by(Box::new(watching.clone())) };
+    Ok(Built { array, watching, watches })
 }
 
 /// The array of a case, its drives each with a probe.
@@ -198,15 +256,25 @@ fn array_of<P: Probe>(case: &ArrayCase, mut probe: impl FnMut() -> P) -> Result<
     Ok(Array::new(&config, drives, case.load.seed)?.overwritten(&seeds))
 }
 
-/// The requests of a load, in whole blocks.
-fn requests(case: &ArrayCase, capacity: Bytes) -> Result<Vec<Request>, RunError> {
-    let last = capacity.0 / BLOCK;
+/// The requests of a load: those of a host that knows of zones, where the array has any, and otherwise in whole blocks.
+fn requests<D: Drive>(case: &ArrayCase, array: &Array<D>) -> Result<Vec<Request>, RunError> {
+    if let Some(zones) = Drive::zones(array) {
+        let words: Vec<&str> = case.load.workload.iter().map(String::as_str).collect();
+        let source = workload::presets::get("default", &words)?.source(array.capacity(), case.load.seed)?;
+        let source = OfZones::new(source, case.load.seed, array.capacity(), Bytes(zones.size()));
+        let whole = array.capacity();
+        // A zone may be smaller than what is appended.
+        let fits =
+            |request: Request| Request { bytes: request.bytes.min(Bytes(whole.0 - request.offset.0)), ..request };
+        return Ok(Player::of(&case.load, Box::new(source))?.requests.into_iter().map(fits).collect());
+    }
+    let last = array.capacity().0 / BLOCK;
     let in_blocks = |request: Request| {
         let first = (request.offset.0 / BLOCK).min(last - 1);
         let end = (request.offset.0 + request.bytes.0).div_ceil(BLOCK).clamp(first + 1, last);
         Request { offset: Bytes(first * BLOCK), bytes: Bytes((end - first) * BLOCK), ..request }
     };
-    let each = Player::new(&case.load, capacity)?.requests.into_iter();
+    let each = Player::new(&case.load, array.capacity())?.requests.into_iter();
     Ok(each.map(|request| if request.op == Op::Flush { request } else { in_blocks(request) }).collect())
 }
 
@@ -219,7 +287,7 @@ pub fn resumed(case: &ArrayCase) -> Result<(), RunError> {
     let broken = |what: &str| RunError::Broken(format!("{what} of an array that was saved differ"));
     let d = &mut Dice::new(case.load.seed, "soak checkpoints of arrays");
     let mut array = begun(array_of(case, || Unwatched)?)?;
-    let requests = requests(case, array.capacity())?;
+    let requests = requests(case, &array)?;
     let half = d.below(requests.len() as u64) as usize;
     let mut before = Vec::new();
     hand_over(&mut array, &requests[..half], case.load.depth, &mut before)?;
@@ -292,7 +360,7 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
     let broken = |text: String| RunError::Broken(text);
     let mut array = begun(array)?;
     let (mut books, depth) = (Books::default(), u64::from(case.load.depth));
-    for request in requests(case, array.capacity())? {
+    for request in requests(case, &array)? {
         while array.outstanding() >= depth && array.advance_to_completion(LONG_ENOUGH)? {
             books.take(&mut array);
         }
@@ -304,7 +372,12 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
         let request = Request { time: array.now(), ..request };
         books.submit(&mut array, request)?;
     }
-    books.play_to_the_end(&mut array, case.load.seed)?;
+    let has_zones = Drive::zones(&array).is_some();
+    if has_zones {
+        zoned::play_to_the_end(&mut array, &mut books)?;
+    } else {
+        books.play_to_the_end(&mut array, case.load.seed)?;
+    }
     let counters: Vec<_> = array.drives().map(Drive::counters).collect();
     let failures = |drive: &Device<Watched>| {
         let counters = Drive::counters(drive);
@@ -316,8 +389,12 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
     let exact = array.drives().all(|drive| failures(drive) == 0);
     let counted = array.counters_so_far();
     let nothing_lost = exact && counted.drives_failed <= array.placement().code.parity as u64;
-    let expected = Expected { nothing_lost, exact, nothing_given_up: exact };
+    let expected = Expected { nothing_lost, exact: exact && !has_zones, nothing_given_up: exact };
     books.check(&array, &watching.oracle(), expected).map_err(broken)?;
+    let counted = format!("{counted:?}");
+    if has_zones && exact {
+        zoned::check(&mut array, &watches)?;
+    }
     if let Some(wrong) = watches.iter().find_map(Watch::wrong) {
         return Err(broken(wrong));
     }
@@ -325,7 +402,7 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
         drive.check().map_err(broken)?;
         drive.check_mapping().map_err(broken)?;
     }
-    Ok(format!("{:?}{counters:?}{counted:?}{:?}", array.now(), books.completions.values()))
+    Ok(format!("{:?}{counters:?}{counted}{:?}", array.now(), books.completions.values()))
 }
 
 /// Plays a case and checks everything that holds for every array; one case in eight is played twice, and one in four is saved and loaded.
@@ -340,10 +417,10 @@ pub fn verdict(case: &ArrayCase) -> Verdict {
     })
 }
 
-/// Plays seeds from 1 on until `wanted` arrays were accepted; returns a report and the failures.
-pub fn soak(wanted: u64, threads: usize) -> (String, Vec<String>) {
-    campaign("arrays", wanted, threads, |seed| {
-        let case = draw(seed);
+/// Plays these seeds until `wanted` arrays were accepted; returns a report and the failures.
+pub fn soak(seeds: Seeds, wanted: u64, threads: usize) -> (String, Vec<String>) {
+    campaign("arrays", seeds, wanted, threads, |seed| {
+        let case = nth(seed);
         let verdict = verdict(&case);
         let how = if matches!(verdict, Verdict::Failed(_)) { case.how() } else { String::new() };
         (verdict, how)
