@@ -211,6 +211,19 @@ def cargo(source: Path, *words: str) -> tuple[bool, list[dict[str, Any]]]:
     return done.returncode == 0, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
+def mistaken(
+    error: dict[str, Any], files: dict[str, str], spans: dict[str, list[tuple[int, int, int]]]
+) -> Iterator[int]:
+    """The mistakes on the lines that an error of the compiler is about."""
+    for span in error["spans"]:
+        file = span["file_name"].partition(SOURCES)[2]
+        if span["is_primary"] and file in files:
+            content = files[file].encode()
+            start = content.rfind(b"\n", 0, span["byte_start"])
+            end = content.find(b"\n", span["byte_end"])
+            yield from (number for first, last, number in spans[file] if first < end and start < last)
+
+
 def drawn(count: int, seed: int, every: list[Place]) -> tuple[dict[int, Place], Path]:
     """The first `count` mistakes of a seed that compile, by how many were drawn up to each; and the copy with them."""
     order = random.Random(seed).sample(every, min(len(every), 3 * count))
@@ -221,13 +234,7 @@ def drawn(count: int, seed: int, every: list[Place]) -> tuple[dict[int, Place], 
         errors = [row["message"] for row in messages if (row.get("message") or {}).get("level") == "error"]
         if fits:
             break
-        wrong = {
-            number
-            for error in errors
-            for span in error["spans"]
-            for start, end, number in spans.get(span["file_name"].partition(SOURCES)[2], ())
-            if span["is_primary"] and start <= span["byte_end"] and span["byte_start"] <= end
-        }
+        wrong = {number for error in errors for number in mistaken(error, files, spans)}
         if not wrong:
             sys.exit("error: the copy does not compile\n" + "\n".join(error["rendered"] for error in errors))
         numbered = {number: place for number, place in numbered.items() if number not in wrong}
