@@ -1,9 +1,9 @@
 """Which lines of the drive its Rust tests reach: `make coverage`.
 
 Builds the tests of the drive's crate and of arrays with the compiler's own coverage (`-C instrument-coverage`, in
-`target/coverage`), runs them with few random cases, and prints the share of lines reached in each room, and the files
-of which least is reached. What the tests in Python reach besides is not counted, and a line that is reached is not one
-whose result is looked at: that is what `make mutants` and `make mutants-drawn` ask.
+`target/coverage`), runs them but for those that `make quick` leaves out, and prints the share of lines reached in each
+room, and the files of which least is reached. What the tests in Python reach besides is not counted, and a line that
+is reached is not one whose result is looked at: that is what `make mutants` and `make mutants-drawn` ask.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "crates" / "python"))
 
 from pgo import llvm  # noqa: E402
+
+from mutants import slow  # noqa: E402
 
 OUT = ROOT / "target" / "coverage"
 PACKAGES = ["--package", "ssdlab-drive", "--package", "array", "--package", "testing"]
@@ -53,7 +55,7 @@ def measured(cases: str) -> list[dict[str, object]]:
     built = subprocess.run(listed, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     messages = (json.loads(line) for line in built.splitlines() if line.startswith("{"))
     programs = [program for message in messages if (program := message.get("executable"))]
-    subprocess.run([*command, "--no-fail-fast"], cwd=ROOT, env=environment, check=True)
+    subprocess.run([*command, "--no-fail-fast", "--", *slow()], cwd=ROOT, env=environment, check=True)
     merged = OUT / "merged.profdata"
     files = [str(file) for file in raw.glob("*.profraw")]
     subprocess.run([llvm("llvm-profdata"), "merge", "--sparse", *files, "-o", str(merged)], check=True)

@@ -6,10 +6,10 @@ comparison, a sign or an ``and`` becomes another one, a statement or a negation 
 once. They are drawn evenly from all places of the rooms where one of these can be done. As there, one build has all
 mutants; those that do not compile are not counted, and others are drawn in their place.
 
-Each mutant is played by `soak` (random devices with every invariant), then by the tests of the crate, one program after
-another, until something fails; what takes :data:`LONGEST` times the processor time that it takes without a mutant is
-found out too. A mutant that outlives all of it is played by `soak digest`: where no result differs on any device it may
-be equivalent.
+Each mutant is played by `soak` (random devices with every invariant), then by the unit tests around the rooms and by
+the crate's other tests but those that `make quick` leaves out, one program after another, until something fails. What
+takes :data:`LONGEST` times the processor time that it takes without a mutant is found out too. A mutant that outlives
+all of it is played by `soak digest`: where no result differs on any device it may be equivalent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mutants import BUILD, ROOT, SOURCES, VARIABLE, copy
+from mutants import BUILD, ROOT, SOURCES, VARIABLE, copy, slow
 
 ROOMS = ("ftl", "flash", "power")
 COUNT, SEED = 60, 1
@@ -40,15 +40,8 @@ PROGRAMS = ("lib", "writes", "reads", "random", "drive")
 LONGEST = 5
 CASES = "8"
 """Random cases of a property test."""
-SLOW = (
-    "garbage_collection::",
-    "lifetime::",
-    "memory::",
-    "queueing_theory::",
-    "knobs::every_key",
-    "suspension::a_million",
-)
-"""Tests that measure long runs, as in the Makefile: left out, as `make quick` does."""
+UNITS = ("ftl::", "flash::", "power::", "device::", "zones::", "translation::")
+"""Modules whose unit tests a mutant is played by."""
 MOST_MEMORY = 6 << 30
 """What a mutant may take, whose collections may have no end [bytes]."""
 
@@ -278,7 +271,7 @@ def play(command: list[str], number: int, source: Path, seconds: int) -> tuple[s
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if failed := re.match(r"test (\S+) \.\.\. FAILED|(seed \d+: .*)", line):
+            if failed := re.match(r"test (\S+) \.\.\. FAILED|failed: (.*)", line):
                 process.kill()
                 return failed[1] or failed[2], "", 0.0
         status = process.wait()
@@ -287,11 +280,12 @@ def play(command: list[str], number: int, source: Path, seconds: int) -> tuple[s
     return ended, "".join(lines), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def commands(programs: dict[str, str]) -> dict[str, list[str]]:
+def commands(programs: dict[str, str]) -> dict[str, list[list[str]]]:
     """What a mutant is played by, in this order."""
-    skipped = [word for name in SLOW for word in ("--skip", name)]
-    tests = {name: [programs[name], "--test-threads=1", *skipped] for name in PROGRAMS}
-    return {"soak": [programs["soak"], str(DEVICES)], **tests}
+    devices = [[programs["soak"], "seed", str(seed)] for seed in range(1, DEVICES + 1)]
+    tests = {name: [[programs[name], "--test-threads=1", *slow()]] for name in PROGRAMS}
+    tests["lib"][0] += UNITS
+    return {"soak": devices, **tests}
 
 
 def interval(found: int, of: int) -> tuple[float, float]:
@@ -308,19 +302,23 @@ def main() -> None:
     mutants, source = drawn(count, seed, every)
     programs = built(source)
     steps, limits = commands(programs), {}
-    for name, command in steps.items():
-        failure, said, used = play(command, 0, source, 3600)
-        if failure:
-            sys.exit(f"error: {name} fails without any mutant: {failure}\n{said}")
-        limits[name] = 10 + int(LONGEST * used)
+    for name, each in steps.items():
+        used = 0.0
+        for command in each:
+            failure, said, seconds = play(command, 0, source, 3600)
+            used += seconds
+            if failure:
+                sys.exit(f"error: {name} fails without any mutant: {failure}\n{said}")
+        limits[name] = 10 + int(LONGEST * used / len(each))
         print(f"{name}: {used:.0f} s without a mutant", flush=True)
     digest = [programs["soak"], "digest", str(DIGESTS)]
     _, expected, used = play(digest, 0, source, 3600)
 
     def outcome(number: int) -> str:
-        for name, command in steps.items():
-            if failure := play(command, number, source, limits[name])[0]:
-                return f"{name}: {failure}"
+        for name, each in steps.items():
+            for command in each:
+                if failure := play(command, number, source, limits[name])[0]:
+                    return f"{name}: {failure}"
         failure, said, _ = play(digest, number, source, 10 + int(LONGEST * used))
         differ = sum(ours != theirs for ours, theirs in zip(said.splitlines(), expected.splitlines(), strict=False))
         return f"SURVIVES; {failure or f'other results on {differ} of {DIGESTS} devices'}"
