@@ -41,10 +41,10 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat bench-serve calls mutants coverage clean
+.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat bench-serve calls mutants mutants-drawn coverage clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-13s %s\n", $$1, $$2}'
 
 build: $(BUILT) ## build the extension module and the CLI into .venv
 
@@ -87,8 +87,11 @@ lint-python: $(TOOLS)
 mutants: | $(BIN)/python ## plant mistakes in a copy of the drive, of which tests must find out each; tests/mutants.toml lists them
 	$(BIN)/python tests/mutants.py
 
+mutants-drawn: | $(BIN)/python ## which share of 60 mistakes that a seed draws the drive's tests find out (an hour of one core)
+	$(BIN)/python tests/mutants_drawn.py
+
 coverage: | $(BIN)/python ## which lines of the drive its Rust tests reach, by room (ten minutes)
-	$(BIN)/python tests/line_coverage.py
+	$(BIN)/python tests/line_coverage.py $(CASES)
 
 claims-check: tested ## pull every lever of every predicted claim (two minutes); `make test` pulls the quick ones
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims
@@ -124,7 +127,7 @@ wheels: | $(BIN)/maturin ## the wheels of a release, for x86-64 and arm64, with 
 	$(BIN)/python crates/python/pgo.py wheels
 
 sdist: | $(BIN)/maturin ## the source distribution, in target/dist
-	$(BIN)/maturin sdist --quiet --out target/dist
+	$(BIN)/maturin sdist --out target/dist
 
 capi: ## build libssdlab (C) into target/capi: lib, include, pkg-config; PREFIX=/usr/local installs it there
 	$(CARGO) build --release --package ssdlab-capi

@@ -34,7 +34,7 @@ class PageMapped:
 
 
 class HotCold(PageMapped):
-    """The same with two streams (`ftl.streams` = 4): what is written again sooner than on average is hot.
+    """A page map with two streams (`ftl.streams` = 4): what is written again sooner than on average is hot.
 
     It remembers when each page was written last, in pages written to the drive, and how long that lasts on average.
     """

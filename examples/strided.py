@@ -11,7 +11,7 @@ def every_fourth(failed: Failed) -> Reference | None:
 
 
 def every_eighth(failed: Failed) -> Reference | None:
-    """The same with every eighth."""
+    """Every eighth step of the retry table from the start on, then those behind them, until all have been tried."""
     return stride(failed, 8)
 
 

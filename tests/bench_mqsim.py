@@ -1,4 +1,4 @@
-"""The same work as MQSim, with its own files: `make bench-mqsim`, with MQSIM=path/to/MQSim beside it.
+"""Measures ssdlab and MQSim on the files of MQSim: `make bench-mqsim`, with MQSIM=path/to/MQSim beside it.
 
 Writes four traces of a million requests and MQSim's two files for each, plays them with `ssdlab run --mqsim`, and
 prints CPU time and peak memory. Without a binary of MQSim another version of ssdlab can be played beside this one

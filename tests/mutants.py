@@ -40,6 +40,13 @@ pub(crate) fn mutant() -> u32 {{
 """Added to the copy's lib.rs."""
 
 
+def slow() -> list[str]:
+    """Arguments that leave out tests which measure long runs, as `make quick` does."""
+    found = re.search(r"^SLOW := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert found is not None
+    return [word for name in found[1].replace("\\", " ").split() for word in ("--skip", name)]
+
+
 class MutantError(Exception):
     """The list does not fit the sources, or a mutant is not found out."""
 

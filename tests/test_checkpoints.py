@@ -200,7 +200,7 @@ def test_a_sweep_warms_each_drive_up_once(tmp_path: Path, warmed: list[str]) -> 
     found = ssdlab.sweep(WARMED, cache=tmp_path / "cache", threads=3)
     assert (found.failed, found.played) == ((), 4)
     assert sorted(warmed) == ["gc.victim=fifo", "gc.victim=greedy"]
-    # The same by hand.
+    # One of the drives, warmed up by hand.
     settings = {**DRIVE, "gc.victim": "fifo"}
     ssdlab.run(
         "tlc-page", requests=3000, replay="closed:16", save=tmp_path / "fifo.ckpt", settings={**settings, **WRITES}

@@ -200,7 +200,7 @@ def test_the_hash_changes_with_every_input_and_with_nothing_else(tmp_path: Path)
     outputs = {"requests_out", "keep_requests", "series_out", "save", "save_at"}
     assert set(OPTIONS) - tested == {"precondition", "qd", "traces", "check", "ftl"} | outputs
     assert key(check=True) == base
-    # The same content under another name, the same choices in other words.
+    # Another name for a file of this content, other words for these choices.
     assert key(workload=str(copy)) == traced
     assert key(array=str(drives[1])) == mirrored
     assert key(checkpoint=str(saved[0])) == key(checkpoint=str(saved[1]))

@@ -103,6 +103,10 @@ def test_a_sweeps_sentence_names_its_ends_and_what_moves_it() -> None:
         "Over 12 cases, p99 read latency goes from 110 µs (qd 1, scheme fast) to 520 µs (qd 16, scheme slow); qd moves "
         "it most, by a factor of 2.36."
     )
+    seeds = table().filter(polars.col("qd") == 4, polars.col("scheme") == "fast")
+    assert (
+        verdicts.of_sweep(seeds, P99) == "Over 2 cases, p99 read latency goes from 140 µs (seed 1) to 140 µs (seed 2)."
+    )
 
 
 def test_words_of_statistics() -> None:

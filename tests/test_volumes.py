@@ -55,7 +55,7 @@ def alibaba(path: Path, volumes: dict[int, str], count: int) -> None:
 
 
 def tencent(path: Path, volumes: dict[int, str], count: int) -> None:
-    """The same in Tencent's layout, which counts in seconds and sectors, and calls a write 1."""
+    """Writes a trace of these volumes in Tencent's layout, which counts in seconds and sectors, and calls a write 1."""
     rows = [
         (time, f"{1538323200 + time // 1_000_000},{offset // 512},{size // 512},{int(op == 'W')},{number}")
         for number, kind in volumes.items()

@@ -70,7 +70,7 @@ def test_it_is_this_checkout_with_all_it_needs_and_an_honest_name(wheel: Path) -
     kinds = (".py", ".pyi", ".so", ".typed", ".html", ".css", ".js")
     here = {f"ssdlab/{p.relative_to(PACKAGE)}": p.read_bytes() for p in PACKAGE.rglob("*") if p.suffix in kinds}
     assert {file: text for file, text in files.items() if file.startswith("ssdlab/")} == here
-    assert wheel.stat().st_size <= 6_150_000, "the aim is 6 MB"
+    assert wheel.stat().st_size <= 6_000_000
     info = f"ssdlab-{version}.dist-info"
     for text in ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES.txt"):
         assert files[f"{info}/licenses/{text}"] == (ROOT / text).read_bytes()

@@ -18,7 +18,8 @@ ${CC:-cc} -shared -o "$prefix/lib/libssdlab.so.$version" -Wl,-soname,"$interface
 	-Wl,--whole-archive "$from/libssdlab.a" -Wl,--no-whole-archive \
 	$(sed -n 's/^Libs.private: //p' "$here/ssdlab.pc.in")
 # Five sixths of them are for debuggers.
-strip --strip-debug "$prefix/lib/libssdlab.so.$version" "$prefix/lib/libssdlab.a"
+strip --strip-unneeded "$prefix/lib/libssdlab.so.$version"
+strip --strip-debug "$prefix/lib/libssdlab.a"
 ln -sf "libssdlab.so.$version" "$prefix/lib/$interface"
 ln -sf "$interface" "$prefix/lib/libssdlab.so"
 install -m 644 "$here/include/ssdlab.h" "$prefix/include"

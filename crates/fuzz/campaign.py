@@ -66,7 +66,7 @@ def in_rust(target: str, seconds: int) -> tuple[int, bool]:
 
 
 def in_python(target: str, seconds: int) -> tuple[int, bool]:
-    """The same of a target in Python."""
+    """Feeds a target in Python for some seconds: inputs that it took, and whether it held."""
     guided = ["--guided"] if importlib.util.find_spec("atheris") else [str(os.getpid())]
     words = [sys.executable, str(ROOT / "tests" / "fuzzing.py"), target, str(seconds), *guided]
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", cwd=ROOT)

@@ -42,7 +42,7 @@ MAP = HERE / "link.map"
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 DIST = ROOT / "target" / "dist"
 SMALL_FILE = ("--compression-level", "9")
-MOST_BYTES = 6_150_000
+MOST_BYTES = 6_000_000
 """What a wheel may have."""
 FEWEST_HOT = 20
 """Functions that a build with its profile has among the hot ones, at least: without one it has none."""
@@ -75,14 +75,14 @@ def write_trace(path: Path) -> None:
             out.write(f"{int(now)} 0 {draws.randrange(span // 8) * 8} {sectors} {int(draws.random() < 0.6)}\n")
 
 
-def profdata() -> str:
-    """The toolchain's own program that merges profiles: of `llvm-tools`, which is added where it is not here."""
+def llvm(name: str) -> str:
+    """A program of the toolchain's own `llvm-tools`, which are added where they are not here."""
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True, cwd=ROOT)
-    program = "lib/rustlib/*/bin/llvm-profdata"
+    program = f"lib/rustlib/*/bin/{name}"
     if not list(Path(sysroot.stdout.strip()).glob(program)):
         added = subprocess.run(["rustup", "component", "add", "llvm-tools"], cwd=ROOT)
         if added.returncode:
-            sys.exit("error: the toolchain has no llvm-profdata\n  help: rustup component add llvm-tools")
+            sys.exit(f"error: the toolchain has no {name}\n  help: rustup component add llvm-tools")
     return str(next(Path(sysroot.stdout.strip()).glob(program)))
 
 
@@ -105,7 +105,7 @@ def train() -> None:
     # What a former profile was used for is not told apart from what this one will be used for.
     shutil.rmtree(HERE, ignore_errors=True)
     HERE.mkdir(parents=True)
-    profdata()
+    llvm("llvm-profdata")
     print("training: building the module with counters", flush=True)
     wheel, package, trace = build(f"-Cprofile-generate={COUNTS}"), HERE / "counting", HERE / "training.trace"
     with zipfile.ZipFile(wheel) as archive:
@@ -116,7 +116,7 @@ def train() -> None:
         command = [sys.executable, "-m", "ssdlab", "run", "--quiet", *arguments.format(trace=trace).split()]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(package)}, cwd=HERE)
     # Functions that were never called are left out: a fifth of the size.
-    subprocess.run([profdata(), "merge", "-sparse", "-o", PROFILE, COUNTS], check=True)
+    subprocess.run([llvm("llvm-profdata"), "merge", "-sparse", "-o", PROFILE, COUNTS], check=True)
 
 
 def unpacked() -> Path:
@@ -143,7 +143,10 @@ def keep() -> None:
 
 def compare() -> None:
     told = subprocess.run(
-        [profdata(), "overlap", "--cs=false", str(unpacked()), str(PROFILE)], check=True, capture_output=True, text=True
+        [llvm("llvm-profdata"), "overlap", "--cs=false", str(unpacked()), str(PROFILE)],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     found = re.search(r"Edge profile overlap: ([0-9.]+)%", told)
     share = float(found[1]) if found else 0.0

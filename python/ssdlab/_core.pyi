@@ -416,7 +416,7 @@ class Session:
         """Writes a checkpoint of the drive at rest, once the session has been finished."""
 
     def replay(self) -> Simulation:
-        """The same requests at the same times as a run, where they were recorded."""
+        """A run that replays the session: its requests at their times, if they were recorded."""
 
 class Completed(TypedDict):
     """A request that has completed."""

@@ -57,7 +57,7 @@ CHOSEN = ("1.0", "1", "own", "0us")
 BRIEF = {"": 8_000, "DAP": 3_000}
 """Requests of a run, by trace: those of DAP are larger (they were fitted with 8,000, too)."""
 FULL = {"": 40_000, "DAP": 15_000, "MSN": 120_000}
-"""The same in runs.toml: the batches of MSN are large."""
+"""Requests of a run in runs.toml, by trace: the batches of MSN are large."""
 STEPS = 8
 """Of a search."""
 

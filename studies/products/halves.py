@@ -115,7 +115,7 @@ def played(job: devices.MeasuredJob, phased: bool) -> dict[str, Any]:
 
 
 WAITING = {"schedule.suspend_program": "none", "schedule.suspend_erase": "none"}
-"""The same drive, whose reads wait for programs and erases."""
+"""What makes reads of the drive wait for programs and erases."""
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -552,7 +552,7 @@ impl Session {
         py.detach(|| device.flush().and_then(|()| device.save_as(&path))).map_err(raise)
     }
 
-    /// The same requests at the same times as a run, where they were recorded.
+    /// A run that replays the session: its requests at their times, if they were recorded.
     fn replay(&self) -> PyResult<Simulation> {
         let Some(record) = self.record.clone() else {
             return Err(SimulationError::new_err("the requests of the session were not recorded"));

@@ -35,11 +35,11 @@ units::choices! {
         Last = "last",
         /// Syndromes that were not 0 in the last first sense of a similar page by the default tPRE, in 256ths of all.
         Weight = "weight",
-        /// The same of the last one by the RPT's tPRE.
+        /// Syndromes that were not 0 in the last first sense of a similar page by the RPT's tPRE, in 256ths of all.
         HastyWeight = "hasty_weight",
         /// First senses that failed among the last eight of similar pages by the RPT's tPRE.
         HastyFailed = "hasty_failed",
-        /// The same by the default tPRE.
+        /// First senses that failed among the last eight of similar pages by the default tPRE.
         Failed = "failed",
         /// Reads that wait for the die.
         Waiting = "waiting",

@@ -186,7 +186,8 @@ def shares_text(axes: Mapping[str, float]) -> str:
 
 
 def _place(row: Mapping[str, Any], axes: Sequence[str]) -> str:
-    return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed")
+    """Labels of a row: seeds are named where nothing else is."""
+    return ", ".join(f"{axis} {row[axis]}" for axis in axes if axis != "seed" or len(axes) == 1)
 
 
 def of_explained(found: Sequence[Explanation]) -> str:

@@ -64,7 +64,7 @@ proptest! {
         prop_assert_eq!(statistics(array, &words, replay, size, warmup), alone);
     }
 
-    /// The same array plays the same run twice.
+    /// Two runs of one array are equal.
     #[test]
     fn runs_of_arrays_are_repeatable((words, replay) in loads(), layout in prop_oneof![Just("stripe"), Just("mirror"), Just("raid5")]) {
         let config = config(&[&format!("layout={layout}"), "chunk=16KiB"]);

@@ -38,9 +38,9 @@ pub(super) struct DecodeOutcome {
 enum Needs {
     /// The next references.
     References,
-    /// The same ones by the default tPRE: what it was sensed in haste has cost, is too much.
+    /// The references of the last sense by the default tPRE: the errors that the hasty sense added are too many.
     DefaultTiming,
-    /// To be sensed finely, with so many bits a cell: no references read it for hard decoding.
+    /// To be sensed finely, with this number of bits a cell: no references read it for hard decoding.
     SoftDecoding(u8),
 }
 

@@ -27,7 +27,7 @@ pub(super) struct StripedRows {
     /// By row of a cycle and position: the place among the row's data, or [`PARITY`]; and the stripe.
     rank: Vec<u32>,
     stripe: Vec<u32>,
-    /// By row of a cycle and place among the data: the position; the same of parity.
+    /// By row of a cycle and place among the data: the position; the positions of parity.
     position_of_data: Vec<u32>,
     position_of_parity: Vec<u32>,
 }

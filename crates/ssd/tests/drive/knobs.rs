@@ -12,7 +12,7 @@ enum Load {
     Mixed,
     /// Page reads at random.
     Reads,
-    /// The same reads, which the drive may give up.
+    /// Page reads at random that the drive may give up.
     Limited,
     /// Page writes at random.
     Writes,
@@ -92,7 +92,7 @@ const SUSPENDED: &[&str] = &[
     "chip.cache_program=false",
     "schedule.suspend_program=intra-phase",
 ];
-/// The same with reads that take so long that they meet at both dies of a chip.
+/// Phases of programs that can be suspended, and reads that take so long that they meet at both dies of a chip.
 const SLOW_READS: &[&str] = &[
     "chip.t_read=5ms",
     "chip.t_prog=none",
@@ -137,7 +137,7 @@ const RETRIES: &[&str] = &[
     "chip.cache_read=false",
     "read.sensing=adaptive",
 ];
-/// The same, with first senses that are left to decision trees.
+/// An aged chip model without cache reads, whose first senses are left to decision trees.
 const LEARNED: &[&str] = &[
     "chip.model=tlc48",
     "age.pec=1000",

@@ -109,6 +109,9 @@ fn data_that_is_copied_back_for_too_long_cannot_be_read_any_more() {
         }
     }
     assert_eq!(seen, [true; 2], "{fresh} errors a copy");
+    // Where blocks are erased pulse by pulse, these errors come on top of those that the erases leave.
+    let mut by_pulses = aged(&config(&["gc.copyback=true", "erase.pulse=ispe"]), 96, 20);
+    assert_eq!(unreadable(&mut by_pulses, 96), 96);
     let mut through_controller = aged(&config(&[]), 96, 20);
     assert_eq!(through_controller.counters().copied_errors, [0, 0]);
     assert_eq!(unreadable(&mut through_controller, 96), 0);

@@ -168,7 +168,7 @@ fn uniform_overwriting_comes_to_the_closed_form() {
     }
 }
 
-/// The same seed, the same drive; nothing of the warm-up is counted, and what it wrote is as old as all other data.
+/// One seed gives one drive. Nothing of the warm-up is counted, and what it wrote is as old as all other data.
 #[test]
 fn a_warm_up_leaves_no_trace_but_the_state() {
     let config = config(&["chip.model=tlc48", "age.retention=1y", "age.pec=1000", "age.reads=5"]);

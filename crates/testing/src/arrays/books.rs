@@ -106,7 +106,8 @@ impl Books {
         versions
     }
 
-    /// The same of a log: all are done in their order; none of blocks of requests that were refused, which may have been written or not.
+    /// The version of each block after all writes and trims of an array that writes to a log, which does them in their order. Blocks of refused
+    /// requests have none: they may have been written or not.
     fn in_order_of_log(&self) -> BTreeMap<u64, Option<u64>> {
         let changes = |request: &Request| [Op::Write, Op::Trim].contains(&request.op);
         let each = (0..).zip(&self.requests).filter(|(_, request)| changes(request));

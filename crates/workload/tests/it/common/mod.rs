@@ -64,7 +64,7 @@ pub fn refused(content: impl AsRef<[u8]>, format: Option<&str>) -> String {
     refused_with(content, format, ReadOptions::default())
 }
 
-/// The same, read as forgivingly as asked.
+/// The error of a file of this content, as [`refused`] gives it, where the file is read with these options.
 pub fn refused_with(content: impl AsRef<[u8]>, format: Option<&str>, reading: ReadOptions) -> String {
     let file = Scratch::new(content.as_ref());
     let format = format.map(|word| Format::parse(word).unwrap());

@@ -130,7 +130,7 @@
     const order = Object.keys(data.warnings);
     return found.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
   };
-  // The same of several runs: each kind once, with how many have it.
+  // The warnings of several runs: each kind once, with the number of runs that have it.
   const sharedWarnings = (lists) => {
     const found = new Map();
     for (const each of lists.flat()) found.set(each.id, { ...each, count: (found.get(each.id)?.count ?? 0) + 1 });
