@@ -2,8 +2,8 @@
 
 ``.ci/stamp`` is kept in the repository. It holds a digest of what `make test` does not try: everything that can break
 the tests marked `seldom`, which are the pages, what packages are made of, which versions of what they need,
-`trace fit`, of files and of folders, and the list of mutants. Other code is left out: the tests try it in every run. Exit status 0: not due;
-1: due. ``--write`` writes the stamp.
+`trace fit`, of files and of folders, and the list of mutants. Other code is left out: the tests try it in every run.
+Exit status 0: not due; 1: due. ``--write`` writes the stamp.
 """
 
 from __future__ import annotations

@@ -386,8 +386,8 @@ class _Campaign:
         return found
 
     def in_turn(self) -> Iterator[str]:
-        """Missing cases: those that go on from one drive follow one another, and those that differ by their schemes alone,
-        so their past is read, or played, once."""
+        """Missing cases: those that go on from one drive, or differ by their schemes alone, follow one another, so their
+        past is read, or played, once."""
         alike: dict[bytes, list[str]] = {}
         for key, index in self.missing.items():
             case = self.cases[index]
