@@ -386,7 +386,7 @@ class _Campaign:
         return found
 
     def in_turn(self) -> Iterator[str]:
-        """Missing cases: those that go on from one drive, or differ by their schemes alone, follow one another, so their
+        """Missing cases: those that go on from one drive, or differ by their schemes alone, follow one another: their
         past is read, or played, once."""
         alike: dict[bytes, list[str]] = {}
         for key, index in self.missing.items():
