@@ -66,6 +66,21 @@ impl Watcher for Watch {
     }
 }
 
+/// Round times behind the array of a die: 16 us to cross the bus, 20 to be decoded, and hardly any to reach the host.
+pub const ROUND_TIMES: [&str; 11] = [
+    "chip.program_unit=page",
+    "chip.cache_read=false",
+    "bus.bandwidth=none",
+    "bus.t_dma=16us",
+    "bus.t_command=0us",
+    "bus.transfer=page",
+    "ecc.t_decode=20us",
+    "host.t_submit=0us",
+    "host.t_complete=0us",
+    "host.link_bandwidth=1000GB/s",
+    "buffer.dram_bandwidth=1000GB/s",
+];
+
 /// Forty reads of a page each, none of which meets another.
 pub fn lone_reads() -> Vec<Request> {
     let read = |page: u64| Request::new(Time(page * 10_000_000), Op::Read, Bytes(page * 16_384), Bytes(16_384));

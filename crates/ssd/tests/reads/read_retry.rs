@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ssd::{Config, Device};
-use testing::one_plane;
+use testing::{ROUND_TIMES, one_plane};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
@@ -52,22 +52,12 @@ fn config(settings: &[&str]) -> Config {
         "chip.t_disch=10us",
         "chip.t_set=1us",
         "chip.t_rst=5us",
-        "chip.program_unit=page",
-        "chip.cache_read=false",
         "chip.cache_program=false",
-        "bus.bandwidth=none",
-        "bus.t_dma=16us",
-        "bus.t_command=0us",
-        "bus.transfer=page",
-        "ecc.t_decode=20us",
-        "host.t_submit=0us",
-        "host.t_complete=0us",
-        "host.link_bandwidth=1000GB/s",
-        "buffer.dram_bandwidth=1000GB/s",
         "age.fill=0.5",
         &rpt,
     ]
     .iter()
+    .chain(&ROUND_TIMES)
     .chain(settings)
     {
         config.set(word).unwrap();
