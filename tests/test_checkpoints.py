@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from ssdlab.runs.options import options_of
 from ssdlab.runs.reproduce import Reproducer
 from ssdlab.runs.runner import play as as_is
 from ssdlab.sweeps.cache import Cache
+from ssdlab.sweeps.campaign import _Campaign
+from ssdlab.sweeps.spec import Sweep
 from ssdlab.sweeps.warm import state_key
 
 DRIVE: dict[str, Any] = {
@@ -220,6 +223,15 @@ def test_a_sweep_warms_each_drive_up_once(tmp_path: Path, warmed: list[str]) -> 
     with ThreadPoolExecutor(2) as pool:
         elsewhere = ssdlab.sweep(WARMED, cache=tmp_path / "other", executor=pool)
     assert elsewhere.table.equals(found.table)
+
+
+def test_cases_of_one_warmed_drive_follow_one_another(tmp_path: Path) -> None:
+    axes = {"workload.bs": ["4KiB", "8KiB", "16KiB"], "gc.victim": ["greedy", "fifo"]}
+    cases = Sweep.read({**WARMED, "axes": axes}).cases(quick=False)
+    with closing(Cache(tmp_path)) as cache:
+        campaign = _Campaign(cases, cache, None)
+        campaign.missing = {str(number): number for number in range(len(cases))}
+        assert [*campaign.in_turn()] == ["0", "2", "4", "1", "3", "5"]
 
 
 def test_a_drive_that_another_sweep_warms_up_is_waited_for(

@@ -126,6 +126,12 @@ impl<'a> Reader<'a> {
         Reader { tables: Tables::Known(state.tables.iter()), ..Reader::new(rest) }
     }
 
+    /// Hands all of it over, and checks that all has been read.
+    pub fn whole<T>(mut self, take: impl FnOnce(&mut Reader<'a>) -> io::Result<T>) -> io::Result<T> {
+        let taken = take(&mut self)?;
+        self.finish().map(|()| taken)
+    }
+
     /// A large table that a drive changes little of: it is read by `read`, or shared with those that go on from the same state.
     pub fn table<T: Any + Send + Sync>(
         &mut self,

@@ -293,8 +293,8 @@ pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
 /// Whether bytes can be read as the state of a device. What a digest stands for is not checked.
 #[doc(hidden)]
 pub fn is_state(config: &Config, mut bytes: &[u8]) -> Result<bool, ConfigError> {
-    let mut state = Reader::new(&mut bytes);
-    Ok(Device::new(config, 1)?.restore(&mut state).and_then(|()| state.finish()).is_ok())
+    let mut device = Device::new(config, 1)?;
+    Ok(Reader::new(&mut bytes).whole(|state| device.restore(state)).is_ok())
 }
 
 /// Passes on what is written, and hashes it.

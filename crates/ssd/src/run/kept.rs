@@ -65,9 +65,27 @@ fn save(ftl: &Ftl, to: &mut dyn Write) {
 
 /// An FTL after a load, or a drive of which there is a checkpoint.
 pub(super) struct Kept {
-    state: SharedState,
+    key: Key,
+    state: Form,
     /// What came of the load.
     pub warmed: Warmed,
+}
+
+/// A state that is kept.
+enum Form {
+    /// As it was written, which no run has gone on from yet.
+    Written(Vec<u8>),
+    /// As runs that go on from it share it.
+    Shared(SharedState),
+}
+
+impl Form {
+    fn bytes(&self) -> usize {
+        match self {
+            Form::Written(bytes) => bytes.len(),
+            Form::Shared(state) => state.bytes(),
+        }
+    }
 }
 
 impl Kept {
@@ -79,10 +97,10 @@ impl Kept {
 
     /// Hands the state over.
     pub fn take<T>(&self, take: impl FnOnce(&mut Reader) -> io::Result<T>) -> io::Result<T> {
-        let mut rest = &[][..];
-        let mut reader = Reader::again(&self.state, &mut rest);
-        let taken = take(&mut reader)?;
-        reader.finish().map(|()| taken)
+        match &self.state {
+            Form::Written(bytes) => noted(self.key, &mut bytes.as_slice(), self.warmed, take),
+            Form::Shared(state) => Reader::again(state, &mut &[][..]).whole(take),
+        }
     }
 }
 
@@ -131,15 +149,22 @@ pub(super) fn recall(key: Key) -> Option<Arc<Kept>> {
 
 /// Keeps the state of a device's FTL after a load.
 pub(super) fn keep<P: Probe>(key: Key, device: &mut Device<P>, warmed: Warmed) {
-    device.play_ftl(|ftl, _| {
-        let mut bytes = Vec::new();
-        save(ftl, &mut bytes);
-        let loaded = noted(key, &mut bytes.as_slice(), warmed, |state| State::load(ftl, state));
-        loaded.expect("Invariant: it has just been written");
-    });
+    let mut bytes = Vec::new();
+    device.play_ftl(|ftl, _| save(ftl, &mut bytes));
+    bytes.shrink_to_fit();
+    put(Kept { key, state: Form::Written(bytes), warmed });
 }
 
-/// Hands a state over that is read from there, and keeps it.
+fn put(kept: Kept) {
+    let mut all = lock();
+    all.bytes += kept.state.bytes();
+    if let Some(older) = all.states.put(kept.key, Arc::new(kept)) {
+        all.bytes -= older.state.bytes();
+    }
+    all.make_room();
+}
+
+/// Hands a state over that is read from there, and keeps it to be shared.
 fn noted<T>(
     key: Key,
     from: &mut dyn io::Read,
@@ -147,15 +172,8 @@ fn noted<T>(
     take: impl FnOnce(&mut Reader) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut state = SharedState::default();
-    let mut reader = Reader::noting(from, &mut state);
-    let taken = take(&mut reader)?;
-    reader.finish()?;
-    let mut all = lock();
-    all.bytes += state.bytes();
-    if let Some(older) = all.states.put(key, Arc::new(Kept { state, warmed })) {
-        all.bytes -= older.state.bytes();
-    }
-    all.make_room();
+    let taken = Reader::noting(from, &mut state).whole(take)?;
+    put(Kept { key, state: Form::Shared(state), warmed });
     Ok(taken)
 }
 
@@ -169,12 +187,7 @@ pub(super) fn of_checkpoint<T>(
         let mut all = lock();
         all.most > 0 && all.read.put(key, ()).is_some()
     };
-    if keeps {
-        return noted(key, from, Warmed::default(), take);
-    }
-    let mut reader = Reader::new(from);
-    let taken = take(&mut reader)?;
-    reader.finish().map(|()| taken)
+    if keeps { noted(key, from, Warmed::default(), take) } else { Reader::new(from).whole(take) }
 }
 
 #[cfg(test)]

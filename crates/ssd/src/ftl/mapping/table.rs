@@ -73,6 +73,19 @@ impl Lines {
         &self.chunks[chunk][line]
     }
 
+    /// A group's line, where it has one.
+    #[inline]
+    fn line(&self, leaf: usize, group: usize) -> Option<&[u32; GROUP]> {
+        let line = self.number(leaf, group);
+        (line != 0).then(|| self.at(line))
+    }
+
+    #[inline]
+    fn at_mut(&mut self, line: u32) -> &mut [u32; GROUP] {
+        let (chunk, line) = chunk_of(line);
+        &mut self.chunks[chunk][line]
+    }
+
     #[cold]
     fn add(&mut self, leaf: usize, group: usize, entries: [u32; GROUP]) -> u32 {
         if self.lines as usize == self.chunks.len() << CHUNK_BITS {
@@ -112,7 +125,11 @@ impl Map {
         let (leaf, group, page) = places(lpn);
         let line = self.own.number(leaf, group);
         if line == 0 {
-            return self.before.as_ref().map_or(Entry::Initial, |before| before_run(before, lpn));
+            return self
+                .before
+                .as_ref()
+                .and_then(|before| before.line(leaf, group))
+                .map_or(Entry::Initial, |line| entry_of(line[page]));
         }
         entry_of(self.own.at(line)[page])
     }
@@ -128,17 +145,10 @@ impl Map {
         let (leaf, group, page) = places(lpn);
         let mut line = self.own.number(leaf, group);
         if line == 0 {
-            line = self.own.add(leaf, group, self.entries_before(leaf, group));
+            let before = self.before.as_ref().and_then(|before| before.line(leaf, group));
+            line = self.own.add(leaf, group, before.copied().unwrap_or([INITIAL; GROUP]));
         }
-        let (chunk, line) = chunk_of(line);
-        self.own.chunks[chunk][line][page] = entry;
-    }
-
-    /// What is said of the pages of a group before the run.
-    #[cold]
-    fn entries_before(&self, leaf: usize, group: usize) -> [u32; GROUP] {
-        let known = self.before.as_ref().map(|before| (before, before.number(leaf, group)));
-        known.filter(|(_, line)| *line != 0).map_or([INITIAL; GROUP], |(before, line)| *before.at(line))
+        self.own.at_mut(line)[page] = entry;
     }
 
     /// The pages that the map says something of: those of groups that were written in.
@@ -183,23 +193,10 @@ impl Map {
         for (line, leaf, group) in own {
             match whole.number(leaf, group) {
                 0 => drop(whole.add(leaf, group, *self.own.at(line))),
-                there => {
-                    let (chunk, there) = chunk_of(there);
-                    whole.chunks[chunk][there] = *self.own.at(line);
-                }
+                there => *whole.at_mut(there) = *self.own.at(line),
             }
         }
         whole
-    }
-}
-
-/// What is said of a page where its group has not been written in since.
-#[cold]
-fn before_run(before: &Lines, lpn: Lpn) -> Entry {
-    let (leaf, group, page) = places(lpn);
-    match before.number(leaf, group) {
-        0 => Entry::Initial,
-        line => entry_of(before.at(line)[page]),
     }
 }
 
@@ -331,13 +328,11 @@ mod tests {
         let (saved, mut state) = (bytes(&alone), SharedState::default());
         let mut first = Map::new(pages);
         let mut from = saved.as_slice();
-        let mut reader = Reader::noting(&mut from, &mut state);
-        first.load(&mut reader).and_then(|()| reader.finish()).unwrap();
+        Reader::noting(&mut from, &mut state).whole(|state| first.load(state)).unwrap();
         assert_eq!(state.bytes(), saved.len());
         let again = || {
-            let (mut map, mut rest) = (Map::new(pages), &[][..]);
-            let mut reader = Reader::again(&state, &mut rest);
-            map.load(&mut reader).and_then(|()| reader.finish()).unwrap();
+            let mut map = Map::new(pages);
+            Reader::again(&state, &mut &[][..]).whole(|state| map.load(state)).unwrap();
             map
         };
         // Another one's changes are not seen.
