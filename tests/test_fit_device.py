@@ -20,7 +20,7 @@ from ssdlab import InputError, devices, study
 from ssdlab._core import Simulation
 from ssdlab.cli.main import commands
 from ssdlab.common import signals
-from ssdlab.devices import fitting, folds
+from ssdlab.devices import fitting, folds, trust
 from ssdlab.devices.bench import Bench
 from ssdlab.devices.intervals import blurs, left_open, profiles, seen_by
 from ssdlab.devices.start import units
@@ -29,6 +29,8 @@ from ssdlab.foreign import fio
 from ssdlab.show import lines
 
 pytest.importorskip("scipy")
+
+ROOT = Path(__file__).resolve().parent.parent
 
 JOBS = """
 [global]
@@ -368,6 +370,30 @@ def test_what_the_fitted_jobs_leave_open_of_another_figure() -> None:
     assert still == 0.0
 
 
+def test_what_the_model_is_wrong_by_holds_what_fits_do_not() -> None:
+    def missed(drive: str, error: float, left_open: float = 1.0) -> trust.Missed:
+        return trust.Missed(drive, "reads", math.log(error), left_open)
+
+    # Of twenty drives one may be further off, whatever the number of its figures.
+    drives = [missed(f"drive {n}", 1.0 + 0.01 * n) for n in range(1, 20)] + [missed("far", 1 / 9.0)] * 50
+    assert trust.of_model(drives) == pytest.approx(1.19)
+    # What the fit leaves open counts beside it, as squares of logarithms.
+    model = trust.of_model([missed("one", 2.0, 1.5)])
+    assert trust.together(1.5, model) == pytest.approx(2.0)
+    assert trust.of_model([missed("one", 0.8, 1.3)]) == 1.0, "the fit holds it"
+    assert trust.expected(100.0, 1.0, "reads") == pytest.approx((100.0 / 1.226, 122.6))
+
+
+def test_what_the_model_is_wrong_by_is_that_of_the_products() -> None:
+    rows = study.study("products").findings()["wrong"].splitlines()[2:]
+    of_model = trust.OF_MODEL.items()
+    factors = [(state, kind, f"x {factor:.2f}") for state, kinds in of_model for kind, factor in kinds.items()]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert [(state, kind, factor) for state, kind, _, factor in cells] == factors
+    text = (ROOT / "docs" / "fit-device.md").read_text()
+    assert [row for row in rows if row not in text] == []
+
+
 def test_what_figures_cannot_tell_apart_is_named() -> None:
     import numpy
 
@@ -520,7 +546,8 @@ def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Held out: each figure under the fit that has not seen its job" in done.stdout
     # A table of 80 columns goes on below.
-    assert "out" in [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("  deep ")]
+    assert re.search(r"^  deep .*(held out|not determined): [\d,]+ to", done.stdout, re.MULTILINE)
+    assert "where the drive's own figure is to be expected (95 %)" in done.stdout
     text = (tmp_path / "found.toml").read_text()
     document = tomllib.loads(text)
     assert document["base"] == "tlc"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import number_text, with_interval
+from ssdlab.devices import read, trust
 from ssdlab.study.claims import Lever, Measured, Proof, Tables, fitted, key, measures, predicted
 from ssdlab.study.shapes import Look, Seen
 
@@ -121,6 +123,17 @@ class Figured(NamedTuple):
     measured: float
     found: Measured
     left_open: float
+    kind: str
+
+    @property
+    def state(self) -> str:
+        """Whether it is known what had been written to the drive."""
+        return "known" if self.drive in MODERN else "not known"
+
+    @property
+    def missed(self) -> trust.Missed:
+        """What it tells of the model (:mod:`ssdlab.devices.trust`)."""
+        return trust.Missed(self.drive, self.kind, math.log1p(self.error), self.left_open)
 
     @property
     def determined(self) -> bool:
@@ -140,22 +153,52 @@ class Figured(NamedTuple):
 
     @property
     def covered(self) -> bool:
-        """Whether what is left open holds what was measured."""
-        factor = 1.0 + abs(self.error) if self.error >= 0.0 else 1.0 / (1.0 + self.error)
-        return factor <= self.left_open
+        """Whether what the fit leaves open holds what was measured."""
+        return self.is_within(self.left_open)
+
+    def is_within(self, factor: float) -> bool:
+        """Whether what was measured is within a factor to either side of what was simulated."""
+        return abs(math.log1p(self.error)) <= math.log(factor)
 
 
 def _halves(tables: Tables) -> Iterator[Figured]:
     """Every figure of the eleven drives, simulated on the drive that has not seen its job [1/s, ns]."""
     folder = Path(__file__).parent / "drives"
     for drive in HALVES:
+        jobs = {job.name: job for job in read(folder.parent / "measured" / f"{drive}.csv")}
         for row in csv.DictReader((folder / f"{drive}.csv").read_text(encoding="utf-8").splitlines()):
             rows = tables["halves"].filter(job=f"{drive} {row['job']}").sort("seed")
             values = [float(value) for value in rows[f"host.{row['op']}.{FIGURES[row['metric']]}"].to_list()]
             found = Measured(*mean_and_half_width(values))
-            yield Figured(
-                drive, row["job"], row["op"], row["metric"], float(row["measured"]), found, float(row["left_open"])
-            )
+            name, op, metric = row["job"], row["op"], row["metric"]
+            measured, kind = float(row["measured"]), trust.kind_of(jobs[name], op, metric)
+            yield Figured(drive, name, op, metric, measured, found, float(row["left_open"]), kind)
+
+
+def _held(figures: list[Figured]) -> list[Figured]:
+    """The figures that are held by what the fit leaves open together with what the model is wrong by on all other
+    drives."""
+
+    def is_held(figure: Figured) -> bool:
+        alike = [each for each in figures if (each.state, each.kind) == (figure.state, figure.kind)]
+        others = [each.missed for each in alike if each.drive != figure.drive]
+        return figure.is_within(trust.together(figure.left_open, trust.of_model(others)))
+
+    return [each for each in figures if is_held(each)]
+
+
+def of_model(tables: Tables) -> dict[str, dict[str, float]]:
+    """What the model is wrong by on the eleven drives, as :data:`ssdlab.devices.trust.OF_MODEL` has it."""
+    figures = list(_halves(tables))
+
+    def alike(state: str, kind: str) -> list[trust.Missed]:
+        return [each.missed for each in figures if (each.state, each.kind) == (state, kind)]
+
+    found = {state: {kind: alike(state, kind) for kind in trust.KINDS} for state in trust.OF_MODEL}
+    return {
+        state: {kind: trust.of_model(missed) for kind, missed in kinds.items() if missed}
+        for state, kinds in found.items()
+    }
 
 
 def _share(figures: list[Figured], good: list[Figured], aim: str) -> Seen:
@@ -170,7 +213,7 @@ def _within(tables: Tables) -> Seen:
 
 def _covered(tables: Tables) -> Seen:
     all_of_them = list(_halves(tables))
-    return _share(all_of_them, [each for each in all_of_them if each.covered], "covered")
+    return _share(all_of_them, _held(all_of_them), "covered")
 
 
 SHAPES: dict[str, Look] = {"products.shape.halves.within": _within, "products.shape.halves.covered": _covered}
@@ -218,13 +261,17 @@ def _waiting(tables: Tables) -> str:
 
 
 def _by_drive(tables: Tables) -> str:
-    """How many figures of each drive are determined, within range, and covered."""
-    lines = ["| drive | figures | determined | within | covered |", "|---|---|---|---|---|"]
+    """How many figures of each drive are determined, within range, and covered: by the fit alone, and with the model's
+    own error."""
+    heads = "drive", "figures", "determined", "within", "covered by the fit", "with the model"
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     figures = list(_halves(tables))
+    held = _held(figures)
 
     def line(name: str, part: list[Figured]) -> str:
         told = [each for each in part if each.determined]
-        counts = (len(part), len(told), sum(each.within for each in told), sum(each.covered for each in part))
+        covered = (sum(each.covered for each in part), sum(each in held for each in part))
+        counts = (len(part), len(told), sum(each.within for each in told), *covered)
         return f"| {name} | {' | '.join(map(str, counts))} |"
 
     lines += [line(name, [each for each in figures if each.drive == drive]) for drive, name in HALVES.items()]
@@ -235,6 +282,15 @@ MODERN = ("pe8110", "pm9a3", "p5520", "7450-pro", "7450-max", "wd-dc", "cm7-r")
 """The data-center drives, which have facts/datacenter.toml in common."""
 SEEN = ("pe8110", "p5520", "7450-pro")
 """Those whose reads facts/datacenter.toml has seen."""
+
+
+def _wrong(tables: Tables) -> str:
+    """What the model is wrong by, by kind of figure."""
+    counts = Counter((each.state, each.kind) for each in _halves(tables))
+    lines = ["| what was written before is | figures | number | wrong by, to either side |", "|---|---|---|---|"]
+    for state, kinds in of_model(tables).items():
+        lines += [f"| {state} | {kind} | {counts[state, kind]} | x {factor:.2f} |" for kind, factor in kinds.items()]
+    return "\n".join(lines)
 
 
 def _trusted(tables: Tables) -> str:
@@ -289,6 +345,7 @@ def findings(tables: Tables) -> dict[str, str]:
         "halves": _halves_table(tables),
         "waiting": _waiting(tables),
         "trusted": _trusted(tables),
+        "wrong": _wrong(tables),
     }
     return {"jobs": "\n".join(lines), **halves}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
+from ssdlab.devices import trust
 from ssdlab.devices.bench import REQUESTS, Bench
 from ssdlab.devices.measured import Figure, MeasuredJob
 from ssdlab.devices.start import busy_firmware, start
@@ -110,6 +111,15 @@ class Compared(NamedTuple):
     def determined(self) -> bool:
         """Whether the jobs that were fitted say what the figure is."""
         return self.spread is None or self.spread <= math.exp(VAGUE)
+
+    @property
+    def expected(self) -> tuple[float, float] | None:
+        """Of a job that was held out: where the drive's own figure is to be expected (95 %), by what is left open of it
+        and what the model is wrong by (:mod:`ssdlab.devices.trust`)."""
+        if self.spread is None:
+            return None
+        kind = trust.kind_of(self.job, self.figure.op, self.figure.metric)
+        return trust.expected(self.simulated, self.spread, kind)
 
     @property
     def error(self) -> float:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 100.0
 """Wider intervals, as factors, are not shown."""
+TRUST = (
+    "held out: where the drive's own figure is to be expected (95 %), by what the fitted jobs leave open and what the "
+    "model is wrong by on drives that were bought (docs/fit-device.md)"
+)
 COLUMNS = ("job", "figure", "measured", "simulated", "error [%]", "")
 
 
@@ -23,6 +27,8 @@ def of_fit(found: Fit) -> tuple[list[Table], list[str]]:
     tables = [_constants(found), of_figures("Measured and simulated", found.figures)]
     notes = [f"the figures do not tell apart: {line}" for line in apart(found)]
     notes += [f"note: {line}" for line in found.notes]
+    if any(each.expected is not None for each in found.figures):
+        notes.append(TRUST)
     notes.append(
         f"chi-squared {found.chi2:.1f} with {found.freedom} degrees of freedom; {found.runs:,} runs; "
         f"intervals are 95 %, those of simulated figures over {found.seeds} seeds"
@@ -51,13 +57,11 @@ def of_figures(title: str, figures: Sequence[Compared]) -> Table:
 
 
 def _held_out(each: Compared, scale: float) -> str:
-    """Held out; and what the fitted jobs leave open where they do not say."""
-    if each.spread is None or each.determined:
-        return "held out"
-    if each.spread > MOST_SHOWN:
-        return "not determined"
-    ends = (each.simulated / scale / each.spread, each.simulated / scale * each.spread)
-    return f"not determined: {' to '.join(number_text(float(f'{end:.3g}')) for end in ends)}"
+    """Held out: where the drive's own figure is to be expected; and whether the fitted jobs say so."""
+    state = "held out" if each.determined else "not determined"
+    if each.expected is None or each.expected[1] > MOST_SHOWN * each.simulated:
+        return state
+    return f"{state}: {' to '.join(number_text(float(f'{end / scale:.3g}')) for end in each.expected)}"
 
 
 def apart(found: Fit) -> list[str]:
@@ -94,6 +98,7 @@ def to_json(found: Fit) -> dict[str, Any]:
                 "fitted": each.fitted,
                 "counted": each.counted,
                 "spread": each.spread,
+                "expected": each.expected,
                 "source": each.figure.source,
             }
             for each in found.figures
