@@ -132,6 +132,8 @@ impl units::value::Value for SaveAt {
 pub struct Checkpoint {
     path: PathBuf,
     header: Value,
+    /// The digest that its file ended with when the header was read.
+    digest: Option<[u8; DIGEST]>,
 }
 
 impl Checkpoint {
@@ -140,7 +142,7 @@ impl Checkpoint {
         let origin = path.display().to_string();
         let mut file = File::open(path).map_err(|error| unreadable(&origin, &error))?;
         let header = read_header(&mut file, &origin)?;
-        Ok(Checkpoint { path: path.to_owned(), header })
+        Ok(Checkpoint { path: path.to_owned(), header, digest: digest_of(&mut file) })
     }
 
     /// What it says of its drive ([`Drive::header`]).
@@ -164,12 +166,11 @@ impl Checkpoint {
         restored(drive, &header, &state, &origin)
     }
 
-    /// Its state, where other runs of the process have gone on from it: it was whole then.
+    /// Its state, where other runs of the process have gone on from it: it was whole then. A file that was replaced since its header was
+    /// read is read as a whole.
     fn kept(&self) -> Option<Arc<Kept>> {
-        let mut file = File::open(&self.path).ok()?;
-        let mut digest = [0; DIGEST];
-        file.seek(io::SeekFrom::End(-(DIGEST as i64))).and_then(|_| file.read_exact(&mut digest)).ok()?;
-        kept::recall(Key(digest))
+        let now = File::open(&self.path).ok().and_then(|mut file| digest_of(&mut file));
+        now.filter(|_| now == self.digest).and_then(|digest| kept::recall(Key(digest)))
     }
 
     /// The device that it is of, called as the file.
@@ -206,6 +207,13 @@ impl Checkpoint {
         device.take_completions();
         Ok(device)
     }
+}
+
+/// The digest that a checkpoint's file ends with.
+fn digest_of(file: &mut File) -> Option<[u8; DIGEST]> {
+    let mut digest = [0; DIGEST];
+    file.seek(io::SeekFrom::End(-(DIGEST as i64))).and_then(|_| file.read_exact(&mut digest)).ok()?;
+    Some(digest)
 }
 
 /// The checkpoint that a word for a device names, if it does: a file that begins as one, and no preset.

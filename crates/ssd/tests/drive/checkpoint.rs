@@ -106,7 +106,7 @@ fn a_checkpoint_that_several_runs_go_on_from_is_read_once() {
     let path = std::env::temp_dir().join(format!("ssdlab-read-once-{}.ckpt", std::process::id()));
     write(&Device::load(&config, &mut &at_work(&config)[..]).unwrap(), &path).unwrap();
     let checkpoint = Checkpoint::open(&path).unwrap();
-    let played = || {
+    let played_from = |checkpoint: &Checkpoint| {
         let mut device = checkpoint.device(&config)?;
         for page in 20..60 {
             device.submit(Request::new(device.now(), Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
@@ -116,6 +116,7 @@ fn a_checkpoint_that_several_runs_go_on_from_is_read_once() {
         device.save(&mut bytes).unwrap();
         Ok::<_, ConfigError>(bytes)
     };
+    let played = || played_from(&checkpoint);
     let alone = played().unwrap();
     keep_warmed(Bytes(1 << 30));
     // Read for the first and the second time; then the file is damaged, but for its digest.
@@ -125,6 +126,14 @@ fn a_checkpoint_that_several_runs_go_on_from_is_read_once() {
     damaged[whole.len() - 100] ^= 1;
     std::fs::write(&path, &damaged).unwrap();
     assert!((0..2).all(|_| played().unwrap() == alone), "it is in memory");
+    // Another drive's takes its place, and is in memory as well.
+    let mut later = Device::load(&config, &mut &at_work(&config)[..]).unwrap();
+    later.advance(Time(500_000)).unwrap();
+    write(&later, &path).unwrap();
+    let other = Checkpoint::open(&path).unwrap();
+    assert!((0..2).all(|_| played_from(&other).unwrap() != alone));
+    assert_eq!(played().unwrap(), played_from(&other).unwrap(), "what is in the file now, whole");
+    std::fs::write(&path, &damaged).unwrap();
     keep_warmed(Bytes(0));
     let error = played().unwrap_err().to_string();
     assert!(error.contains("is damaged"), "{error}");
