@@ -64,10 +64,11 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
+# The examples of the documentation are mostly compiled, one crate after another: beside Python's tests.
 test: tested ## every test of the crates and of the Python package; CASES=256 draws all random cases
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
-	$(CARGO) test --quiet --doc $(EXAMPLES)
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12
+	$(CARGO) test --quiet --doc $(EXAMPLES) & examples=$$!; \
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12; found=$$?; wait $$examples && exit $$found
 
 lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
 

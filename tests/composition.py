@@ -49,7 +49,8 @@ WORKLOAD: dict[str, Any] = {
     "workload.footprint": "6MiB",
     "workload.rate_iops": 2000.0,
 }
-REQUESTS = 1500
+FEW, REQUESTS = 700, 1500
+"""Requests of a run: most parts are seen at work in a short one, and the others in the longer one."""
 
 
 class Part(NamedTuple):
@@ -274,7 +275,12 @@ def alone(parts: tuple[Part, ...], folder: Path) -> str | None:
             idle = len(parts) > 1 and "checkpoint" not in hosts and not any(ASKED.values())
             idle = idle and ended == flash_alone(BASE, (*plain,), folder)
             return f"{' and '.join(part.name for part in parts if part not in plain)}: nothing to do" if idle else None
-        found = (served if "serve" in hosts else played)(settings, options, hosts, folder)
+        if "serve" in hosts:
+            found = served(settings, options, hosts, folder)
+        else:
+            found = played(FEW, settings, options, hosts, folder)
+            if not all(part.seen(found) for part in parts):
+                found = played(REQUESTS, settings, options, hosts, folder)
     except TypeError as error:
         return str(error)
     except ssdlab.InputError as error:
@@ -290,9 +296,11 @@ def of_array(folder: Path) -> Path:
     return path
 
 
-def played(settings: dict[str, Any], options: dict[str, Any], hosts: set[str], folder: Path) -> dict[str, float]:
+def played(
+    requests: int, settings: dict[str, Any], options: dict[str, Any], hosts: set[str], folder: Path
+) -> dict[str, float]:
     drive: dict[str, Any] = {"device": "tlc"} | ({"array": of_array(folder)} if "array" in hosts else {})
-    how: dict[str, Any] = {"requests": REQUESTS, "check": "array" not in hosts} | options
+    how: dict[str, Any] = {"requests": requests, "check": "array" not in hosts} | options
     load = WORKLOAD | {key: value for key, value in settings.items() if key.startswith("workload.")}
     if "workload" in options:
         load = {key: value for key, value in settings.items() if key.startswith("kv.")}

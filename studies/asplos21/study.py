@@ -51,6 +51,7 @@ TABLES = {
     "flat": lambda progress: _flat(list(TWINS)),
 }
 QUICK = {
+    "steps": lambda progress: characterize.retry_steps(load(CHIP), pec=(0, 2000), progress=progress),
     "twins": lambda progress: trace.twins(["asplos21/stg_0", "asplos21/YCSB-E"]),
     "flat": lambda progress: _flat(["YCSB-E"]),
 }

@@ -102,7 +102,7 @@ NEEDS = {"real": "traces/msr_rsrch_1.csv.gz"}
 
 QUICK = {
     "endurance": lambda progress: _endurance([]),
-    "twins": lambda progress: trace.twins(["electronics25/ali_32", "electronics25/proj_2"]),
+    "twins": lambda progress: trace.twins(["electronics25/proj_2"]),
 }
 """In CI some rows only."""
 
