@@ -1,13 +1,18 @@
-"""Campaigns that are too long for the tests: processes that are killed (SIGKILL), and checkpoints with wrong bytes.
+"""Campaigns that are too long for the tests: processes that are killed (SIGKILL), checkpoints with wrong bytes, and
+random devices.
 
 ``tests/campaigns.py sweeps|shards|servers|checkpoints NUMBER [SEED]`` makes that many kills, or wrong files, and ends
 with a line that counts them and what was checked. The first thing that is wrong ends it with an error.
-docs/reliability.md has the figures.
+``tests/campaigns.py devices|arrays NUMBER [FIRST]`` plays that many seeds with ``soak``, goes on behind one that fails
+or takes too long, and names these. docs/reliability.md has the figures.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import re
+import select
 import shutil
 import signal
 import subprocess
@@ -39,6 +44,9 @@ scheme = ["fifo", "rps"]
 seed = [1, 2, 3, 4, 5, 6, 7, 8]
 """
 SHARDS = 3
+SOAK = Path(__file__).parent.parent / "target/release/examples/soak"
+SEED_S = 60.0
+"""A seed that takes more processor time is told as one that does not end (assumed: nearly all take under a second)."""
 
 
 def started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
@@ -192,12 +200,57 @@ def checkpoints(number: int, draw: random.Random, folder: Path) -> str:
     return f"{number} files, {said.total()} refused: {reasons}"
 
 
+def processor_s(process: subprocess.Popen[bytes]) -> float:
+    """The processor time of a process so far."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def soaked(number: int, first: int, words: tuple[str, ...]) -> str:
+    """Plays seeds one by one. A seed that fails is told, and so is one that takes more than `SEED_S` of processor time,
+    behind which another process goes on."""
+    ends: Counter[str] = Counter()
+    seed = first
+    while seed < first + number:
+        command = [str(SOAK), "each", *words, str(seed), str(first + number - 1)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as process:
+            assert process.stdout is not None
+            unfinished, began = b"", 0.0
+            while True:
+                if select.select([process.stdout], [], [], 5.0)[0]:
+                    read = process.stdout.read(1 << 16)
+                    if not read:
+                        break
+                    *lines, unfinished = (unfinished + read).split(b"\n")
+                    for found in filter(
+                        None, (re.match(r"(\d+) (passed|refused|failed)", line.decode()) for line in lines)
+                    ):
+                        ends[found[2]] += 1
+                        seed, began = int(found[1]) + 1, processor_s(process)
+                        if found[2] == "failed":
+                            print(found.string, flush=True)
+                        if seed % 1000 == 0:
+                            print(f"# before {seed}: {dict(ends)}", flush=True)
+                elif processor_s(process) > began + SEED_S:
+                    process.kill()
+                    break
+            if process.wait() != 0:
+                ends["did not end"] += 1
+                print(f"{seed} did not end within {SEED_S} s ({process.returncode})", flush=True)
+                seed += 1
+    return ", ".join(f"{count} {how}" for how, count in ends.most_common())
+
+
 def main() -> int:
     """One campaign."""
     campaigns = {each.__name__: each for each in (sweeps, shards, servers, checkpoints)}
-    if len(sys.argv) < 3 or sys.argv[1] not in campaigns:
-        print(f"usage: campaigns.py {'|'.join(campaigns)} NUMBER [SEED]", file=sys.stderr)
+    soaks: dict[str, tuple[str, ...]] = {"devices": (), "arrays": ("arrays",)}
+    if len(sys.argv) < 3 or sys.argv[1] not in (*campaigns, *soaks):
+        print(f"usage: campaigns.py {'|'.join((*campaigns, *soaks))} NUMBER [SEED]", file=sys.stderr)
         return 2
+    if sys.argv[1] in soaks:
+        print(soaked(int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1, soaks[sys.argv[1]]))
+        return 0
     draw = random.Random(sys.argv[3] if len(sys.argv) > 3 else "1")
     with tempfile.TemporaryDirectory() as folder:
         print(campaigns[sys.argv[1]](int(sys.argv[2]), draw, Path(folder)))

@@ -3,6 +3,8 @@
 //! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
 //! `soak arrays N` and `soak array S` do the same with random arrays of random devices. With `zones` before it only those that have
 //! zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak zones arrays 1000`.
+//! `soak each FROM TO` and `soak each arrays FROM TO` print a line for each of these seeds as soon as it has ended, for a campaign that
+//! goes on behind a seed that hangs (`tests/campaigns.py devices N`).
 //! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
 //! their lines are the same. No name of a key or a statistic goes into a digest.
 
@@ -37,6 +39,18 @@ fn main() -> ExitCode {
             tell(arrays::verdict(&case));
             ExitCode::SUCCESS
         }
+        ["each", from, to] | ["each", "arrays", from, to] if number(from).is_some() && number(to).is_some() => {
+            std::panic::set_hook(Box::new(|_| {}));
+            for seed in number(from).unwrap_or(1)..=number(to).unwrap_or(0) {
+                print!("{seed} ");
+                tell(if words[1] == "arrays" {
+                    arrays::verdict(&arrays::nth(seed))
+                } else {
+                    soak::verdict(&soak::nth(seed))
+                });
+            }
+            ExitCode::SUCCESS
+        }
         ["digest", wanted] if number(wanted).is_some() => {
             digests(number(wanted).unwrap_or(1));
             ExitCode::SUCCESS
@@ -50,7 +64,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: soak [zones] N [from S] (devices to accept), soak seed S, soak [zones] arrays N [from S], \
-                 soak array S, or soak digest N (seeds)"
+                 soak array S, soak each [arrays] FROM TO, or soak digest N (seeds)"
             );
             ExitCode::from(2)
         }
