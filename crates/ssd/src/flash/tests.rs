@@ -1,11 +1,14 @@
 //! The flash played by itself, below a layer that answers a [`Placement`]'s questions and does nothing else.
 
 use nand::{DieId, FlashPlaneId, PlaneId};
-use schemes::Class;
-use units::{Conditions, Lpn, PeCycles, Ppn, Span, Temperature, Time};
+use schemes::{Class, ReadReference};
+use units::{Conditions, Id, Lpn, PeCycles, Ppn, Span, Temperature, Time};
 
-use super::op::{Owner, PageData};
+use super::attempt::Attempt;
+use super::op::{Owner, PageData, PageOp};
+use super::queues::QueueId;
 use super::{AgeClock, Flash, FlashAt, PageConditions, Placement};
+use crate::arena::OpId;
 use crate::config::{Config, Plan};
 use crate::core::{Core, Resource};
 use crate::lifetime::Erase;
@@ -147,4 +150,48 @@ fn a_page_is_retried_as_its_wear_and_age_say() {
     assert_eq!(retries(0, 0), 0);
     let (young, old) = (retries(1000, 1), retries(2000, 12));
     assert!(0 < young && young < old, "{young} {old}");
+}
+
+#[test]
+fn planes_retry_together_with_the_same_references_and_timing_alone() {
+    let attempt = |number, step, t_pre_fallback| Attempt {
+        number,
+        v_ref: ReadReference::Step(step),
+        t_pre_fallback,
+        ..Attempt::first(OpId::new(0), DieId(0), QueueId::of_reads(Class::UserRead, 0))
+    };
+    // Two attempts: which of their read each is, at which step, with which timing; whether one command senses both.
+    for (one, other, together) in [
+        ((0, 0, false), (0, 0, false), true),
+        ((0, 0, false), (0, 3, false), true),
+        ((0, 2, false), (1, 2, false), false),
+        ((1, 2, false), (0, 2, false), false),
+        ((1, 2, false), (1, 2, false), true),
+        ((1, 2, false), (4, 2, false), true),
+        ((1, 2, false), (1, 3, false), false),
+        ((1, 2, true), (1, 2, false), false),
+        ((1, 2, true), (1, 2, true), true),
+    ] {
+        let attempts = [one, other].map(|(number, step, fallback)| attempt(number, step, fallback));
+        assert_eq!(attempts[0].goes_with(&attempts[1]), together, "{one:?} and {other:?}");
+    }
+}
+
+#[test]
+fn a_program_waits_in_its_queue_until_it_is_taken_out() {
+    // A page of parity that is less than a program: nothing else is asked of the layer above.
+    let plan = plan(&["chip.program_unit=wordline", "ftl.raid=parity:4", "ftl.over_provisioning=0.5"]);
+    let (mut flash, mut above) = (Flash::new(&plan, 1), Written { pec: 0, retention: Span::ZERO });
+    let mut core = Core::new(plan, Unwatched);
+    let (die, [queue, other]) = (DieId(1), [0, 1].map(|plane| QueueId::of_programs(StreamId::PARITY, plane)));
+    assert!(!flash.waits_in(die, queue));
+    let op = flash.ops.insert(PageOp::new(Owner::Recovery, Lpn(0), Ppn(0), (die, queue), 0));
+    let mut at = FlashAt { flash: &mut flash, core: &mut core, placement: &mut above };
+    at.queue_program(op);
+    assert_eq!(
+        [(die, queue), (die, other), (DieId(0), queue)].map(|(die, of)| at.flash.waits_in(die, of)),
+        [true, false, false]
+    );
+    assert_eq!(at.empty_queue(die, queue).len(), 1);
+    assert!(!flash.waits_in(die, queue));
 }

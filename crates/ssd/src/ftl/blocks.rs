@@ -436,4 +436,26 @@ mod tests {
         }
         assert_eq!(blocks.too_much_written(), Some(4 * u64::from(plan.layout.pages)));
     }
+
+    #[test]
+    fn a_dynamic_cache_erases_its_next_block_after_the_reads_that_may_still_want_it() {
+        let mut config = Config::default();
+        for word in ["ftl.slc_cache=dynamic", "ftl.erase_when=opened", "age.fill=0"] {
+            config.set(word).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let mut blocks = Blocks::new(&plan, &Aged::new(&plan, &usable, 1), &usable, 1);
+        let (plane, stream) = (PlaneId(0), StreamId::new(0));
+        assert!(blocks.opens_slc(stream));
+        // A block that nothing was written to is erased at once. Of others the cache, which has no blocks of its own, takes what any stream takes.
+        assert!(blocks.needs_erase(plane, stream));
+        assert_eq!(blocks.erase_barrier(plane, stream), 0);
+        blocks.planes[0].fresh = blocks.planes[0].usable;
+        blocks.release(plane, 3, Some(77));
+        assert!(blocks.needs_erase(plane, stream));
+        assert_eq!(blocks.erase_barrier(plane, stream), 77);
+        assert!(blocks.make_room(plane, stream));
+        assert_eq!((blocks.open_block(plane, stream), blocks.erase_barrier(plane, stream)), (3, 77));
+    }
 }

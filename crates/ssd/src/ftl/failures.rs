@@ -149,6 +149,21 @@ mod tests {
     }
 
     #[test]
+    fn static_wear_levelling_goes_on_after_a_power_cut_from_what_it_knew() {
+        let (mut ftl, plan) = drive(&["wear.static_spread=2"]);
+        // Every block has been erased at least four times.
+        for block in (0..5).flat_map(|_| 0..plan.layout.blocks) {
+            ftl.erased(PLANE, block, &plan);
+        }
+        let known = ftl.relocator[PLANE].least_erases;
+        assert!(known > 0 && ftl.relocator[PLANE].requests.is_empty(), "{known}");
+        (ftl.relocator[PLANE].host_pages, ftl.relocator[PLANE].levelled_at) = (9, 5);
+        ftl.stop_relocating();
+        let left = &ftl.relocator[PLANE];
+        assert_eq!((left.least_erases, left.host_pages, left.levelled_at), (known, 9, 5));
+    }
+
+    #[test]
     fn a_full_block_that_breaks_is_to_be_emptied_and_a_free_one_is_not() {
         let (mut ftl, plan) = drive(&[]);
         let full = (0..plan.layout.blocks).find(|block| ftl.blocks.is_full(PLANE, *block)).unwrap();

@@ -345,6 +345,25 @@ fn the_die_is_busy_after_the_data_has_left() {
 }
 
 #[test]
+fn a_sense_in_vain_that_ends_before_a_reset_would_is_waited_for_and_then_the_timing_is_set_back() {
+    let (model, slow) = (needing(5), "chip.t_rst=1ms");
+    for (name, cut, set) in [("pr2", 0, 0), ("pnar2", 2 * CUT, T_SET)] {
+        let config = with(name, &[&model, slow]);
+        let alone = play(&config, &[(0, 0)]).0[0];
+        // The sense in vain began when the last step was sensed.
+        let sense = tr(0) - cut;
+        let busy = sense - (T_DMA + T_ECC) + set;
+        let (found, device) = play(&config, &[(0, 0), (300_000, 3)]);
+        assert_eq!((found[0], 300_000 + found[1]), (alone, (alone - MOVE) + busy + alone), "{name}");
+        assert_eq!(device.counters().speculative_ns, 2 * sense, "{name}");
+        // Of a read that comes later nothing is left to be set back.
+        let (found, device) = play(&config, &[(0, 0), (5_000_000, 3)]);
+        assert_eq!(found, [alone, alone], "{name}");
+        assert_eq!(device.counters().set_features, if set > 0 { 4 } else { 0 }, "{name}");
+    }
+}
+
+#[test]
 fn another_reads_retries_wait_whatever_came_between() {
     // A's first retry begins 114 us after its beginning. At 113 us B's first sense of the plane slips in before it; B's retries
     // begin when A has ended all the same. At 115 us B does not begin before.

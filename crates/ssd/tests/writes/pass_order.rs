@@ -107,6 +107,28 @@ fn data_stays_in_the_buffer_until_its_second_pass_has_ended() {
 }
 
 #[test]
+fn a_power_cut_takes_the_wordline_that_an_array_has_begun_and_not_one_that_is_still_sent_to_it() {
+    for (at, begun) in [
+        // The data crosses the bus for the first pass; that is in the array; the data is sent again; the second pass; its end.
+        (DATA / 2, false),
+        (DATA + COARSE / 2, true),
+        (DATA + COARSE + DATA / 2, true),
+        (DATA + COARSE + DATA + FINE / 2, true),
+        (2 * DATA + COARSE + FINE + 1_000, true),
+    ] {
+        let cut = format!("power.cut_at=[{at}ns]");
+        let mut device = Device::new(&config(&["chip.pass_order=wordline", &cut]), 1).unwrap();
+        device.submit(Request::new(Time(0), Op::Write, Bytes(0), Bytes(4 * PAGE))).unwrap();
+        device.advance(Time(1_000_000_000)).unwrap();
+        // Recovery reads the pages of blocks in which it finds any.
+        let [_, _, of_blocks, _] = device.counters().recovery_reads;
+        assert_eq!((device.counters().cuts, of_blocks > 0), (1, begun), "a cut at {at} ns");
+        device.check().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
 fn what_cannot_be_interleaved_is_refused() {
     for (settings, key) in [
         (&["chip.program_passes=3", "chip.t_prog=1ms"][..], "chip.program_passes"),
