@@ -103,14 +103,15 @@ fn rounds_are_short_where_the_drive_starts_in_the_steady_state_of_its_load() {
     let (_, long) = written(&play(&many_planes(&[]), plan, &random));
     // Of 40 blocks a plane one that is free is a fortieth of the space: the start has too few of them here, by 3 % of the amplification.
     assert!((short / long - 1.0).abs() < 0.04, "{short:.3} and {long:.3}");
+    // Half as many planes.
     for (settings, words) in [
-        (&[][..], &["workload.rw=randwrite", "workload.random_distribution=zipf:0.9"][..]),
-        (&[], &["workload.rw=write"]),
-        (&[], &["workload.rw=randwrite", "workload.footprint=1GiB"]),
-        (&["age.fill=0.9"], &["workload.rw=randwrite"]),
+        (&["geometry.channels=4"][..], &["workload.rw=randwrite", "workload.random_distribution=zipf:0.9"][..]),
+        (&["geometry.channels=4"], &["workload.rw=write"]),
+        (&["geometry.channels=4"], &["workload.rw=randwrite", "workload.footprint=512MiB"]),
+        (&["geometry.channels=4", "age.fill=0.9"], &["workload.rw=randwrite"]),
     ] {
         let (pages, _) = rounds(settings, words, 1);
-        assert!(pages >= whole, "{settings:?}, {words:?}: {pages} pages a round");
+        assert!(pages >= whole / 2.0, "{settings:?}, {words:?}: {pages} pages a round");
     }
 }
 

@@ -8,7 +8,7 @@ use testing::soak::{Case, Seeds, Verdict, by_blocks, draw, grouped, joined, lear
 
 #[test]
 fn random_devices_of_every_axis_keep_every_invariant() {
-    let (report, failures) = soak(Seeds::ALL, 80, 2);
+    let (report, failures) = soak(Seeds::ALL, 60, 2);
     assert!(failures.is_empty(), "{report}\n{}", failures.join("\n"));
 }
 

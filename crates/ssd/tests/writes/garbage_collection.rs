@@ -131,7 +131,7 @@ fn skewed_amplification_of(settings: &[&str], seed: u64) -> f64 {
         ["ftl.over_provisioning=0.2", "age.precondition=closed-form", "geometry.blocks=500", "gc.start=4", "gc.stop=4"];
     let mut device = Device::new(&config(&[&base, settings].concat()), seed).unwrap();
     let pages = device.plan().logical_pages;
-    write(&mut device, 12 * pages, skewed(pages, &format!("warm-up {seed}")));
+    write(&mut device, 8 * pages, skewed(pages, &format!("warm-up {seed}")));
     amplification(&mut device, 4 * pages, skewed(pages, &format!("measured {seed}")))
 }
 
@@ -168,7 +168,7 @@ fn the_closed_form_start_is_the_state_that_writing_leads_to() {
             Device::new(&config(&[&settings[..], &["age.precondition=closed-form"]].concat()), 1).unwrap();
         let mut written = Device::new(&config(&settings), 1).unwrap();
         let pages = formula.plan().logical_pages;
-        write(&mut written, 6 * pages, uniform(pages, "written"));
+        write(&mut written, 4 * pages, uniform(pages, "written"));
         let distance = |a: &Device, b: &Device| {
             let (a, b) = (profile(a), profile(b));
             let sum: u32 = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).sum();
@@ -383,9 +383,9 @@ fn overwrites(pacing: &str) -> (Vec<u64>, f64, f64) {
         }
         latencies
     };
-    play(&mut device, 3 * pages);
+    play(&mut device, pages);
     let (before, begun) = (device.counters(), device.now());
-    let mut latencies = play(&mut device, 3 * pages);
+    let mut latencies = play(&mut device, 2 * pages);
     latencies.sort_unstable();
     device.check().unwrap();
     let done = device.counters().since(&before);
