@@ -5,8 +5,8 @@
 //! zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak zones arrays 1000`.
 //! `soak each FROM TO` and `soak each arrays FROM TO` print a line for each of these seeds as soon as it has ended, for a campaign that
 //! goes on behind a seed that hangs (`tests/campaigns.py devices N`).
-//! `soak digest N` prints a line for each of the seeds 1 to N: two versions of the simulator give the same results where
-//! their lines are the same. No name of a key or a statistic goes into a digest.
+//! `soak digest N` prints a line for each of N seeds, `soak zones digest N from S` for N of those that have zones: two versions of the simulator give
+//! the same results where their lines are the same. No name of a key or a statistic goes into a digest.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["digest", wanted] if number(wanted).is_some() => {
-            digests(number(wanted).unwrap_or(1));
+            digests(seeds, number(wanted).unwrap_or(1));
             ExitCode::SUCCESS
         }
         ["seed", seed] if number(seed).is_some() => {
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: soak [zones] N [from S] (devices to accept), soak seed S, soak [zones] arrays N [from S], \
-                 soak array S, soak each [arrays] FROM TO, or soak digest N (seeds)"
+                 soak array S, soak each [arrays] FROM TO, or soak [zones] digest N [from S] (seeds)"
             );
             ExitCode::from(2)
         }
@@ -88,25 +88,29 @@ fn campaign(soak: fn(Seeds, u64, usize) -> (String, Vec<String>), seeds: Seeds, 
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints the digests of the seeds 1 to `wanted`, in their order.
-fn digests(wanted: u64) {
-    let (next, lines) = (AtomicU64::new(1), Mutex::new(vec![String::new(); wanted as usize]));
+/// Prints the digests of this many of these seeds, in their order: of devices without zones, or of devices with zones.
+fn digests(seeds: Seeds, wanted: u64) {
+    let has_zones = seeds.step > 1;
+    let case = |seed| if has_zones { soak::nth(seed) } else { soak::draw(seed) };
+    let (next, lines) = (AtomicU64::new(0), Mutex::new(vec![String::new(); wanted as usize]));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed > wanted {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= wanted {
                         break;
                     }
-                    let line = digest(&soak::draw(seed)).unwrap_or_else(|error| error.to_string().replace('\n', " "));
-                    lines.lock().expect("Invariant: no thread has panicked")[seed as usize - 1] = line;
+                    let drawn = case(seeds.first + at * seeds.step);
+                    let line = digest(&drawn).unwrap_or_else(|error| error.to_string().replace('\n', " "));
+                    lines.lock().expect("Invariant: no thread has panicked")[at as usize] = line;
                 }
             });
         }
     });
-    for (seed, line) in lines.into_inner().expect("Invariant: no thread has panicked").iter().enumerate() {
-        println!("{} {line}", seed + 1);
+    let lines = lines.into_inner().expect("Invariant: no thread has panicked");
+    for (at, line) in (0..).zip(lines) {
+        println!("{} {line}", seeds.first + at * seeds.step);
     }
 }
 

@@ -252,6 +252,25 @@ pub(crate) struct DriveLife {
     pub becomes_read_only: bool,
 }
 
+/// What a drive does of its own accord.
+#[derive(Default)]
+pub(crate) struct Alone {
+    /// What it had done for the host, and the pages that it had programmed by then.
+    done: u64,
+    programmed: u64,
+}
+
+impl Alone {
+    /// The pages that have been programmed, of so many in all, since the drive had done everything for the host; none while commands are under way.
+    pub fn programs(&mut self, counters: &Counters, commands: usize, programmed: u64) -> Option<u64> {
+        let done = counters.requests_completed + counters.user_pages_programmed;
+        if commands > 0 || self.done != done {
+            *self = Alone { done, programmed };
+        }
+        (commands == 0).then_some(programmed - self.programmed)
+    }
+}
+
 impl DriveLife {
     pub fn new(plan: &Plan) -> DriveLife {
         DriveLife {

@@ -51,6 +51,15 @@ pub enum RunError {
         /// What waits, and what the drive is busy with.
         busy: String,
     },
+    /// The drive is busy with itself for good: a flush does not end.
+    Endless {
+        /// When it was noticed.
+        time: Time,
+        /// How often it has programmed as many pages as it has since the host's data was on flash.
+        times: u64,
+        /// What it is busy with.
+        busy: String,
+    },
     /// More pages hold data of the run than can be numbered.
     TooMuchWritten {
         /// Pages of the blocks that do.
@@ -102,6 +111,11 @@ impl fmt::Display for RunError {
                 f,
                 "no command has made progress for {:.3} s of simulated time, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own; if operations may take so long, raise host.timeout",
                 span.as_s(),
+                time.0 as f64 / 1e9
+            ),
+            RunError::Endless { time, times, busy } => write!(
+                f,
+                "the drive does not come to rest: since the host's data is on flash it has programmed {times} times as many pages as it has, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own (refresh.reads, mapping.checkpoint, wear.static_spread)",
                 time.0 as f64 / 1e9
             ),
             RunError::TooMuchWritten { pages } => write!(

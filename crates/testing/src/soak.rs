@@ -1182,6 +1182,8 @@ pub(crate) fn judged(play: impl FnOnce() -> Result<(), RunError>) -> Verdict {
     match catch_unwind(AssertUnwindSafe(play)) {
         // The life of a drive may end while it is overwritten before the run.
         Ok(Ok(()) | Err(RunError::EndOfLife { .. })) => Verdict::Passed,
+        // Some configurations leave the drive more work of its own than it can do.
+        Ok(Err(RunError::Endless { .. })) => Verdict::Refused("work of its own without end".into()),
         // What only shows when the device is built: good blocks are drawn.
         Ok(Err(RunError::Config(error))) => Verdict::Refused(error.key.unwrap_or_default()),
         Ok(Err(error)) => Verdict::Failed(error.to_string()),

@@ -117,7 +117,7 @@ impl<P: Probe> Dispatch<'_, P> {
         }
         let (cursor, dies) = (self.writes.pool_cursor, self.writes.die_order.len());
         let place = (0..dies).map(|step| (cursor + step) % dies);
-        let place = { place }.find(|place| self.has_room_for(self.writes.die_order[*place], writes))?;
+        let place = { place }.find(|place| has_room_for(&self.view(), self.writes.die_order[*place], writes))?;
         self.writes.pool_cursor = (place + 1) % dies;
         Some(self.writes.die_order[place])
     }
@@ -128,12 +128,7 @@ impl<P: Probe> Dispatch<'_, P> {
     }
 
     fn takes_host_data(&self, die: DieId, writes: StreamId) -> bool {
-        self.has_room_for(die, writes) && self.core.plan.groups.takes(writes, die)
-    }
-
-    #[inline(always)] // Of nearly every die that is asked.
-    fn has_room_for(&self, die: DieId, writes: StreamId) -> bool {
-        self.view().takes_programs(die) && self.ftl.planes_for_host(die, writes, &self.core.plan) != 0
+        has_room_for(&self.view(), die, writes) && self.core.plan.groups.takes(writes, die)
     }
 
     /// Moves up to `pages` from a pool to a die, a unit for each of the planes that have been programmed least. Planes
@@ -293,11 +288,57 @@ impl<P: Probe> Dispatch<'_, P> {
         let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
         let Some(Some(past)) = planes.next().map(diverts) else { return };
         if planes.all(|plane| diverts(plane).is_some()) {
-            while let Some(op) = self.writes.pools[writes.index()].pop(&mut self.flash.ops) {
-                let place = self.flash.ops[op].queue.plane();
-                self.flash.ops[op].queue = QueueId::of_programs(past, place);
-                self.wait(op);
-            }
+            self.send_pool(writes, past);
         }
     }
+
+    /// What waits for any die in a stream waits in another one.
+    fn send_pool(&mut self, from: StreamId, to: StreamId) {
+        while let Some(op) = self.writes.pools[from.index()].pop(&mut self.flash.ops) {
+            let place = self.flash.ops[op].queue.plane();
+            self.flash.ops[op].queue = QueueId::of_programs(to, place);
+            self.wait(op);
+        }
+    }
+
+    /// Nothing else is going to happen: what waits in vain for the SLC cache on any die goes past it.
+    #[cold]
+    pub fn go_past_the_cache(&mut self, PastTheCache { from, to }: PastTheCache) {
+        self.send_pool(from, to);
+        self.force_oldest();
+    }
+}
+
+/// What ends a standstill, in which something waits and nothing is going to happen.
+pub(super) enum Standstill {
+    /// Blocks have failed, and those that are left are too few: the drive's life ends.
+    EndsLife,
+    /// The planes that have room in the SLC cache can take no more data: what waits for them goes past the cache to others.
+    HasWay(PastTheCache),
+}
+
+/// What waits for the SLC cache on any die could go past it, from one stream to another.
+#[derive(Clone, Copy)]
+pub(super) struct PastTheCache {
+    from: StreamId,
+    to: StreamId,
+}
+
+impl PastTheCache {
+    /// The way past the cache that is open, if anything waits for the cache.
+    #[cold]
+    pub fn find(view: &FlashView<'_, Ftl>, writes: &Writes) -> Option<PastTheCache> {
+        let streams = &view.plan.streams;
+        let waiting = streams.hosts().filter(|stream| writes.pools[stream.index()].len > 0);
+        let takes = |die: &DieId, stream| has_room_for(view, *die, stream) && view.plan.groups.takes(stream, *die);
+        let is_open = |way: &PastTheCache| writes.die_order.iter().any(|die| takes(die, way.to));
+        let mut ways = waiting.filter_map(|from| Some(PastTheCache { from, to: streams.past(from)? }));
+        ways.find(is_open)
+    }
+}
+
+/// Whether a die takes a program of host data of a stream, whatever reclaim group it is in.
+#[inline(always)] // Of nearly every die that is asked.
+fn has_room_for(view: &FlashView<'_, Ftl>, die: DieId, writes: StreamId) -> bool {
+    view.takes_programs(die) && view.placement.planes_for_host(die, writes, view.plan) != 0
 }

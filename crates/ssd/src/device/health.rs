@@ -1,12 +1,16 @@
 //! How many blocks are left, and when they are too few: the end of the drive's life.
 
 use super::Device;
+use super::dispatch::{PastTheCache, Standstill};
 use super::zone_programs::Zoning;
-use crate::core::Marks;
+use crate::core::{Alone, Marks};
 use crate::error::RunError;
 use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
+
+/// A drive that programs this many times as many pages as it has, while it does nothing for the host, does so for good (assumed).
+const ENDLESS: u64 = 10;
 
 impl<P: Probe> Device<P> {
     /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it, and a drive that
@@ -53,20 +57,25 @@ impl<P: Probe> Device<P> {
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
     }
 
-    /// Nothing is going to happen. Whether commands, or buffered pages that shall go, wait because of blocks that have failed:
-    /// the drive's life ends now.
+    /// Nothing is going to happen. If commands, or buffered pages that shall go, wait all the same: what ends that.
     #[cold]
-    pub(super) fn wears_out_now(&self) -> bool {
+    pub(super) fn standstill(&self) -> Option<Standstill> {
         let waits = self.host.commands.len() > 0
             || (self.writes.draining && self.writes.buffer.in_use() > self.writes.buffer.gathering);
-        waits
-            && crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some()
-            && self.end_of_life().is_none()
+        if !waits || self.end_of_life().is_some() {
+            return None;
+        }
+        if crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some() {
+            return Some(Standstill::EndsLife);
+        }
+        self.core.plan.slc.as_ref()?;
+        PastTheCache::find(&self.view(), &self.writes).map(Standstill::HasWay)
     }
 
-    /// Whether commands have made progress since this was asked last, or there are none; otherwise the device has failed.
+    /// Whether commands have made progress since this was asked last, or there are none; and the drive comes to rest, where that is waited for. Otherwise
+    /// the device has failed.
     #[cold]
-    pub(super) fn progresses(&mut self) -> bool {
+    pub(super) fn progresses(&mut self, until_rest: Option<&mut Alone>) -> bool {
         let Some(span) = self.core.plan.config.host.timeout else { return true };
         let counters = &self.core.counters;
         let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
@@ -75,8 +84,15 @@ impl<P: Probe> Device<P> {
         if !done {
             let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
             self.core.life.failure = Some(RunError::NoProgress { time: self.core.now, span, busy });
+        } else if let Some(alone) = until_rest
+            && let Some(programmed) =
+                alone.programs(&self.core.counters, self.host.commands.len(), self.seen().pages_programmed())
+            && let times = programmed / self.core.plan.layout.raw_pages()
+            && times >= ENDLESS
+        {
+            self.core.life.failure = Some(RunError::Endless { time: self.core.now, times, busy: self.busy_with() });
         }
-        done
+        self.core.life.failure.is_none()
     }
 
     /// What the drive is doing, in words.

@@ -70,7 +70,7 @@ use units::Time;
 use workload::Request;
 
 use crate::config::{Config, Plan, Precondition};
-use crate::core::{Core, Marks, Resource};
+use crate::core::{Alone, Core, Marks, Resource};
 use crate::error::RunError;
 use crate::fdp::Fdp;
 use crate::flash::Flash;
@@ -87,6 +87,7 @@ use crate::translation::TranslationPages;
 use crate::window::Window;
 use crate::writes::Writes;
 use crate::zones::Zones;
+use dispatch::Standstill;
 pub use power::PowerSeen;
 pub(crate) use power::cut_power;
 
@@ -120,9 +121,11 @@ impl Device<Unwatched> {
 }
 
 /// When playing ends before its time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Stop {
     Never,
+    /// When the drive has failed because it does not come to rest.
+    AtRest,
     /// As soon as a request has completed.
     Completion,
     /// As soon as fewer arrivals wait.
@@ -193,7 +196,7 @@ impl<P: Probe> Device<P> {
     /// When something happens next, if nothing is submitted before. Visits for refresh count while requests are outstanding.
     pub fn next_event(&self) -> Option<Time> {
         let next = self.upcoming(Time::NEVER).map(|(time, _)| time);
-        let next = next.or_else(|| self.wears_out_now().then_some(self.core.now));
+        let next = next.or_else(|| self.standstill().map(|_| self.core.now));
         next.filter(|_| self.core.life.failure.is_none())
     }
 
@@ -283,7 +286,7 @@ impl<P: Probe> Device<P> {
     fn stops(&self, stop: Stop) -> bool {
         self.core.life.failure.is_some()
             || match stop {
-                Stop::Never => false,
+                Stop::Never | Stop::AtRest => false,
                 Stop::Completion => !self.host.completions.is_empty(),
                 Stop::Arrivals(pending) => self.host.arrivals.len() < pending,
             }
@@ -298,7 +301,8 @@ impl<P: Probe> Device<P> {
             return self.core.life.failure.clone().map_or(Ok(()), Err);
         }
         let horizon = self.core.agenda.horizon();
-        while let Some((time, resource)) = self.upcoming(limit).or_else(|| self.event_after_wear_out(limit))
+        let mut alone = Alone::default();
+        while let Some((time, resource)) = self.upcoming(limit).or_else(|| self.event_after_standstill(limit))
             && time <= limit
         {
             if time == horizon {
@@ -308,7 +312,9 @@ impl<P: Probe> Device<P> {
             }
             self.core.now = time;
             self.core.counters.events += 1;
-            if time >= self.core.life.progress_due && !self.progresses() {
+            if time >= self.core.life.progress_due
+                && !self.progresses(Some(&mut alone).filter(|_| stop == Stop::AtRest))
+            {
                 break;
             }
             match resource {
@@ -377,13 +383,13 @@ impl<P: Probe> Device<P> {
     }
 
     /// Nothing is going to happen: the next event after the end of the drive's life, if that has come and the drive goes on as
-    /// a read-only one.
+    /// a read-only one; or after what has waited in vain for the SLC cache has gone past it.
     #[cold]
-    fn event_after_wear_out(&mut self, limit: Time) -> Option<(Time, Resource)> {
-        if !self.wears_out_now() {
-            return None;
+    fn event_after_standstill(&mut self, limit: Time) -> Option<(Time, Resource)> {
+        match self.standstill()? {
+            Standstill::EndsLife => self.core.wear_out(),
+            Standstill::HasWay(past) => self.dispatch().go_past_the_cache(past),
         }
-        self.core.wear_out();
         self.settle();
         self.upcoming(limit)
     }
@@ -397,8 +403,8 @@ impl<P: Probe> Device<P> {
         if standing == Time::NEVER && self.flash.fault_due == Time::NEVER {
             return next;
         }
-        // A life that is over ends now, up to whatever time the drive is played.
-        let limit = if next.is_none() && self.wears_out_now() { Time::NEVER } else { limit };
+        // A standstill ends now, up to whatever time the drive is played.
+        let limit = if next.is_none() && self.standstill().is_some() { Time::NEVER } else { limit };
         let next = self.or_standing(next, standing, limit);
         if self.fault_comes(next.map_or(limit, |(time, _)| time)) {
             return Some((self.flash.fault_due.max(self.core.now), Resource::Fault));
@@ -426,12 +432,12 @@ impl<P: Probe> Device<P> {
 
     /// Writes everything buffered to flash and plays until all is idle.
     pub fn flush(&mut self) -> Result<(), RunError> {
-        self.play(Time::NEVER, Stop::Never)?;
+        self.play(Time::NEVER, Stop::AtRest)?;
         let before = std::mem::replace(&mut self.writes.draining, true);
         self.flash.flush_units(true);
         self.destage_all();
         self.settle();
-        let played = self.play(Time::NEVER, Stop::Never);
+        let played = self.play(Time::NEVER, Stop::AtRest);
         self.writes.draining = before;
         self.flash.flush_units(self.writes.draining());
         played

@@ -432,6 +432,12 @@ impl Ftl {
     /// The pages that parity is worked out of which is programmed: that of a stripe, or else parity of the initial state that moves.
     pub fn pages_with_parity(&self, stripe: Option<StripeId>, lpn: Lpn) -> Option<Vec<Ppn>> {
         let stripes = self.stripes.as_ref().filter(|stripes| stripes.is_parity(lpn))?;
+        if stripe.is_none() && !stripes.is_initial(lpn) {
+            // Of a zone that was full at the start, unless its stripe has ended meanwhile.
+            let stands = matches!(self.locate(lpn), Location::Flash(_));
+            let stripe = stripes.of_parity(lpn).filter(|_| stands);
+            return Some(stripe.map_or_else(Vec::new, |stripe| stripes.all_pages_of(stripe).to_vec()));
+        }
         Some(
             stripe
                 .map_or_else(|| self.mapping.start().stripe_with(lpn), |stripe| stripes.all_pages_of(stripe).to_vec()),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ssd::Config;
 
-use testing::soak::{Case, Seeds, Verdict, by_blocks, draw, grouped, joined, learned, soak, verdict, zoned};
+use testing::soak::{Case, Seeds, Verdict, by_blocks, draw, grouped, joined, learned, nth, soak, verdict, zoned};
 
 #[test]
 fn random_devices_of_every_axis_keep_every_invariant() {
@@ -47,6 +47,8 @@ fn what_broke_once_holds() {
         own: false,
     };
     for case in [
+        // Planes with room in the SLC cache could take no more data, and what others could have taken past it waited for ever.
+        nth(7255),
         // Lockstep programs of the map and of the host opened the last free block both.
         case(300, 64, "geometry.channels=2 geometry.planes=3 geometry.blocks=30 geometry.pages=9 geometry.page_size=4KiB
             bus.die_interleaving=false buffer.size=288KiB gc.start=2 gc.stop=3 gc.preemptible=false mapping.table=cached

@@ -369,7 +369,42 @@ fn a_zone_with_parity_over_dies_is_read_whole_when_one_of_them_breaks_and_its_st
     }
 }
 
-/// What a configuration is refused for, by its key.
+#[test]
+fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_moves() {
+    let settings = [
+        "geometry.dies=4",
+        "zones.dies=4",
+        "ftl.raid=parity:4",
+        "age.fill=0.2",
+        "buffer.size=4MiB",
+        "gc.start=4",
+        "ftl.over_provisioning=4",
+        "geometry.blocks=80",
+        "power.cut_at=[10s]",
+        "faults.at=[1ms blocks 1:60]",
+    ];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    at_once(&mut device, &[(Op::Read, 0, PAGE)]);
+    device.advance(Time(2_000_000_000)).unwrap();
+    let counters = device.counters();
+    assert!(counters.blocks_broken > 20 && counters.pages_rebuilt > 10, "{}", counters.pages_rebuilt);
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
+fn a_finish_of_a_drive_that_becomes_read_only_is_refused_and_its_padding_stays_behind() {
+    let settings = ["zones.finish=pad", "wear.end_of_life=read-only", "faults.at=[3ms blocks 0:38]"];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let done = at_once(&mut device, &[(Op::Write, 0, PAGE), (Op::Zone(ZoneAction::Finish), 0, size)]);
+    assert!(device.end_of_life().is_some(), "the drive has too few blocks left");
+    assert_eq!(done.iter().map(Completion::is_done).collect::<Vec<_>>(), [true, false]);
+    let programs = device.counters().zone_padding;
+    assert!((1..23).contains(&programs), "{programs} of 23 pages are padded");
+    device.check().unwrap();
+}
+
 #[test]
 fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
     // Zones of four pages, programs of three: the second program of a zone has two pages of padding, whose addresses are those of the next zone.
@@ -446,6 +481,7 @@ fn a_reset_that_a_power_cut_meets_waiting_is_aborted_and_its_zone_is_empty() {
     device.check_mapping().unwrap();
 }
 
+/// What a configuration is refused for, by its key.
 #[test]
 fn what_zones_cannot_be_with_is_refused_with_its_key() {
     for (setting, key) in [

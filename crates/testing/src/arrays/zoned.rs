@@ -63,13 +63,18 @@ pub(super) fn play_to_the_end(array: &mut Array<Device<Watched>>, books: &mut Bo
     array.check_all()
 }
 
+/// Whether a drive of an array has failed, or a part of one.
+fn has_failed(array: &Array<Device<Watched>>) -> bool {
+    let broken: u64 = array.drives().map(|drive| Drive::counters(drive).planes_broken).sum();
+    broken + array.counters_so_far().drives_failed > 0
+}
+
 /// Compares an array's zones with its drives', and reads all of them, if no part of it has failed. Drives have done all that they were asked for.
 ///
 /// # Errors
 /// What does not hold.
 pub(super) fn check(array: &mut Array<Device<Watched>>, watches: &[Watch]) -> Result<(), RunError> {
-    let broken: u64 = array.drives().map(|drive| Drive::counters(drive).planes_broken).sum();
-    if broken + array.counters_so_far().drives_failed > 0 {
+    if has_failed(array) {
         return Ok(());
     }
     let count = array.zones().map_or(0, |zones| zones.count());
@@ -81,7 +86,12 @@ pub(super) fn check(array: &mut Array<Device<Watched>>, watches: &[Watch]) -> Re
             continue;
         }
         for at in (found.start..found.start + found.capacity).step_by(step as usize) {
-            check_piece(array, watches, &found, Bytes(at), step)?;
+            let checked = check_piece(array, watches, &found, Bytes(at), step);
+            // Drives may fail while they are read.
+            if has_failed(array) {
+                return Ok(());
+            }
+            checked?;
         }
     }
     Ok(())
