@@ -127,5 +127,4 @@ def _show(found: Fit, checks: Sequence[Fit], as_json: bool) -> None:
         return
     for line in lines(found.warnings):
         echo(line)
-    shapes, notes = shown.of_fit(found)
-    tables.show([*shapes, *(shown.of_checks(checks) if checks else [])], notes, verdict=verdicts.of_fit(found))
+    tables.show(*shown.of_fit(found, checks), verdict=verdicts.of_fit(found))

@@ -17,17 +17,19 @@ MOST_SHOWN = 100.0
 """Wider intervals, as factors, are not shown."""
 TRUST = (
     "held out: where the drive's own figure is to be expected (95 %), by what the fitted jobs leave open and what the "
-    "model is wrong by on drives that were bought (docs/fit-device.md)"
+    "model is wrong by on drives that were bought; if it is not known what had been written to the drive before, "
+    "it may be three times as far off (docs/fit-device.md)"
 )
 COLUMNS = ("job", "figure", "measured", "simulated", "error [%]", "")
 
 
-def of_fit(found: Fit) -> tuple[list[Table], list[str]]:
-    """A fit: constants, what cannot be told apart, and every figure; and its footnotes."""
+def of_fit(found: Fit, checks: Sequence[Fit] = ()) -> tuple[list[Table], list[str]]:
+    """A fit: constants, what cannot be told apart, every figure, those of its cross-checks too; and its footnotes."""
     tables = [_constants(found), of_figures("Measured and simulated", found.figures)]
+    tables += of_checks(checks) if checks else []
     notes = [f"the figures do not tell apart: {line}" for line in apart(found)]
     notes += [f"note: {line}" for line in found.notes]
-    if any(each.expected is not None for each in found.figures):
+    if any(each.expected is not None for of in (found, *checks) for each in of.figures):
         notes.append(TRUST)
     notes.append(
         f"chi-squared {found.chi2:.1f} with {found.freedom} degrees of freedom; {found.runs:,} runs; "
