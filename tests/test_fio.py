@@ -202,10 +202,27 @@ def test_a_synchronous_engine_has_one_request_under_way(load: Load) -> None:
 
 def test_distributions(load: Load) -> None:
     for word, ours in {
-        "random": "random", "zipf": "zipf:1.1", "zipf:0.9": "zipf:0.9", "pareto": "pareto:0.2", "normal:9": "normal:9",
+        "random": "random-once", "zipf": "zipf:1.1", "zipf:0.9": "zipf:0.9", "pareto": "pareto:0.2",
+        "normal:9": "normal:9",
         "zoned:60/10:30/20:10/70": "zoned:60/10:30/20:10/70", "zoned:50/5:30/15:20/": "zoned:50/5:30/15:20/80",
     }.items():  # fmt: skip
         assert one(load, "rw=randread", f"random_distribution={word}")["random_distribution"] == ours
+
+
+def test_without_a_map_random_blocks_are_drawn_with_replacement(load: Load) -> None:
+    assert one(load, "rw=randwrite", "norandommap")["random_distribution"] == "random"
+    imported = load("[a]\nrw=randread\nbssplit=4k/50:8k/50")
+    assert jobs(imported)["a"]["random_distribution"] == "random"
+    assert any("several sizes" in line for line in imported.notes)
+
+
+def test_placement_identifiers_are_hints(load: Load) -> None:
+    assert one(load, "rw=write", "fdp=1", "fdp_pli=2")["hint"] == 2
+    assert one(load, "rw=write", "dataplacement=streams", "plids=3")["hint"] == 3
+    assert "hint" not in one(load, "rw=write", "plids=3")
+    imported = load("[a]\nrw=write\ndataplacement=fdp\nplids=1,2")
+    assert jobs(imported)["a"]["hint"] == 1
+    assert any("the first alone" in line for line in imported.notes)
 
 
 # For every option that means something a value other than the default, and what else it needs.
@@ -218,6 +235,7 @@ CHANGES = {
     "randseed": "5", "read_iolog": "x.log", "stonewall": "1", "new_group": "1", "group_reporting": "1",
     "percentile_list": "50:90", "description": "x", "name": "other", "kb_base": "1000",
     "zonemode": "zbd", "zonesize": "128m", "zonecapacity": "32m", "max_open_zones": "2",
+    "norandommap": "1", "fdp": "1", "dataplacement": "streams", "plids": "2",
 }  # fmt: skip
 
 
@@ -240,6 +258,7 @@ def test_an_option_that_is_taken_has_an_effect(load: Load, tmp_path: Path, key: 
         "read_iolog": {"numjobs": "1"},
         "zonemode": {"zonesize": "64m"},
         **dict.fromkeys(("zonesize", "zonecapacity", "max_open_zones"), ZONES),
+        "plids": {"dataplacement": "fdp"},
     }
     texts = []
     for change in ({}, {key.name: CHANGES[key.name]}):
@@ -331,6 +350,8 @@ def test_layouts_without_a_job_file(load: Load) -> None:
         ("[a]\nsize=2t\n", ("size", "more than the drive's")),
         ("[a]\nfilename=/dev/x\noffset=2t\n", ("offset", "no room")),
         ("[a]\nrw=randread\nrandom_distribution=best\n", ("random_distribution", "zipf")),
+        ("[a]\ndataplacement=zones\n", ("dataplacement", "fdp or streams")),
+        ("[a]\nfdp=1\nfdp_pli=second\n", ("jobs.fio:3", "plids", "such as 1")),
         ("[a]\nruntime=soon\n", ("runtime", "30s")),
         ("[a]\nsize=${NOWHERE}\n", ("jobs.fio:2", "${NOWHERE}", "export")),
         ("[a]\ninclude jobs.fio\n", ("jobs.fio:2", "includes itself")),

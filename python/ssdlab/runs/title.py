@@ -48,7 +48,7 @@ def _access(job: Settings, capacity: int) -> str:
     what = f"{job.rw} {job.bs}"
     if not job.rw.startswith("rand"):
         return what
-    law = "uniform" if job.random_distribution == "random" else job.random_distribution
+    law = {"random": "uniform", "random-once": "each block once"}.get(job.random_distribution, job.random_distribution)
     copies = job.numjobs if job.numjobs > 1 else 1
     over = (capacity - size_of(job.offset)) // copies if job.footprint == "none" else size_of(job.footprint)
     return f"{what}, {law} over {binary_size(over)}"

@@ -11,6 +11,9 @@ use super::zipf::Zipf;
 pub enum Distribution {
     /// Every address alike.
     Random,
+    /// Every address alike, and none a second time before all have been accessed: in another order each time (fio
+    /// without `norandommap`).
+    RandomOnce,
     /// Address k in popularity is chosen in proportion to 1/k^theta; the popular ones are scattered.
     Zipf(f64),
     /// A share h of the addresses gets 1 - h of the accesses, and so on within that share; scattered. J. Gray et al.,
@@ -24,15 +27,17 @@ pub enum Distribution {
 
 impl Value for Distribution {
     fn expects() -> String {
-        "\"random\", \"zipf:THETA\" (above 0, at most 100), \"pareto:H\" (between 0 and 1), \"normal:DEVIATION\" (in % of \
+        "\"random\", \"random-once\", \"zipf:THETA\" (above 0, at most 100), \"pareto:H\" (between 0 and 1), \"normal:DEVIATION\" (in % of \
          the range), or \"zoned:ACCESSES/RANGE:...\" (in %, both adding to 100), such as \"zipf:0.99\" or \"zoned:80/20:20/80\""
             .into()
     }
 
     fn read(scalar: &Scalar) -> Option<Distribution> {
         let Scalar::Text(text) = scalar else { return None };
-        if text == "random" {
-            return Some(Distribution::Random);
+        match text.as_str() {
+            "random" => return Some(Distribution::Random),
+            "random-once" => return Some(Distribution::RandomOnce),
+            _ => {}
         }
         let (kind, parameters) = text.split_once(':')?;
         let number = |low: f64, high: f64| parameters.trim().parse().ok().filter(|v: &f64| *v > low && *v <= high);
@@ -58,6 +63,7 @@ impl Value for Distribution {
     fn write(&self) -> Scalar {
         Scalar::Text(match self {
             Distribution::Random => "random".into(),
+            Distribution::RandomOnce => "random-once".into(),
             Distribution::Zipf(theta) => format!("zipf:{theta}"),
             Distribution::Pareto(h) => format!("pareto:{h}"),
             Distribution::Normal(deviation) => format!("normal:{deviation}"),
@@ -78,6 +84,7 @@ pub(crate) struct SlotSampler {
 /// How a slot is drawn.
 enum Sampling {
     Random,
+    RandomOnce(Scatter),
     Zipf(Zipf, Scatter),
     /// The exponent ln h / ln (1 - h).
     Pareto(f64, Scatter),
@@ -102,6 +109,7 @@ impl SlotSampler {
         let scatter = || Scatter::new(slots, scatter);
         let sampling = match distribution {
             Distribution::Random => Sampling::Random,
+            Distribution::RandomOnce => Sampling::RandomOnce(scatter()),
             Distribution::Zipf(theta) => Sampling::Zipf(Zipf::new(slots, *theta), scatter()),
             Distribution::Pareto(h) => Sampling::Pareto(libm::log(*h) / libm::log(1.0 - h), scatter()),
             Distribution::Normal(deviation) => Sampling::Normal(deviation / 100.0),
@@ -126,6 +134,10 @@ impl SlotSampler {
     pub fn draw(&self, stream: Stream, counter: u64) -> u64 {
         match &self.sampling {
             Sampling::Random => stream.below(counter, self.slots),
+            Sampling::RandomOnce(scatter) => {
+                let (pass, place) = (counter / self.slots, counter % self.slots);
+                scatter.varied(stream.bits(pass)).permuted(place)
+            }
             Sampling::Zipf(zipf, scatter) => scatter.permuted(zipf.rank(stream, counter) - 1),
             Sampling::Pareto(power, scatter) => {
                 let rank = libm::pow(stream.uniform(counter), *power) * self.slots as f64;

@@ -26,6 +26,18 @@ impl Scatter {
         }
     }
 
+    /// Another permutation for each `key`.
+    pub(crate) fn varied(&self, key: u64) -> Scatter {
+        let mut rounds = self.rounds;
+        for ((add, multiply), turned) in rounds.iter_mut().zip([0, 21, 42]) {
+            let part = key.rotate_left(turned);
+            *add = add.wrapping_add(part);
+            // The product of odd numbers is odd.
+            *multiply = multiply.wrapping_mul(part | 1);
+        }
+        Scatter { rounds, ..*self }
+    }
+
     /// Where `x`, below n, goes.
     #[inline]
     pub(crate) fn permuted(&self, mut x: u64) -> u64 {
@@ -58,11 +70,32 @@ mod tests {
     #[test]
     fn neighbours_are_spread_evenly() {
         const N: u64 = 1_000_003;
-        let scatter = Scatter::new(N, Stream::new(3, "test"));
-        let mut tenths = [0u32; 10];
-        for x in 0..10_000 {
-            tenths[(scatter.permuted(x) * 10 / N) as usize] += 1;
+        let one = Scatter::new(N, Stream::new(3, "test"));
+        for scatter in [one.varied(0), one.varied(7), one] {
+            let mut tenths = [0u32; 10];
+            for x in 0..10_000 {
+                tenths[(scatter.permuted(x) * 10 / N) as usize] += 1;
+            }
+            assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
         }
-        assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
+    }
+
+    /// Of two orders as many places as by chance are in the same half (a thousand pairs: within four deviations).
+    #[test]
+    fn varied_permutations_are_permutations_that_differ() {
+        const N: u64 = 1000;
+        let stream = Stream::new(5, "test");
+        let one = Scatter::new(N, stream);
+        let orders: Vec<Vec<u64>> =
+            (0..8).map(|pass| (0..N).map(|x| one.varied(stream.bits(pass)).permuted(x)).collect()).collect();
+        for (number, order) in orders.iter().enumerate() {
+            let mut places = order.clone();
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..N));
+            for other in &orders[..number] {
+                let same = order.iter().zip(other).filter(|(a, b)| (**a < N / 2) == (**b < N / 2)).count();
+                assert!((436..=564).contains(&same), "{same}");
+            }
+        }
     }
 }

@@ -233,6 +233,36 @@ fn one_choice_does_not_disturb_the_other_draws() {
 }
 
 #[test]
+fn random_once_accesses_every_block_once_before_any_again() {
+    let blocks = 1000;
+    let bs = Bytes::from_kib(16);
+    let generator = Generator {
+        requests: 3 * blocks,
+        bs: Sizes::Fixed(bs),
+        align: Alignment::Of(bs),
+        footprint: Some(Bytes(blocks * bs.0)),
+        random_distribution: Distribution::RandomOnce,
+        ..plain()
+    };
+    let all = requests(&generator, 1);
+    let passes: Vec<Vec<u64>> =
+        all.chunks(blocks as usize).map(|pass| pass.iter().map(|request| request.offset.0 / bs.0).collect()).collect();
+    assert_eq!(passes.len(), 3);
+    for pass in &passes {
+        let mut sorted = pass.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..blocks));
+    }
+    // No block at the same place in two orders but by chance: one on average.
+    let same = passes[0].iter().zip(&passes[1]).filter(|(a, b)| a == b).count();
+    assert!(same < 10, "{same}");
+    assert_ne!(
+        passes[0],
+        requests(&generator, 2)[..blocks as usize].iter().map(|r| r.offset.0 / bs.0).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn rw_says_what_is_done() {
     for (rw, op, in_sequence) in [
         (Rw::Read, Op::Read, true),

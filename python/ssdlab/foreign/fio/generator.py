@@ -84,7 +84,7 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
     if mode in MIXED:
         job["read_ratio"] = ratio
     if mode.startswith("rand"):
-        job["random_distribution"] = _distribution(section, notes)
+        job["random_distribution"] = _distribution(section, len(sizes) == 1, notes)
     job["rate_iops"] = rate or "none"
     if rate:
         process = section.text("rate_process", "poisson" if section.flag("rate_poisson") else "linear")
@@ -96,7 +96,23 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
     if think:
         job["thinktime"] = f"{think}ns"
     job["requests"] = _requests(section, room, mean, rate, notes)
+    job.update(_placement(section, notes))
     return job
+
+
+def _placement(section: JobSection, notes: Notes) -> Document:
+    """The hint by which a job's writes are placed: its first placement identifier."""
+    placement = section.text("dataplacement", "fdp" if section.flag("fdp") else "none")
+    if placement not in ("none", "fdp", "streams"):
+        raise section.bad("dataplacement", "none, fdp or streams")
+    if placement == "none":
+        return {}
+    first, *others = section.text("plids", "0").split(",")
+    if others:
+        notes.add("approximated", f"plids={section.text('plids')}: the first alone; make it several jobs")
+    if not first.strip().isdigit() or int(first) > 0xFFFF:
+        raise section.bad("plids", "a placement identifier such as 1")
+    return {"hint": int(first)}
 
 
 def _zones_of(section: JobSection, drive: TargetDrive, addresses: tuple[int, int], notes: Notes) -> Document:
@@ -233,7 +249,7 @@ def _read_ratio(section: JobSection) -> float:
     return (100 - share if key == "rwmixwrite" else share) / 100
 
 
-def _distribution(section: JobSection, notes: Notes) -> str:
+def _distribution(section: JobSection, same_size: bool, notes: Notes) -> str:
     text = section.text("random_distribution", "random").split(",")[0]
     kind, _, rest = text.partition(":")
     if kind in ("zipf", "pareto", "normal"):
@@ -244,7 +260,14 @@ def _distribution(section: JobSection, notes: Notes) -> str:
         return f"{kind}:{value or {'zipf': '1.1', 'pareto': '0.2', 'normal': '50'}[kind]}"
     if kind not in ("random", "zoned"):
         raise section.bad("random_distribution", "random, zipf:θ, pareto:h, normal:deviation or zoned:…")
-    return f"zoned:{_zones(section, rest)}" if kind == "zoned" else kind
+    if kind == "zoned":
+        return f"zoned:{_zones(section, rest)}"
+    if section.flag("norandommap"):
+        return "random"
+    if not same_size:
+        notes.add("approximated", "blocks of several sizes: drawn with replacement, as with norandommap")
+        return "random"
+    return "random-once"
 
 
 def _zones(section: JobSection, text: str) -> str:

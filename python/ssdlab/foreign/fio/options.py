@@ -48,6 +48,10 @@ SUPPORTED = _keys(
     ),
     ("thinktime", "thinktime", "0", "behind each completion"),
     ("random_distribution", "random_distribution", "random", "zipf and pareto without a centre"),
+    ("norandommap", "random_distribution", "0", "random in place of random-once"),
+    ("fdp", "hint", "0", "the first of plids"),
+    ("dataplacement", "hint", "none", "fdp or streams"),
+    ("plids/fdp_pli", "hint", "0", "the first alone; the drive needs as many ftl.hints"),
     ("runtime/timeout", "--duration", "", "the longest where jobs of a group differ"),
     ("time_based", "requests", "0", "without an end but runtime, which it needs"),
     ("ramp_time", "--duration", "0", "fio's layouts leave out what arrives before; the other outputs do not"),
@@ -70,7 +74,6 @@ SUPPORTED = _keys(
 WITHOUT_EFFECT = _keys(
     ("direct", "", "0", "there is no page cache"),
     ("buffered", "", "1"),
-    ("norandommap", "", "0", "blocks are drawn with replacement always"),
     ("randrepeat", "", "1", "runs repeat always; `--seed`"),
     ("allrandrepeat", "", "0"),
     ("thread", "", "0", "there are neither threads nor processes"),
