@@ -115,6 +115,8 @@ def statistics(result: Any) -> str:
         ("victim", twins.cost_benefit, "gc.victim", "cost-benefit", "greedy"),
         ("victim", twins.five_choices, "gc.victim", "d-choices:5", "greedy"),
         ("victim", twins.first_filled, "gc.victim", "fifo", "fifo"),
+        ("start", twins.tracked, "read.start", "tracked", "tracked"),
+        ("start", twins.tracked, "read.start", "patrolled", "patrolled"),
         ("next", twins.table, "read.next", "table", "oracle"),
         ("next", twins.swift, "read.next", "swift", "swift"),
         ("next", twins.sentinel, "read.next", "sentinel", "sentinel"),
@@ -174,6 +176,10 @@ def wants_the_first(blocks):
 
 def ranks_below(operation):
     return -1
+
+
+def begins_beyond(sense):
+    return sense.table + 1
 """
 
 
@@ -188,6 +194,7 @@ def ranks_below(operation):
         ("next", "goes_on", 18, "answered step ", "answer a step of the table, 0 to "),
         ("suspend_program", "stops_early", 22, "answered ", " ns: until the phase ends"),
         ("suspend_erase", "talks", 10, "answered 'seven'", "one of next-phase, repeat-phase"),
+        ("start", "begins_beyond", 34, "answered step ", "answer a step of the table, 0 to "),
         ("order", "ranks_below", 30, "answered -1", "a whole number from 0 to 255"),
     ],
 )
@@ -195,7 +202,8 @@ def test_a_mistake_is_told_with_the_policys_line(
     cli: Cli, tmp_path: Path, axis: str, function: str, line: int, problem: str, remedy: str
 ) -> None:
     (tmp_path / "mine.py").write_text(MISTAKES)
-    words = [word for setting in options_of(small(**PHASES)).settings for word in ("--set", setting)]
+    tracks = {"read.start": "tracked"}
+    words = [word for setting in options_of(small(**PHASES, **tracks)).settings for word in ("--set", setting)]
     options = ("--device", "tlc-page", "--age", SMALL["age"], "--replay", SMALL["replay"], "--requests", 10_000)
     done = cli("run", *options, *words, "--policy", f"{axis}=mine.py:{function}", "--requests-out", "log.parquet")
     assert done.returncode == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdlab.policy import Blocks, Candidate, Collection, Failed, InPhase, Operation, Reference, Resume
+from ssdlab.policy import Blocks, Candidate, Collection, Failed, FirstSense, InPhase, Operation, Reference, Resume
 
 Point = tuple[int, Resume] | None
 
@@ -32,6 +32,11 @@ def five_choices(blocks: Blocks) -> Candidate | None:
 
 def first_filled(blocks: Blocks) -> Candidate | None:
     return blocks.first_filled()
+
+
+def tracked(sense: FirstSense) -> int:
+    last = sense.last or 0
+    return last if not sense.walks else max(0, last - max(-(-last * 30 // 100), 3))
 
 
 def table(failed: Failed) -> Reference | None:

@@ -244,6 +244,47 @@ class DriveLayout:
     def ppn(self, plane: int, block: int, page: int) -> int:
         """The number of a page of the flash (PPN)."""
 
+class FirstSense:
+    """A read that is about to sense a page for the first time."""
+
+    def __new__(
+        cls,
+        last: int | None,
+        walks: bool,
+        table: int,
+        pec: int = 0,
+        days: int = 0,
+        layer: int = 0,
+        kind: int = 0,
+    ) -> FirstSense: ...
+    @property
+    def last(self) -> int | None:
+        """The step that last read a similar page (``read.tracking`` says which are); None where none has been read."""
+
+    @property
+    def walks(self) -> bool:
+        """A failure is followed by a walk along the table."""
+
+    @property
+    def table(self) -> int:
+        """The last step of the table."""
+
+    @property
+    def pec(self) -> int:
+        """P/E cycles of the page's block."""
+
+    @property
+    def days(self) -> int:
+        """For how long the page has held its data, as the controller knows it [days at 30 °C]."""
+
+    @property
+    def layer(self) -> int:
+        """Its group of layers."""
+
+    @property
+    def kind(self) -> int:
+        """Which page of its wordline it is: 0 is the LSB page."""
+
 class Failed:
     """A read whose last sense could not be corrected."""
 

@@ -19,8 +19,8 @@ use error::{InputError, SimulationError};
 use pyo3::prelude::*;
 
 /// ssdlab's compiled core.
-/// What is kept in memory of states that runs begin in (assumed: some twenty states of the papers' drives after a load; a drive of a
-/// terabyte that has been written all over has half as much).
+/// What is kept in memory of states that runs begin in (assumed: some twenty states of the papers' drives after a load;
+/// a drive of a terabyte that has been written all over has half as much).
 const KEPT_WARMED: units::Bytes = units::Bytes(1 << 30);
 
 #[pymodule]
@@ -43,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policies::Candidate>()?;
     module.add_class::<policies::DriveLayout>()?;
     module.add_class::<policies::Address>()?;
+    module.add_class::<policies::FirstSense>()?;
     module.add_class::<policies::Failed>()?;
     module.add_class::<policies::InPhase>()?;
     module.add_class::<policies::Collection>()?;

@@ -117,6 +117,26 @@ enum Reference {
     Word(&'static str),
 }
 
+/// A read that is about to sense a page for the first time.
+#[derive(Debug)]
+#[pyclass(module = "ssdlab._core", frozen, get_all)]
+pub struct FirstSense {
+    /// The step that last read a similar page; None where none has been read.
+    last: Option<u8>,
+    /// A failure is followed by a walk along the table.
+    walks: bool,
+    /// The last step of the table.
+    table: u8,
+    /// P/E cycles of the page's block.
+    pec: u32,
+    /// For how long the page has held its data, as the controller knows it [days at 30 °C].
+    days: u32,
+    /// Its group of layers.
+    layer: u32,
+    /// Which page of its wordline it is: 0 is the LSB page.
+    kind: u32,
+}
+
 /// A read whose last sense could not be corrected.
 #[derive(Debug)]
 #[pyclass(module = "ssdlab._core", frozen, get_all)]
@@ -165,6 +185,19 @@ pub struct Collection {
     pages: u32,
     /// Valid pages of the block that is collected.
     valid: u32,
+}
+
+#[pymethods]
+impl FirstSense {
+    #[new]
+    #[pyo3(signature = (last, walks, table, pec = 0, days = 0, layer = 0, kind = 0))]
+    fn new(last: Option<u8>, walks: bool, table: u8, pec: u32, days: u32, layer: u32, kind: u32) -> FirstSense {
+        FirstSense { last, walks, table, pec, days, layer, kind }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{self:?}")
+    }
 }
 
 #[pymethods]
@@ -226,6 +259,13 @@ impl From<ReadReference> for Reference {
             // No policy of the axis is asked about soft decoding.
             ReadReference::NearOptimal | ReadReference::Soft(_) => Reference::Word(NEAR_OPTIMAL),
         }
+    }
+}
+
+impl From<schemes::FirstSense> for FirstSense {
+    fn from(sense: schemes::FirstSense) -> FirstSense {
+        let schemes::FirstSense { last, walks, table, pec, days, layer, kind } = sense;
+        FirstSense { last, walks, table, pec, days, layer, kind }
     }
 }
 
@@ -455,8 +495,8 @@ impl OwnFtl for Ftl {
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// The error of a run as Python's exception. What a policy has raised is its cause; what is no error of the policy's, such
-    /// as Ctrl-C, is raised itself.
+    /// The error of a run as Python's exception. What a policy has raised is its cause; what is no error of the
+    /// policy's, such as Ctrl-C, is raised itself.
     pub fn raise(&self, error: RunError) -> PyErr {
         let Some(cause) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return raise(error) };
         Python::attach(|py| {
@@ -499,6 +539,13 @@ pub(crate) fn policies_of(given: Vec<GivenPolicy>) -> PyResult<(Policies, Raised
                 let expected = "a whole number from 0 to 255";
                 let ask = Arc::new(move |class| asked.ask(class_word(class), expected, |answer| answer.extract().ok()));
                 policies.order = Some(StandIn { source, ask });
+            }
+            "start" => {
+                let expected = "a step of the table, a whole number from 0 up";
+                let ask = Arc::new(move |sense: schemes::FirstSense| {
+                    asked.ask(FirstSense::from(sense), expected, |answer| answer.extract().ok())
+                });
+                policies.start = Some(StandIn { source, ask });
             }
             "next" => {
                 let expected = "None, a step of the table, \"near-optimal\" or \"sentinel\"";

@@ -32,7 +32,7 @@ pub use predictor::Predictor;
 pub use pulse::{Pulse, Pulses, Verified};
 pub use sensing::Sensing;
 pub use soft::{Fine, Soft};
-pub use start::Start;
+pub use start::{FirstSense, Start};
 pub use suspend::{InPhase, ResumeMode, SuspendErase, SuspendEraseFor, SuspendPoint, SuspendProgram};
 pub use victim::{Candidates, Victim};
 pub use voltage::Voltage;

@@ -1,8 +1,9 @@
 //! Policies from outside: functions of the drive's caller that stand in for the built-in choice of an axis.
 //!
-//! A stand-in answers the axis' question under the axis' contract (`crates/schemes/src/*/contract.rs`). The built-in choice stays
-//! configured: what it costs, and what the drive keeps for it, remain its own. An answer that makes no sense is the run's end:
-//! the first mistake is kept, the built-in choice answers until the event is over, and the device has failed.
+//! A stand-in answers the axis' question under the axis' contract (`crates/schemes/src/*/contract.rs`). The built-in
+//! choice stays configured: what it costs, and what the drive keeps for it, remain its own. An answer that makes no
+//! sense is the run's end: the first mistake is kept, the built-in choice answers until the event is over, and the
+//! device has failed.
 
 mod blocks;
 pub mod own_ftl;
@@ -12,8 +13,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use schemes::{
-    Candidates, Class, Collection, Failed, InPhase, Next, Order, Pacing, Predictor, Price, ReadReference, ResumeMode,
-    SuspendErase, SuspendPoint, SuspendProgram, Victim,
+    Candidates, Class, Collection, Failed, FirstSense, InPhase, Next, Order, Pacing, Predictor, Price, ReadReference,
+    ResumeMode, Start, SuspendErase, SuspendPoint, SuspendProgram, Victim,
 };
 use units::{ConfigError, Stream};
 
@@ -91,6 +92,8 @@ axes! {
     victim: fn(Blocks) -> Option<u32>,
     /// The rank of a class, in place of `schedule.order`; asked once a class.
     order: fn(Class) -> u8,
+    /// At which step of the table a read begins, in place of `read.start`, of the tracking choices.
+    start: fn(FirstSense) -> u8,
     /// With which references a read senses next, in place of `read.next`.
     next: fn(Failed<'_>) -> Option<ReadReference>,
     /// At which point a program is suspended, in place of `schedule.suspend_program`.
@@ -178,6 +181,25 @@ impl Policies {
         let Some(order) = &self.order else { return Ok(built_in.ranks()) };
         let ranks = Class::ALL.into_iter().map(|class| (order.ask)(class)).collect::<Answer<Vec<u8>>>()?;
         Ok(Class::ALL.map(|class| ranks[class as usize]))
+    }
+
+    /// The step of the table at which a read begins.
+    pub(crate) fn begins(
+        &self,
+        built_in: Start,
+        sense: impl FnOnce() -> FirstSense,
+        last: Option<u8>,
+        walks: bool,
+    ) -> u8 {
+        let Some(stand_in) = &self.start else { return built_in.step(last, walks) };
+        let sense = sense();
+        let check = |step: &u8| match *step <= sense.table {
+            true => Ok(()),
+            false => {
+                Err((format!("answered step {step}"), format!("answer a step of the table, 0 to {}", sense.table)))
+            }
+        };
+        self.asked("start", stand_in, |policy| policy(sense), check).unwrap_or_else(|| built_in.step(last, walks))
     }
 
     /// The references that a read senses with next, after this many senses.
@@ -288,7 +310,8 @@ fn suspends_sensibly(at: InPhase, answer: SuspendPoint) -> Result<(), Nonsense> 
 }
 
 impl StandIn<NewFtl> {
-    /// An FTL that a program has compiled into it. Its name, with its version, tells it from others in manifests and checkpoints.
+    /// An FTL that a program has compiled into it. Its name, with its version, tells it from others in manifests and
+    /// checkpoints.
     pub fn named(name: &str, new: impl Fn(DriveLayout) -> Answer<Box<dyn OwnFtl>> + Send + Sync + 'static) -> Self {
         StandIn { source: PolicySource::named(name), ask: Arc::new(new) }
     }

@@ -18,6 +18,7 @@ axis                      is given                                 answers
 ========================  =======================================  ==================================================
 ``victim``                :class:`Blocks`                          one of them, or None
 ``order``                 an :data:`Operation`                     its rank, 0 to 255: lower goes first
+``start``                 :class:`FirstSense`                      a step of the retry table
 ``next``                  :class:`Failed`                          a :data:`Reference`, or None when all was tried
 ``suspend_program``       :class:`InPhase`                         for how long the array is still busy [ns] and what
                                                                    becomes of the phase (:data:`Resume`); or None
@@ -34,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, TypedDict
 
-from ssdlab._core import Address, Blocks, Candidate, Collection, DriveLayout, Failed, InPhase
+from ssdlab._core import Address, Blocks, Candidate, Collection, DriveLayout, Failed, FirstSense, InPhase
 
 __all__ = [
     "Address",
@@ -43,6 +44,7 @@ __all__ = [
     "Collection",
     "DriveLayout",
     "Failed",
+    "FirstSense",
     "Ftl",
     "InPhase",
     "NewFtl",
@@ -53,6 +55,7 @@ __all__ = [
     "Policies",
     "Reference",
     "Resume",
+    "Start",
     "Suspend",
     "Victim",
 ]
@@ -71,6 +74,7 @@ verify shows that it must be done again, or its remainder is done later."""
 
 Victim = Callable[[Blocks], Candidate | None]
 Order = Callable[[Operation], int]
+Start = Callable[[FirstSense], int]
 Next = Callable[[Failed], Reference | None]
 Suspend = Callable[[InPhase], tuple[int, Resume] | None]
 Pacing = Callable[[Collection], tuple[int, int] | None]
@@ -124,6 +128,7 @@ class Policies(TypedDict, total=False):
 
     victim: Victim | str
     order: Order | str
+    start: Start | str
     next: Next | str
     suspend_program: Suspend | str
     suspend_erase: Suspend | str

@@ -85,7 +85,7 @@ class Media:
         seed: int = 1,
     ) -> None:
         """The options are those of :class:`ssdlab.Device`; settings are of the sections that flash alone has, and
-        policies of what it decides: ``order``, ``next``, ``suspend_program``, ``suspend_erase``.
+        policies of what it decides: ``order``, ``start``, ``next``, ``suspend_program``, ``suspend_erase``.
 
         Raises:
             InputError: what cannot be built.

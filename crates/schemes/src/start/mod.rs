@@ -1,8 +1,8 @@
 //! Where the first sense of a read begins: the read references that it uses.
 //!
-//! Contract: a policy sees the step of the retry table that last read a similar page, if one did, and whether a failure is
-//! followed by a walk along the table; a tree sees what `learned` lists, and the oracle the page; nothing else. It gives the step whose references the first sense uses; 0 are the
-//! chip's default ones.
+//! Contract: a policy sees the step of the retry table that last read a similar page, if one did, and whether a failure
+//! is followed by a walk along the table; a tree sees what `learned` lists, and the oracle the page; nothing else. It
+//! gives the step whose references the first sense uses; 0 are the chip's default ones.
 
 mod recorded;
 mod tracked;
@@ -12,8 +12,8 @@ units::choices! {
     pub enum Start {
         /// The chip's default ones.
         Default = "default",
-        /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of asplos21
-        /// section 7.3, SWR+ of hpca24 section VI-A).
+        /// Those that last read a similar page, set back by a guard where the table is walked from there (PSO of
+        /// asplos21 section 7.3, SWR+ of hpca24 section VI-A).
         Tracked = "tracked",
         /// As tracked, on a drive that has read its blocks in the background before the run: where no similar page has
         /// been read yet, with those that another page of its kind needs (`assumed`: what makers say of patrol reads
@@ -24,9 +24,29 @@ units::choices! {
         Recorded = "recorded",
         /// Those that a decision tree says (read.trees).
         Learned = "learned",
-        /// The table's best ones for that very page: with hindsight, which no controller has. It is the limit of what can be learned.
+        /// The table's best ones for that very page: with hindsight, which no controller has. It is the limit of what
+        /// can be learned.
         Oracle = "oracle",
     }
+}
+
+/// A read that is about to sense a page for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstSense {
+    /// The step that last read a similar page, if one did.
+    pub last: Option<u8>,
+    /// A failure is followed by a walk along the table.
+    pub walks: bool,
+    /// The last step of the table.
+    pub table: u8,
+    /// P/E cycles of the page's block.
+    pub pec: u32,
+    /// For how long the page has held its data, as the controller knows it: whole days at 30 °C.
+    pub days: u32,
+    /// Its group of layers.
+    pub layer: u32,
+    /// Which page of its wordline it is: 0 is the LSB page.
+    pub kind: u32,
 }
 
 impl Start {

@@ -49,7 +49,7 @@ pub(super) fn check_modelled(config: &Config, timings: &Timings) -> Result<(), R
 fn reclaim_comes_after_the_start(config: &Config) -> Result<(), Refusal> {
     match config.refresh.reads {
         Some(limit) if config.age.reads >= limit => {
-            let problem = format!("is {}: blocks with so many reads have been relocated before", config.age.reads);
+            let problem = format!("is {}: blocks with this many reads have been relocated before", config.age.reads);
             refuse("age.reads", problem, format!("stay below the {limit} of refresh.reads"))
         }
         _ => Ok(()),
@@ -201,6 +201,11 @@ fn policies_have_something_to_stand_in_for(config: &Config) -> Result<(), Refusa
     if config.policies.ftl.is_some() && config.policies.victim.is_some() {
         let remedy = "leave one out: an FTL says itself which block is reclaimed";
         return refuse("policies.victim", "is given beside policies.ftl", remedy);
+    }
+    if config.policies.start.is_some() && !config.read.start.tracks() {
+        let problem = format!("is \"{}\", and a policy is given for it", config.read.start.word());
+        let remedy = "set it to the choice that the policy stands in for: \"tracked\", \"patrolled\" or \"recorded\"";
+        return refuse("read.start", problem, remedy);
     }
     let (policies, schedule) = (&config.policies, &config.schedule);
     let programs = policies.suspend_program.is_some() && schedule.suspend_program == SuspendProgram::None;

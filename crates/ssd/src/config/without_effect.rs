@@ -26,6 +26,7 @@ const RULES: &[Rule] = &[
             "read.predictor",
             "read.fail_fast",
             "read.trees",
+            "policies.start",
             "policies.next",
         ],
         idle: |config| !config.is_modelled(),
@@ -174,7 +175,8 @@ const RULES: &[Rule] = &[
 ];
 
 impl Config {
-    /// Settings of the present configuration that have no effect, each with the reason. What a device inherits is no setting.
+    /// Settings of the present configuration that have no effect, each with the reason. What a device inherits is no
+    /// setting.
     pub fn idle_settings(&self, inherited: &Config) -> Vec<String> {
         let default = Config::default();
         let mut needs: Vec<(&str, Vec<String>)> = Vec::new();
@@ -198,10 +200,13 @@ impl Config {
         section.flat_map(|entry| entry.keys()).map(|key| format!("{name}.{}", key.name)).collect()
     }
 
-    /// The value of a key that is written with its section. What stands in for a policy has no other name than that there is one.
+    /// The value of a key that is written with its section. What stands in for a policy has no other name than that
+    /// there is one.
     fn value(&self, key: &str) -> Option<Scalar> {
-        if key == "policies.next" {
-            return Some(Scalar::Bool(self.policies.next.is_some()));
+        match key {
+            "policies.start" => return Some(Scalar::Bool(self.policies.start.is_some())),
+            "policies.next" => return Some(Scalar::Bool(self.policies.next.is_some())),
+            _ => {}
         }
         let (section, key) = key.split_once('.')?;
         self.sections().into_iter().find(|entry| entry.name() == section)?.get(key)

@@ -1,13 +1,13 @@
 //! How the first sense of a read goes: with which references, by which tPRE, and whether a retry follows at once.
 //!
-//! Rules say so from what similar pages have shown, trees (`read.trees`) from what a controller knows, the oracles from what becomes of
-//! that very sense.
+//! Rules say so from what similar pages have shown, trees (`read.trees`) from what a controller knows, the oracles from
+//! what becomes of that very sense.
 
 use nand::model::cells::MONTH_NS;
 use nand::model::outcomes::{Archetypes, PageState, Sensed, UNCORRECTABLE};
 use schemes::learned::{Answer, Context, Feature, Question};
 use schemes::sensing::Hindsight;
-use schemes::{Class, Pipeline, ReadReference, Sensing, Start};
+use schemes::{Class, FirstSense, Pipeline, ReadReference, Sensing, Start};
 
 use super::attempt::Attempt;
 use super::backend::FlashAt;
@@ -23,7 +23,8 @@ use crate::observe::probe::{Event, Probe};
 const DAY_NS: f64 = MONTH_NS / 30.0;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// What is known of a read whose first sense begins: with which references, whether that is likely to fail, and whether it may be hasty.
+    /// What is known of a read whose first sense begins: with which references, whether that is likely to fail, and
+    /// whether it may be hasty.
     pub(super) fn recall(&mut self, read: OpId) {
         let mut op = self.flash.ops[read];
         if op.read.in_slc || self.flash.attempts[op.newest()].number > 0 {
@@ -61,20 +62,43 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// The step of the table where a read begins; 0 where it is not remembered.
     fn first_step(&mut self, op: &PageOp, place: Similar, known: &Context) -> u8 {
         let read = &self.core.plan.config.read;
-        let (start, walks) = (read.start, read.next.walks());
-        match start {
+        match read.start {
             Start::Default => 0,
             Start::Learned => {
                 let last = self.flash.outcomes.as_ref().map_or(0, |of| of.last_step());
                 self.ask(Question::Start, known).map_or(0, |answer| (answer.value as u8).min(last))
             }
             Start::Oracle => self.best_step(op).unwrap_or(0),
-            Start::Tracked | Start::Recorded => start.step(self.flash.references.last(place), walks),
+            Start::Tracked | Start::Recorded => {
+                let last = self.flash.references.last(place);
+                self.tracked_step(op, last)
+            }
             Start::Patrolled => {
                 let last = self.flash.references.last(place).or_else(|| self.patrolled(op, place));
-                start.step(last, walks)
+                self.tracked_step(op, last)
             }
         }
+    }
+
+    /// The step of the table where a read begins of which a similar page was last read with `last`.
+    fn tracked_step(&self, op: &PageOp, last: Option<u8>) -> u8 {
+        let config = &self.core.plan.config;
+        let (start, walks) = (config.read.start, config.read.next.walks());
+        let sense = || {
+            let state = self.conditions_of(op);
+            let (_, page) = self.place_of(op.ppn.get());
+            let of = self.flash.outcomes.as_ref();
+            FirstSense {
+                last,
+                walks,
+                table: of.map_or(0, |of| of.last_step()),
+                pec: state.pec,
+                days: (state.retention.0 as f64 * config.read.age_error / DAY_NS) as u32,
+                layer: of.map_or(0, |of| of.layer(page).0),
+                kind: self.core.plan.layout.page_type(op.ppn.get()),
+            }
+        };
+        config.policies.begins(start, sense, last, walks)
     }
 
     /// The answer of a tree. Invariant: a plan has a tree for each choice that is learned.
@@ -133,8 +157,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (read.first != UNCORRECTABLE).then_some(if read.by(best, false) { best } else { read.first })
     }
 
-    /// The step next to the best references of a page that a patrol has read before the run: another one drawn from those that are
-    /// similar to an operation's. None where no step reads it.
+    /// The step next to the best references of a page that a patrol has read before the run: another one drawn from
+    /// those that are similar to an operation's. None where no step reads it.
     fn patrolled(&mut self, op: &PageOp, (group, of_layer): Similar) -> Option<u8> {
         let (state, layout) = (self.conditions_of(op), self.core.plan.layout);
         let (mut block, page) = self.place_of(op.ppn.get());

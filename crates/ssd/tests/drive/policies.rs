@@ -73,6 +73,11 @@ fn twins(config: &Config, asked: &Asked) -> Policies {
         count();
         Ok(next.after(failed))
     }));
+    let (start, count) = (read.start, counted("start"));
+    policies.start = named(Arc::new(move |sense: schemes::FirstSense| {
+        count();
+        Ok(start.step(sense.last, sense.walks))
+    }));
     let (program, erase, pacing) = (schedule.suspend_program, schedule.suspend_erase, gc.pacing);
     let count = counted("suspend_program");
     policies.suspend_program = named(Arc::new(move |at| {
@@ -89,7 +94,8 @@ fn twins(config: &Config, asked: &Asked) -> Policies {
         count();
         Ok(pacing.price(collection))
     }));
-    // What is "none" has nothing to stand in for.
+    // What is "none", or tracks nothing, has nothing to stand in for.
+    policies.start.take_if(|_| !start.tracks());
     policies.suspend_program.take_if(|_| program == schemes::SuspendProgram::None);
     policies.suspend_erase.take_if(|_| erase == schemes::SuspendErase::None);
     policies.pacing.take_if(|_| pacing == schemes::Pacing::None);
