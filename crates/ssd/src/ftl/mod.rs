@@ -69,6 +69,32 @@ use stripes::Stripes;
 use suspended::Suspended;
 use wear::WearTable;
 
+/// What flash holds at the start that a formula does not say.
+pub(crate) struct AtStart<'a> {
+    /// Blocks that are open, where they have been filled to some place.
+    pub open: Vec<OpenAtStart>,
+    /// Of stripes that are kept one by one.
+    pub parity: Vec<ParityAtStart<'a>>,
+}
+
+/// Parity that is on flash at the start.
+pub(crate) struct ParityAtStart<'a> {
+    /// The page of the map that stands for it.
+    pub lpn: Lpn,
+    pub ppn: Ppn,
+    /// What it is worked out of.
+    pub pages: &'a [Ppn],
+}
+
+/// A block that is open at the start.
+pub(crate) struct OpenAtStart {
+    pub plane: PlaneId,
+    pub block: u32,
+    pub stream: StreamId,
+    /// The place of its next page.
+    pub next_page: u32,
+}
+
 /// The FTL's state: the mapping, blocks, and what is kept of their data.
 pub(crate) struct Ftl {
     mapping: Chosen,
@@ -154,7 +180,8 @@ impl Ftl {
         self.damage.as_ref().map_or(PageData::Right, |damage| damage.of(lpn))
     }
 
-    /// What has become of a page's data before, of which some sectors are read: those that the host has written into the buffer are right.
+    /// What has become of a page's data before, of which some sectors are read: those that the host has written into
+    /// the buffer are right.
     #[inline]
     pub fn condition_with(&self, lpn: Lpn, sectors: u64, buffer: &Buffer) -> PageData {
         let Some(damage) = &self.damage else { return PageData::Right };
@@ -164,8 +191,8 @@ impl Ftl {
         }
     }
 
-    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays, unless the buffer
-    /// has all of it. Whether it is kept so.
+    /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays,
+    /// unless the buffer has all of it. Whether it is kept so.
     #[cold]
     pub fn damages(&mut self, lpn: Lpn, data: PageData, buffer: &Buffer) -> bool {
         let whole = match self.locate(lpn) {
@@ -245,8 +272,9 @@ impl Ftl {
         self.tell(|own| own.placed(lpn, ppn, false));
     }
 
-    /// The newest programmed data of a page, of which the write buffer may have newer data, has come to a page of the flash: it has moved from
-    /// another one, to which the map leads or the slot with the newer data; or it has been programmed under newer data, which the map leads to.
+    /// The newest programmed data of a page, of which the write buffer may have newer data, has come to a page of the
+    /// flash: it has moved from another one, to which the map leads or the slot with the newer data; or it has been
+    /// programmed under newer data, which the map leads to.
     pub fn relocate(&mut self, lpn: Lpn, from: Option<Ppn>, to: Ppn, buffer: &mut Buffer) {
         match (self.mapping.slot(lpn), from) {
             (Some(slot), Some(from)) => buffer.moves_under(slot, from, to),
@@ -278,7 +306,8 @@ impl Ftl {
         }
     }
 
-    /// What stands in for parts of the FTL, if anything does. One that a checkpoint has left without its state learns first where each page is.
+    /// What stands in for parts of the FTL, if anything does. One that a checkpoint has left without its state learns
+    /// first where each page is.
     #[cold]
     fn own(&mut self) -> Option<&mut Own> {
         if self.own.0.as_ref().is_some_and(|own| own.is_new()) {
@@ -296,7 +325,7 @@ impl Ftl {
             Location::Flash(ppn) => Some((lpn, Some(ppn))),
             Location::Buffer(_) => None,
         };
-        own.begins_anew(self.mapping.changed().filter_map(place));
+        own.begins_again(self.mapping.changed().filter_map(place));
     }
 
     /// The plane that an address is dealt to under static placement.
@@ -304,9 +333,23 @@ impl Ftl {
         self.mapping.plane_of(lpn)
     }
 
-    /// The block that a stream of a plane fills, and the place of its next page there.
-    pub fn stands_at(&self, plane: PlaneId, stream: StreamId) -> (u32, u32) {
-        (self.blocks.open_block(plane, stream), self.blocks.next_place(plane, stream))
+    /// What flash holds at the start that a formula does not say.
+    pub fn at_start(&self, plan: &Plan) -> AtStart<'_> {
+        let planes = (0..plan.layout.planes).map(PlaneId).filter(|_| plan.config.age.is_staggered());
+        let streams = planes.flat_map(|plane| plan.streams.open().map(move |stream| (plane, stream)));
+        // The cache is empty at the start.
+        let open = streams.filter(|(_, stream)| !plan.streams.in_slc(*stream)).map(|(plane, stream)| OpenAtStart {
+            plane,
+            stream,
+            block: self.blocks.open_block(plane, stream),
+            next_page: self.blocks.next_place(plane, stream),
+        });
+        let stripes = self.stripes.iter().flat_map(|stripes| stripes.protected());
+        let parity = stripes.filter_map(|(lpn, pages)| match self.locate(lpn) {
+            Location::Flash(ppn) => Some(ParityAtStart { lpn, ppn, pages }),
+            _ => None,
+        });
+        AtStart { open: open.collect(), parity: parity.collect() }
     }
 
     /// The stream that a page's data was written in, where that is known.
@@ -346,7 +389,8 @@ impl Ftl {
         answer.unwrap_or_else(|| (dealt, self.host_class(hint, on_flash, on_its_way, plan)))
     }
 
-    /// Where an FTL of one's own sends a page of host data, which is dealt to a plane and may be on a page of the flash.
+    /// Where an FTL of one's own sends a page of host data, which is dealt to a plane and may be on a page of the
+    /// flash.
     fn own_place(
         &mut self,
         lpn: Lpn,
@@ -358,8 +402,8 @@ impl Ftl {
         let mut own = self.own.0.take()?;
         let before = on_flash.map(|ppn| plan.layout.plane_of(ppn));
         let takes = |own: &Own, plane: PlaneId| {
-            // A page that is written again does not make its plane fuller; and what is dealt to a plane it can hold, for as long as nothing else
-            // is sent there.
+            // A page that is written again does not make its plane fuller; and what is dealt to a plane it can hold,
+            // for as long as nothing else is sent there.
             before == Some(plane)
                 || plane == dealt && !own.strays()
                 || self.is_broken(plane)
@@ -381,8 +425,8 @@ impl Ftl {
         planes.find(|plane| !self.is_broken(*plane)).unwrap_or(dealt)
     }
 
-    /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the newest copy on flash is
-    /// given, and whether a version is on its way there.
+    /// What a page of host data is written as: by its hint, or by whether its last version was young, of which the
+    /// newest copy on flash is given, and whether a version is on its way there.
     fn host_class(&self, hint: u16, on_flash: Option<Ppn>, on_its_way: bool, plan: &Plan) -> StreamId {
         let config = &plan.config.ftl;
         if config.hints > 0 {
@@ -429,7 +473,8 @@ impl Ftl {
         self.stripes.as_ref()?.of_parity(lpn)
     }
 
-    /// The pages that parity is worked out of which is programmed: that of a stripe, or else parity of the initial state that moves.
+    /// The pages that parity is worked out of which is programmed: that of a stripe, or else parity of the initial
+    /// state that moves.
     pub fn pages_with_parity(&self, stripe: Option<StripeId>, lpn: Lpn) -> Option<Vec<Ppn>> {
         let stripes = self.stripes.as_ref().filter(|stripes| stripes.is_parity(lpn))?;
         if stripe.is_none() && !stripes.is_initial(lpn) {
@@ -621,7 +666,8 @@ impl TriedMap<'_> {
     }
 }
 
-/// A page of a block with the newest programmed data of a logical page: its place in the block, that page, and its own number.
+/// A page of a block with the newest programmed data of a logical page: its place in the block, that page, and its own
+/// number.
 #[derive(Clone, Copy)]
 pub(crate) struct ValidPage {
     pub page: u32,
@@ -629,8 +675,8 @@ pub(crate) struct ValidPage {
     pub ppn: Ppn,
 }
 
-/// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are never more
-/// than pages of the flash; behind these the ones that stand for that of the initial state.
+/// Logical pages, pages of the map and of its journal behind them, and those that stand for parity, of which there are
+/// never more than pages of the flash; behind these the ones that stand for that of the initial state.
 fn all_pages(plan: &Plan) -> u64 {
     let kinds = if plan.config.age.fill.0 > 0.0 { 2 } else { 1 };
     let parity = plan.config.ftl.raid.wide().map_or(0, |_| kinds * plan.layout.raw_pages());

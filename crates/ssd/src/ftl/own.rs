@@ -1,4 +1,5 @@
-//! An FTL of one's own (`policies.ftl`): it says where host data goes and which blocks are reclaimed, and its map is tried at each read.
+//! An FTL of one's own (`policies.ftl`): it says where host data goes and which blocks are reclaimed, and its map is
+//! tried at each read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -91,8 +92,8 @@ impl Own {
         self.coming_to[plane.0 as usize]
     }
 
-    /// Where a page of host data goes, with its placement handle: to a plane, of which `takes` says whether it can hold one page more, and a stream. It is dealt
-    /// to a plane, and may be on one.
+    /// Where a page of host data goes, with its placement handle: to a plane, of which `takes` says whether it can hold
+    /// one page more, and a stream. It is dealt to a plane, and may be on one.
     pub fn write(
         &mut self,
         (lpn, hint): (Lpn, u16),
@@ -150,7 +151,8 @@ impl Own {
         self.ask(|ftl| ftl.erased(plane, block));
     }
 
-    /// A request reads a page whose newest data is there, or the run has ended; since the run began it has not moved, or has.
+    /// A request reads a page whose newest data is there, or the run has ended; since the run began it has not moved,
+    /// or has.
     pub fn reads(&mut self, request: Option<u64>, lpn: Lpn, ppn: Ppn, is_initial: bool) {
         if lpn.0 >= self.drive.logical_pages {
             return;
@@ -174,8 +176,8 @@ impl Own {
         self.refuse(problem, "answer the place that placed() told last; None before it has told one".into());
     }
 
-    /// The block of a plane that is reclaimed next, as `check` lets pass. A plane that `takes_data` of the host's may wait; in another one a block must
-    /// be reclaimed if any gains something.
+    /// The block of a plane that is reclaimed next, as `check` lets pass. A plane that `takes_data` of the host's may
+    /// wait; in another one a block must be reclaimed if any gains something.
     pub fn reclaim(
         &mut self,
         plane: PlaneId,
@@ -201,8 +203,9 @@ impl Own {
         block
     }
 
-    /// A new one takes its place, as after a power cut: it is told where the pages are that are not where they were before the run.
-    pub fn begins_anew(&mut self, pages: impl Iterator<Item = (Lpn, Option<Ppn>)>) {
+    /// A new one takes its place, as after a power cut: it is told where the pages are that are not where they were
+    /// before the run.
+    pub fn begins_again(&mut self, pages: impl Iterator<Item = (Lpn, Option<Ppn>)>) {
         self.coming.clear();
         self.coming_to.fill(0);
         self.is_new = false;
@@ -224,7 +227,8 @@ impl Own {
     }
 }
 
-/// The place of an FTL of one's own, if there is one. A checkpoint that had another one, or none, goes on with a new one.
+/// The place of an FTL of one's own, if there is one. A checkpoint that had another one, or none, goes on with a new
+/// one.
 pub(crate) struct OwnPlace(pub Option<Box<Own>>);
 
 impl State for OwnPlace {

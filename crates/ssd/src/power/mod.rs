@@ -1,4 +1,5 @@
-//! Power cuts: what is on flash, how the map gets there, when the power is cut, recovery, and the host's side that checks it.
+//! Power cuts: what is on flash, how the map gets there, when the power is cut, recovery, and the host's side that
+//! checks it.
 //!
 //! | file | what |
 //! |---|---|
@@ -18,12 +19,12 @@ pub(crate) mod recover;
 
 use std::collections::{HashMap, VecDeque};
 
-use nand::{DieId, PlaneId};
+use nand::DieId;
 use units::{Id as _, Lpn, PerId, Span, Time};
 
 use crate::arena::{OpId, SlotId};
 use crate::config::Plan;
-use crate::ftl::{Ftl, Location};
+use crate::ftl::{Ftl, Location, ParityAtStart};
 use crate::persist::{state, stored};
 use crate::streams::StreamId;
 use checkpoint::Checkpoints;
@@ -82,19 +83,21 @@ impl Power {
         if !cuts && plan.config.mapping.checkpoint.is_none() {
             return None;
         }
-        let mut flash = OnFlash::new(plan);
-        if plan.config.age.is_staggered() {
-            // The cache is empty at the start.
-            for (plane, stream) in streams(plan).filter(|(_, stream)| !plan.streams.in_slc(*stream)) {
-                let (block, next_page) = ftl.stands_at(plane, stream);
-                flash.staggered(plane, block, stream, next_page);
-            }
+        let (mut flash, at_start) = (OnFlash::new(plan), ftl.at_start(plan));
+        for open in &at_start.open {
+            flash.staggered(open.plane, open.block, open.stream, open.next_page);
         }
         for lpn in (0..plan.logical_pages).map(Lpn).filter(|lpn| plan.fills_zone_with(*lpn)) {
             if let (Location::Flash(ppn), Some(zones)) = (ftl.locate(lpn), &plan.zones) {
                 flash.program(ppn, zones.stream_at_start(lpn), 1);
                 flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Host(Data::default()) });
             }
+        }
+        // Their parity, which is in blocks outside zones.
+        for ParityAtStart { lpn, ppn, pages } in at_start.parity.into_iter().filter(|_| plan.zones.is_some()) {
+            let members = pages.iter().filter_map(|place| flash.member(*place)).collect();
+            flash.program(ppn, plan.streams.opened_by(StreamId::PARITY), 1);
+            flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Parity(members) });
         }
         let mut power = Power {
             flash,
@@ -185,11 +188,6 @@ impl Power {
     pub fn quiet(&self) -> bool {
         self.own.is_empty() && self.checkpoints.running.is_none() && self.recovering.is_none()
     }
-}
-
-/// The streams that have an open block, plane by plane.
-pub(crate) fn streams(plan: &Plan) -> impl Iterator<Item = (PlaneId, StreamId)> {
-    (0..plan.layout.planes).flat_map(|plane| plan.streams.open().map(move |stream| (PlaneId(plane), stream)))
 }
 
 impl Recovering {

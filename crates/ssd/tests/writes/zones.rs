@@ -1,4 +1,5 @@
-//! Zones: what management commands cost, to the nanosecond, and what later reads feel of it; random write areas; refusals.
+//! Zones: what management commands cost, to the nanosecond, and what later reads feel of it; random write areas;
+//! refusals.
 
 use std::collections::BTreeSet;
 
@@ -393,6 +394,36 @@ fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_mov
 }
 
 #[test]
+fn parity_of_zones_that_are_full_at_the_start_is_known_after_a_power_cut() {
+    let settings = [
+        "geometry.dies=4",
+        "zones.dies=4",
+        "ftl.raid=parity:4",
+        "age.fill=0.2",
+        "buffer.size=4MiB",
+        "gc.start=4",
+        "ftl.over_provisioning=4",
+        "geometry.blocks=80",
+        "power.cut_at=[1s]",
+        "faults.at=[10s die 1]",
+    ];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let (count, size) = (u64::from(device.zones().unwrap().count()), device.zones().unwrap().size());
+    let full = (count as f64 * 0.2).round() as u64;
+    device.advance(Time(20_000_000_000)).unwrap();
+    assert_eq!(device.counters().cuts, 1);
+    let pages: Vec<u64> =
+        (0..full).flat_map(|zone| (0..size / PAGE).map(move |page| zone * size + page * PAGE)).collect();
+    let reads: Vec<_> = pages.iter().map(|offset| (Op::Read, *offset, PAGE)).collect();
+    let lost = at_once(&mut device, &reads).iter().filter(|completion| completion.uncorrectable).count() as u64;
+    // A die in four has broken. The parity of a stripe that is open was in the controller.
+    let (rebuilt, of_die) = (device.counters().pages_rebuilt, pages.len() as u64 / 4);
+    assert!(lost <= 3 && rebuilt + lost >= of_die, "{lost} lost and {rebuilt} rebuilt of {of_die}");
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
 fn a_finish_of_a_drive_that_becomes_read_only_is_refused_and_its_padding_stays_behind() {
     let settings = ["zones.finish=pad", "wear.end_of_life=read-only", "faults.at=[3ms blocks 0:38]"];
     let mut device = watched(&config(&settings), 1, Watch::default());
@@ -407,7 +438,8 @@ fn a_finish_of_a_drive_that_becomes_read_only_is_refused_and_its_padding_stays_b
 
 #[test]
 fn padding_that_a_power_cut_interrupts_takes_nothing_of_the_next_zone() {
-    // Zones of four pages, programs of three: the second program of a zone has two pages of padding, whose addresses are those of the next zone.
+    // Zones of four pages, programs of three: the second program of a zone has two pages of padding, whose addresses
+    // are those of the next zone.
     let settings = ["zones.capacity=64KiB", "power.cut_at=[200us]", "buffer.size=4MiB"];
     let watch = Watch::default();
     let mut device = watched(&config(&settings), 1, watch.clone());
