@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
+import ssdlab
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
@@ -15,6 +18,9 @@ from ssdlab.study.claims import Measured, Tables, fitted, key, measures, predict
 
 BRIEF: dict[str, dict[str, Any]] = {
     "cache-writes": {"requests": 30_000, "drive": ["no hints", "handles"], "seed": [1]},
+    "warp-alone": {"requests": 100_000, "map": ["each block once"], "seed": [1]},
+    "warp-streams": {"requests": 40_000, "seed": [1]},
+    "warp-spare": {"requests": 40_000, "seed": [1]},
 }
 """For the levers of what is predicted: ssdlab.study.levers."""
 
@@ -57,6 +63,121 @@ def _tail(tables: Tables) -> dict[str, Measured]:
     return {"placement.zones.tail": Measured(*mean_and_half_width(times))}
 
 
+STREAMS = {"each": "a handle each", "two": "two handles", "none": "no hints"}
+"""Who has a handle of WARP's three streams, in its claims and in the table."""
+OVERWRITES = {"zipf2.2": "zipf:2.2", "zipf1.2": "zipf:1.2", "zoned": "zoned"}
+SPARE = {"initial": (7, 10, 14), "persistent": (14, 20, 24)}
+"""What is published of each isolation, in % of over-provisioning."""
+
+
+@measures({"placement.warp.alone": predicted(key("gc.victim", "fifo"))})
+def _alone(tables: Tables) -> dict[str, Measured]:
+    found = of(tables["warp-alone"], WAF, map="each block once")
+    return {"placement.warp.alone": Measured(*mean_and_half_width(found))}
+
+
+@measures(
+    {
+        f"placement.warp.{handles}.{overwrites}": predicted(key("gc.victim", "fifo"))
+        for handles in STREAMS
+        for overwrites in OVERWRITES
+        if (handles, overwrites) != ("each", "zoned")
+    }
+)
+def _streams(tables: Tables) -> dict[str, Measured]:
+    table = tables["warp-streams"]
+    return {
+        f"placement.warp.{handles}.{overwrites}": Measured(
+            *mean_and_half_width(of(table, WAF, handles=label, overwrites=law))
+        )
+        for handles, label in STREAMS.items()
+        for overwrites, law in OVERWRITES.items()
+        if (handles, overwrites) != ("each", "zoned")
+    }
+
+
+@measures(
+    {
+        f"placement.warp.{isolation}.{spare}": predicted(key("gc.victim", "fifo"))
+        for isolation, spares in SPARE.items()
+        for spare in spares
+    }
+)
+def _spare(tables: Tables) -> dict[str, Measured]:
+    table = tables["warp-spare"]
+    return {
+        f"placement.warp.{isolation}.{spare}": Measured(
+            *mean_and_half_width(of(table, WAF, isolation=isolation, spare=f"{spare} %"))
+        )
+        for isolation, spares in SPARE.items()
+        for spare in spares
+    }
+
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def _zn540() -> pl.DataFrame:
+    """What the drive of the preset zn540 takes for what its maker's was measured at."""
+    drive = ssdlab.Device("zn540")
+    begun, full, *_ = drive.zones(count=2)
+
+    def took(op: Any, offset: int, length: int) -> float:
+        """How long a request takes [ms]."""
+        began = drive.now
+        drive.submit(began, op, offset, length)
+        return (drive.advance_to_completion()[-1].finish_ns - began) / 1e6
+
+    took("write", begun.start, 4 * KIB)
+    # Its blocks are erased while the next zone is written.
+    finish = took("zone-finish", begun.start, begun.capacity)
+    for offset in range(0, full.capacity, MIB):
+        took("write", full.start + offset, MIB)
+    drive.flush()
+    reset = took("zone-reset", full.start, full.capacity)
+    rows = {"finish [ms]": finish, "reset [ms]": reset, "writes [GB/s]": _four_writers()}
+    return pl.DataFrame({"what": list(rows), "value": list(rows.values())})
+
+
+def _four_writers() -> float:
+    """Bandwidth of writes of 64 KiB to four zones, one at a time each [GB/s]."""
+    drive = ssdlab.Device("zn540")
+    written, starts = [0] * 4, [zone.start for zone in drive.zones(count=4)]
+    writers: dict[int, int] = {}
+
+    def write(writer: int) -> None:
+        number = drive.submit(drive.now, "write", starts[writer] + written[writer], 64 * KIB)
+        writers[number] = writer
+        written[writer] += 64 * KIB
+
+    for writer in range(4):
+        write(writer)
+    began = 0, 0
+    while sum(written) < 1000 * MIB:
+        for done in drive.advance_to_completion():
+            write(writers.pop(done.request))
+        # The buffer is full by then, and takes as much as the flash does.
+        if not began[0] and sum(written) >= 300 * MIB:
+            began = drive.now, sum(written)
+    return (sum(written) - began[1]) / (drive.now - began[0])
+
+
+TABLES: dict[str, Callable[[Any], pl.DataFrame]] = {"zn540": lambda progress: _zn540()}
+
+
+@measures(
+    {
+        "placement.zn540.finish": fitted("presets/devices/zn540.toml", "chip.t_prog"),
+        "placement.zn540.reset": fitted("presets/devices/zn540.toml", "chip.t_bers"),
+        "placement.zn540.writes": fitted("presets/devices/zn540.toml", "chip.t_prog"),
+    }
+)
+def _product(tables: Tables) -> dict[str, Measured]:
+    values = dict(tables["zn540"].iter_rows())
+    rows = {"finish": "finish [ms]", "reset": "reset [ms]", "writes": "writes [GB/s]"}
+    return {f"placement.zn540.{name}": Measured(float(values[row])) for name, row in rows.items()}
+
+
 # The tables of README.md. A test compares them; `pytest --update-golden` writes them.
 
 
@@ -67,6 +188,8 @@ def findings(tables: Tables) -> dict[str, str]:
         "tails": _tails(tables["lsm-writes"]),
         "reads": _reads(tables),
         "same": _same(tables),
+        "streams": _beside(tables["warp-streams"], "handles", "overwrites"),
+        "spare": _beside(tables["warp-spare"], "isolation", "spare"),
     }
 
 
@@ -93,6 +216,26 @@ def _writes(tables: Tables) -> str:
             )
     head = ["load", "drive", "write amplification", "erases of a block, mean", "most", "deviation / mean"]
     return markdown(head, rows)
+
+
+def published(claim: str) -> float | None:
+    """What is published of a claim, if there is such a claim."""
+    claims = tomllib.loads((Path(__file__).parent / "claims.toml").read_text())["claims"]
+    return next((found["published"] for found in claims if found["id"] == claim), None)
+
+
+def _beside(table: pl.DataFrame, rows: str, columns: str) -> str:
+    """Write amplification, and what is published in brackets."""
+    names = [list(dict.fromkeys(table[name])) for name in (rows, columns)]
+    short = {label: name for name, label in {**STREAMS, **OVERWRITES}.items()}
+
+    def cell(row: str, column: str) -> str:
+        claim = f"placement.warp.{short.get(row, row)}.{short.get(column, column).removesuffix(' %')}"
+        found, theirs = shown(of(table, WAF, **{rows: row, columns: column})), published(claim)
+        return found if theirs is None else f"{found} ({theirs:.2f})"
+
+    cells = [[row, *(cell(row, column) for column in names[1])] for row in names[0]]
+    return markdown([rows, *names[1]], cells)
 
 
 def _tails(table: pl.DataFrame) -> str:

@@ -68,6 +68,7 @@ const ALL: &[Preset] = &[
     preset!("lsm-zoned"),
     preset!("f2fs"),
     preset!("f2fs-zoned"),
+    preset!("three-streams"),
 ];
 
 /// The presets' names.
