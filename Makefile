@@ -35,7 +35,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKSPACE := --workspace --exclude ssdlab-web --lib --tests --example bench --example codewords
 # The crates whose documentation has examples, and two that have none: with these, what they share has the features that it has in the workspace.
 EXAMPLES := --package ssdlab --package ssdlab-tier --package logs --package ssdlab-python
-# Which Python PyO3 is built for; set, it does not look for one, and does not build anew where another is found.
+# Which Python PyO3 is built for; set, it does not look for one, and does not build again where another is found.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: what they import is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
@@ -227,7 +227,7 @@ $(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml |
 	@touch $@
 
 # For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module
-# in the package is another one, it is replaced (not written over: it may be in use), and what users run is to be built anew.
+# in the package is another one, it is replaced (not written over: it may be in use), and what users run is to be built again.
 tested: $(TOOLS) | $(BIN)/ssdlab
 	$(CARGO) build $(WORKSPACE)
 	@cmp -s target/debug/lib_core.so $(MODULE) || \

@@ -2,7 +2,7 @@
 
 ``deny.toml`` lists the licences that are accepted. Advisories of crates are looked up by `cargo deny`, where it is
 installed and can reach its database; those of the Python packages that ssdlab needs on PyPI. What could not be looked
-up is reported as skipped. ``--write`` writes THIRD-PARTY-NOTICES.txt anew. Exit status 1: a licence is not accepted,
+up is reported as skipped. ``--write`` writes THIRD-PARTY-NOTICES.txt again. Exit status 1: a licence is not accepted,
 the notices are stale, or an advisory is known.
 """
 

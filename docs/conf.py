@@ -119,7 +119,7 @@ def fields(_: Sphinx, what: str, _name: str, _object: object, _options: object, 
 
 
 def outdated(*_: object) -> Iterable[str]:
-    """Pages that the program writes are always written anew."""
+    """Pages that the program writes are always written again."""
     return GENERATED
 
 

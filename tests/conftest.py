@@ -117,7 +117,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, anew")
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, again")
     parser.addoption("--all-claims", action="store_true", help="pull every lever of every claim (make claims-check)")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")
 
@@ -135,7 +135,7 @@ def in_page(pytestconfig: pytest.Config) -> Callable[[str, str, str], None]:
         if pytestconfig.getoption("--update-golden"):
             path.write_text(before + marked + text + end + after)
         else:
-            assert found == text, f"docs/{page}: write it anew with pytest --update-golden"
+            assert found == text, f"docs/{page}: write it again with pytest --update-golden"
 
     return check
 

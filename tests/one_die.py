@@ -450,7 +450,7 @@ class Simulator:
         program.phases.pop(0)
         program.pulse = program.least = program.setting = 0
         if was_erase and not program.erase:
-            # Erased: the die chooses anew, and what ranks better goes before the program's data.
+            # Erased: the die chooses again, and what ranks better goes before the program's data.
             self.array = None
             self.programs.insert(0, program)
             program.opened = True

@@ -53,7 +53,7 @@ def play(page: Path, folder: Path, update: bool = False) -> int:
     """Runs a page from top to bottom in a folder and compares what it shows; returns how many parts ran.
 
     Blocks with a caption are files. The commands of ``console`` blocks run, ``python`` blocks are executed and
-    ``pycon`` sessions checked, both in one scope. With ``update`` the output of commands is written into the page anew.
+    ``pycon`` sessions checked, both in one scope. With ``update`` the output of commands is written into the page.
     """
     scope: dict[str, Any] = {}
     old, new, done, ran = page.read_text(), [], 0, 0

@@ -196,7 +196,7 @@ def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureReque
         if request.config.getoption("--update-golden"):
             path.write_text(re.sub(r"^Claims \(within.*$", line, text, flags=re.MULTILINE), encoding="utf-8")
         else:
-            assert line in text.splitlines(), f"{path}: write it anew with pytest --update-golden"
+            assert line in text.splitlines(), f"{path}: write it again with pytest --update-golden"
 
 
 def test_the_readme_of_a_study_shows_the_tables_of_its_results(request: pytest.FixtureRequest) -> None:
@@ -210,7 +210,7 @@ def test_the_readme_of_a_study_shows_the_tables_of_its_results(request: pytest.F
             (place,) = list(mark.finditer(text)) or pytest.fail(f"{path}: has no line <!-- {name} -->")
             now = f"{text[: place.start()]}<!-- {name} -->\n{table}\n{text[place.end() :]}"
             assert now == text or request.config.getoption("--update-golden"), (
-                f"{path}: the table {name} is another now: write it anew with pytest --update-golden"
+                f"{path}: the table {name} is another now: write it again with pytest --update-golden"
             )
             text = now
             shown += 1

@@ -28,7 +28,7 @@ TOLD = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 """Pages whose commands must be valid."""
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 TUTORIAL = ROOT / "target" / "tutorial"
-"""Where the tutorial's copy of the sources lies: always there, so that cargo compiles anew only what has changed."""
+"""Where the tutorial's copy of the sources lies: always there, so that cargo compiles again only what has changed."""
 
 
 def test_the_python_example_of_the_overview_runs_and_its_device_answers_as_written() -> None:
@@ -68,7 +68,7 @@ def summary(directive: str, name: str) -> list[str]:
 
 
 def test_the_python_page_tells_in_a_line_what_everything_is(in_page: Callable[[str, str, str], None]) -> None:
-    """``--update-golden`` writes its tables anew."""
+    """``--update-golden`` writes its tables again."""
     page = (DOCS / "python.md").read_text()
     told: list[object] = []
     sections = re.findall(r"<!-- ([a-z-]+) -->\n.*?<!-- end -->\n\n```\{eval-rst\}\n(.*?)```", page, re.DOTALL)
@@ -175,7 +175,7 @@ def test_commands_have_valid_options() -> None:
 def test_a_page_runs_and_prints_what_it_shows(
     name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """``--update-golden`` writes the output of commands anew."""
+    """``--update-golden`` writes the output of commands again."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     assert play(DOCS / name, tmp_path, update=request.config.getoption("--update-golden")) >= least

@@ -47,7 +47,7 @@ def test_kept_figures_and_readmes_are_fresh(one: Study, request: pytest.FixtureR
         if path.suffix == ".svg" and f"Matplotlib v{mpl.__version__}," not in kept:
             assert text.count("<text") == kept.count("<text"), path
             continue
-        assert kept == text, f"{path}: `ssdlab study figures {one.id}` writes it anew"
+        assert kept == text, f"{path}: `ssdlab study figures {one.id}` writes it again"
         assert len(text.encode()) <= MOST_BYTES or path.suffix != ".svg", path
     folder = one.folder / "figures"
     assert sorted(folder.iterdir()) == sorted(path for path in written if path.suffix == ".svg"), "figures of no paper"

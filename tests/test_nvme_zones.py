@@ -106,7 +106,7 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     refused(INVALID_FIELD, lambda: queue.ask(DEALLOCATE, 0, 4, namespace=1, data=ranges([(0, 8)])))
     refused(OUT_OF_RANGE, lambda: send(len(zones), OPEN))
     refused(INVALID_FIELD, lambda: send(0, 0x10))
-    # A zone begins anew; all of them do.
+    # A zone begins again; all of them do.
     send(0, RESET)
     assert state(0) == (EMPTY, 0)
     assert queue.read(0, 96) == bytes(96 * BLOCK)

@@ -55,7 +55,7 @@ def changed(kept: Any, now: Any, name: str = "") -> list[str]:
 
 def check_golden(path: Path, now: dict[str, Any], update: bool) -> None:
     """Compares results with those of a file, and writes them there if asked to and if that is right: results may
-    change only with their version. A file of another version is written anew."""
+    change only with their version. A file of another version is written again."""
     kept = json.loads(path.read_text())
     of_today = kept["results_version"] == now["results_version"]
     differences = changed(kept["results"], now["results"]) if of_today else []

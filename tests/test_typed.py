@@ -26,14 +26,14 @@ def test_the_types_of_results_are_those_of_the_statistics(pytestconfig: pytest.C
     text = typed.text_of(results)
     if pytestconfig.getoption("--update-golden"):
         MODULE.write_text(text)
-    assert MODULE.read_text() == text, f"{MODULE}: write it anew with pytest --update-golden"
+    assert MODULE.read_text() == text, f"{MODULE}: write it again with pytest --update-golden"
 
 
 def test_the_types_of_options_are_those_that_the_core_declares(pytestconfig: pytest.Config) -> None:
     text = typed.text_of_options()
     if pytestconfig.getoption("--update-golden"):
         OPTIONS_MODULE.write_text(text)
-    assert OPTIONS_MODULE.read_text() == text, f"{OPTIONS_MODULE}: write it anew with pytest --update-golden"
+    assert OPTIONS_MODULE.read_text() == text, f"{OPTIONS_MODULE}: write it again with pytest --update-golden"
 
 
 GOOD = """

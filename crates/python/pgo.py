@@ -120,7 +120,7 @@ def train() -> None:
 
 
 def unpacked() -> Path:
-    """The kept profile as a file, named by its content: cargo builds anew where that has changed."""
+    """The kept profile as a file, named by its content: cargo builds again where that has changed."""
     packed = KEPT.read_bytes()
     profile = UNPACKED / f"{hashlib.sha256(packed).hexdigest()[:16]}.profdata"
     if not profile.exists():

@@ -1,5 +1,6 @@
-//! What a run of an array costs beside runs of its drives alone: CPU time an event, of the same reads of the same drives.
-//! `cargo run --release -p array --example cost -- [DRIVES] [REQUESTS OF EACH] [1: alone, 2: as an array, 0: both] [KEY=VALUE ... of the array]`
+//! What a run of an array costs beside runs of its drives alone: CPU time an event, of the same reads of the same
+//! drives. `cargo run --release -p array --example cost -- [DRIVES] [REQUESTS OF EACH] [1: alone, 2: as an array, 0:
+//! both] [KEY=VALUE ... of the array]`
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! The array: requests are split, drives are advanced in the order of their events, and what they answer goes on.
 //!
-//! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals), then its drives in
-//! the order of their numbers. A drive without a request of the array is left behind, and played on when it has one: nothing that it does
-//! meanwhile reaches the others.
+//! Of what happens at one time the array's own comes first (timers in the order in which they were set, then arrivals),
+//! then its drives in the order of their numbers. A drive without a request of the array is left behind, and played on
+//! when it has one: nothing that it does meanwhile reaches the others.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -148,7 +148,8 @@ state! {
 }
 
 impl<P: Probe> Array<Device<P>> {
-    /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never written.
+    /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never
+    /// written.
     pub fn conditions(&self, offset: Bytes) -> Option<Conditions> {
         let offset = match self.log.as_ref().map(|log| log.find(offset.0 / BLOCK)) {
             None => offset.0,
@@ -240,8 +241,9 @@ impl<D: Drive> Array<D> {
         self
     }
 
-    /// Keeps where the time of its `slowest` so many requests went, and that of those numbered in `wanted`; the first `warmup` are not among
-    /// the slowest. What each drive says of its own requests comes from those whom it is followed by.
+    /// Keeps where the time of its `slowest` slowest requests went, and that of those numbered in `wanted`; the first
+    /// `warmup` are not among the slowest. What each drive says of its own requests comes from those whom it is
+    /// followed by.
     pub fn explained(mut self, slowest: usize, wanted: Vec<u64>, warmup: u64, drives: Vec<Followed>) -> Array<D> {
         self.explaining = Some(Box::new(Explaining::new(slowest, wanted, warmup, drives)));
         self
@@ -257,8 +259,8 @@ impl<D: Drive> Array<D> {
         self.members.iter().map(|member| member.name.as_str())
     }
 
-    /// Drives whose configuration asks for it (`age.precondition = "write:N"`) are overwritten before the workload: each by itself, with the
-    /// addresses that a run on it alone would draw with its seed.
+    /// Drives whose configuration asks for it (`age.precondition = "write:N"`) are overwritten before the workload:
+    /// each by itself, with the addresses that a run on it alone would draw with its seed.
     pub fn overwritten(mut self, seeds: &[u64]) -> Array<D> {
         for (member, seed) in self.members.iter_mut().zip(seeds) {
             member.overwriting = Overwriting::new(member.drive.plan(), *seed);
@@ -428,7 +430,7 @@ impl<D: Drive> Array<D> {
             }
             let until = bound.min(self.nexts.until(index));
             match self.members[index].drive.advance_to_completion(until) {
-                Ok(false) => self.is_looked_at_anew(index),
+                Ok(false) => self.is_looked_at_again(index),
                 played => return self.has_played(index, played),
             }
         }
@@ -436,7 +438,7 @@ impl<D: Drive> Array<D> {
 
     /// A drive was asked for something, or has gone on: something happens in it at another time.
     #[inline]
-    pub(crate) fn is_looked_at_anew(&mut self, drive: usize) {
+    pub(crate) fn is_looked_at_again(&mut self, drive: usize) {
         let member = &mut self.members[drive];
         let (pending, next) = match member.failed {
             Some(_) => (0, Time::NEVER),
@@ -478,7 +480,7 @@ impl<D: Drive> Array<D> {
         if !answers.is_empty() {
             self.now = self.now.max(member.drive.now());
         }
-        self.is_looked_at_anew(index);
+        self.is_looked_at_again(index);
         for Answer { sub, reply, request, id } in answers.drain(..) {
             if let Some(explaining) = &mut self.explaining {
                 explaining.answered(self.now, &sub, id);
@@ -698,7 +700,7 @@ impl<D: Drive> Array<D> {
             explaining.delivered(time, &sub);
         }
         match member.submit(Request { time, ..request }, sub) {
-            Ok(()) => self.is_looked_at_anew(drive),
+            Ok(()) => self.is_looked_at_again(drive),
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
@@ -730,7 +732,7 @@ impl<D: Drive> Array<D> {
             return;
         }
         let lost = self.members[drive].fail(self.now);
-        self.is_looked_at_anew(drive);
+        self.is_looked_at_again(drive);
         self.counters.drives_failed += 1;
         self.spares.retain(|spare| *spare != drive);
         self.tell(&ArrayEvent::DriveFailed { drive });
@@ -750,7 +752,7 @@ impl<D: Drive> Array<D> {
         }
     }
 
-    /// Whether so many drives are missing that some stripe cannot be had any more.
+    /// Whether enough drives are missing that some stripe cannot be had any more.
     fn has_lost_stripes(&self) -> bool {
         let code = self.layout.code;
         let stored = |stripe: u64| (0..code.width()).filter(|unit| self.is_stored(stripe, *unit)).count();

@@ -38,11 +38,12 @@ units::section! {
         data: Option<u16> = None,
         /// Parity chunks of a stripe (erasure).
         parity: Option<u16> = None,
-        /// Where the chunks of a stripe lie: rotated (the conventional layout, left-symmetric), declustered (each stripe on
-        /// another choice of drives, so that all drives take part in a rebuild) or hashed (as declustered, by a hash of the stripe, so that some
-        /// drives have more of them than others).
+        /// Where the chunks of a stripe lie: rotated (the conventional layout, left-symmetric), declustered (each
+        /// stripe on another choice of drives, so that all drives take part in a rebuild) or hashed (as declustered, by
+        /// a hash of the stripe, so that some drives have more of them than others).
         placement: Placement = Placement::Rotated,
-        /// Which copy is read, and which chunks a missing one is reconstructed from: primary, round-robin or shortest-queue.
+        /// Which copy is read, and which chunks a missing one is reconstructed from: primary, round-robin or
+        /// shortest-queue.
         select: Select = Select::Primary,
         /// When a read that has not completed is also sent to other drives: none, delay or percentile.
         hedge: Hedge = Hedge::None,
@@ -54,8 +55,8 @@ units::section! {
         /// Late binding: how many chunks more than needed are read at once where a read covers all data chunks of a
         /// stripe (of a mirror: any read), and the first that suffice are taken.
         extra_reads: u16 = 0,
-        /// How a part of a stripe with parity is written: fewest-reads, read-modify-write or reconstruct; or log (nowhere: data goes to whole
-        /// slices of other stripes, which are cleaned).
+        /// How a part of a stripe with parity is written: fewest-reads, read-modify-write or reconstruct; or log
+        /// (nowhere: data goes to whole slices of other stripes, which are cleaned).
         rewrite: Rewrite = Rewrite::FewestReads,
         /// Share of the stripes that a log keeps beyond the address space (assumed).
         log_spare: f64 = 0.2,
@@ -73,7 +74,8 @@ units::section! {
         rebuild_rate: Bandwidth = Bandwidth(200_000_000),
         /// Chunks that a rebuild works on at once.
         rebuild_depth: u16 = 4,
-        /// Data that scrubs read in a second, of all drives together, to find errors that no read has met; "none" is no scrubs.
+        /// Data that scrubs read in a second, of all drives together, to find errors that no read has met; "none" is no
+        /// scrubs.
         scrub_rate: Option<Bandwidth> = None,
         /// A read that a drive cannot correct and that the others have reconstructed is written again.
         repair: bool = true,

@@ -36,7 +36,7 @@ impl<D: Drive> Array<D> {
             let member = &mut self.members[drive];
             if member.failed.is_none() {
                 does(&mut member.drive)?;
-                self.is_looked_at_anew(drive);
+                self.is_looked_at_again(drive);
             }
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
@@ -156,8 +156,8 @@ impl<D: Drive> Drive for Array<D> {
         self.load_all(from)
     }
 
-    /// Each drive has its part of the load. Parity that a load protects which has overwritten the whole address space alike is taken to have been
-    /// overwritten like the data.
+    /// Each drive has its part of the load. Parity that a load protects which has overwritten the whole address space
+    /// alike is taken to have been overwritten like the data.
     fn begins_after(&mut self, past: &dyn Past, paced: bool) -> Result<bool, RunError> {
         let (plan, code) = (self.plan(), self.layout.code);
         let filled = Bytes((self.capacity().0 as f64 * plan.config.age.fill.0) as u64);

@@ -1,5 +1,5 @@
-//! Where the time of an array's requests went: from arrival to completion without a gap, along the request to a drive that was answered last,
-//! with what that drive says of it, and before it the one that it had waited for.
+//! Where the time of an array's requests went: from arrival to completion without a gap, along the request to a drive
+//! that was answered last, with what that drive says of it, and before it the one that it had waited for.
 
 use std::collections::HashMap;
 
@@ -185,8 +185,8 @@ impl Path {
     }
 }
 
-/// The stages of a request, from the legs that had been answered when it completed: the last of them, and before each the last one of its
-/// operation that had been answered when it was sent.
+/// The stages of a request, from the legs that had been answered when it completed: the last of them, and before each
+/// the last one of its operation that had been answered when it was sent.
 fn stages(legs: &[Leg], arrival: Time, finish: Time) -> Vec<ArrayStage> {
     let mut chain: Vec<&Leg> = legs.iter().max_by_key(|leg| leg.received).into_iter().collect();
     while let Some(first) = chain.last()

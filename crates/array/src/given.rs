@@ -1,4 +1,5 @@
-//! An array as its user gives it: a file with a section `[array]` and one `[drive.NAME]` for each kind of drive, and what is given beside it.
+//! An array as its user gives it: a file with a section `[array]` and one `[drive.NAME]` for each kind of drive, and
+//! what is given beside it.
 
 use std::path::Path;
 
@@ -42,7 +43,8 @@ units::section! {
         spare: bool = false,
         /// They fail at this time of the workload.
         fails_at: Option<Span> = None,
-        /// They fail by chance: their lives are exponential with this mean, from when they are in use on (of spare drives, from when they take over).
+        /// They fail by chance: their lives are exponential with this mean, from when they are in use on (of spare
+        /// drives, from when they take over).
         mean_life: Option<Span> = None,
     }
 }
@@ -79,9 +81,10 @@ pub struct ArrayGiven {
 }
 
 impl ArrayGiven {
-    /// Reads an array file. Of what is given beside it, the device is that of drives that name none, the scheme replaces that of each
-    /// drive, age and settings are applied after each drive's own, settings of the section `array` to the array, and `drive.NAME.KEY` to drives
-    /// of that name after all others. The file in place of a device stands for none.
+    /// Reads an array file. Of what is given beside it, the device is that of drives that name none, the scheme
+    /// replaces that of each drive, age and settings are applied after each drive's own, settings of the section
+    /// `array` to the array, and `drive.NAME.KEY` to drives of that name after all others. The file in place of a
+    /// device stands for none.
     ///
     /// # Errors
     /// A mistake in the file, or in what is given: where, and what to write instead.
@@ -329,7 +332,8 @@ fn word_of<'a>(word: &'a str, names: &[String]) -> Result<(usize, Word<'a>), Con
     Ok((kind, Word { given: word, key: key.trim(), value }))
 }
 
-/// Takes what is given beside the file for drives of one kind. What the file alone says otherwise, such as their number, goes into `section`.
+/// Takes what is given beside the file for drives of one kind. What the file alone says otherwise, such as their
+/// number, goes into `section`.
 fn given_beside(words: &[Word], section: &mut DriveSection) -> Result<Beside, ConfigError> {
     let mut beside = Beside::default();
     for Word { given, key, value } in words {

@@ -1,5 +1,6 @@
-//! Where the chunks of stripes lie. Pure functions of the configuration: a stripe has `data` chunks of the address space and `parity`
-//! chunks, its units; any `data` of them give the others. A mirror is the code of one data chunk, whose parity chunks are copies.
+//! Where the chunks of stripes lie. Pure functions of the configuration: a stripe has `data` chunks of the address
+//! space and `parity` chunks, its units; any `data` of them give the others. A mirror is the code of one data chunk,
+//! whose parity chunks are copies.
 
 use ssd::persist::stored;
 use units::Bytes;
@@ -12,7 +13,8 @@ units::choices! {
         Rotated = "rotated",
         /// On drives drawn at random, evenly.
         Declustered = "declustered",
-        /// On drives that the hash of the stripe names, as objects are placed: some drives have more of them than others.
+        /// On drives that the hash of the stripe names, as objects are placed: some drives have more of them than
+        /// others.
         Hashed = "hashed",
     }
 }
@@ -20,8 +22,9 @@ units::choices! {
 /// Tables of declustered stripes whose drives are drawn; further ones repeat them.
 const TABLES: usize = 64;
 
-/// Placement groups of a drive, among which a hash spreads stripes; fewer where a drive has not twice as many rows (assumed: what Ceph recommends, Weil et al.,
-/// "CRUSH: Controlled, Scalable, Decentralized Placement of Replicated Data", SC 2006, is of this order).
+/// Placement groups of a drive, among which a hash spreads stripes; fewer where a drive has not twice as many rows
+/// (assumed: what Ceph recommends, Weil et al., "CRUSH: Controlled, Scalable, Decentralized Placement of Replicated
+/// Data", SC 2006, is of this order).
 const GROUPS: u64 = 100;
 
 /// A maximum-distance separable code: any `data` of its units give all of them.
@@ -34,8 +37,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Most units of a stripe with redundancy: codes of Reed and Solomon over bytes have no more (Reed and Solomon, "Polynomial Codes over Certain Finite
-    /// Fields", SIAM 1960: as many as the field has elements but zero).
+    /// Most units of a stripe with redundancy: codes of Reed and Solomon over bytes have no more (Reed and Solomon,
+    /// "Polynomial Codes over Certain Finite Fields", SIAM 1960: as many as the field has elements but zero).
     pub const WIDEST: usize = 255;
 
     /// Units of a stripe.
@@ -221,8 +224,8 @@ impl Layout {
         if self.code.parity == 0 { 0 } else { (row % self.code.width() as u64) as usize }
     }
 
-    /// The pieces of the range `offset..offset + bytes`, stripe by stripe: the pieces of a stripe, of neighbouring units, are handed to
-    /// `each` together.
+    /// The pieces of the range `offset..offset + bytes`, stripe by stripe: the pieces of a stripe, of neighbouring
+    /// units, are handed to `each` together.
     pub fn split(&self, offset: u64, bytes: u64, mut each: impl FnMut(u64, &[Piece])) {
         let (mut at, end) = (offset, offset + bytes);
         let Located { stripe, unit, start } = self.locate(at);

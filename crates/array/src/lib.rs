@@ -1,8 +1,8 @@
 //! Arrays of drives: many drives as one, which a run plays as it plays any [`ssd::Drive`].
 //!
-//! An array holds no data. It splits requests by its [`Layout`], and what it asks of its drives, and when, is what an array would ask that
-//! does hold data. Stripes have `data` + `parity` units of which any `data` give the others, so that a mirror, RAID-5, RAID-6 and an
-//! erasure code differ in two numbers; a stripe set has no parity.
+//! An array holds no data. It splits requests by its [`Layout`], and what it asks of its drives, and when, is what an
+//! array would ask that does hold data. Stripes have `data` + `parity` units of which any `data` give the others, so
+//! that a mirror, RAID-5, RAID-6 and an erasure code differ in two numbers; a stripe set has no parity.
 //!
 //! | file | what |
 //! |---|---|

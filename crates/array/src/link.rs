@@ -1,4 +1,5 @@
-//! The link or switch that all drives share: each direction moves one request's data after another, and each way takes its time.
+//! The link or switch that all drives share: each direction moves one request's data after another, and each way takes
+//! its time.
 
 use ssd::persist::state;
 use units::{Bandwidth, Bytes, Span, Time};
@@ -37,7 +38,7 @@ impl Link {
         self.bandwidth.is_none() && self.latency == Span::ZERO
     }
 
-    /// When so many bytes arrive that are sent now.
+    /// When this many bytes arrive that are sent now.
     pub fn send(&mut self, now: Time, way: Way, bytes: Bytes) -> Time {
         let time = self.bandwidth.map_or(Span::ZERO, |bandwidth| bandwidth.time_for(bytes));
         let way = way as usize;

@@ -1,5 +1,6 @@
-//! Locks of stripes. The parity at a byte of a unit follows from the data at that byte of the other units: whoever changes data and
-//! parity, or reconstructs one from the other, has the range of bytes for itself. Ranges that do not overlap do not meet.
+//! Locks of stripes. The parity at a byte of a unit follows from the data at that byte of the other units: whoever
+//! changes data and parity, or reconstructs one from the other, has the range of bytes for itself. Ranges that do not
+//! overlap do not meet.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,7 +62,8 @@ pub(crate) struct Locks {
 }
 
 impl Locks {
-    /// Locks bytes of a stripe; whether that was possible at once. Otherwise `who` waits for it, behind those that came before.
+    /// Locks bytes of a stripe; whether that was possible at once. Otherwise `who` waits for it, behind those that came
+    /// before.
     pub fn acquire(&mut self, stripe: u64, who: Key, access: Access, (start, end): (u64, u64)) -> bool {
         let claim = Claim { who, access, start, end };
         let locks = self.stripes.entry(stripe).or_default();
@@ -84,7 +86,8 @@ impl Locks {
         free
     }
 
-    /// Releases what `who` holds of a stripe or waits for, and appends those that have waited for it and hold their locks now.
+    /// Releases what `who` holds of a stripe or waits for, and appends those that have waited for it and hold their
+    /// locks now.
     pub fn release(&mut self, stripe: u64, who: Key, granted: &mut Vec<Key>) {
         let Some(locks) = self.stripes.get_mut(&stripe) else { return };
         locks.held.retain(|claim| claim.who != who);

@@ -1,10 +1,12 @@
-//! A log over the stripes of an array (`rewrite = "log"`): what the host writes is put behind what was written last, in whole slices of a stripe, so that no
-//! old data and no old parity is read. A map says where each block is. Stripes of which little is valid are cleaned: what is valid is moved to the end of
-//! the log (Rosenblum and Ousterhout, "The Design and Implementation of a Log-Structured File System", SOSP 1991; Menon, "A Performance Comparison of RAID-5
-//! and Log-Structured Arrays", HPDC 1995; Ioannou et al., "Elevating Commodity Storage with the SALSA Host Translation Layer", MASCOTS 2018).
+//! A log over the stripes of an array (`rewrite = "log"`): what the host writes is put behind what was written last, in
+//! whole slices of a stripe, so that no old data and no old parity is read. A map says where each block is. Stripes of
+//! which little is valid are cleaned: what is valid is moved to the end of the log (Rosenblum and Ousterhout, "The
+//! Design and Implementation of a Log-Structured File System", SOSP 1991; Menon, "A Performance Comparison of RAID-5
+//! and Log-Structured Arrays", HPDC 1995; Ioannou et al., "Elevating Commodity Storage with the SALSA Host Translation
+//! Layer", MASCOTS 2018).
 //!
-//! A slice is the same 4 KiB of all data units of a stripe: its parity follows from it alone. What is written together lies together on a drive, as far as that
-//! goes. Here is the state of the log; `logging.rs` reads and writes.
+//! A slice is the same 4 KiB of all data units of a stripe: its parity follows from it alone. What is written together
+//! lies together on a drive, as far as that goes. Here is the state of the log; `logging.rs` reads and writes.
 //!
 //! At the start the address space lies in the first stripes, as it does without a log, and the others are free.
 
@@ -290,7 +292,8 @@ impl Log {
         self.places.insert(block, place);
     }
 
-    /// Slices that can be written now, as many of a stripe as there are blocks for; one that is not full where it is to be `padded`.
+    /// Slices that can be written now, as many of a stripe as there are blocks for; one that is not full where it is to
+    /// be `padded`.
     pub fn next_batch(&mut self, padded: bool) -> Option<Batch> {
         let OpenStripe { stripe, slices, of_host } = self.opened(padded)?;
         let of_the_host = if of_host { self.of_host.len() } else { 0 };
@@ -475,7 +478,8 @@ impl Log {
         if let Some(block) = self.in_flight.keys().find(|_| self.of_host.is_empty() && self.writing.is_empty()) {
             return Err(format!("block {block} is to be written, and nothing is"));
         }
-        // Of each stripe that anything has happened to, blocks that lie there, and those that lay there at the start and are elsewhere.
+        // Of each stripe that anything has happened to, blocks that lie there, and those that lay there at the start
+        // and are elsewhere.
         let mut counts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for (block, place) in &self.places {
             counts.entry(block / self.full()).or_default().1 += 1;

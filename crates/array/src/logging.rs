@@ -1,6 +1,8 @@
-//! An array whose writes go to a log (`log.rs`): requests of the host become blocks of it, slices of stripes are written whole, and stripes are cleaned.
+//! An array whose writes go to a log (`log.rs`): requests of the host become blocks of it, slices of stripes are
+//! written whole, and stripes are cleaned.
 //!
-//! What the array asks of itself meanwhile is a request of its own: one of the host's, for all that follows, but nobody is answered.
+//! What the array asks of itself meanwhile is a request of its own: one of the host's, for all that follows, but nobody
+//! is answered.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,8 @@ pub(crate) struct Member<D> {
     pub mean_life: Option<Span>,
     /// What it is overwritten with before the workload, until that has been done.
     pub overwriting: Option<Overwriting>,
-    /// Its part of the load before, which is played through its FTL alone, until that has been done; and what came of it.
+    /// Its part of the load before, which is played through its FTL alone, until that has been done; and what came of
+    /// it.
     pub warming: Option<Box<Warming>>,
     pub warmed: Option<Warmed>,
     /// When it has failed.

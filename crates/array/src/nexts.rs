@@ -1,4 +1,5 @@
-//! When something happens next in each drive: a tournament of which the earliest is the winner, of those of one time that with the least number.
+//! When something happens next in each drive: a tournament of which the earliest is the winner, of those of one time
+//! that with the least number.
 
 use std::io;
 
@@ -11,8 +12,8 @@ type Winner = (Time, u32);
 /// The times, by the numbers of drives.
 #[derive(Debug)]
 pub(crate) struct Nexts {
-    /// The winner of each match, the last one in place 1; the second half are the drives themselves, as many as is a power of two. Those of no
-    /// drive never come.
+    /// The winner of each match, the last one in place 1; the second half are the drives themselves, as many as is a
+    /// power of two. Those of no drive never come.
     winners: Vec<Winner>,
     drives: usize,
 }
@@ -65,8 +66,8 @@ impl Nexts {
         (time, drive as usize)
     }
 
-    /// Until when the earliest goes on before all others: the earliest of these, who have lost against it, or the time before that where it has the
-    /// greater number.
+    /// Until when the earliest goes on before all others: the earliest of these, who have lost against it, or the time
+    /// before that where it has the greater number.
     #[inline]
     pub fn until(&self, first: usize) -> Time {
         let (mut place, mut until) = (self.winners.len() / 2 + first, Time::NEVER);

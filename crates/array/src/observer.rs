@@ -1,4 +1,5 @@
-//! What can be seen of an array: which pieces of which stripes were read and written where, for tests that follow where data is.
+//! What can be seen of an array: which pieces of which stripes were read and written where, for tests that follow where
+//! data is.
 
 use units::Time;
 
@@ -59,7 +60,8 @@ pub enum ArrayEvent<'a> {
         /// It was read under the lock of the stripe, and fits with others that were.
         is_locked: bool,
     },
-    /// A write of pieces of a stripe has been planned; one that was planned before for the same operation counts no more.
+    /// A write of pieces of a stripe has been planned; one that was planned before for the same operation counts no
+    /// more.
     Planned {
         /// The operation.
         op: OpId,

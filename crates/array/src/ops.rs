@@ -1,4 +1,5 @@
-//! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that this takes.
+//! What is under way: requests of the host, what is done for them stripe by stripe, and the requests to drives that
+//! this takes.
 
 use ssd::Status;
 use ssd::persist::{stored, stored_enum};
@@ -183,7 +184,8 @@ impl Op {
 
 /// An operation of the array.
 pub(crate) enum Op {
-    /// Requests to drives that need no others: those of stripes without redundancy, of zones that are written in order, trims, flushes.
+    /// Requests to drives that need no others: those of stripes without redundancy, of zones that are written in order,
+    /// trims, flushes.
     Plain(PlainOp),
     Read(ReadOp),
     Write(WriteOp),

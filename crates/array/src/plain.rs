@@ -1,4 +1,5 @@
-//! Requests to drives that need no others: reads and writes of stripes without redundancy, writes of zones in order, trims, flushes.
+//! Requests to drives that need no others: reads and writes of stripes without redundancy, writes of zones in order,
+//! trims, flushes.
 
 use ssd::Drive;
 use units::Bytes;
@@ -29,7 +30,8 @@ impl<D: Drive> Array<D> {
         }
     }
 
-    /// A read or write of stripes without redundancy, or a write of all copies in order: what lies together on a drive is one request to it.
+    /// A read or write of stripes without redundancy, or a write of all copies in order: what lies together on a drive
+    /// is one request to it.
     pub(crate) fn begin_plain(&mut self, key: Key, request: Request) {
         let chunk = self.layout.chunk;
         let mut to_drives = std::mem::take(&mut self.to_drives);

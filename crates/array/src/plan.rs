@@ -1,5 +1,5 @@
-//! How a stripe is written: which pieces are read before, and which are written. A pure function of the code, of what is written and of
-//! the units that are there.
+//! How a stripe is written: which pieces are read before, and which are written. A pure function of the code, of what
+//! is written and of the units that are there.
 
 use crate::layout::{Code, Piece, hull};
 use crate::rewrite::{Rewrite, Way, WriteKind};
@@ -15,8 +15,8 @@ pub struct WritePlan {
     pub writes: Vec<Piece>,
 }
 
-/// Plans a write of `pieces` (of data units of one stripe, in order). `stored` says of each unit whether it holds its data and can be
-/// written, `readable` whether it can be read too. None where the stripe's data is lost.
+/// Plans a write of `pieces` (of data units of one stripe, in order). `stored` says of each unit whether it holds its
+/// data and can be written, `readable` whether it can be read too. None where the stripe's data is lost.
 pub fn plan(
     policy: Rewrite,
     code: Code,
@@ -66,7 +66,8 @@ pub fn plan(
     Some(WritePlan { kind, reads, writes })
 }
 
-/// The data of the range that is not written: one piece of each unit at most, since what is written is one range of addresses.
+/// The data of the range that is not written: one piece of each unit at most, since what is written is one range of
+/// addresses.
 fn rest_of_data(code: Code, pieces: &[Piece], (start, end): (u64, u64)) -> Vec<Piece> {
     let rest = |unit: usize| match pieces.iter().find(|piece| piece.unit == unit) {
         None => Piece { unit, start, end },

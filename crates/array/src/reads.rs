@@ -1,5 +1,5 @@
-//! Reads of stripes with redundancy: directly, reconstructed from other units where a drive is missing or cannot correct its data, hedged,
-//! and bound late.
+//! Reads of stripes with redundancy: directly, reconstructed from other units where a drive is missing or cannot
+//! correct its data, hedged, and bound late.
 
 use ssd::Drive;
 use workload::Request;
@@ -50,7 +50,8 @@ impl<D: Drive> Array<D> {
         self.put_back(key, left.map(Op::Read));
     }
 
-    /// Whether pieces are read where they are, and nothing else: all drives are there, and the host does not go around any or read more.
+    /// Whether pieces are read where they are, and nothing else: all drives are there, and the host does not go around
+    /// any or read more.
     fn is_plain(&self, op: &ReadOp) -> bool {
         let config = &self.config;
         let reads_more = config.hedge != Hedge::None || config.extra_reads > 0;
@@ -129,7 +130,8 @@ impl<D: Drive> Array<D> {
         held
     }
 
-    /// The time has come at which a read that is not complete is hedged: as many further units are read as make good one that is slow.
+    /// The time has come at which a read that is not complete is hedged: as many further units are read as make good
+    /// one that is slow.
     pub(crate) fn hedge(&mut self, key: Key) {
         let Some(Op::Read(mut op)) = self.ops.get_mut(key).and_then(Option::take) else { return };
         let code = self.layout.code;

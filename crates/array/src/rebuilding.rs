@@ -1,5 +1,5 @@
-//! Rebuilds: the units of a lost drive are worked out of the others, row by row, and written to a spare one while the host goes on. A unit
-//! that has not been rebuilt counts as missing.
+//! Rebuilds: the units of a lost drive are worked out of the others, row by row, and written to a spare one while the
+//! host goes on. A unit that has not been rebuilt counts as missing.
 
 use ssd::Drive;
 use units::{Bytes, Span};

@@ -63,7 +63,8 @@ pub fn prepare_live(inputs: &DriveInputs, path: &str, driver: &str) -> Result<Pr
     Ok(PreparedLiveArray { note: array.note.clone(), array: Arc::new(array), prepared })
 }
 
-/// The array of a file, which is driven request by request: in the state in which a workload meets it, or in that of a checkpoint.
+/// The array of a file, which is driven request by request: in the state in which a workload meets it, or in that of a
+/// checkpoint.
 ///
 /// # Errors
 /// A mistake in what is given: where, and what to write instead. A drive cannot be built.
@@ -131,7 +132,7 @@ impl PreparedArray {
         Ok(Box::new(ArrayRun(self.watched(log, checker)?)))
     }
 
-    /// Builds the drives and begins a run that explains its `slowest` so many requests and those numbered in `wanted`
+    /// Builds the drives and begins a run that explains its `slowest` slowest requests and those numbered in `wanted`
     /// ([`Array::explanations`]).
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use crate::array::Array;
 use crate::config::ArrayConfig;
 use crate::rewrite::Rewrite;
 
-/// Keys of the section `array` that say where data is, and may not differ between an array that was saved and one that goes on. The others
-/// decide what is done next, and may where nothing was under way.
+/// Keys of the section `array` that say where data is, and may not differ between an array that was saved and one that
+/// goes on. The others decide what is done next, and may where nothing was under way.
 const LAYOUT: &[&str] = &["layout", "chunk", "copies", "data", "parity", "placement", "log_spare"];
 
 impl<D: Drive> Array<D> {
@@ -129,7 +129,8 @@ impl SavedArray {
         Ok(SavedArray { seed: header["seed"].as_u64().unwrap_or_default(), seeds, checkpoint })
     }
 
-    /// Gives an array, which was built with its seeds, the state that the saved one had, and plays what its host had under way.
+    /// Gives an array, which was built with its seeds, the state that the saved one had, and plays what its host had
+    /// under way.
     pub fn restore<D: Drive>(&self, array: &mut Array<D>) -> Result<(), RunError> {
         self.checkpoint.restore(array)?;
         array.settle()

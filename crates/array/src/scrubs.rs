@@ -1,6 +1,6 @@
-//! Scrubs: the data of all stripes is read, one stripe after another and once more from the first, so that errors which no read has met are
-//! found while the other drives can make good for them. A stripe is locked while it is read and repaired. They go on while the host has
-//! requests, or a rebuild does.
+//! Scrubs: the data of all stripes is read, one stripe after another and once more from the first, so that errors which
+//! no read has met are found while the other drives can make good for them. A stripe is locked while it is read and
+//! repaired. They go on while the host has requests, or a rebuild does.
 
 use ssd::Drive;
 use units::{Bytes, Span};

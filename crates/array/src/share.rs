@@ -1,4 +1,5 @@
-//! A drive's part of a load that has gone on before: what the host wrote to it, and with each write of a stripe its parity.
+//! A drive's part of a load that has gone on before: what the host wrote to it, and with each write of a stripe its
+//! parity.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,11 +10,12 @@ use workload::{Op, Past, Request, Source, TraceError};
 
 use crate::layout::{Layout, hull};
 
-/// Requests of the whole load that are taken at once, and at most until one is for the drive: it has no part of the load then.
+/// Requests of the whole load that are taken at once, and at most until one is for the drive: it has no part of the
+/// load then.
 const BATCH: usize = 256;
 const MOST: u64 = 1 << 20;
-/// Stripes of a range that are looked at one by one; of longer ranges every drive has the same share (assumed: what is wrong at its ends is less than
-/// a thousandth).
+/// Stripes of a range that are looked at one by one; of longer ranges every drive has the same share (assumed: what is
+/// wrong at its ends is less than a thousandth).
 const FEW: u64 = 4096;
 
 /// A drive's part of a load.

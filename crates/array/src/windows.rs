@@ -1,4 +1,5 @@
-//! Windows of drives: opened and closed by turns while the host has requests, and reads that go around drives whose window is open.
+//! Windows of drives: opened and closed by turns while the host has requests, and reads that go around drives whose
+//! window is open.
 
 use ssd::{Drive, Window};
 use units::Time;
@@ -87,7 +88,7 @@ impl<D: Drive> Array<D> {
         let before = Time(self.now.0.saturating_sub(1));
         let played = if member.drive.now() < before { member.drive.advance(before) } else { Ok(()) };
         member.drive.set_window(window);
-        self.is_looked_at_anew(drive);
+        self.is_looked_at_again(drive);
         if let Err(error) = played {
             self.failure.get_or_insert(error);
         }

@@ -20,7 +20,8 @@ impl<D: Drive> Array<D> {
         self.begin_writes(request, false, stripes);
     }
 
-    /// Trims of stripes with redundancy go to drives where they leave the parity right: whole stripes, and copies. Others are left out.
+    /// Trims of stripes with redundancy go to drives where they leave the parity right: whole stripes, and copies.
+    /// Others are left out.
     pub(crate) fn begin_trims(&mut self, request: Key, host: Request) {
         let (code, chunk) = (self.layout.code, self.layout.chunk);
         let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();

@@ -1,5 +1,6 @@
-//! What an array of drives with zones does with requests: the array admits what its host asks for by the states of its own zones, and its drives
-//! are asked in the same order, all in one queue, so that each of them meets its write pointer.
+//! What an array of drives with zones does with requests: the array admits what its host asks for by the states of its
+//! own zones, and its drives are asked in the same order, all in one queue, so that each of them meets its write
+//! pointer.
 
 use ssd::zones::Allowed;
 use ssd::{Drive, Status};
@@ -54,7 +55,8 @@ impl<D: Drive> Array<D> {
         self.plain(key, request, &[OnDrive { drive, offset: Bytes(0), bytes }]);
     }
 
-    /// A request has ended: of a write in order the zone is known to have come so far, and what has waited for that goes on.
+    /// A request has ended: of a write in order the zone is known to have come so far, and what has waited for that
+    /// goes on.
     pub(crate) fn zone_goes_on(&mut self, open: &Open) {
         let (Some(zones), Some((zone, _))) = (&mut self.zones, open.in_order) else { return };
         zones.spread.ended(zone, open.request.bytes);
@@ -68,15 +70,16 @@ impl<D: Drive> Array<D> {
         }
     }
 
-    /// Whether a drive has done what it was asked for, where it is an action on a zone that it may be without: of a zone that the array has opened and
-    /// that holds nothing of the drive's yet there is nothing to be closed, and only those that can be read alone go offline.
+    /// Whether a drive has done what it was asked for, where it is an action on a zone that it may be without: of a
+    /// zone that the array has opened and that holds nothing of the drive's yet there is nothing to be closed, and only
+    /// those that can be read alone go offline.
     fn is_needless(&self, op: Op, reply: &Reply) -> bool {
         let may_be_without = matches!(op, Op::Zone(ZoneAction::Close | ZoneAction::Offline));
         may_be_without && reply.status == Status::InvalidTransition
     }
 
-    /// A drive has answered what zones are asked for: whether others make good for it. One of several with the same data is left out if it has not done
-    /// it; of one without others the zone can be written no further.
+    /// A drive has answered what zones are asked for: whether others make good for it. One of several with the same
+    /// data is left out if it has not done it; of one without others the zone can be written no further.
     pub(crate) fn zone_replied(&mut self, op: Op, sub: &Sub, reply: &mut Reply) -> bool {
         if self.is_needless(op, reply) {
             reply.status = Status::Success;

@@ -1,4 +1,5 @@
-//! The zones of an array: each is one of every drive, since stripes lie at the same row of all of them. Which arrays can have them.
+//! The zones of an array: each is one of every drive, since stripes lie at the same row of all of them. Which arrays
+//! can have them.
 
 use ssd::Plan;
 use ssd::persist::state;

@@ -204,8 +204,8 @@ typedef struct {
    */
   uint64_t page_size;
   /**
-   * How far the first pages of a plane and of the next one are apart, as pages of the flash (PPN) are numbered; and those of blocks. Page `p` of
-   * block `b` of plane `l` is l * plane_stride + b * block_stride + p.
+   * How far the first pages of a plane and of the next one are apart, as pages of the flash (PPN) are numbered; and
+   * those of blocks. Page `p` of block `b` of plane `l` is l * plane_stride + b * block_stride + p.
    */
   uint64_t plane_stride;
   /**
@@ -235,9 +235,9 @@ typedef struct {
 } ssdlab_ftl_layout;
 
 /**
- * An FTL of one's own: docs/own-ftl.md. What it answers follows from what it has been told and asked, in order; it may not call the
- * library but for what asks about blocks. Callbacks answer 0: anything else ends the run, and its error says so. They come from the thread
- * that calls the drive, one at a time.
+ * An FTL of one's own: docs/own-ftl.md. What it answers follows from what it has been told and asked, in order; it may
+ * not call the library but for what asks about blocks. Callbacks answer 0: anything else ends the run, and its error
+ * says so. They come from the thread that calls the drive, one at a time.
  */
 typedef struct {
   /**
@@ -249,8 +249,9 @@ typedef struct {
    */
   void *user;
   /**
-   * Makes one for a drive, which is given to the other callbacks; null ends the run. After a power cut another one is made, and is told where
-   * each page is that is not where it was before the run. Drives of several threads may make theirs at once.
+   * Makes one for a drive, which is given to the other callbacks; null ends the run. After a power cut another one
+   * is made, and is told where each page is that is not where it was before the run. Drives of several threads may
+   * make theirs at once.
    */
   void *(*create)(void *user, const ssdlab_ftl_layout *layout);
   /**
@@ -258,12 +259,14 @@ typedef struct {
    */
   void (*destroy)(void *ftl);
   /**
-   * A page of host data leaves the write buffer: the plane that it goes to, and its stream, which is 0 unless it is written. `hint` is its placement
-   * handle, or 0; `dealt` the plane that static placement deals it to, on which its data was before the run, if it had any.
+   * A page of host data leaves the write buffer: the plane that it goes to, and its stream, which is 0 unless it is
+   * written. `hint` is its placement handle, or 0; `dealt` the plane that static placement deals it to, on which its
+   * data was before the run, if it had any.
    */
   int32_t (*write)(void *ftl, uint64_t lpn, uint16_t hint, uint32_t dealt, uint32_t *plane, uint16_t *stream);
   /**
-   * The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was relocated.
+   * The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was
+   * relocated.
    */
   int32_t (*placed)(void *ftl, uint64_t lpn, uint64_t ppn, bool moved);
   /**
@@ -271,13 +274,13 @@ typedef struct {
    */
   int32_t (*trimmed)(void *ftl, uint64_t lpn);
   /**
-   * The page of the flash that has the newest data of a page. SSDLAB_FTL_NONE, which `*ppn` is before, where it was not told of that page: the
-   * data is where it was before the run.
+   * The page of the flash that has the newest data of a page. SSDLAB_FTL_NONE, which `*ppn` is before, where it was
+   * not told of that page: the data is where it was before the run.
    */
   int32_t (*locate)(void *ftl, uint64_t lpn, uint64_t *ppn);
   /**
-   * A plane has too few free blocks: which of its full blocks is reclaimed next. SSDLAB_FTL_NONE, which `*block` is before: none now; it
-   * is asked again when a page of the plane has become stale.
+   * A plane has too few free blocks: which of its full blocks is reclaimed next. SSDLAB_FTL_NONE, which `*block` is
+   * before: none now; it is asked again when a page of the plane has become stale.
    */
   int32_t (*reclaim)(void *ftl, uint32_t plane, const ssdlab_ftl_blocks *blocks, uint64_t *block);
   /**
@@ -285,8 +288,8 @@ typedef struct {
    */
   int32_t (*erased)(void *ftl, uint32_t plane, uint32_t block);
   /**
-   * Its state, for a checkpoint: `*size` bytes, written to `into` if there is `room` for them; otherwise it is asked again with room. May be null, as
-   * `load`: whoever goes on from there begins with a new one, as after a power cut.
+   * Its state, for a checkpoint: `*size` bytes, written to `into` if there is `room` for them; otherwise it is asked
+   * again with room. May be null, as `load`: whoever goes on from there begins with a new one, as after a power cut.
    */
   int32_t (*save)(void *ftl, uint8_t *into, size_t room, size_t *size);
   /**
@@ -340,7 +343,8 @@ typedef struct {
    */
   const char *series_out;
   /**
-   * An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is freed.
+   * An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is
+   * freed.
    */
   const ssdlab_ftl *ftl;
 } ssdlab_options;
@@ -430,8 +434,8 @@ typedef struct {
    */
   uint64_t write_pointer;
   /**
-   * Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13 read-only, 14 full,
-   * 15 offline; 0 is conventional.
+   * Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13
+   * read-only, 14 full, 15 offline; 0 is conventional.
    */
   uint8_t state;
 } ssdlab_zone_descriptor;
@@ -553,8 +557,8 @@ const char *ssdlab_version(void);
 ssdlab_options ssdlab_defaults(void);
 
 /**
- * Builds a drive and brings it into the state that it starts from; free it with `ssdlab_free`. Where that fails `*drive` is
- * null and `*error`, unless `error` is null, says why: free it with `ssdlab_string_free`.
+ * Builds a drive and brings it into the state that it starts from; free it with `ssdlab_free`. Where that fails
+ * `*drive` is null and `*error`, unless `error` is null, says why: free it with `ssdlab_string_free`.
  *
  * # Safety
  * Pointers are null or valid, strings end with a null byte, and `settings` points to `setting_count` of them.
@@ -564,8 +568,8 @@ ssdlab_status ssdlab_open(const ssdlab_options *options,
                           char **error);
 
 /**
- * Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up plays
- * the drive up to its time.
+ * Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up
+ * plays the drive up to its time.
  *
  * # Safety
  * Pointers are null or valid.
@@ -575,10 +579,10 @@ ssdlab_status ssdlab_submit(ssdlab_drive *drive,
                             uint64_t *id);
 
 /**
- * Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their numbers follow
- * one another; the first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where
- * a request is refused, those before it have been submitted, it and those after it have not: `*submitted` is its index, and
- * `ssdlab_last_error` names it.
+ * Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their
+ * numbers follow one another; the first one's is written to `*first`, and to `*submitted` how many were submitted,
+ * unless these are null. Where a request is refused, those before it have been submitted, it and those after it have
+ * not: `*submitted` is its index, and `ssdlab_last_error` names it.
  *
  * # Safety
  * Pointers are null or valid; `requests` points to `count` of them.
@@ -599,8 +603,8 @@ ssdlab_status ssdlab_advance(ssdlab_drive *drive,
                              uint64_t to);
 
 /**
- * Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is
- * written to `*completed` unless that is null.
+ * Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one
+ * has is written to `*completed` unless that is null.
  *
  * # Safety
  * Pointers are null or valid.
@@ -610,8 +614,8 @@ ssdlab_status ssdlab_advance_to_completion(ssdlab_drive *drive,
                                            bool *completed);
 
 /**
- * Takes completed requests, in order of completion, into an array of `room`; how many were taken is written to `*taken`.
- * Others wait.
+ * Takes completed requests, in order of completion, into an array of `room`; how many were taken is written to
+ * `*taken`. Others wait.
  *
  * # Safety
  * Pointers are null or valid; `into` has room for `room` completions.
@@ -622,7 +626,8 @@ ssdlab_status ssdlab_take_completions(ssdlab_drive *drive,
                                       size_t *taken);
 
 /**
- * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing completes earlier.
+ * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing completes
+ * earlier.
  *
  * # Safety
  * Pointers are null or valid.
@@ -671,8 +676,8 @@ ssdlab_status ssdlab_zone(const ssdlab_drive *drive, uint32_t number, ssdlab_zon
 ssdlab_status ssdlab_outstanding(const ssdlab_drive *drive, uint64_t *requests);
 
 /**
- * The result up to now as JSON, to the letter as `ssdlab run --json` writes it but for its section `process`. Free it with
- * `ssdlab_string_free`.
+ * The result up to now as JSON, to the letter as `ssdlab run --json` writes it but for its section `process`. Free it
+ * with `ssdlab_string_free`.
  *
  * # Safety
  * Pointers are null or valid.
@@ -681,8 +686,9 @@ ssdlab_status ssdlab_result(const ssdlab_drive *drive,
                             char **json);
 
 /**
- * Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path): another run, of the same
- * drive, whose time begins with 0. What is buffered is written to flash first, as at the end of a run. The run goes on afterwards.
+ * Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path):
+ * another run, of the same drive, whose time begins with 0. What is buffered is written to flash first, as at the end
+ * of a run. The run goes on afterwards.
  *
  * # Safety
  * Pointers are null or valid, and the path ends with a null byte.
@@ -691,7 +697,8 @@ ssdlab_status ssdlab_save(ssdlab_drive *drive,
                           const char *path);
 
 /**
- * Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
+ * Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may
+ * follow.
  *
  * # Safety
  * The pointer is null or valid.
@@ -723,9 +730,9 @@ void ssdlab_string_free(char *string);
 void ssdlab_free(ssdlab_drive *drive);
 
 /**
- * Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
- * `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
- * `ssdlab_media_free`.
+ * Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path).
+ * Of the options `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are
+ * those of `ssdlab_open`; free it with `ssdlab_media_free`.
  *
  * # Safety
  * As `ssdlab_open`.
@@ -735,11 +742,11 @@ ssdlab_status ssdlab_media_open(const ssdlab_options *options,
                                 char **error);
 
 /**
- * Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the first one's is written
- * to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a command is refused, since there is no such page or
- * it comes too late, those before it have been submitted, it and those after it have not; `ssdlab_media_last_error` names it. Commands of
- * one block take effect in their order; what breaks a rule of the chip says so in its completion. Commands of the same time reach their
- * dies together.
+ * Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the
+ * first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a
+ * command is refused, since there is no such page or it comes too late, those before it have been submitted, it and
+ * those after it have not; `ssdlab_media_last_error` names it. Commands of one block take effect in their order; what
+ * breaks a rule of the chip says so in its completion. Commands of the same time reach their dies together.
  *
  * # Safety
  * Pointers are null or valid; `commands` points to `count` of them.
@@ -760,8 +767,8 @@ ssdlab_status ssdlab_media_advance(ssdlab_media *media,
                                    uint64_t to);
 
 /**
- * Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is written to
- * `*completed` unless that is null.
+ * Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has
+ * is written to `*completed` unless that is null.
  *
  * # Safety
  * Pointers are null or valid.
@@ -771,7 +778,8 @@ ssdlab_status ssdlab_media_advance_to_completion(ssdlab_media *media,
                                                  bool *completed);
 
 /**
- * Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to `*taken`. Others wait.
+ * Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to
+ * `*taken`. Others wait.
  *
  * # Safety
  * Pointers are null or valid; `into` has room for `room` completions.
@@ -782,7 +790,8 @@ ssdlab_status ssdlab_media_take_completions(ssdlab_media *media,
                                             size_t *taken);
 
 /**
- * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends earlier.
+ * When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends
+ * earlier.
  *
  * # Safety
  * Pointers are null or valid.
@@ -855,8 +864,8 @@ uint32_t ssdlab_ftl_blocks_pages(const ssdlab_ftl_blocks *blocks);
 uint32_t ssdlab_ftl_blocks_limit(const ssdlab_ftl_blocks *blocks);
 
 /**
- * The fewest valid pages that any block has. SSDLAB_FTL_NONE where there is no block, and with gc.victim = "fifo", where the drive keeps the
- * order of filling alone.
+ * The fewest valid pages that any block has. SSDLAB_FTL_NONE where there is no block, and with gc.victim = "fifo",
+ * where the drive keeps the order of filling alone.
  *
  * # Safety
  * As `ssdlab_ftl_blocks_pages`.
@@ -864,8 +873,8 @@ uint32_t ssdlab_ftl_blocks_limit(const ssdlab_ftl_blocks *blocks);
 uint64_t ssdlab_ftl_blocks_least_valid(const ssdlab_ftl_blocks *blocks);
 
 /**
- * Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
- * "fifo".
+ * Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is
+ * none, and with gc.victim = "fifo".
  *
  * # Safety
  * As `ssdlab_ftl_blocks_pages`.
@@ -890,8 +899,8 @@ uint64_t ssdlab_ftl_blocks_first_filled(const ssdlab_ftl_blocks *blocks);
 uint64_t ssdlab_ftl_blocks_random(const ssdlab_ftl_blocks *blocks);
 
 /**
- * The valid pages of a block, and in `*age`, unless that is null, the pages programmed on the plane since it last lost one. Of what is
- * no full block SSDLAB_FTL_NONE.
+ * The valid pages of a block, and in `*age`, unless that is null, the pages programmed on the plane since it last lost
+ * one. Of what is no full block SSDLAB_FTL_NONE.
  *
  * # Safety
  * As `ssdlab_ftl_blocks_pages`; `age` is null or valid.

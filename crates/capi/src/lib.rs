@@ -1,7 +1,8 @@
-//! libssdlab: a simulated SSD in another program. `docs/embedding.md` is the guide; `include/ssdlab.h` is written from this file.
+//! libssdlab: a simulated SSD in another program. `docs/embedding.md` is the guide; `include/ssdlab.h` is written from
+//! this file.
 //!
-//! Every function but those that free answers with a status, and refuses null pointers where none are allowed. No panic leaves
-//! the library. A drive may be used from several threads: its calls are played one after another.
+//! Every function but those that free answers with a status, and refuses null pointers where none are allowed. No panic
+//! leaves the library. A drive may be used from several threads: its calls are played one after another.
 
 // Its docs are read as comments of the C header: `[ns]` is a unit there, and a backslash before it would show.
 #![allow(rustdoc::broken_intra_doc_links)]
@@ -81,7 +82,8 @@ pub struct Options {
     pub requests_out: *const c_char,
     /// Where the time series is written when the run is finished (Parquet).
     pub series_out: *const c_char,
-    /// An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is freed.
+    /// An FTL of one's own in place of the drive's; it is copied, and what it points to must stay until the drive is
+    /// freed.
     pub ftl: *const Ftl,
 }
 
@@ -135,8 +137,8 @@ pub struct Zone {
     pub capacity: u64,
     /// Where the next write goes [B].
     pub write_pointer: u64,
-    /// Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13 read-only, 14 full,
-    /// 15 offline; 0 is conventional.
+    /// Its state, as in a zone descriptor of NVMe: 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13
+    /// read-only, 14 full, 15 offline; 0 is conventional.
     pub state: u8,
 }
 
@@ -164,8 +166,8 @@ pub extern "C" fn ssdlab_defaults() -> Options {
     }
 }
 
-/// Builds a drive and brings it into the state that it starts from; free it with `ssdlab_free`. Where that fails `*drive` is
-/// null and `*error`, unless `error` is null, says why: free it with `ssdlab_string_free`.
+/// Builds a drive and brings it into the state that it starts from; free it with `ssdlab_free`. Where that fails
+/// `*drive` is null and `*error`, unless `error` is null, says why: free it with `ssdlab_string_free`.
 ///
 /// # Safety
 /// Pointers are null or valid, strings end with a null byte, and `settings` points to `setting_count` of them.
@@ -253,8 +255,8 @@ unsafe fn settings(options: &Options) -> Result<Vec<String>, Failure> {
     (0..options.setting_count).map(setting).collect()
 }
 
-/// Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up plays
-/// the drive up to its time.
+/// Submits a request; its number, from 0, is written to `*id` unless `id` is null. The first request after the warm-up
+/// plays the drive up to its time.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -269,10 +271,10 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Drive, request: *const Reques
     status_of(submitted.map(|submitted| unsafe { id.as_mut() }.map_or((), |id| *id = submitted)))
 }
 
-/// Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their numbers follow
-/// one another; the first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where
-/// a request is refused, those before it have been submitted, it and those after it have not: `*submitted` is its index, and
-/// `ssdlab_last_error` names it.
+/// Submits `count` requests, in their order, as `ssdlab_submit` does one by one: a million in one call are fine. Their
+/// numbers follow one another; the first one's is written to `*first`, and to `*submitted` how many were submitted,
+/// unless these are null. Where a request is refused, those before it have been submitted, it and those after it have
+/// not: `*submitted` is its index, and `ssdlab_last_error` names it.
 ///
 /// # Safety
 /// Pointers are null or valid; `requests` points to `count` of them.
@@ -338,8 +340,8 @@ pub unsafe extern "C" fn ssdlab_advance(drive: *mut Drive, to: u64) -> Status {
     status_of(drive.0.with(|playing| Ok(playing.live.advance(Time(to))?)))
 }
 
-/// Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is
-/// written to `*completed` unless that is null.
+/// Plays until a request has completed that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one
+/// has is written to `*completed` unless that is null.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -352,8 +354,8 @@ pub unsafe extern "C" fn ssdlab_advance_to_completion(drive: *mut Drive, limit: 
     status_of(any.map(|any| unsafe { completed.as_mut() }.map_or((), |completed| *completed = any)))
 }
 
-/// Takes completed requests, in order of completion, into an array of `room`; how many were taken is written to `*taken`.
-/// Others wait.
+/// Takes completed requests, in order of completion, into an array of `room`; how many were taken is written to
+/// `*taken`. Others wait.
 ///
 /// # Safety
 /// Pointers are null or valid; `into` has room for `room` completions.
@@ -387,7 +389,8 @@ pub unsafe extern "C" fn ssdlab_take_completions(
     }))
 }
 
-/// When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing completes earlier.
+/// When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing completes
+/// earlier.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -457,8 +460,8 @@ pub unsafe extern "C" fn ssdlab_outstanding(drive: *const Drive, requests: *mut 
     unsafe { number(drive, requests, |playing| playing.live.outstanding()) }
 }
 
-/// The result up to now as JSON, to the letter as `ssdlab run --json` writes it but for its section `process`. Free it with
-/// `ssdlab_string_free`.
+/// The result up to now as JSON, to the letter as `ssdlab run --json` writes it but for its section `process`. Free it
+/// with `ssdlab_string_free`.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -472,8 +475,9 @@ pub unsafe extern "C" fn ssdlab_result(drive: *const Drive, json: *mut *mut c_ch
     status_of(drive.0.with(|playing| Ok(playing.result())).map(|text| *json = owned(text)))
 }
 
-/// Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path): another run, of the same
-/// drive, whose time begins with 0. What is buffered is written to flash first, as at the end of a run. The run goes on afterwards.
+/// Writes the drive as it stands to a file, a checkpoint, from which `ssdlab_open` goes on (`device` is its path):
+/// another run, of the same drive, whose time begins with 0. What is buffered is written to flash first, as at the end
+/// of a run. The run goes on afterwards.
 ///
 /// # Safety
 /// Pointers are null or valid, and the path ends with a null byte.
@@ -491,7 +495,8 @@ pub unsafe extern "C" fn ssdlab_save(drive: *mut Drive, path: *const c_char) -> 
     }))
 }
 
-/// Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may follow.
+/// Ends the run: checks it, and completes the files that were asked for. Only `ssdlab_last_error` and `ssdlab_free` may
+/// follow.
 ///
 /// # Safety
 /// The pointer is null or valid.

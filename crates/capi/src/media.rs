@@ -100,9 +100,9 @@ pub struct MediaShape {
     pub program_pages: u32,
 }
 
-/// Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path). Of the options
-/// `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are those of `ssdlab_open`; free it with
-/// `ssdlab_media_free`.
+/// Builds the flash of a drive, without host link and FTL, or goes on from a checkpoint of one (`device` is its path).
+/// Of the options `warmup`, `requests_out`, `series_out` and `ftl` have no meaning here and are refused. Errors are
+/// those of `ssdlab_open`; free it with `ssdlab_media_free`.
 ///
 /// # Safety
 /// As `ssdlab_open`.
@@ -148,11 +148,11 @@ unsafe fn open(options: &Options) -> Result<ssd::Media, Failure> {
     Ok(open_media(device, scheme, age, &settings, &Policies::default(), options.seed).map_err(ssd::RunError::from)?)
 }
 
-/// Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the first one's is written
-/// to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a command is refused, since there is no such page or
-/// it comes too late, those before it have been submitted, it and those after it have not; `ssdlab_media_last_error` names it. Commands of
-/// one block take effect in their order; what breaks a rule of the chip says so in its completion. Commands of the same time reach their
-/// dies together.
+/// Submits `count` commands, in their order: a million in one call are fine. Their numbers follow one another; the
+/// first one's is written to `*first`, and to `*submitted` how many were submitted, unless these are null. Where a
+/// command is refused, since there is no such page or it comes too late, those before it have been submitted, it and
+/// those after it have not; `ssdlab_media_last_error` names it. Commands of one block take effect in their order; what
+/// breaks a rule of the chip says so in its completion. Commands of the same time reach their dies together.
 ///
 /// # Safety
 /// Pointers are null or valid; `commands` points to `count` of them.
@@ -212,8 +212,8 @@ pub unsafe extern "C" fn ssdlab_media_advance(media: *mut Media, to: u64) -> Sta
     status_of(media.0.with(|media| Ok(media.advance(Time(to))?)))
 }
 
-/// Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has is written to
-/// `*completed` unless that is null.
+/// Plays until a command has ended that was not taken, or up to a time [ns]; SSDLAB_NEVER is no limit. Whether one has
+/// is written to `*completed` unless that is null.
 ///
 /// # Safety
 /// Pointers are null or valid.
@@ -230,7 +230,8 @@ pub unsafe extern "C" fn ssdlab_media_advance_to_completion(
     status_of(any.map(|any| unsafe { completed.as_mut() }.map_or((), |completed| *completed = any)))
 }
 
-/// Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to `*taken`. Others wait.
+/// Takes ended commands, in the order of their ends, into an array of `room`; how many were taken is written to
+/// `*taken`. Others wait.
 ///
 /// # Safety
 /// Pointers are null or valid; `into` has room for `room` completions.
@@ -278,7 +279,8 @@ fn in_c(done: &ssd::media::MediaCompletion) -> MediaCompletion {
     MediaCompletion { id, command, finish: finish.0, next_page, retries, status, miscorrected }
 }
 
-/// When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends earlier.
+/// When something happens next [ns], if nothing is submitted before; SSDLAB_NEVER if nothing does. Nothing ends
+/// earlier.
 ///
 /// # Safety
 /// Pointers are null or valid.

@@ -20,8 +20,8 @@ pub struct FtlLayout {
     pub logical_pages: u64,
     /// Bytes of a page, as the map knows pages (`mapping.unit`).
     pub page_size: u64,
-    /// How far the first pages of a plane and of the next one are apart, as pages of the flash (PPN) are numbered; and those of blocks. Page `p` of
-    /// block `b` of plane `l` is l * plane_stride + b * block_stride + p.
+    /// How far the first pages of a plane and of the next one are apart, as pages of the flash (PPN) are numbered; and
+    /// those of blocks. Page `p` of block `b` of plane `l` is l * plane_stride + b * block_stride + p.
     pub plane_stride: u64,
     /// See `plane_stride`.
     pub block_stride: u64,
@@ -40,9 +40,9 @@ pub struct FtlLayout {
 /// The full blocks of a plane, while a callback is asked for one.
 pub struct FtlBlocks(Blocks);
 
-/// An FTL of one's own: docs/own-ftl.md. What it answers follows from what it has been told and asked, in order; it may not call the
-/// library but for what asks about blocks. Callbacks answer 0: anything else ends the run, and its error says so. They come from the thread
-/// that calls the drive, one at a time.
+/// An FTL of one's own: docs/own-ftl.md. What it answers follows from what it has been told and asked, in order; it may
+/// not call the library but for what asks about blocks. Callbacks answer 0: anything else ends the run, and its error
+/// says so. They come from the thread that calls the drive, one at a time.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Ftl {
@@ -50,13 +50,15 @@ pub struct Ftl {
     pub name: *const c_char,
     /// Given to `create`.
     pub user: *mut c_void,
-    /// Makes one for a drive, which is given to the other callbacks; null ends the run. After a power cut another one is made, and is told where
-    /// each page is that is not where it was before the run. Drives of several threads may make theirs at once.
+    /// Makes one for a drive, which is given to the other callbacks; null ends the run. After a power cut another one
+    /// is made, and is told where each page is that is not where it was before the run. Drives of several threads may
+    /// make theirs at once.
     pub create: Option<unsafe extern "C" fn(user: *mut c_void, layout: *const FtlLayout) -> *mut c_void>,
     /// Frees it. May be null.
     pub destroy: Option<unsafe extern "C" fn(ftl: *mut c_void)>,
-    /// A page of host data leaves the write buffer: the plane that it goes to, and its stream, which is 0 unless it is written. `hint` is its placement
-    /// handle, or 0; `dealt` the plane that static placement deals it to, on which its data was before the run, if it had any.
+    /// A page of host data leaves the write buffer: the plane that it goes to, and its stream, which is 0 unless it is
+    /// written. `hint` is its placement handle, or 0; `dealt` the plane that static placement deals it to, on which its
+    /// data was before the run, if it had any.
     pub write: Option<
         unsafe extern "C" fn(
             ftl: *mut c_void,
@@ -67,21 +69,22 @@ pub struct Ftl {
             stream: *mut u16,
         ) -> i32,
     >,
-    /// The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was relocated.
+    /// The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was
+    /// relocated.
     pub placed: Option<unsafe extern "C" fn(ftl: *mut c_void, lpn: u64, ppn: u64, moved: bool) -> i32>,
     /// A page has no data any more.
     pub trimmed: Option<unsafe extern "C" fn(ftl: *mut c_void, lpn: u64) -> i32>,
-    /// The page of the flash that has the newest data of a page. SSDLAB_FTL_NONE, which `*ppn` is before, where it was not told of that page: the
-    /// data is where it was before the run.
+    /// The page of the flash that has the newest data of a page. SSDLAB_FTL_NONE, which `*ppn` is before, where it was
+    /// not told of that page: the data is where it was before the run.
     pub locate: Option<unsafe extern "C" fn(ftl: *mut c_void, lpn: u64, ppn: *mut u64) -> i32>,
-    /// A plane has too few free blocks: which of its full blocks is reclaimed next. SSDLAB_FTL_NONE, which `*block` is before: none now; it
-    /// is asked again when a page of the plane has become stale.
+    /// A plane has too few free blocks: which of its full blocks is reclaimed next. SSDLAB_FTL_NONE, which `*block` is
+    /// before: none now; it is asked again when a page of the plane has become stale.
     pub reclaim:
         Option<unsafe extern "C" fn(ftl: *mut c_void, plane: u32, blocks: *const FtlBlocks, block: *mut u64) -> i32>,
     /// A block of a plane has been erased. May be null.
     pub erased: Option<unsafe extern "C" fn(ftl: *mut c_void, plane: u32, block: u32) -> i32>,
-    /// Its state, for a checkpoint: `*size` bytes, written to `into` if there is `room` for them; otherwise it is asked again with room. May be null, as
-    /// `load`: whoever goes on from there begins with a new one, as after a power cut.
+    /// Its state, for a checkpoint: `*size` bytes, written to `into` if there is `room` for them; otherwise it is asked
+    /// again with room. May be null, as `load`: whoever goes on from there begins with a new one, as after a power cut.
     pub save: Option<unsafe extern "C" fn(ftl: *mut c_void, into: *mut u8, room: usize, size: *mut usize) -> i32>,
     /// Takes a state that was saved.
     pub load: Option<unsafe extern "C" fn(ftl: *mut c_void, state: *const u8, size: usize) -> i32>,
@@ -107,8 +110,8 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_limit(blocks: *const FtlBlocks) -> u3
     unsafe { blocks.as_ref() }.map_or(0, |FtlBlocks(of)| of.candidates.victim_valid_limit())
 }
 
-/// The fewest valid pages that any block has. SSDLAB_FTL_NONE where there is no block, and with gc.victim = "fifo", where the drive keeps the
-/// order of filling alone.
+/// The fewest valid pages that any block has. SSDLAB_FTL_NONE where there is no block, and with gc.victim = "fifo",
+/// where the drive keeps the order of filling alone.
 ///
 /// # Safety
 /// As `ssdlab_ftl_blocks_pages`.
@@ -118,8 +121,8 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_least_valid(blocks: *const FtlBlocks)
     unsafe { asked(blocks, |of| if of.by_valid { of.candidates.least_valid() } else { None }) }
 }
 
-/// Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is none, and with gc.victim =
-/// "fifo".
+/// Of the blocks with this many valid pages, the one that has lost none for longest. SSDLAB_FTL_NONE where there is
+/// none, and with gc.victim = "fifo".
 ///
 /// # Safety
 /// As `ssdlab_ftl_blocks_pages`.
@@ -154,8 +157,8 @@ pub unsafe extern "C" fn ssdlab_ftl_blocks_random(blocks: *const FtlBlocks) -> u
     unsafe { asked(blocks, |of| of.candidates.random((of.draw)())) }
 }
 
-/// The valid pages of a block, and in `*age`, unless that is null, the pages programmed on the plane since it last lost one. Of what is
-/// no full block SSDLAB_FTL_NONE.
+/// The valid pages of a block, and in `*age`, unless that is null, the pages programmed on the plane since it last lost
+/// one. Of what is no full block SSDLAB_FTL_NONE.
 ///
 /// # Safety
 /// As `ssdlab_ftl_blocks_pages`; `age` is null or valid.
@@ -200,7 +203,8 @@ unsafe impl Sync for Callbacks {}
 /// The FTL that is given, as the drive asks it.
 ///
 /// # Safety
-/// The name is null or a string that ends with a null byte; the callbacks keep the contract of [`Ftl`] as long as a drive has them.
+/// The name is null or a string that ends with a null byte; the callbacks keep the contract of [`Ftl`] as long as a
+/// drive has them.
 pub(crate) unsafe fn stand_in(ftl: &Ftl) -> Result<StandIn<NewFtl>, Failure> {
     let missing = [
         ("name", ftl.name.is_null()),

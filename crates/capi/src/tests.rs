@@ -69,7 +69,7 @@ fn the_header_is_what_cbindgen_makes_of_the_source() {
         std::fs::write(&header, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&header).unwrap_or_default();
-    assert!(kept == made, "write include/ssdlab.h anew: SSDLAB_UPDATE_HEADER=1 cargo test -p ssdlab-capi header");
+    assert!(kept == made, "write include/ssdlab.h again: SSDLAB_UPDATE_HEADER=1 cargo test -p ssdlab-capi header");
 }
 
 #[test]

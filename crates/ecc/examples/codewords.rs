@@ -1,8 +1,8 @@
-//! Writes random codewords as a die stores them, rearranged, with errors, and what the predictor says of each, for the co-simulation of
-//! `hardware/`: `cargo run --release -p ssdlab-ecc --example codewords -- WORDS SEED`.
+//! Writes random codewords as a die stores them, rearranged, with errors, and what the predictor says of each, for the
+//! co-simulation of `hardware/`: `cargo run --release -p ssdlab-ecc --example codewords -- WORDS SEED`.
 //!
-//! In 32-bit numbers, the lowest byte first: the threshold; then of each word its 1152 numbers, its pruned syndrome weight and
-//! whether it is predicted to fail.
+//! In 32-bit numbers, the lowest byte first: the threshold; then of each word its 1152 numbers, its pruned syndrome
+//! weight and whether it is predicted to fail.
 
 use std::io::Write;
 

@@ -1,9 +1,9 @@
 //! The code: a parity-check matrix of 4 × 36 circulants of 1024 × 1024 (hpca24 section V-A, footnote 6).
 //!
-//! Block (i, j) is the identity shifted to the right by C(i, j): its row r has its one in column (r + C) mod 1024. So the
-//! syndrome of block row i is the XOR of all segments, each rotated to the left by its C. The 32 segments of data have four
-//! circulants each; of the four of parity, three have one zero block, without which the matrix could not have full rank: a
-//! square of permutations has as many ones in every row, and over GF(2) their sums depend on each other.
+//! Block (i, j) is the identity shifted to the right by C(i, j): its row r has its one in column (r + C) mod 1024. So
+//! the syndrome of block row i is the XOR of all segments, each rotated to the left by its C. The 32 segments of data
+//! have four circulants each; of the four of parity, three have one zero block, without which the matrix could not have
+//! full rank: a square of permutations has as many ones in every row, and over GF(2) their sums depend on each other.
 
 use units::Stream;
 
@@ -115,8 +115,8 @@ impl Code {
         row > 0 && column == DATA + row - 1
     }
 
-    /// A code without cycles of length 4, by random search: column by column and row by row a shift is drawn until it closes
-    /// no cycle with those before. The committed one is that of seed 1.
+    /// A code without cycles of length 4, by random search: column by column and row by row a shift is drawn until it
+    /// closes no cycle with those before. The committed one is that of seed 1.
     pub fn search(seed: u64) -> Code {
         let draws = Stream::new(seed, "qc-ldpc");
         let mut code = Code { shifts: [[ZERO; COLUMNS]; ROWS] };

@@ -1,15 +1,16 @@
-//! The decoder: normalised min-sum, at most 20 iterations (hpca24 section II-B), layered for speed or flooding; of a word as it
-//! was sensed (hard input), or of beliefs in its bits (soft input, [`crate::soft`]).
+//! The decoder: normalised min-sum, at most 20 iterations (hpca24 section II-B), layered for speed or flooding; of a
+//! word as it was sensed (hard input), or of beliefs in its bits (soft input, [`crate::soft`]).
 //!
 //! Beliefs and messages are bytes. Rows of a block row are worked on `LANES` at a time, each lane a check: since blocks
-//! are circulants, the bits of neighbouring checks lie side by side. A layered pass updates the beliefs after each block
-//! row, so that the next one already works with them; a flooding pass updates them at its end.
+//! are circulants, the bits of neighbouring checks lie side by side. A layered pass updates the beliefs after each
+//! block row, so that the next one already works with them; a flooding pass updates them at its end.
 
 #![allow(clippy::needless_range_loop)] // Loops over lanes are written so that they become vectors.
 
 use crate::code::{COLUMNS, Code, ROWS, SIZE, Word, ZERO};
 
-/// The magnitude of a received bit's belief. `assumed`: of those tried (5 to 24) the one that takes the fewest iterations at RBER 0.008.
+/// The magnitude of a received bit's belief. `assumed`: of those tried (5 to 24) the one that takes the fewest
+/// iterations at RBER 0.008.
 pub const CHANNEL_BELIEF: i8 = 24;
 /// The largest magnitude of beliefs and messages.
 pub const MAX_BELIEF: i8 = 127;
@@ -47,8 +48,8 @@ pub enum Received<'a> {
     Soft(&'a [i8]),
 }
 
-/// The magnitude of a message from the least magnitude of the others: normalised by 3/4 (`assumed`: hpca24 gives no factor;
-/// codes of such weights are decoded with 0.65 to 0.8).
+/// The magnitude of a message from the least magnitude of the others: normalised by 3/4 (`assumed`: hpca24 gives no
+/// factor; codes of such weights are decoded with 0.65 to 0.8).
 #[inline]
 pub fn scaled(least: u8) -> u8 {
     least - (least >> 2)

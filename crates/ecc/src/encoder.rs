@@ -28,7 +28,8 @@ fn added(a: &Segment, b: &Segment) -> Segment {
     std::array::from_fn(|limb| a[limb] ^ b[limb])
 }
 
-/// 1 / a: modulo (x - 1)^1024 every a with a(1) = 1 has the order of a power of two, at most 1024: a^1024 = a(x^1024) = 1.
+/// 1 / a: modulo (x - 1)^1024 every a with a(1) = 1 has the order of a power of two, at most 1024: a^1024 = a(x^1024)
+/// = 1.
 fn inverse(a: &Segment) -> Segment {
     let (mut result, mut power) = (identity(0), *a);
     // a^1023, by squares.

@@ -1,5 +1,5 @@
-//! The ECC of hpca24: a quasi-cyclic LDPC code for 4 KiB, its encoder and decoder, and read-retry prediction by syndrome
-//! weight.
+//! The ECC of hpca24: a quasi-cyclic LDPC code for 4 KiB, its encoder and decoder, and read-retry prediction by
+//! syndrome weight.
 //!
 //! Architecture invariant: no clock and no state; everything is a function of a word.
 

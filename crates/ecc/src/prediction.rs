@@ -1,10 +1,10 @@
 //! Read-retry prediction (hpca24 sections IV-B and V): a page whose syndrome weight is above ρ_s is taken to be
 //! uncorrectable.
 //!
-//! The pruned prediction looks at the 1024 syndromes of the first block row alone. Codewords are stored rearranged, each
-//! segment rotated to the left by its shift in that row, so that on the die these syndromes are the plain XOR of the 36
-//! segments. At equal numbers of errors a larger weight means that fewer errors share a check, and so *more* decodable: the
-//! prediction works because more errors make more weight, not because weight itself is bad.
+//! The pruned prediction looks at the 1024 syndromes of the first block row alone. Codewords are stored rearranged,
+//! each segment rotated to the left by its shift in that row, so that on the die these syndromes are the plain XOR of
+//! the 36 segments. At equal numbers of errors a larger weight means that fewer errors share a check, and so *more*
+//! decodable: the prediction works because more errors make more weight, not because weight itself is bad.
 
 use units::Stream;
 
@@ -35,8 +35,8 @@ impl Syndromes {
     }
 }
 
-/// The expected weight of the syndromes of a word in which every bit is wrong with probability `rber`: a check of n bits
-/// sees an odd number of errors with probability (1 - (1 - 2 rber)^n) / 2.
+/// The expected weight of the syndromes of a word in which every bit is wrong with probability `rber`: a check of n
+/// bits sees an odd number of errors with probability (1 - (1 - 2 rber)^n) / 2.
 pub fn expected_weight(code: &Code, rber: f64, syndromes: Syndromes) -> f64 {
     let odd = |row: usize| {
         let bits = code.shifts[row].iter().filter(|shift| **shift != ZERO).count();
@@ -85,15 +85,15 @@ pub fn predicts_failure(code: &Code, word: &Word, syndromes: Syndromes, threshol
     code.weight(word, syndromes.rows()) > threshold
 }
 
-/// Words of the page buffer that a pruned prediction fetches. The 2.5 us of hpca24 section V-B are those of 4 KiB; with the
-/// parity, which the syndromes need too, it is an eighth more.
+/// Words of the page buffer that a pruned prediction fetches. The 2.5 us of hpca24 section V-B are those of 4 KiB; with
+/// the parity, which the syndromes need too, it is an eighth more.
 pub const FETCHES: u32 = (COLUMNS * SIZE / 128) as u32;
 
 /// The highest raw bit error rate of [`rearranged_differs`]: beyond what pages are read with.
 const MOST_RBER: f64 = 0.02;
 
-/// Of this many random codewords, each with errors at an RBER of its own, those whose pruned weight by the on-die datapath is
-/// not that by the matrix, or that are not what was written when they are restored: none.
+/// Of this many random codewords, each with errors at an RBER of its own, those whose pruned weight by the on-die
+/// datapath is not that by the matrix, or that are not what was written when they are restored: none.
 pub fn rearranged_differs(code: &Code, words: u64, seed: u64) -> u64 {
     let encoder = Encoder::new(code).expect("Invariant: the code's parity part can be inverted");
     let draws = Stream::new(seed, "rearranged");

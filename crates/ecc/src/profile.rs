@@ -1,5 +1,5 @@
-//! Outcomes of decoding and prediction by RBER: a table that `ssdlab ecc simulate` profiles, so that a simulated drive need
-//! not decode.
+//! Outcomes of decoding and prediction by RBER: a table that `ssdlab ecc simulate` profiles, so that a simulated drive
+//! need not decode.
 
 use units::table::Row;
 use units::{ConfigError, Stream, Table};
@@ -83,8 +83,8 @@ struct Between<'a> {
 }
 
 impl Profile {
-    /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with this many bits
-    /// a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
+    /// The profile of the committed code, with independent errors and the flooding decoder, for pages sensed with this
+    /// many bits a cell (presets/ecc/qc-ldpc.csv, qc-ldpc-2bit.csv, qc-ldpc-3bit.csv).
     pub fn preset(bits: u8) -> Profile {
         let text = match bits {
             2 => include_str!("../presets/qc-ldpc-2bit.csv"),
@@ -132,8 +132,8 @@ impl Profile {
         low.rber + part * (high.rber - low.rber)
     }
 
-    /// The outcome of a page of whose codewords these have such RBERs, by number; `draws` decide, of each by its number. The first of them is looked at
-    /// by the prediction.
+    /// The outcome of a page of whose codewords these have such RBERs, by number; `draws` decide, of each by its
+    /// number. The first of them is looked at by the prediction.
     pub fn page(&self, rbers: impl Iterator<Item = (u64, f64)>, draws: Stream) -> Page {
         let mut page = Page { predicted: false, corrected: true, iterations: 0, failed: 0 };
         for (place, (index, rber)) in rbers.enumerate() {

@@ -1,4 +1,5 @@
-//! Counts of decoding and prediction over many words, on several threads. The counts do not depend on the number of threads.
+//! Counts of decoding and prediction over many words, on several threads. The counts do not depend on the number of
+//! threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,11 +1,11 @@
 //! Soft sensing: what a page says of its bits when it is sensed several times around its best references.
 //!
-//! With n bits a cell 2^n - 1 senses, spaced evenly around each boundary, divide the cells' voltages into 2^n regions. The
-//! further from the boundary a region lies, the surer its bit. Cells that lie at none of their page's boundaries are in an
-//! outermost region whatever they hold.
+//! With n bits a cell 2^n - 1 senses, spaced evenly around each boundary, divide the cells' voltages into 2^n regions.
+//! The further from the boundary a region lies, the surer its bit. Cells that lie at none of their page's boundaries
+//! are in an outermost region whatever they hold.
 //!
-//! The channel: the voltages of two neighbouring states are normal with the same width, one to either side of the boundary
-//! (crates/nand's cell model with the references at their best); the width follows from the RBER.
+//! The channel: the voltages of two neighbouring states are normal with the same width, one to either side of the
+//! boundary (crates/nand's cell model with the references at their best); the width follows from the RBER.
 
 use units::Stream;
 
@@ -25,10 +25,11 @@ pub enum Fineness {
 /// The share of a page's cells that lie at one of its boundaries: seven boundaries between eight states, on three pages
 /// (TLC). The mean of the page types; `assumed` of other cells.
 pub const AT_A_BOUNDARY: f64 = 7.0 * 2.0 / 8.0 / 3.0;
-/// The RBER for which the spacing of the senses and the LLRs are made. `assumed`: beyond what the hard decoder corrects and within
-/// what the soft one does; a controller has tables, not the page's own rate.
+/// The RBER for which the spacing of the senses and the LLRs are made. `assumed`: beyond what the hard decoder corrects
+/// and within what the soft one does; a controller has tables, not the page's own rate.
 pub const DESIGN_RBER: f64 = 0.0125;
-/// Belief for each unit of LLR. `assumed`: that of the hard decoder at its capability, 24 for ln((1 - p) / p) at 0.0085.
+/// Belief for each unit of LLR. `assumed`: that of the hard decoder at its capability, 24 for ln((1 - p) / p) at
+/// 0.0085.
 const SCALE: f64 = 5.04;
 /// Most belief in a bit that was sensed, so that messages can still overrule it. `assumed`.
 const MOST: f64 = 48.0;

@@ -1,11 +1,13 @@
-//! Feeds the command layer of NVMe and its transport with mutations of the corpus, and says how many units it has taken: `units [MILLIONS] [FIRST]`.
+//! Feeds the command layer of NVMe and its transport with mutations of the corpus, and says how many units it has
+//! taken: `units [MILLIONS] [FIRST]`.
 
 use std::time::Instant;
 
 use fuzz::mutate::mutated;
 use fuzz::{TARGETS, inputs, units_taken};
 
-/// An input of the corpus takes a power of a number of 2,048 bits, which is a thousand times as long as any other: it has its turn as seldom.
+/// An input of the corpus takes a power of a number of 2,048 bits, which is a thousand times as long as any other: it
+/// has its turn as seldom.
 const SLOW: &str = "auth-group";
 const SELDOM: u64 = 20_000;
 

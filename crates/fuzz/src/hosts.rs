@@ -41,8 +41,8 @@ pub fn units_taken() -> u64 {
     TAKEN.load(Ordering::Relaxed)
 }
 
-/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and what is there before: nothing, or a queue that has connected and, by the second byte, its
-/// number.
+/// See [`crate::TARGETS`]. The first byte chooses whether the drive has zones, whether hosts prove who they are, and
+/// what is there before: nothing, or a queue that has connected and, by the second byte, its number.
 pub fn nvme(data: &[u8]) {
     let Some(([begins, number], rest)) = data.split_first_chunk() else { return };
     let mut input = Cursor::new(rest);

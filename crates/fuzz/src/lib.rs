@@ -1,6 +1,6 @@
-//! What readers of files and messages are fed with. A target is a function of bytes: it must neither panic nor hang, and its memory
-//! must not grow with lengths that the bytes claim. libFuzzer looks for new paths in each (`make fuzz`); the tests of this crate
-//! replay its corpus with a bounded number of mutations.
+//! What readers of files and messages are fed with. A target is a function of bytes: it must neither panic nor hang,
+//! and its memory must not grow with lengths that the bytes claim. libFuzzer looks for new paths in each (`make fuzz`);
+//! the tests of this crate replay its corpus with a bounded number of mutations.
 
 mod hosts;
 pub mod mutate;
@@ -66,7 +66,8 @@ pub fn inputs(target: &Target) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// libFuzzer on a target, which is a program of its own: the engine looks at everything that a program holds after every input.
+/// libFuzzer on a target, which is a program of its own: the engine looks at everything that a program holds after
+/// every input.
 #[macro_export]
 macro_rules! engine {
     ($target:ident) => {

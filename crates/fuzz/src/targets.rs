@@ -258,7 +258,7 @@ fn transmit(session: Session, mut input: Cursor<&[u8]>) {
             return;
         }
         let mut payload = vec![0; frame.payload() as usize];
-        input.read_exact(&mut payload).expect("so many bytes are left");
+        input.read_exact(&mut payload).expect("as many bytes are left");
         if let Command::Write(data) = &mut job.command {
             *data = payload;
         }

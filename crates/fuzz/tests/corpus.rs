@@ -1,4 +1,5 @@
-//! The bounded form of fuzzing: every input of the corpus, and some thousand mutations of it, which depend on their number alone.
+//! The bounded form of fuzzing: every input of the corpus, and some thousand mutations of it, which depend on their
+//! number alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

@@ -46,7 +46,8 @@ pub const TRACE_COLUMNS: [Column; 6] = [
 /// Rows of a Parquet row group: what is held in memory before it is written.
 const GROUP_ROWS: usize = 1 << 18;
 
-/// A log of requests (in order of completion) or a trace as a table, streamed to a file or kept in memory as the file's bytes.
+/// A log of requests (in order of completion) or a trace as a table, streamed to a file or kept in memory as the file's
+/// bytes.
 pub struct Table {
     writer: SerializedFileWriter<Sink>,
     path: PathBuf,

@@ -35,9 +35,9 @@ impl Write for Spilled {
     }
 }
 
-/// Writes the requests of each device into a file of its own in `folder`: `N.mqsim` (MQSim ASCII, which keeps times) for
-/// device N, at most its first `most`. Gives back how many each has got, and what that format could not hold. The source
-/// is read once.
+/// Writes the requests of each device into a file of its own in `folder`: `N.mqsim` (MQSim ASCII, which keeps times)
+/// for device N, at most its first `most`. Gives back how many each has got, and what that format could not hold. The
+/// source is read once.
 ///
 /// # Errors
 /// The source cannot be read, or a file cannot be written.

@@ -73,7 +73,8 @@ impl Steps {
     }
 }
 
-/// Reads every page of a population under every condition, on `threads` threads, the caller's among them. `progress` receives the share that is done.
+/// Reads every page of a population under every condition, on `threads` threads, the caller's among them. `progress`
+/// receives the share that is done.
 pub fn retry_steps(
     chip: &VirtualChip,
     population: Population,
@@ -139,8 +140,8 @@ pub struct BlockWear {
     pub rber: f64,
 }
 
-/// Cycles every block of a population with the conventional erase scheme, in steps of `step` cycles, and looks at all of
-/// them after each of the rising counts `pec`.
+/// Cycles every block of a population with the conventional erase scheme, in steps of `step` cycles, and looks at all
+/// of them after each of the rising counts `pec`.
 pub fn erase_lives(chip: &VirtualChip, population: Population, pec: &[u32], step: u32) -> Vec<Vec<BlockWear>> {
     let erasing = &chip.erasing;
     let mut found = vec![Vec::new(); pec.len()];
@@ -261,12 +262,14 @@ impl Factors {
         exceeding(&self.last_step(chip, condition, cuts), chip.cells.capability)
     }
 
-    /// The largest cut of tPRE, in the chip's grid, that leaves `margin` errors to the capability in the last retry step.
+    /// The largest cut of tPRE, in the chip's grid, that leaves `margin` errors to the capability in the last retry
+    /// step.
     pub fn safe_pre_cut(&self, chip: &VirtualChip, condition: Condition, margin: u32) -> f64 {
         self.safe_cut(chip, condition, margin, chip.sensing.grid, |cut| Cuts { pre: cut, ..Cuts::default() })
     }
 
-    /// The largest cut, a multiple of 1/`grid`, that leaves `margin` errors; `cuts` maps its share to the phases that are cut.
+    /// The largest cut, a multiple of 1/`grid`, that leaves `margin` errors; `cuts` maps its share to the phases that
+    /// are cut.
     pub fn safe_cut(
         &self,
         chip: &VirtualChip,

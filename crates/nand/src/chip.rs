@@ -50,23 +50,29 @@ units::section! {
     /// The chip: array timings and what its commands can do. tR, tPROG and tBERS are given as such, or
     /// follow from their phases.
     pub struct Chip in "chip" {
-        /// tR: time to sense a page; one value, or one for each page of a wordline (LSB, CSB, MSB); "none" when `senses` gives it.
+        /// tR: time to sense a page; one value, or one for each page of a wordline (LSB, CSB, MSB); "none" when
+        /// `senses` gives it.
         t_read: Option<Vec<Span>> = Some(vec![Span::from_us(45)]),
         /// Senses that each page of a wordline takes, such as [2, 3, 2]; tR = senses x (t_pre + t_eval + t_disch).
         senses: Option<Vec<u32>> = None,
-        /// tPRE: precharge of one sense; beside `t_read`, the part of it that is precharge (0: not known; where read.sensing needs it, 24/39 of the shortest tR, as in asplos21 Table 1: assumed).
+        /// tPRE: precharge of one sense; beside `t_read`, the part of it that is precharge (0: not known; where
+        /// read.sensing needs it, 24/39 of the shortest tR, as in asplos21 Table 1: assumed).
         t_pre: Span = Span::ZERO,
         /// tEVAL: evaluation of one sense.
         t_eval: Span = Span::ZERO,
         /// tDISCH: discharge of one sense.
         t_disch: Span = Span::ZERO,
-        /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a wordline (LSB, CSB, MSB), or one for each of its passes; "none" when `program_loops` gives it.
+        /// tPROG: time to program one `program_unit`; one value, or where that is a page one for each page of a
+        /// wordline (LSB, CSB, MSB), or one for each of its passes; "none" when `program_loops` gives it.
         t_prog: Option<Vec<Span>> = Some(vec![Span::from_us(1_200)]),
-        /// Passes in which a wordline is programmed, such as 2 of QLC and PLC: each takes its data over the bus again, and a tPROG.
+        /// Passes in which a wordline is programmed, such as 2 of QLC and PLC: each takes its data over the bus again,
+        /// and a tPROG.
         program_passes: u32 = 1,
-        /// Which pass follows the first of a wordline: its second (wordline), or the first of the next wordline, whose cells would disturb finer states (interleaved, "foggy-fine"), as long as there is data for one.
+        /// Which pass follows the first of a wordline: its second (wordline), or the first of the next wordline, whose
+        /// cells would disturb finer states (interleaved, "foggy-fine"), as long as there is data for one.
         pass_order: PassOrder = PassOrder::Wordline,
-        /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify). Where `t_prog` is given and programs are suspended: 8, a fifth of each its verify (assumed).
+        /// Incremental-step programming loops; tPROG = loops x (t_program_pulse + t_program_verify). Where `t_prog` is
+        /// given and programs are suspended: 8, a fifth of each its verify (assumed).
         program_loops: Option<u32> = None,
         /// Program phase of one loop.
         t_program_pulse: Span = Span::ZERO,
@@ -74,7 +80,8 @@ units::section! {
         t_program_verify: Span = Span::ZERO,
         /// tBERS: time to erase a block; "none" when `erase_loops` gives it.
         t_bers: Option<Span> = Some(Span::from_us(3_500)),
-        /// Incremental-step erase loops; tBERS = loops x (t_erase_pulse + t_erase_verify). Where `t_bers` is given and erases are suspended: 1, a fiftieth of it its verify, as in the preset asplos21 (assumed).
+        /// Incremental-step erase loops; tBERS = loops x (t_erase_pulse + t_erase_verify). Where `t_bers` is given and
+        /// erases are suspended: 1, a fiftieth of it its verify, as in the preset asplos21 (assumed).
         erase_loops: Option<u32> = None,
         /// tEP: erase pulse of one loop.
         t_erase_pulse: Span = Span::ZERO,
@@ -82,13 +89,15 @@ units::section! {
         t_erase_verify: Span = Span::ZERO,
         /// What one program command writes on a plane: a page or a wordline.
         program_unit: ProgramUnit = ProgramUnit::Wordline,
-        /// T_voltage_reset: time to reset or set the voltages of an operation, part of each of its phases (fast12 Table 1).
+        /// T_voltage_reset: time to reset or set the voltages of an operation, part of each of its phases (fast12 Table
+        /// 1).
         t_voltage_reset: Span = Span(4_000),
         /// T_buffer: time to load the page buffer from the shadow buffer when a program goes on (fast12 Table 1).
         t_buffer: Span = Span(3_000),
         /// A shadow buffer keeps the data of a suspended program; otherwise it is sent again over the bus.
         shadow_buffer: bool = true,
-        /// Errors per KiB that each suspension of a program adds to its pages (assumed: none; no measurement is public).
+        /// Errors per KiB that each suspension of a program adds to its pages (assumed: none; no measurement is
+        /// public).
         suspended_program_errors: f64 = 0.0,
         /// P/E cycles' worth of wear that each suspension within an erase pulse adds, with erase.pulse (assumed: none).
         suspended_erase_wear: f64 = 0.0,
@@ -96,7 +105,9 @@ units::section! {
         t_set: Span = Span(1_000),
         /// tRST: RESET of a die that senses (asplos21 Table 1).
         t_rst: Span = Span(5_000),
-        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's cells (slc, mlc, tlc48, qlc, plc); "none" has no errors.
+        /// The virtual chip whose cells decide what reads meet: one of `ssdlab characterize`, or a chip file; or a CSV
+        /// file of measured steps (columns pec, months, steps, pages). "auto" is the virtual chip of the geometry's
+        /// cells (slc, mlc, tlc48, qlc, plc); "none" has no errors.
         model: Option<String> = None,
         /// How the planes of a die take reads: single, lockstep or independent.
         plane_reads: PlaneReads = PlaneReads::Independent,
@@ -108,7 +119,8 @@ units::section! {
         cache_program: bool = true,
         /// Reads of a block disturb its pages, as chip.model says; retries are reads as well.
         read_disturb: bool = false,
-        /// So many times as much as the rest of its block a read disturbs the neighbours of its wordline, with read_disturb.
+        /// How many times as much as the rest of its block a read disturbs the neighbours of its wordline, with
+        /// read_disturb.
         neighbour_disturb: f64 = 1.0,
     }
 }
@@ -126,8 +138,8 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Those of blocks that hold `bits` bits a cell, fewer than the chip's own: tR of every page or by page type, and tPROG of a program
-    /// unit, which is programmed in one pass. The error names problem and remedy of tR.
+    /// Those of blocks that hold `bits` bits a cell, fewer than the chip's own: tR of every page or by page type, and
+    /// tPROG of a program unit, which is programmed in one pass. The error names problem and remedy of tR.
     pub fn of_mode(bits: u32, read: &[Span], program: Span, erase: Span) -> Result<Timings, (String, String)> {
         let read = per_page("t_read", read, bits).map_err(|refused| (refused.problem, refused.remedy))?;
         Ok(Timings { read, program: [program; MAX_BITS], passes: 1, erase })

@@ -1,12 +1,13 @@
-//! The erase-timing parameter table (electronics25 Table 1): how long the pulse of a loop must be that ends an erase, by the
-//! fail bits before it; and how much shorter it may be where the ECC has room for the errors of incomplete erasure.
+//! The erase-timing parameter table (electronics25 Table 1): how long the pulse of a loop must be that ends an erase,
+//! by the fail bits before it; and how much shorter it may be where the ECC has room for the errors of incomplete
+//! erasure.
 
 use crate::model::erasing::Erasing;
 
 /// Ranges of fail bits, by their upper ends: gamma, delta, 2 delta, … 7 delta (electronics25 Table 1).
 pub const RANGES: usize = 8;
-/// Grains of the short first pulse whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (Table 1, first
-/// row).
+/// Grains of the short first pulse whose fail bits choose the rest where one loop suffices: 3.5 - 2.5 = 1 ms (Table 1,
+/// first row).
 pub const FIRST: u32 = 2;
 
 /// How much shorter than just long enough the pulse that ends an erase may be.
@@ -16,7 +17,7 @@ pub enum Spare {
     None,
     /// As the profiled table says, by the errors of the worst block that needs as long an erase.
     Profiled,
-    /// By so many grains: the block's own errors are known.
+    /// By this many grains: the block's own errors are known.
     Grains(u32),
 }
 
@@ -47,8 +48,9 @@ pub struct EptEntry {
 }
 
 impl Ept {
-    /// Profiles a chip for a requirement in errors per KiB: fail bits fall by delta a grain, so that the range is the number of
-    /// grains to go (Fig. 15); what may be left follows from the errors of a block that just needs the loop's last grain.
+    /// Profiles a chip for a requirement in errors per KiB: fail bits fall by delta a grain, so that the range is the
+    /// number of grains to go (Fig. 15); what may be left follows from the errors of a block that just needs the loop's
+    /// last grain.
     pub fn profile(erasing: &Erasing, requirement: f64) -> Ept {
         let incomplete = |left: u32| {
             // With the fail bits of a range's upper end.
@@ -70,7 +72,7 @@ impl Ept {
         ept
     }
 
-    /// Grains that may be left of the erase of a block with so many errors per KiB.
+    /// Grains that may be left of the erase of a block with this many errors per KiB.
     pub fn spared(&self, errors: f64) -> u32 {
         self.left.iter().take_while(|left| errors + **left <= self.requirement).count() as u32
     }

@@ -44,7 +44,8 @@ units::section! {
         channels: u32 = 8,
         /// Chips (ways) on each channel.
         chips: u32 = 2,
-        /// Dies in each chip. A channel has chips x dies of them: that product is what a device in a line calls dies (`16 ch x 4 dies`).
+        /// Dies in each chip. A channel has chips x dies of them: that product is what a device in a line calls dies
+        /// (`16 ch x 4 dies`).
         dies: u32 = 2,
         /// Planes in each die, at most 8.
         planes: u32 = 4,
@@ -112,9 +113,10 @@ pub struct Address {
 
 /// A validated geometry with everything the hot paths need worked out.
 ///
-/// Pages are counted as the map counts them: several logical pages share a flash page, the unit of sensing and programming, where
-/// they are smaller ([`Layout::divided`]); otherwise both are the same. Blocks and planes are counted as the FTL counts them: with
-/// superblocks ([`Layout::superblocks`]) a block is one of each plane of a die, and these planes are one.
+/// Pages are counted as the map counts them: several logical pages share a flash page, the unit of sensing and
+/// programming, where they are smaller ([`Layout::divided`]); otherwise both are the same. Blocks and planes are
+/// counted as the FTL counts them: with superblocks ([`Layout::superblocks`]) a block is one of each plane of a die,
+/// and these planes are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
     /// Channels of the device.
@@ -428,7 +430,8 @@ impl Layout {
         self.flash_page(self.page_of(ppn))
     }
 
-    /// The block of the flash that a page is in, by its number over the whole device, and the flash page's number there.
+    /// The block of the flash that a page is in, by its number over the whole device, and the flash page's number
+    /// there.
     #[inline]
     pub fn flash_block_and_page(&self, ppn: Ppn) -> (usize, u32) {
         let Address { block, page, .. } = self.unpack(ppn);
@@ -490,7 +493,8 @@ impl Layout {
         ChannelId((u32::from(die.0) / (self.chips * self.dies_per_chip)) as u16)
     }
 
-    /// Of so many logical pages those of the plane that has the most, where they are dealt to the planes by flash pages.
+    /// Of this many logical pages those of the plane that has the most, where they are dealt to the planes by flash
+    /// pages.
     pub fn most_of_a_plane(&self, pages: u64) -> u64 {
         pages.div_ceil(u64::from(self.shared())).div_ceil(u64::from(self.planes)) << self.share_bits
     }

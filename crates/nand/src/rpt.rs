@@ -1,5 +1,5 @@
-//! The read-timing parameter table of AR2 (asplos21 section 6.2): by how much tPRE may be cut in a retry, by P/E cycles and
-//! retention age. It is profiled from the virtual chip, or a user's own.
+//! The read-timing parameter table of AR2 (asplos21 section 6.2): by how much tPRE may be cut in a retry, by P/E cycles
+//! and retention age. It is profiled from the virtual chip, or a user's own.
 
 use std::sync::{Arc, Mutex};
 
@@ -74,8 +74,8 @@ impl Rpt {
         rpt
     }
 
-    /// Reads CSV text with the columns pec, months and cut (a share) in any order, others left out; `origin` names it in
-    /// errors.
+    /// Reads CSV text with the columns pec, months and cut (a share) in any order, others left out; `origin` names it
+    /// in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Rpt, ConfigError> {
         let table = Table::parse(text, origin, COLUMNS, "begin with the line pec,months,cut")?;
         let entry = |row: Row| {
@@ -92,8 +92,8 @@ impl Rpt {
         Ok(Rpt { rows })
     }
 
-    /// The share of tPRE that may be cut: that of the mildest profiled condition which is no milder than this one, and none
-    /// where nothing so bad was profiled.
+    /// The share of tPRE that may be cut: that of the mildest profiled condition which is no milder than this one, and
+    /// none where nothing so bad was profiled.
     pub fn cut(&self, pec: u32, retention: Span) -> f64 {
         let months = retention.0 as f64 / MONTH_NS;
         let worse = self.rows.iter().filter(|entry| entry.pec >= pec && entry.months >= months - 1e-9);
@@ -138,8 +138,8 @@ mod tests {
     fn the_kept_tables_are_the_presets_profiles() {
         for (name, _) in TABLES {
             let chip = VirtualChip::preset(name).unwrap();
-            let anew = Rpt::profile(&chip);
-            assert_eq!(Rpt::tabulated(&chip).unwrap(), anew, "ssdlab characterize {name} --only rpt writes it anew");
+            let again = Rpt::profile(&chip);
+            assert_eq!(Rpt::tabulated(&chip).unwrap(), again, "ssdlab characterize {name} --only rpt writes it again");
         }
         let mut other = VirtualChip::preset("tlc48").unwrap();
         other.cells.capability += 1;

@@ -1,9 +1,9 @@
-//! Sentinel (Li et al., MICRO'20, as hpca24 section III-B describes it) on the virtual chip: how often a page that failed is
-//! decoded without success before references estimated from its sentinel cells read it.
+//! Sentinel (Li et al., MICRO'20, as hpca24 section III-B describes it) on the virtual chip: how often a page that
+//! failed is decoded without success before references estimated from its sentinel cells read it.
 //!
-//! Sentinel cells lie half in each of the two states beside the middle boundary. Charge loss makes the upper ones read as
-//! lower: the difference of both kinds of errors shows how far the references are from the best ones, by a relation that was
-//! profiled once, on a fresh typical page.
+//! Sentinel cells lie half in each of the two states beside the middle boundary. Charge loss makes the upper ones read
+//! as lower: the difference of both kinds of errors shows how far the references are from the best ones, by a relation
+//! that was profiled once, on a fresh typical page.
 
 use units::Stream;
 
@@ -12,8 +12,8 @@ use crate::characterize::{CODEWORDS, Condition, Population};
 use crate::model::cells::{Cells, Shape};
 use crate::model::variation::{Draws, Place};
 
-/// Sentinel cells of a wordline: 0.2 % of the cells of a 16-KiB page and its spare area (`assumed`: the share that MICRO'20
-/// reserves, of cells that hpca24 does not count).
+/// Sentinel cells of a wordline: 0.2 % of the cells of a 16-KiB page and its spare area (`assumed`: the share that
+/// MICRO'20 reserves, of cells that hpca24 does not count).
 pub const CELLS: u32 = 288;
 /// Decodings after which the read is given up.
 const MAX_DECODINGS: u32 = 20;

@@ -1,9 +1,9 @@
-//! A retry table made for a chip (M. Ye et al., "Achieving near-zero read retry for 3D NAND flash memory", ASPLOS'24, from its
-//! abstract: how the table is made is `assumed`): the steps of the vendor's table in the order in which they read the most pages
-//! that are left, over a population at the RPT's conditions.
+//! A retry table made for a chip (M. Ye et al., "Achieving near-zero read retry for 3D NAND flash memory", ASPLOS'24,
+//! from its abstract: how the table is made is `assumed`): the steps of the vendor's table in the order in which they
+//! read the most pages that are left, over a population at the RPT's conditions.
 //!
-//! To take what covers the most that is left is within four times the fewest expected senses, and no order that can be found as
-//! fast is better (U. Feige et al., "Approximating min sum set cover", Algorithmica 40, 2004).
+//! To take what covers the most that is left is within four times the fewest expected senses, and no order that can be
+//! found as fast is better (U. Feige et al., "Approximating min sum set cover", Algorithmica 40, 2004).
 
 use std::sync::{Arc, Mutex};
 
@@ -107,8 +107,8 @@ mod tests {
             let steps: Vec<String> = table.0.iter().map(u8::to_string).collect();
             format!("{name}: {}\n", steps.join(" "))
         };
-        let anew: String = crate::model::names().map(line).collect();
-        assert!(TABLES == anew, "presets/chips/tailored.txt has to be\n{anew}");
+        let again: String = crate::model::names().map(line).collect();
+        assert!(TABLES == again, "presets/chips/tailored.txt has to be\n{again}");
         for name in crate::model::names() {
             assert!(TailoredTable::tabulated(&VirtualChip::preset(name).unwrap()).is_some(), "{name}");
         }

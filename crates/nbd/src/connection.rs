@@ -63,8 +63,8 @@ fn transmit(
         move || outlet.send_waiting()
     });
     let mut requested = false;
-    // The drive knows of the client before the client knows that it may begin. An engine that has ended takes no message: the
-    // connection ends with it.
+    // The drive knows of the client before the client knows that it may begin. An engine that has ended takes no
+    // message: the connection ends with it.
     let (answers, process) = (Answers::through(&outlet), client.stream.process());
     let opened = export.open(Opened { connection, answers, process, queue: None });
     let begun = opened && (&*client.stream).write_all(&last).is_ok();
@@ -117,7 +117,8 @@ impl Answer {
     /// Answers it; where it could be done, does to the data what it asks for.
     fn give(self, outcome: Result<Did, Errno>, due: Option<Instant>) -> Instant {
         let Answer { outlet, session, store, job } = self;
-        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
+        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes
+        // meanwhile.
         let waits_for_disk = due.is_some() && job.is_durable() && store.is_file();
         let later = job.length > SENT_AT_ONCE || waits_for_disk;
         let held = job.held();

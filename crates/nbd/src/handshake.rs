@@ -37,8 +37,8 @@ pub struct Session {
     pub allocation: bool,
 }
 
-/// Agrees with a client on an export; none if the client only looked. With the session comes the last answer, which is to be sent
-/// when all is ready. A client that breaks the protocol is an error.
+/// Agrees with a client on an export; none if the client only looked. With the session comes the last answer, which is
+/// to be sent when all is ready. A client that breaks the protocol is an error.
 pub fn handshake(
     input: &mut impl Read,
     output: &mut impl Write,

@@ -1,5 +1,5 @@
-//! How many 4-KiB random reads a second a host gets at a depth, by NBD and by NVMe/TCP, over TCP of this machine and with the real clock:
-//! `iops [DEPTH] [SECONDS] [TIMES]`. The hosts are as plain as can be: one connection, one thread.
+//! How many 4-KiB random reads a second a host gets at a depth, by NBD and by NVMe/TCP, over TCP of this machine and
+//! with the real clock: `iops [DEPTH] [SECONDS] [TIMES]`. The hosts are as plain as can be: one connection, one thread.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

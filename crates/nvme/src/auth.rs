@@ -1,5 +1,5 @@
-//! In-band authentication: DH-HMAC-CHAP (Base 2.0, 8.13 "NVMe In-band Authentication"). The host proves that it has a secret, and the controller that
-//! it has one where the host asks for that.
+//! In-band authentication: DH-HMAC-CHAP (Base 2.0, 8.13 "NVMe In-band Authentication"). The host proves that it has a
+//! secret, and the controller that it has one where the host asks for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -320,7 +320,8 @@ impl Challenge {
         [fields.take(), self.value.clone(), public].concat()
     }
 
-    /// The host's reply (Base 2.0, 8.13.5.4): gives the message that it was right, and whether the controller has proven something too.
+    /// The host's reply (Base 2.0, 8.13.5.4): gives the message that it was right, and whether the controller has
+    /// proven something too.
     fn replied(&self, data: &[u8], parties: &Parties) -> Result<(Vec<u8>, bool), Why> {
         let (length, hash) = (self.hash.length(), self.hash);
         if data.len() < 16 || usize::from(data[6]) != length {

@@ -53,8 +53,8 @@ impl Command {
         self.0[0]
     }
 
-    /// Whether it says where its data is by PRP entries, which there are not over Fabrics: 00b in PSDT, bits 7:6 (Base 2.0, 3.3.3.1 "Command
-    /// Dword 0").
+    /// Whether it says where its data is by PRP entries, which there are not over Fabrics: 00b in PSDT, bits 7:6 (Base
+    /// 2.0, 3.3.3.1 "Command Dword 0").
     pub fn uses_prp(&self) -> bool {
         self.0[1] >> 6 == 0
     }
@@ -108,7 +108,8 @@ impl Command {
         u32_at(&self.0, 32)
     }
 
-    /// Which way its data goes: bits 1:0 of the opcode, or of the type of a Fabrics command (Base 2.0, 3.3.3.1 "Opcode").
+    /// Which way its data goes: bits 1:0 of the opcode, or of the type of a Fabrics command (Base 2.0, 3.3.3.1
+    /// "Opcode").
     pub fn direction(&self) -> Direction {
         let code = if self.opcode() == FABRICS { self.fabrics_type() } else { self.opcode() };
         match code & 3 {
@@ -120,7 +121,8 @@ impl Command {
     }
 }
 
-/// Which of two commands one is that are done as one: the second only if the first succeeds (Base 2.0, 8.10 "Fused Operations").
+/// Which of two commands one is that are done as one: the second only if the first succeeds (Base 2.0, 8.10 "Fused
+/// Operations").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fused {
     /// It is by itself.
@@ -239,8 +241,9 @@ impl From<Status> for Refused {
 /// What comes of a command.
 pub type Outcome = Result<Answer, Refused>;
 
-/// A completion queue entry (Base 2.0, 3.3.3.2 "Common Completion Queue Entry"): the head of the submission queue, the command, the result, and
-/// the status field ([`Status::field`], 0 for success). The queue's number is reserved in Fabrics.
+/// A completion queue entry (Base 2.0, 3.3.3.2 "Common Completion Queue Entry"): the head of the submission queue, the
+/// command, the result, and the status field ([`Status::field`], 0 for success). The queue's number is reserved in
+/// Fabrics.
 pub fn completion(head: u16, command: CommandId, result: u64, status: u16) -> [u8; 16] {
     let mut fields = Fields::new(16);
     fields.u64(0, result).u16(8, head).u16(12, command.0).u16(14, status);

@@ -54,7 +54,8 @@ struct State {
     failed: u64,
     /// Sanitize operations that the host has been told of.
     sanitized: u64,
-    /// Read-only and offline zones that the host knows of, by their first bytes; and namespaces of which it has been told that there are more.
+    /// Read-only and offline zones that the host knows of, by their first bytes; and namespaces of which it has been
+    /// told that there are more.
     known_zones: BTreeSet<u64>,
     told_zones: BTreeSet<u32>,
     /// What ends the connections of its queues, by the queues' numbers.
@@ -199,7 +200,8 @@ impl Controller {
         namespace.map_or_else(|| Ok(io::flush_all(rules)), |namespace| io::plan(command, namespace, rules))
     }
 
-    /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host was given.
+    /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host
+    /// was given.
     pub fn join(&self, queue: QueueId, end: Box<dyn Fn() + Send>) -> Result<(), Status> {
         let mut state = self.lock();
         if queue.0 > state.features.queues {
@@ -460,9 +462,9 @@ impl Controller {
         asked.part(&data)
     }
 
-    /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the result. The type in bits
-    /// 2:0; what it is in bits 15:8; the log page in bits 23:16; in the second dword what it is about (Base 2.0, 5.2 "Asynchronous Event
-    /// Request").
+    /// An event that the host is to be told of, if there is one and it waits for one: the name of its request, and the
+    /// result. The type in bits 2:0; what it is in bits 15:8; the log page in bits 23:16; in the second dword what it
+    /// is about (Base 2.0, 5.2 "Asynchronous Event Request").
     pub fn event(&self, health: &Health, broken_zones: &[u64]) -> Option<(CommandId, u64)> {
         let mut shared = self.shared();
         let ended = shared.sanitize.ended;
@@ -516,8 +518,8 @@ impl Controller {
 }
 
 impl State {
-    /// Takes a controller configuration. The command sets (6:4) may be the NVM command set, or all that are supported (110b); pages have
-    /// 4 KiB (10:7); arbitration is round robin (13:11).
+    /// Takes a controller configuration. The command sets (6:4) may be the NVM command set, or all that are supported
+    /// (110b); pages have 4 KiB (10:7); arbitration is round robin (13:11).
     fn configure(&mut self, value: u32, is_discovery: bool) -> Outcome {
         let sets = value >> 4 & 7;
         let begins = value & ENABLED != 0 && self.configuration & ENABLED == 0;
@@ -562,8 +564,9 @@ impl State {
     }
 }
 
-/// Controller capabilities (Base 2.0, 3.1.3.1): entries of a queue from 0; contiguous queues (16); half a second for a reset (31:24); command
-/// sets (44:37): NVM (bit 0 of them) and those that Identify lists (6), or for discovery none (7); it is ready with its medium (59).
+/// Controller capabilities (Base 2.0, 3.1.3.1): entries of a queue from 0; contiguous queues (16); half a second for a
+/// reset (31:24); command sets (44:37): NVM (bit 0 of them) and those that Identify lists (6), or for discovery none
+/// (7); it is ready with its medium (59).
 fn capabilities(is_discovery: bool) -> u64 {
     let sets: u64 = if is_discovery { 1 | 1 << 7 } else { 1 | 1 << 6 };
     u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | READY_WITHIN << 24 | sets << 37 | 1 << 59

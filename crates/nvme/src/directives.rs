@@ -1,5 +1,5 @@
-//! Directives: Identify, Streams (Base 2.0, 8.7) and Data Placement (TP 4146). A stream is a placement handle of the drive, as a placement identifier
-//! is.
+//! Directives: Identify, Streams (Base 2.0, 8.7) and Data Placement (TP 4146). A stream is a placement handle of the
+//! drive, as a placement identifier is.
 
 use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome, admin};
@@ -22,7 +22,8 @@ impl Streams {
         let eleven = command.dword(11);
         let (kind, operation) = (eleven >> 8 & 0xff, eleven & 0xff);
         let data = match (command.opcode(), kind, operation) {
-            // Return parameters (8.7.2.1): supported at 0, enabled at 32, kept over a reset at 64, a bit a type. Data Placement (2) is always on.
+            // Return parameters (8.7.2.1): supported at 0, enabled at 32, kept over a reset at 64, a bit a type. Data
+            // Placement (2) is always on.
             (admin::DIRECTIVE_RECEIVE, IDENTIFY, 1) => {
                 Fields::new(4096).u8(0, 0x7).u8(32, 0x5 | u8::from(self.enabled) << 1).u8(64, 0x4).take()
             }

@@ -1,5 +1,6 @@
-//! Flexible Data Placement (NVM Express Technical Proposal 4146, cited as TP 4146; Base 2.1, 8.1.10): log pages, features, and the structures of I/O
-//! Management. Each drive is endurance group 1 with one configuration, which is enabled; a placement identifier is a handle, below the number of a reclaim group where there are several.
+//! Flexible Data Placement (NVM Express Technical Proposal 4146, cited as TP 4146; Base 2.1, 8.1.10): log pages,
+//! features, and the structures of I/O Management. Each drive is endurance group 1 with one configuration, which is
+//! enabled; a placement identifier is a handle, below the number of a reclaim group where there are several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +64,8 @@ impl Placement {
         (group, identifier - group.checked_shl(below).unwrap_or(0))
     }
 
-    /// FDP Configurations: a header of 16 bytes, a descriptor of 64, and 4 bytes a handle (TP 4146, Figure "FDP Configurations Log Page").
+    /// FDP Configurations: a header of 16 bytes, a descriptor of 64, and 4 bytes a handle (TP 4146, Figure "FDP
+    /// Configurations Log Page").
     pub(crate) fn configurations(&self) -> Vec<u8> {
         let descriptor = (64 + 4 * usize::from(self.handles)).next_multiple_of(8);
         let mut fields = Fields::new(16 + descriptor);
@@ -84,7 +86,8 @@ impl Placement {
         fields.take()
     }
 
-    /// Reclaim Unit Handle Usage: a host has them all, by its namespace (TP 4146, Figure "Reclaim Unit Handle Usage Log Page").
+    /// Reclaim Unit Handle Usage: a host has them all, by its namespace (TP 4146, Figure "Reclaim Unit Handle Usage Log
+    /// Page").
     pub(crate) fn usage(&self) -> Vec<u8> {
         let mut fields = Fields::new(8 + 8 * usize::from(self.handles));
         fields.u16(0, self.handles);
@@ -105,8 +108,8 @@ impl Placement {
         fields.take()
     }
 
-    /// FDP Events, those of hosts or those of the controller: a header of 64 bytes, then 64 bytes an event (TP 4146, Figure "FDP Events Log Page").
-    /// The namespace is known where there is one alone.
+    /// FDP Events, those of hosts or those of the controller: a header of 64 bytes, then 64 bytes an event (TP 4146,
+    /// Figure "FDP Events Log Page"). The namespace is known where there is one alone.
     pub(crate) fn events(&self, of_host: bool, wanted: &Events, page: Bytes, namespace: Option<u32>) -> Vec<u8> {
         let chosen = |event: &&FdpEvent| {
             event.kind.is_of_host() == of_host && wanted.is_enabled(self.named(event.handle).1, event.kind.code())
@@ -116,8 +119,8 @@ impl Placement {
         fields.u32(0, events.len() as u32);
         for (index, event) in events.into_iter().enumerate() {
             let at = 64 + 64 * index;
-            // The placement identifier (0), the namespace (1) and the place (2) are valid: of data that has moved the handle is known where handles
-            // are persistently isolated.
+            // The placement identifier (0), the namespace (1) and the place (2) are valid: of data that has moved the
+            // handle is known where handles are persistently isolated.
             let moved = event.kind == FdpEventKind::MediaReallocated;
             let known = !moved || self.isolation == Isolation::Persistent;
             let place = event.kind != FdpEventKind::InvalidPlacement;
@@ -145,8 +148,8 @@ pub(crate) struct Left {
     pub bytes: Bytes,
 }
 
-/// The status of handles that I/O Management Receive gives: 16 bytes, then 32 for each of each group: placement identifier, handle, and how many blocks
-/// it can still write (TP 4146, Figure "Reclaim Unit Handle Status").
+/// The status of handles that I/O Management Receive gives: 16 bytes, then 32 for each of each group: placement
+/// identifier, handle, and how many blocks it can still write (TP 4146, Figure "Reclaim Unit Handle Status").
 pub(crate) fn status(available: &[Left], length: usize, shift: u8) -> Vec<u8> {
     let mut fields = Fields::new(16 + 32 * available.len());
     fields.u16(14, available.len() as u16);
@@ -176,8 +179,8 @@ impl Events {
         !self.0.get(&handle).is_some_and(|disabled| disabled.contains(&kind))
     }
 
-    /// Get Features, FDP Events: a handle in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each has 2 bytes: type, and
-    /// whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
+    /// Get Features, FDP Events: a handle in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each
+    /// has 2 bytes: type, and whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
     pub fn get(&self, command: &Command, drive: &Subsystem) -> Outcome {
         let (handle, most) = asked(command, drive)?;
         let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);

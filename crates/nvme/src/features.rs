@@ -115,7 +115,8 @@ impl Features {
         Ok(Answer::result(value))
     }
 
-    /// Set Features. `begun` says whether the host has I/O queues already, `named` which namespaces the command names, or why it names none.
+    /// Set Features. `begun` says whether the host has I/O queues already, `named` which namespaces the command names,
+    /// or why it names none.
     pub fn set(
         &mut self,
         command: &Command,
@@ -189,7 +190,8 @@ fn queues(number: u16) -> u32 {
     from_zero << 16 | from_zero
 }
 
-/// Which threshold of temperature: dword 11, bits 21:20, of the composite temperature or of all sensors (19:16) (Base 2.0, 5.27.1.3).
+/// Which threshold of temperature: dword 11, bits 21:20, of the composite temperature or of all sensors (19:16) (Base
+/// 2.0, 5.27.1.3).
 enum Threshold {
     Over,
     Under,

@@ -26,7 +26,8 @@ impl Snapshot {
 /// What of a drive's state is in its health log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
-    /// Bits of the critical warning: 0, little spare is left; 2, its reliability is degraded; 3, it is in read-only mode.
+    /// Bits of the critical warning: 0, little spare is left; 2, its reliability is degraded; 3, it is in read-only
+    /// mode.
     pub critical_warning: u8,
     /// Its temperature \[C].
     pub celsius: f64,
@@ -55,7 +56,8 @@ pub struct Health {
 }
 
 impl Health {
-    /// That of a drive now. An array has the spare, the wear and the temperature of the worst of its drives, and the counts of all of them together.
+    /// That of a drive now. An array has the spare, the wear and the temperature of the worst of its drives, and the
+    /// counts of all of them together.
     pub fn of(live: &dyn Attended) -> Health {
         let drive = live.drive();
         let (Sample { smart, throttling, .. }, counters) = (drive.sample(), drive.counters());

@@ -141,8 +141,8 @@ fn of_format(shift: u8, set: u8, drive: &Subsystem) -> Result<Vec<u8>, Status> {
     }
 }
 
-/// The Namespace Granularity List (NVM Command Set 1.0, 4.1.5.8): one descriptor for all formats, of what the size of a namespace, and its
-/// capacity, had best be a multiple of \[B].
+/// The Namespace Granularity List (NVM Command Set 1.0, 4.1.5.8): one descriptor for all formats, of what the size of a
+/// namespace, and its capacity, had best be a multiple of \[B].
 fn granularity(set: u8, drive: &Subsystem) -> Result<Vec<u8>, Status> {
     let area = drive.areas.iter().find(|area| area.kind.command_set() == set).ok_or(Status::INVALID_COMMAND_SET)?;
     Ok(Fields::new(LENGTH).u64(32, drive.granularity(area)).u64(40, drive.granularity(area)).take())
@@ -210,7 +210,7 @@ impl Own<'_> {
             // Several controllers, of several hosts.
             .u8(76, 0x02)
             .u8(111, 1)
-            // A host identifier of 128 bits (0), endurance groups (4), granularities (7), Flexible Data Placement (19), where there are handles.
+            // A host identifier of 128 bits (0), endurance groups (4), granularities (7), FDP (19) with handles.
             .u32(96, 1 | 1 << 4 | 1 << 7 | if has_handles { 1 << 19 } else { 0 })
             .u32(92, notices)
             // Format (1); Namespace Management and Attachment (3); directives (5), where there are some.
@@ -257,7 +257,8 @@ fn namespace(of: &Namespace) -> Vec<u8> {
     fields.take()
 }
 
-/// What all namespaces of a format have (NVM Command Set 1.0, 4.1.5.1: of the number that stands for all, that of the first format; 4.1.5.5).
+/// What all namespaces of a format have (NVM Command Set 1.0, 4.1.5.1: of the number that stands for all, that of the
+/// first format; 4.1.5.5).
 fn common(drive: &Subsystem, shift: u8) -> Vec<u8> {
     let mut fields = Fields::new(LENGTH);
     fields.u8(30, 1);
@@ -274,8 +275,8 @@ fn formatted(fields: &mut Fields, shift: u8, preferred: Bytes) {
         .u16(102, fdp::GROUP)
         // Deallocated blocks read as zeros (2:0); Write Zeroes can deallocate (3).
         .u8(33, 1 | 1 << 3);
-    // In blocks from 0: what is written whole or not at all, by itself and at a power cut, and within which boundaries: the pages that the
-    // drive maps. Preferred sizes and alignments of writes and of deallocation.
+    // In blocks from 0: what is written whole or not at all, by itself and at a power cut, and within which boundaries:
+    // the pages that the drive maps. Preferred sizes and alignments of writes and of deallocation.
     fields
         .u16s([34, 36, 40, 44], of_page)
         .u16s([64, 66, 68, 70, 72], of_page)
@@ -303,7 +304,8 @@ fn descriptors(of: &Namespace) -> Vec<u8> {
     fields.take()
 }
 
-/// Limits of commands of the NVM command set (NVM Command Set 1.0, 4.1.5.4): Verify moves no data, and has the limit of those that do.
+/// Limits of commands of the NVM command set (NVM Command Set 1.0, 4.1.5.4): Verify moves no data, and has the limit of
+/// those that do.
 fn limits() -> Vec<u8> {
     Fields::new(LENGTH).u8(0, MDTS).take()
 }

@@ -1,4 +1,5 @@
-//! I/O commands of the NVM command set (NVM Command Set 1.0, 3.2): what a drive does for them, and what becomes of the data.
+//! I/O commands of the NVM command set (NVM Command Set 1.0, 3.2): what a drive does for them, and what becomes of the
+//! data.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -98,7 +99,8 @@ pub fn plan(command: &Command, namespace: &Arc<Namespace>, rules: Rules) -> Resu
     // FUA is bit 30; it has no meaning for what has no such field.
     let has_fua =
         !matches!(what, What::Flush | What::Deallocate { .. } | What::Zoned(Zoned::Send { .. } | Zoned::Report(_)));
-    // LR is bit 31 (NVM Command Set 1.0, 3.2.1, 3.2.4 and 3.2.5: Compare, Read, Verify). Linux sets it where a request may fail fast (REQ_FAILFAST_DEV).
+    // LR is bit 31 (NVM Command Set 1.0, 3.2.1, 3.2.4 and 3.2.5: Compare, Read, Verify). Linux sets it where a request
+    // may fail fast (REQ_FAILFAST_DEV).
     let limited = matches!(what, What::Read(_) | What::Compare(_) | What::Verify(_)) && twelve & 1 << 31 != 0;
     let namespace = Some(namespace.clone());
     Ok(Planned { what, takes, namespace, forced: has_fua && twelve & 1 << 30 != 0, limited, hint, rules })
@@ -152,8 +154,9 @@ fn what(command: &Command, namespace: &Namespace) -> Result<(What, u32), Status>
     })
 }
 
-/// I/O Management: the operation in dword 10, bits 7:0. Receive has the status of handles, of which this many dwords from 0 in dword 11 are wanted;
-/// Send gives handles other reclaim units, this many from 0 in dword 10, bits 31:16 (TP 4146).
+/// I/O Management: the operation in dword 10, bits 7:0. Receive has the status of handles, of which this many dwords
+/// from 0 in dword 11 are wanted; Send gives handles other reclaim units, this many from 0 in dword 10, bits 31:16 (TP
+/// 4146).
 fn management(command: &Command) -> Result<(What, u32), Status> {
     const HANDLES: u32 = 1;
     let ten = command.dword(10);
@@ -169,8 +172,8 @@ fn management(command: &Command) -> Result<(What, u32), Status> {
     }
 }
 
-/// The placement hint of a write or a copy, in dword 13, bits 31:16: a stream or a placement identifier, by the directive type in dword 12,
-/// bits 23:20 (Base 2.0, 8.7.3 "Streams"; TP 4146, "Data Placement").
+/// The placement hint of a write or a copy, in dword 13, bits 31:16: a stream or a placement identifier, by the
+/// directive type in dword 12, bits 23:20 (Base 2.0, 8.7.3 "Streams"; TP 4146, "Data Placement").
 fn hint(command: &Command, namespace: &Namespace, rules: Rules) -> Result<u16, Status> {
     if !matches!(command.opcode(), nvm::WRITE | nvm::COPY) {
         return Ok(0);
@@ -201,7 +204,8 @@ impl Planned {
         matches!((&self.what, &other.what), (What::Compare(one), What::Write(other)) if one == other) && same
     }
 
-    /// Whether it can have this many bytes of data. Ranges may have room behind them: Linux sends as many as there can be at most.
+    /// Whether it can have this many bytes of data. Ranges may have room behind them: Linux sends as many as there can
+    /// be at most.
     pub fn fits(&self, length: u32) -> bool {
         match &self.what {
             What::Read(range) => u64::from(length) == bytes(range),
@@ -241,13 +245,15 @@ impl Planned {
     }
 }
 
-/// The ranges of Dataset Management: attributes, how many blocks, the first one (NVM Command Set 1.0, 3.2.3). Empty ones are left out.
+/// The ranges of Dataset Management: attributes, how many blocks, the first one (NVM Command Set 1.0, 3.2.3). Empty
+/// ones are left out.
 fn deallocated(data: &[u8], of: &Namespace) -> Result<Vec<Range<u64>>, Status> {
     let ranges = data.chunks_exact(16).map(|range| of.bytes(u64_at(range, 8), u32_at(range, 4).into()));
     Ok(ranges.collect::<Result<Vec<_>, _>>()?.into_iter().filter(|range| !range.is_empty()).collect())
 }
 
-/// The ranges of Copy, in descriptor format 0: the first block at 8, how many from 0 at 16 (NVM Command Set 1.0, 3.2.2).
+/// The ranges of Copy, in descriptor format 0: the first block at 8, how many from 0 at 16 (NVM Command Set 1.0,
+/// 3.2.2).
 fn copied(data: &[u8], to: u64, of: &Namespace) -> Result<Does, Status> {
     let mut from = Vec::new();
     let mut total = 0;
@@ -302,7 +308,8 @@ enum Does {
         length: u32,
     },
     Update(Vec<u16>),
-    /// What lies in these ranges, each of zones or not, is held no more; namespaces that go keep their place until then.
+    /// What lies in these ranges, each of zones or not, is held no more; namespaces that go keep their place until
+    /// then.
     Erase {
         parts: Vec<(Range<u64>, bool)>,
         _held: Vec<Arc<Namespace>>,
@@ -517,7 +524,8 @@ impl Io {
         Ok(data)
     }
 
-    /// Reads of deallocated blocks are errors where the host wants that (NVM Command Set 1.0, 3.2.3.2.1); otherwise they read as zeros.
+    /// Reads of deallocated blocks are errors where the host wants that (NVM Command Set 1.0, 3.2.3.2.1); otherwise
+    /// they read as zeros.
     fn allocated(&self, store: &Store, range: &Range<u64>) -> Result<(), Status> {
         if !self.rules.deallocated_is_error {
             return Ok(());
@@ -527,8 +535,8 @@ impl Io {
     }
 }
 
-/// What a host hears of what the drive has not done. A drive whose medium is read-only refuses writes as to a read-only range (NVM Command
-/// Set 1.0, 3.1.2).
+/// What a host hears of what the drive has not done. A drive whose medium is read-only refuses writes as to a read-only
+/// range (NVM Command Set 1.0, 3.1.2).
 pub fn of_drive(failure: Failure) -> Status {
     match failure {
         Failure::Uncorrectable => Status::UNRECOVERED_READ_ERROR,

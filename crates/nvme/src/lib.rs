@@ -11,8 +11,8 @@
 //! | `controller.rs`, `target.rs` | what hosts have, and what they connect to |
 //! | `tcp/` | the transport: units (`pdu.rs`), a queue (`queue.rs`), a connection (`connection.rs`) |
 //!
-//! The specifications are cited as Base 2.0 (NVM Express Base Specification, revision 2.0), NVM Command Set 1.0 (NVM Express NVM Command
-//! Set Specification) and TCP Transport 1.0 (NVM Express TCP Transport Specification).
+//! The specifications are cited as Base 2.0 (NVM Express Base Specification, revision 2.0), NVM Command Set 1.0 (NVM
+//! Express NVM Command Set Specification) and TCP Transport 1.0 (NVM Express TCP Transport Specification).
 
 mod auth;
 mod bytes;

@@ -121,7 +121,8 @@ pub(crate) fn health(health: &Health, warning: u8, errors: u64) -> Vec<u8> {
     fields.take()
 }
 
-/// Endurance Group Information (Base 2.0, 5.16.1.10; bytes as in its table): the drive is the group. Data is counted in 10^9 bytes, rounded up.
+/// Endurance Group Information (Base 2.0, 5.16.1.10; bytes as in its table): the drive is the group. Data is counted in
+/// 10^9 bytes, rounded up.
 pub(crate) fn endurance_group(health: &Health, size: u64, unallocated: u64, errors: u64) -> Vec<u8> {
     let percent = |value: f64, most: f64| value.clamp(0.0, most).floor() as u8;
     let units = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000));
@@ -148,8 +149,8 @@ pub(crate) fn firmware(drive: &Subsystem) -> Vec<u8> {
     Fields::new(512).u8(0, 1).ascii(8, 8, &drive.firmware).take()
 }
 
-/// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of an I/O command set. Bit 0, supported; 1, it
-/// changes data.
+/// Commands supported and their effects (Base 2.0, 5.16.1.6): admin commands, then those of an I/O command set. Bit 0,
+/// supported; 1, it changes data.
 pub(crate) fn commands(drive: &Subsystem, set: u8) -> Vec<u8> {
     const CHANGES: u32 = 0x3;
     let mut fields = Fields::new(4096);
@@ -220,7 +221,8 @@ pub(crate) fn changed_namespaces(numbers: &[u32]) -> Vec<u8> {
     fields.take()
 }
 
-/// The Changed Zone List: how many, FFFFh where there are more than it has room for, and the first block of each (ZNS 1.1, 5.2).
+/// The Changed Zone List: how many, FFFFh where there are more than it has room for, and the first block of each (ZNS
+/// 1.1, 5.2).
 pub(crate) fn changed_zones(blocks: &[u64]) -> Vec<u8> {
     const MOST: usize = 511;
     let mut fields = Fields::new(4096);
@@ -234,8 +236,8 @@ pub(crate) fn changed_zones(blocks: &[u64]) -> Vec<u8> {
     fields.take()
 }
 
-/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22) or the endurance
-/// group (24).
+/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22)
+/// or the endurance group (24).
 pub(crate) fn features_supported(drive: &Subsystem) -> Vec<u8> {
     let mut fields = Fields::new(1024);
     for (feature, of_group) in features::all(drive) {

@@ -102,7 +102,8 @@ impl Namespace {
         self.placement.0 > 0
     }
 
-    /// The drive's placement identifier for a host's, whose handle is one of the namespace: one that names no handle stays so.
+    /// The drive's placement identifier for a host's, whose handle is one of the namespace: one that names no handle
+    /// stays so.
     pub(crate) fn placed(&self, identifier: u16) -> u16 {
         let (handles, group_bits) = self.placement;
         let below = u16::BITS - group_bits;
@@ -295,8 +296,9 @@ impl Namespaces {
         (area.range.end - begin >= bytes).then_some(begin)
     }
 
-    /// Create: the command set in dword 11, bits 31:24; in the data (NVM Command Set 1.0, 5.8 "Host Software Specified Fields") size, capacity,
-    /// format, protection, sharing, groups, and placement handles (TP 4146). It is nobody's yet.
+    /// Create: the command set in dword 11, bits 31:24; in the data (NVM Command Set 1.0, 5.8 "Host Software Specified
+    /// Fields") size, capacity, format, protection, sharing, groups, and placement handles (TP 4146). It is nobody's
+    /// yet.
     pub fn create(&mut self, command: &Command, data: &[u8], drive: &Subsystem) -> Result<u32, Refused> {
         if data.len() < 4096 || command.namespace() != 0 {
             return Err(Status::INVALID_FIELD.into());
@@ -358,7 +360,8 @@ impl Namespaces {
         Ok(deleted)
     }
 
-    /// Namespace Attachment: which controllers, of those that there are, get a namespace or lose it; SEL in dword 10, bits 3:0 (Base 2.0, 5.22).
+    /// Namespace Attachment: which controllers, of those that there are, get a namespace or lose it; SEL in dword 10,
+    /// bits 3:0 (Base 2.0, 5.22).
     pub fn attach(&mut self, command: &Command, data: &[u8], there: &[ControllerId]) -> Result<(), Status> {
         let number = command.namespace();
         let attaches = match command.dword(10) & 0xf {
@@ -414,7 +417,8 @@ impl Namespaces {
         }
     }
 
-    /// Whether a controller's host is to be told that namespaces have changed. Until it reads which, it is not told again.
+    /// Whether a controller's host is to be told that namespaces have changed. Until it reads which, it is not told
+    /// again.
     pub fn has_news(&self, of: ControllerId) -> bool {
         self.changed.get(&of).is_some_and(|changed| !changed.numbers.is_empty() && !changed.told)
     }
@@ -443,8 +447,8 @@ fn listed(data: &[u8]) -> Option<BTreeSet<ControllerId>> {
     ((1..=2047).contains(&count) && ids.is_sorted() && found.len() == count).then_some(found)
 }
 
-/// The drive's handles that are a new namespace's: their number at 392, and which from 512 on; without any it has one, the drive's first
-/// (TP 4146, "Namespace Management").
+/// The drive's handles that are a new namespace's: their number at 392, and which from 512 on; without any it has one,
+/// the drive's first (TP 4146, "Namespace Management").
 fn placement_handles(data: &[u8], drive: &Subsystem) -> Result<Vec<u16>, Status> {
     let count = usize::from(u16_at(data, 392));
     if drive.handles == 0 || count == 0 {

@@ -53,8 +53,8 @@ impl Sanitize {
         }
     }
 
-    /// Reads a Sanitize command; returns whether the drive has something to do. Neither overwriting nor cryptographic erasure is supported, nor
-    /// is what is left allocated (NDAS, bit 9).
+    /// Reads a Sanitize command; returns whether the drive has something to do. Neither overwriting nor cryptographic
+    /// erasure is supported, nor is what is left allocated (NDAS, bit 9).
     pub fn begin(&mut self, command: &Command) -> Result<bool, Status> {
         let ten = command.dword(10);
         match ten & 7 {
@@ -80,8 +80,8 @@ impl Sanitize {
         self.ended += 1;
     }
 
-    /// Sanitize Status: progress in 65,536ths, FFFFh where none is under way; the state, with whether nothing was written since in bit 8; the
-    /// command; times that are not known (Base 2.0, 5.16.1.20).
+    /// Sanitize Status: progress in 65,536ths, FFFFh where none is under way; the state, with whether nothing was
+    /// written since in bit 8; the command; times that are not known (Base 2.0, 5.16.1.20).
     pub fn log(&self) -> Vec<u8> {
         let progress = if self.state == Progress::UnderWay { 0 } else { u16::MAX };
         Fields::new(512)
@@ -93,8 +93,8 @@ impl Sanitize {
     }
 }
 
-/// The format that Format NVM asks for: one that there is, without metadata or protection information; nothing is erased, or user data (SES,
-/// bits 11:9).
+/// The format that Format NVM asks for: one that there is, without metadata or protection information; nothing is
+/// erased, or user data (SES, bits 11:9).
 pub(crate) fn wanted_format(command: &Command) -> Result<usize, Status> {
     let ten = command.dword(10);
     // LBAF in bits 3:0 and 13:12, MSET in 4, PI in 7:5.

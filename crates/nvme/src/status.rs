@@ -78,8 +78,8 @@ impl Status {
         passing.contains(&self)
     }
 
-    /// The field of a completion, with the phase tag (0 in Fabrics) in bit 0, More in bit 14 where the error log tells more, and Do Not
-    /// Retry in bit 15.
+    /// The field of a completion, with the phase tag (0 in Fabrics) in bit 0, More in bit 14 where the error log tells
+    /// more, and Do Not Retry in bit 15.
     pub fn field(self, more: bool) -> u16 {
         self.0 << 1 | u16::from(more) << 14 | u16::from(!self.may_pass()) << 15
     }

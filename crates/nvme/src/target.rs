@@ -51,7 +51,8 @@ impl Connected {
         self.authentication.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What Connect is answered with: the controller, and whether the host has to prove who it is (Base 2.0, 6.3: AUTHREQ.ATR).
+    /// What Connect is answered with: the controller, and whether the host has to prove who it is (Base 2.0, 6.3:
+    /// AUTHREQ.ATR).
     pub fn result(&self) -> u32 {
         u32::from(self.controller.id.0) | u32::from(!self.authentication().is_done()) << 17
     }
@@ -152,8 +153,8 @@ impl Target {
         }
     }
 
-    /// Takes a command of a queue that is no command of I/O. `snapshot` and `broken_zones` tell how the drive is, `at` is the address that the host
-    /// came to.
+    /// Takes a command of a queue that is no command of I/O. `snapshot` and `broken_zones` tell how the drive is, `at`
+    /// is the address that the host came to.
     pub fn command(
         &self,
         of: &Connected,

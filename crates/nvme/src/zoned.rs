@@ -1,5 +1,5 @@
-//! The Zoned Namespace command set (NVM Express Zoned Namespace Command Set Specification 1.1, cited as ZNS 1.1). What zones allow is the
-//! drive's affair (`ssd::zones`); here are the commands and the structures.
+//! The Zoned Namespace command set (NVM Express Zoned Namespace Command Set Specification 1.1, cited as ZNS 1.1). What
+//! zones allow is the drive's affair (`ssd::zones`); here are the commands and the structures.
 
 use std::ops::Range;
 
@@ -70,8 +70,8 @@ fn append(command: &Command, of: &Namespace, zones: &Zones) -> Result<Zoned, Sta
     if bytes <= longest { Ok(Zoned::Append { zone: zone.start, bytes }) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Zone Management Send: the action in dword 13, bits 7:0; Select All in bit 8; a zone random write area (TP 4076b) in bit 9, of a zone that is
-/// opened (ZNS 1.1, 3.4.3). There are no descriptor extensions.
+/// Zone Management Send: the action in dword 13, bits 7:0; Select All in bit 8; a zone random write area (TP 4076b) in
+/// bit 9, of a zone that is opened (ZNS 1.1, 3.4.3). There are no descriptor extensions.
 fn send(command: &Command, of: &Namespace, zones: &Zones) -> Result<Zoned, Status> {
     let thirteen = command.dword(13);
     let (all, random) = (thirteen & 1 << 8 != 0, thirteen & 1 << 9 != 0);
@@ -94,8 +94,8 @@ fn send(command: &Command, of: &Namespace, zones: &Zones) -> Result<Zoned, Statu
     Ok(Zoned::Send { range, action })
 }
 
-/// Zone Management Receive: dwords from 0 in dword 12; in dword 13 the action in bits 7:0, of which there is Report Zones, which states in bits 15:8,
-/// and in bit 16 whether the number is of those reported alone (ZNS 1.1, 3.4.2).
+/// Zone Management Receive: dwords from 0 in dword 12; in dword 13 the action in bits 7:0, of which there is Report
+/// Zones, which states in bits 15:8, and in bit 16 whether the number is of those reported alone (ZNS 1.1, 3.4.2).
 fn report(command: &Command, of: &Namespace) -> Result<Zoned, Status> {
     let thirteen = command.dword(13);
     let (from, end) = (of.bytes(command.dwords_10_11(), 1)?.start, of.whole().end);

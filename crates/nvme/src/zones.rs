@@ -25,12 +25,14 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// The Identify Namespace data structure of the command set (ZNS 1.1, 4.1.5.1, with TP 4076b; bytes as in its table), for blocks of a size.
+    /// The Identify Namespace data structure of the command set (ZNS 1.1, 4.1.5.1, with TP 4076b; bytes as in its
+    /// table), for blocks of a size.
     pub(crate) fn identify(&self, shift: u8) -> Vec<u8> {
         let limit = |most: u32| if most >= self.count { u32::MAX } else { most - 1 };
         let mut fields = Fields::new(4096);
         if self.random_area > 0 {
-            // As many zones may have a zone random write area as may be active; its granularity and its size; ranges are flushed (0).
+            // As many zones may have a zone random write area as may be active; its granularity and its size; ranges
+            // are flushed (0).
             fields.u32(44, self.max_active.min(self.count)).u16(48, (self.commit_unit >> shift) as u16);
             fields.u16(50, u16::try_from(self.random_area >> shift).unwrap_or(u16::MAX)).u8(52, 1);
         }
@@ -45,8 +47,8 @@ impl Zones {
         fields.take()
     }
 
-    /// The Identify Controller data structure of the command set (ZNS 1.1, 4.1.5.2): the append size limit as a power of two of 4 KiB, 0 for that
-    /// of transfers.
+    /// The Identify Controller data structure of the command set (ZNS 1.1, 4.1.5.2): the append size limit as a power
+    /// of two of 4 KiB, 0 for that of transfers.
     pub(crate) fn identify_controller(&self) -> Vec<u8> {
         let pages =
             self.append_limit.filter(|limit| *limit < LARGEST_TRANSFER.into()).map(|limit| (limit >> 12).max(1));

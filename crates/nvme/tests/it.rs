@@ -1,4 +1,5 @@
-//! The command layer and the transport's units, without a socket: against plain memory, and against the digests of the specification.
+//! The command layer and the transport's units, without a socket: against plain memory, and against the digests of the
+//! specification.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

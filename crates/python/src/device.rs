@@ -197,7 +197,8 @@ impl Device {
         Ok(Device { inner: Mutex::new(Inner::One(Box::new(device))), raised })
     }
 
-    /// The array of a file, whose drives are in the state in which a workload meets them; `checkpoint` is a file that one like it has saved.
+    /// The array of a file, whose drives are in the state in which a workload meets them; `checkpoint` is a file that
+    /// one like it has saved.
     #[staticmethod]
     #[pyo3(signature = (path, *, device = None, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), seed = 1, checkpoint = None))]
     fn of_array(
@@ -247,8 +248,9 @@ impl Device {
         Ok((first..end).map_while(|zone| zones.zone(zone)).map(of).collect())
     }
 
-    /// Reclaim units of placement handles: of each what it can still write; the size of a unit; bytes written by the host, written to the flash
-    /// and erased; the newest events, each with its code, time, handle and pages. None where the drive takes no hints.
+    /// Reclaim units of placement handles: of each what it can still write; the size of a unit; bytes written by the
+    /// host, written to the flash and erased; the newest events, each with its code, time, handle and pages. None where
+    /// the drive takes no hints.
     fn fdp(&self, py: Python<'_>) -> PyResult<Option<Handles>> {
         let device = self.lock(py)?;
         Ok(device.drive().fdp().map(|fdp| {
@@ -280,7 +282,8 @@ impl Device {
         }))
     }
 
-    /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns its number.
+    /// Hands a request to the device: time [ns], "read" or "write", offset [B], bytes, queue, placement hint; returns
+    /// its number.
     #[pyo3(signature = (time, op, offset, bytes, queue = 0, hint = 0))]
     fn submit(
         &self,
@@ -297,8 +300,8 @@ impl Device {
         self.lock(py)?.drive_mut().submit(request).map_err(raise)
     }
 
-    /// Hands requests to the device, given as columns of one length; returns the number of the first. Up to the first that is
-    /// refused, which the error names by its index, they are submitted.
+    /// Hands requests to the device, given as columns of one length; returns the number of the first. Up to the first
+    /// that is refused, which the error names by its index, they are submitted.
     fn submit_many(
         &self,
         py: Python<'_>,
@@ -346,8 +349,8 @@ impl Device {
         self.play(py, |device| device.flush())
     }
 
-    /// Everything buffered is written, and the drive left alone for a span such as "6mo", at a temperature such as "40C" or at that
-    /// of its rest: its data grows old, and is refreshed as configured.
+    /// Everything buffered is written, and the drive left alone for a span such as "6mo", at a temperature such as
+    /// "40C" or at that of its rest: its data grows old, and is refreshed as configured.
     #[pyo3(signature = (span, at = None))]
     fn rest(&self, py: Python<'_>, span: &str, at: Option<&str>) -> PyResult<()> {
         let span = parse::<Span>("--for", span).map_err(refuse)?;

@@ -40,8 +40,8 @@ fn rate(rber: f64) -> PyResult<f64> {
     if (LEAST_RBER..=0.5).contains(&rber) { Ok(rber) } else { Err(refuse(wrong())) }
 }
 
-/// Decodes the words numbered `first..last`. Which words these are, and so the counts, does not depend on `threads`; those
-/// of adjoining ranges add up.
+/// Decodes the words numbered `first..last`. Which words these are, and so the counts, does not depend on `threads`;
+/// those of adjoining ranges add up.
 #[pyfunction]
 #[pyo3(signature = (rber, first, last, errors, schedule, seed, threads, soft = "none"))]
 pub fn ecc_simulate(

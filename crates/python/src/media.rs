@@ -90,8 +90,8 @@ impl Media {
         Ok(Media { inner: Mutex::new(media.map_err(|error| raised.raise(error.into()))?), raised })
     }
 
-    /// Hands commands to the flash, given as columns of one length; returns the number of the first. Up to the first that is
-    /// refused, which the error names by its index, they are submitted.
+    /// Hands commands to the flash, given as columns of one length; returns the number of the first. Up to the first
+    /// that is refused, which the error names by its index, they are submitted.
     fn submit_many(
         &self,
         py: Python<'_>,
@@ -137,8 +137,8 @@ impl Media {
         })
     }
 
-    /// What is under way is played; then all data grows older by a span such as "6mo", at a temperature such as "40C" or at that
-    /// of its rest.
+    /// What is under way is played; then all data grows older by a span such as "6mo", at a temperature such as "40C"
+    /// or at that of its rest.
     #[pyo3(signature = (span, at = None))]
     fn rest(&self, py: Python<'_>, span: &str, at: Option<&str>) -> PyResult<()> {
         let span = parse::<Span>("--for", span).map_err(refuse)?;

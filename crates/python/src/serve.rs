@@ -91,7 +91,8 @@ struct Seen {
     subsystem: Subsystem,
 }
 
-/// The parts of a drive that are namespaces of their own: conventional zones, which are written anywhere, and those that are written in order.
+/// The parts of a drive that are namespaces of their own: conventional zones, which are written anywhere, and those
+/// that are written in order.
 fn areas_of(drive: &dyn ssd::Drive) -> Vec<Area> {
     let (size, plan) = (drive.capacity().0, drive.plan());
     let Some(zones) = drive.zones() else { return vec![Area { range: 0..size, kind: Kind::Nvm }] };
@@ -263,7 +264,8 @@ fn late_replies(p99: u64, bound: u64) -> Option<Finding> {
     })
 }
 
-/// A virtual clock that went on before its clients had asked for more: they were silent for longer than `grace`, or asked unprompted.
+/// A virtual clock that went on before its clients had asked for more: they were silent for longer than `grace`, or
+/// asked unprompted.
 fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
     let (silences, unprompted) = (watched.silences, watched.unprompted);
     let of = |count: u64, text: String, remedy: &str| (count > 0).then(|| (text, remedy.to_owned()));
@@ -287,9 +289,10 @@ fn machine_dependent(watched: &Watched, grace: &str) -> Option<Finding> {
 
 #[pymethods]
 impl Server {
-    /// Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to a TCP address: those of the names `hosts`, or
-    /// all; with `secrets` those that prove by them who they are (names, with one secret or that of the drives too: the identifier of a hash
-    /// function and the key). The clock is "real" or "virtual"; the bound is of the real one, the others are of the virtual one.
+    /// Clients of NBD come to a socket in the file system or to a TCP address, hosts of NVMe to a TCP address: those of
+    /// the names `hosts`, or all; with `secrets` those that prove by them who they are (names, with one secret or that
+    /// of the drives too: the identifier of a hash function and the key). The clock is "real" or "virtual"; the bound
+    /// is of the real one, the others are of the virtual one.
     #[new]
     #[pyo3(signature = (*, socket, address, nvme, hosts, secrets, clock, think, grace, depth, lag_bound))]
     fn new(
@@ -332,8 +335,9 @@ impl Server {
         Ok(Server { clock, lag_bound, protocol, state: Mutex::new(State::Preparing { listener, drives: Vec::new() }) })
     }
 
-    /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB". With
-    /// `records` its requests can be played again. Returns what the user should know of how the input was understood.
+    /// Opens a drive, to be served under a name. Its data is kept in the file `data`, or in `memory`, such as "4GiB".
+    /// With `records` its requests can be played again. Returns what the user should know of how the input was
+    /// understood.
     #[pyo3(signature = (name, device, *, memory, data = None, records = false, after_load = None, scheme = None, age = None, settings = Vec::new(), policies = Vec::new(), **options))]
     fn export(
         &self,
@@ -422,8 +426,8 @@ impl Server {
         })
     }
 
-    /// Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured begins then. A server of
-    /// one drive needs no name.
+    /// Lets time pass for a drive that has nothing to do, at a temperature or at that of its rest; what is measured
+    /// begins then. A server of one drive needs no name.
     #[pyo3(signature = (drive, span, at))]
     fn rest(&self, py: Python<'_>, drive: Option<&str>, span: &str, at: Option<&str>) -> PyResult<()> {
         let span = parse::<Span>("--for", span).map_err(refuse)?;
@@ -436,8 +440,8 @@ impl Server {
         py.detach(|| self.of_drive(drive, |server, export| server.save(export, path)))
     }
 
-    /// Cuts the power of a drive: what is under way is aborted, and what was not durable is gone. It comes back at once, or stays off until it
-    /// is restored.
+    /// Cuts the power of a drive: what is under way is aborted, and what was not durable is gone. It comes back at
+    /// once, or stays off until it is restored.
     fn cut(&self, py: Python<'_>, drive: Option<&str>, stays_off: bool) -> PyResult<()> {
         py.detach(|| self.of_drive(drive, |server, export| server.cut(export, stays_off)))
     }

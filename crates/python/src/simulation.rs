@@ -499,9 +499,9 @@ impl Simulation {
         Ok(Simulation { save, raised, ..Simulation::ready(Ready { prepared, log, save_after, check }) })
     }
 
-    /// Plays the whole run and reports where the time of some requests went: the `slowest` so many, and those numbered in
-    /// `wanted`. Where a signal ended it before its workload, what is given is of the requests until there. `progress` is called with
-    /// what [`Simulation::progress`] gives: share, submitted, completed.
+    /// Plays the whole run and reports where the time of some requests went: the `slowest` slowest, and those numbered
+    /// in `wanted`. Where a signal ended it before its workload, what is given is of the requests until there.
+    /// `progress` is called with what [`Simulation::progress`] gives: share, submitted, completed.
     #[pyo3(signature = (slowest, wanted, progress=None))]
     fn explain(
         &self,
@@ -542,8 +542,8 @@ impl Simulation {
         Ok(ExplainedRun { requests: explained, findings, interrupted })
     }
 
-    /// Plays the run and writes a timeline of what happened in some windows, `FROM:TO` each, or in all of it if there are none;
-    /// returns the file's size [B]. The run is not played on when no window shows what is to come.
+    /// Plays the run and writes a timeline of what happened in some windows, `FROM:TO` each, or in all of it if there
+    /// are none; returns the file's size [B]. The run is not played on when no window shows what is to come.
     fn timeline(&self, py: Python<'_>, path: PathBuf, windows: Vec<String>) -> PyResult<u64> {
         let mut shown = windows.iter().map(|word| window(word)).collect::<Result<Vec<_>, _>>().map_err(refuse)?;
         if shown.is_empty() {
@@ -597,7 +597,8 @@ impl Simulation {
         self.manifest.to_string()
     }
 
-    /// Why the run ended before its workload, where it did and there is a result all the same; known once it is finished.
+    /// Why the run ended before its workload, where it did and there is a result all the same; known once it is
+    /// finished.
     #[getter]
     fn ended(&self) -> Option<&str> {
         self.ended.get().map(String::as_str)
@@ -668,7 +669,8 @@ impl Simulation {
         })
     }
 
-    /// How far the search for a steady state has come, where there is one: rounds; and once two have been run, their trend.
+    /// How far the search for a steady state has come, where there is one: rounds; and once two have been run, their
+    /// trend.
     fn rounds(&self) -> Option<(u64, Option<RoundsTrend>)> {
         let RunState::Running(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) else { return None };
         let SteadyState { rounds, trend, .. } = run.steady()?;
@@ -676,7 +678,8 @@ impl Simulation {
         Some((rounds, trend.map(told)))
     }
 
-    /// Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on before the run.
+    /// Pages that have been played through the FTL alone so far, and the write amplification then, while that goes on
+    /// before the run.
     fn warms(&self) -> Option<(u64, f64)> {
         match &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
             RunState::Running(run) => run.warms(),

@@ -28,13 +28,13 @@ pub struct Converted<'py> {
     notes: Vec<String>,
 }
 
-/// What came of a split: devices with their requests, what was left out or changed, and how the traces were read. A tuple in
-/// Python.
+/// What came of a split: devices with their requests, what was left out or changed, and how the traces were read. A
+/// tuple in Python.
 #[derive(IntoPyObject)]
 pub struct Split(Vec<(u16, u64)>, Counts, Vec<String>);
 
-/// Reads traces, merged by time and cut to the given bounds, and writes them: to text in format `to`, or as Parquet where
-/// `to` is None, in a file or, without `out`, as the bytes that are returned.
+/// Reads traces, merged by time and cut to the given bounds, and writes them: to text in format `to`, or as Parquet
+/// where `to` is None, in a file or, without `out`, as the bytes that are returned.
 #[pyfunction]
 #[pyo3(signature = (paths, out, to, *, format = None, skip_bad_lines = 0, sort_window = None, from_ = None, until = None, requests = None, device = None, range = None))]
 pub fn convert<'py>(
@@ -76,8 +76,9 @@ pub fn convert<'py>(
     Ok(Converted { data: PyBytes::new(py, &bytes), counts, notes })
 }
 
-/// Writes the requests of each device of traces, merged by time, into a file of its own in a folder that is there, at most
-/// `most` of each: `N.mqsim` for device N. What they have got, what was left out or changed, and how the traces were read.
+/// Writes the requests of each device of traces, merged by time, into a file of its own in a folder that is there, at
+/// most `most` of each: `N.mqsim` for device N. What they have got, what was left out or changed, and how the traces
+/// were read.
 #[pyfunction]
 #[pyo3(signature = (paths, folder, most, *, format = None, skip_bad_lines = 0, sort_window = None))]
 pub fn split(

@@ -1,8 +1,10 @@
-//! Choices that were learned outside: decision trees that answer for a read's first sense, from what a controller knows before it.
+//! Choices that were learned outside: decision trees that answer for a read's first sense, from what a controller knows
+//! before it.
 //!
-//! Contract: a tree sees a [`Context`], nothing else, and gives a number: to `haste` and `pipeline` the share of such reads that it
-//! says yes for (between 0 and 1 only while it explores), to `start` a step of the retry table. A tree is a table of nodes in the order in
-//! which a walk that turns to the smaller side first meets them: what is at most the limit goes on at the next row.
+//! Contract: a tree sees a [`Context`], nothing else, and gives a number: to `haste` and `pipeline` the share of such
+//! reads that it says yes for (between 0 and 1 only while it explores), to `start` a step of the retry table. A tree is
+//! a table of nodes in the order in which a walk that turns to the smaller side first meets them: what is at most the
+//! limit goes on at the next row.
 
 use units::table::Row;
 use units::value::{Scalar, Value as _, nearest};
@@ -106,12 +108,13 @@ pub struct Trees([Vec<Node>; Question::ALL.len()]);
 const COLUMNS: [&str; 5] = ["question", "feature", "at_most", "otherwise", "value"];
 /// What stands for the feature of a leaf.
 const LEAF: &str = "leaf";
-/// Memory of a node \[B]: a byte for the feature, two for the limit or the answer, two for the row that follows otherwise. By construction.
+/// Memory of a node \[B]: a byte for the feature, two for the limit or the answer, two for the row that follows
+/// otherwise. By construction.
 const NODE: usize = 5;
 
 impl Trees {
-    /// Reads CSV text with the columns question, feature, at_most, otherwise and value, whose rows are the nodes of each question's tree from its root on;
-    /// `origin` names it in errors.
+    /// Reads CSV text with the columns question, feature, at_most, otherwise and value, whose rows are the nodes of
+    /// each question's tree from its root on; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Trees, ConfigError> {
         let table =
             Table::parse(text, origin, COLUMNS, "begin with the line question,feature,at_most,otherwise,value")?;

@@ -11,7 +11,8 @@ pub struct Scheme {
     pub about: &'static str,
     /// Its choices: axis and word.
     pub choices: &'static [(&'static str, &'static str)],
-    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{read}` stands for the drive's mean tR.
+    /// What belongs to it beside its choices, of ideals and of bounds, as `section.key=value`; `{read}` stands for the
+    /// drive's mean tR.
     pub overrides: &'static [&'static str],
 }
 

@@ -1,4 +1,5 @@
-//! Clients between their call and their first request: simulated time waits while the server has something to do for them.
+//! Clients between their call and their first request: simulated time waits while the server has something to do for
+//! them.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -38,8 +39,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still there, or
-    /// its reader is busy with it. Who takes nothing keeps nobody waiting.
+    /// Whether everything that was sent has been read and dealt with. In this order: what is being read is either still
+    /// there, or its reader is busy with it. Who takes nothing keeps nobody waiting.
     pub(crate) fn is_done(&self) -> bool {
         if self.stuck.load(Ordering::SeqCst) {
             return true;
@@ -144,7 +145,8 @@ impl Caller {
         {}
     }
 
-    /// It has chosen what it wants: its engine sees from now on how far it is read, and simulated time waits for it no more otherwise.
+    /// It has chosen what it wants: its engine sees from now on how far it is read, and simulated time waits for it no
+    /// more otherwise.
     pub fn chose(&self) {
         self.arrivals.ends(self.connection);
     }

@@ -44,7 +44,8 @@ pub(crate) struct Drive {
     record: Option<Vec<Request>>,
     /// How long it is left alone when its first clients have left.
     after_load: Option<Span>,
-    /// While the power is off: what somebody asks for who is no client, which waits until it is back. What clients ask for is aborted.
+    /// While the power is off: what somebody asks for who is no client, which waits until it is back. What clients ask
+    /// for is aborted.
     off: Option<Vec<Flight>>,
 }
 
@@ -184,7 +185,8 @@ impl Drive {
         next.map_or(limit, |next| next.max(self.now() + Span(1)).min(limit))
     }
 
-    /// The power is cut now, and comes back at once, or stays off until it is restored: the drive recovers without what comes meanwhile.
+    /// The power is cut now, and comes back at once, or stays off until it is restored: the drive recovers without what
+    /// comes meanwhile.
     pub fn cut(&mut self, stays_off: bool) -> Result<(), RunError> {
         self.sound()?;
         let cut = self.live.cut();
@@ -248,7 +250,8 @@ impl Drive {
         }
     }
 
-    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then ([`Attended::rest`]).
+    /// It is left alone for so long, at a temperature or at that of its rest; what is measured begins then
+    /// ([`Attended::rest`]).
     pub fn rests(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.sound()?;
         self.live.rest(span, at).inspect_err(|error| self.failure = Some(error.clone()))

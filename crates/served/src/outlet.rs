@@ -18,8 +18,8 @@ pub const SENT_AT_ONCE: u32 = 1 << 17;
 /// Messages that no request has asked for, beyond which who sends them waits.
 const MOST_MESSAGES: usize = 256;
 
-/// The sending side of a connection. Replies go straight to the socket; what it does not take, or what is long, is sent by the
-/// connection's second thread, so that no client keeps the drive from others.
+/// The sending side of a connection. Replies go straight to the socket; what it does not take, or what is long, is sent
+/// by the connection's second thread, so that no client keeps the drive from others.
 pub struct Outlet {
     stream: Arc<Stream>,
     reading: Reading,
@@ -141,7 +141,8 @@ impl Outlet {
         state.bytes += held;
     }
 
-    /// Answers a request that was admitted. Returns a time before the client has the answer, and after the machine's disk was waited for.
+    /// Answers a request that was admitted. Returns a time before the client has the answer, and after the machine's
+    /// disk was waited for.
     pub fn answer(&self, reply: Reply<impl FnOnce() -> Message + Send + 'static>) -> Instant {
         let Reply { held, later, due, make } = reply;
         let mut state = self.lock();
@@ -165,8 +166,8 @@ impl Outlet {
         ready
     }
 
-    /// Sends a message that answers no request that was admitted, after those that wait. The thread that reads calls this, and waits where the
-    /// client does not take what it is sent.
+    /// Sends a message that answers no request that was admitted, after those that wait. The thread that reads calls
+    /// this, and waits where the client does not take what it is sent.
     pub fn say(&self, mut bytes: Vec<u8>) {
         let full = |state: &mut State| state.waiting.len() >= MOST_MESSAGES && !state.ended;
         let mut state = self.lock();

@@ -55,8 +55,8 @@ pub struct Watched {
     pub others: BTreeSet<String>,
     /// How often a connection that could not be watched has been silent for longer than the grace.
     pub silences: u64,
-    /// Requests of watched clients that came, while others were worked on, and that no reply had caused: their own timers did, or
-    /// other programs.
+    /// Requests of watched clients that came, while others were worked on, and that no reply had caused: their own
+    /// timers did, or other programs.
     pub unprompted: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The real clock: simulated time is the machine's since the first request was read. A request comes when it was read, and its
-//! reply leaves when the simulated drive has done it.
+//! The real clock: simulated time is the machine's since the first request was read. A request comes when it was read,
+//! and its reply leaves when the simulated drive has done it.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};

@@ -164,8 +164,9 @@ impl Server {
         }
     }
 
-    /// Where who comes first loads the drives: sees to it that who has left does not count as there when the next one comes, however
-    /// soon. Who has left with requests under way may keep the drive busy for as long as clients are given to take their replies.
+    /// Where who comes first loads the drives: sees to it that who has left does not count as there when the next one
+    /// comes, however soon. Who has left with requests under way may keep the drive busy for as long as clients are
+    /// given to take their replies.
     fn see_off(&mut self) {
         let end = Instant::now() + FAREWELL;
         let leaves = |(stream, client): &(Arc<Stream>, JoinHandle<_>)| stream.is_left() && !client.is_finished();
@@ -215,14 +216,14 @@ impl Server {
         self.exports[export].look(look)
     }
 
-    /// A drive that has nothing to do is left alone for so long, at a temperature or at that of its rest; what is measured begins then
-    /// ([`Attended::rest`]).
+    /// A drive that has nothing to do is left alone for so long, at a temperature or at that of its rest; what is
+    /// measured begins then ([`Attended::rest`]).
     pub fn rest(&self, export: usize, span: Span, at: Option<Temperature>) -> Result<(), NotDone> {
         self.exports[export].change(move |drive| drive.rests(span, at))
     }
 
-    /// Cuts the power of a drive: what it works on is aborted, and what was not durable is gone ([`Attended::cut`]). It comes back at once, or
-    /// stays off, and requests are aborted, until it is restored.
+    /// Cuts the power of a drive: what it works on is aborted, and what was not durable is gone ([`Attended::cut`]). It
+    /// comes back at once, or stays off, and requests are aborted, until it is restored.
     pub fn cut(&self, export: usize, stays_off: bool) -> Result<(), NotDone> {
         self.exports[export].disturb(move |drive| drive.cut(stays_off))
     }
@@ -242,8 +243,8 @@ impl Server {
         std::mem::take(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether some client has asked for something, and all have left; where drives are loaded first, whether this has happened
-    /// again since.
+    /// Whether some client has asked for something, and all have left; where drives are loaded first, whether this has
+    /// happened again since.
     pub fn abandoned(&mut self) -> bool {
         !self.is_loaded() && self.is_left()
     }

@@ -46,7 +46,8 @@ pub struct Store {
     unsettled: OnceLock<Mutex<Unsettled>>,
 }
 
-/// The store as a request of the drive changes it, by its number: power cuts undo what that request has not made durable.
+/// The store as a request of the drive changes it, by its number: power cuts undo what that request has not made
+/// durable.
 #[derive(Clone, Copy)]
 pub struct Changes<'a> {
     store: &'a Store,
@@ -249,7 +250,8 @@ impl Changes<'_> {
         self.writes(offset, data)
     }
 
-    /// Writes bytes if those that are there are the expected ones; says whether they were. Nothing is changed in between.
+    /// Writes bytes if those that are there are the expected ones; says whether they were. Nothing is changed in
+    /// between.
     pub fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool> {
         let _alone = self.store.alone.write().unwrap_or_else(PoisonError::into_inner);
         let mut there = vec![0; expected.len()];

@@ -53,8 +53,8 @@ impl Stream {
         }
     }
 
-    /// Whether the other end has been given all that was sent here, and this one all that was sent there. A socket of the file system
-    /// hands over as it sends.
+    /// Whether the other end has been given all that was sent here, and this one all that was sent there. A socket of
+    /// the file system hands over as it sends.
     pub(crate) fn has_arrived(&self) -> bool {
         let Stream::Tcp(stream) = self else { return true };
         let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return true };

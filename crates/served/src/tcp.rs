@@ -1,5 +1,6 @@
-//! Connections of TCP as the kernel has them, asked by `NETLINK_SOCK_DIAG` (sock_diag(7)). Listing all of them (`/proc/net/tcp`) takes
-//! milliseconds, in which clients that are watched begin to work again; this takes microseconds.
+//! Connections of TCP as the kernel has them, asked by `NETLINK_SOCK_DIAG` (sock_diag(7)). Listing all of them
+//! (`/proc/net/tcp`) takes milliseconds, in which clients that are watched begin to work again; this takes
+//! microseconds.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};

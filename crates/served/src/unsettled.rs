@@ -1,12 +1,13 @@
-//! Data that a power cut can still undo: what a client was told is written, and no flush has followed. The drive says what of it is gone; the
-//! store then holds what was there before.
+//! Data that a power cut can still undo: what a client was told is written, and no flush has followed. The drive says
+//! what of it is gone; the store then holds what was there before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssd::Undone;
 
-/// Units that are kept at most: of those beyond, the ones of the lowest places count as settled. A client that never flushes leaves no more.
+/// Units that are kept at most: of those beyond, the ones of the lowest places count as settled. A client that never
+/// flushes leaves no more.
 const MOST: usize = 1 << 15;
 
 /// Changes that are not settled, by units of the drive: its logical pages.
@@ -64,8 +65,8 @@ impl Unsettled {
         self.unit
     }
 
-    /// A request changes a part of a unit, which held `before`: to data, or to a hole. Gives what the unit holds then; none where the change was
-    /// undone already.
+    /// A request changes a part of a unit, which held `before`: to data, or to a hole. Gives what the unit holds then;
+    /// none where the change was undone already.
     pub fn changes(
         &mut self,
         request: u64,

@@ -1,16 +1,18 @@
 //! The virtual clock: replies leave at once, and simulated time goes on as the drive needs, whatever the machine does.
 //!
-//! A client that waits for a reply makes its next request because of it. So simulated time stands still after each reply until every
-//! client waits for the drive: all of its threads sleep (`watch.rs`), all that it has sent is read, and all that it is sent has
-//! arrived. What it asks for until then comes at the time of the reply, and the think time after it.
+//! A client that waits for a reply makes its next request because of it. So simulated time stands still after each
+//! reply until every client waits for the drive: all of its threads sleep (`watch.rs`), all that it has sent is read,
+//! and all that it is sent has arrived. What it asks for until then comes at the time of the reply, and the think time
+//! after it.
 //!
-//! Some clients cannot be watched: those of other machines or of this process, the kernel's, and who passes on what others ask for.
-//! For them a completion that is delivered at a simulated time gives its connection a *slot* of that time, and the connection's next
-//! request takes its oldest slot; a connection begins with slots that need no thinking. A request without a slot takes another
-//! connection's, as programs spread their requests over connections; where there is none, it comes at the drive's present. While such
-//! a connection has slots it *owes* requests, and the drive's time stands still until it has made them, has left, or has been silent
-//! for `grace` of machine time. A connection that has been silent loses its slots and gets none until its next request: so a client
-//! that only waits for what is under way costs one grace, not one for each reply.
+//! Some clients cannot be watched: those of other machines or of this process, the kernel's, and who passes on what
+//! others ask for. For them a completion that is delivered at a simulated time gives its connection a *slot* of that
+//! time, and the connection's next request takes its oldest slot; a connection begins with slots that need no thinking.
+//! A request without a slot takes another connection's, as programs spread their requests over connections; where there
+//! is none, it comes at the drive's present. While such a connection has slots it *owes* requests, and the drive's time
+//! stands still until it has made them, has left, or has been silent for `grace` of machine time. A connection that has
+//! been silent loses its slots and gets none until its next request: so a client that only waits for what is under way
+//! costs one grace, not one for each reply.
 //!
 //! Requests of the same simulated time are in the order of [`Turn`], which no race of a client's threads changes.
 
@@ -64,7 +66,8 @@ struct VirtualClock {
     arrivals: Arc<Arrivals>,
 }
 
-/// When a request comes: by its time, at the same time by what it asks for (what is flushed comes last), and only then by who asks.
+/// When a request comes: by its time, at the same time by what it asks for (what is flushed comes last), and only then
+/// by who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     time: Time,
@@ -76,7 +79,8 @@ struct Turn {
     number: u64,
 }
 
-/// Who has a submission queue. A watched program chooses among its connections as its threads happen to run: they share one.
+/// Who has a submission queue. A watched program chooses among its connections as its threads happen to run: they share
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Client {
     Process(u32),
@@ -292,8 +296,8 @@ impl VirtualClock {
         (self.all_dealt_with() != Some(before)).then_some(Hindrance::Message)
     }
 
-    /// How often something was read so far, if everything that watched clients have sent has come to the drive, and everything
-    /// that they are sent to them.
+    /// How often something was read so far, if everything that watched clients have sent has come to the drive, and
+    /// everything that they are sent to them.
     fn all_dealt_with(&self) -> Option<u64> {
         let reads = self.arrivals.none()?;
         self.watched().all(|peer| peer.answers.outlet().all_sent() && peer.answers.outlet().all_read()).then_some(reads)
@@ -423,8 +427,8 @@ impl VirtualClock {
         self.read += 1;
     }
 
-    /// Time goes on: until a request comes, or until one is done and answered. Of several that are done at once one is answered,
-    /// then its client is waited for: so what follows does not depend on which of its threads are faster.
+    /// Time goes on: until a request comes, or until one is done and answered. Of several that are done at once one is
+    /// answered, then its client is waited for: so what follows does not depend on which of its threads are faster.
     fn step(&mut self) {
         if self.ready.is_empty() {
             (self.cause, self.prompted) = (None, false);

@@ -1,12 +1,14 @@
-//! Programs seen from outside: whether every thread of a client sleeps, so that nothing comes of it until it is answered.
+//! Programs seen from outside: whether every thread of a client sleeps, so that nothing comes of it until it is
+//! answered.
 //!
-//! A look at a thread is its state and how often it has been put on a processor (`stat` and `schedstat` of `/proc/PID/task/TID`). Who
-//! was asleep in two looks and was not put on a processor between them slept all the time between. If this holds for all threads,
-//! then when the last round began nobody could wake anybody: the program waits for others, or for its own timers.
+//! A look at a thread is its state and how often it has been put on a processor (`stat` and `schedstat` of
+//! `/proc/PID/task/TID`). Who was asleep in two looks and was not put on a processor between them slept all the time
+//! between. If this holds for all threads, then when the last round began nobody could wake anybody: the program waits
+//! for others, or for its own timers.
 //!
-//! Looks are what serving costs, `stat` above all. So a round begins with who was awake last and ends with who is awake now; who sleeps
-//! on as it did needs only `wchan` (nothing there: it may run) and `schedstat`, as none changes how it sleeps, begins a thread or
-//! begets a child without running.
+//! Looks are what serving costs, `stat` above all. So a round begins with who was awake last and ends with who is awake
+//! now; who sleeps on as it did needs only `wchan` (nothing there: it may run) and `schedstat`, as none changes how it
+//! sleeps, begins a thread or begets a child without running.
 //!
 //! A program is a process, its forks (ancestors with the same command line), and all of their descendants: its jobs.
 
@@ -16,8 +18,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process;
 
-/// A thread that has run for so long since it slept, and its program has asked for nothing, polls [ns of processor time]. `assumed`:
-/// longer than programs work between two requests, and short for who waits.
+/// A thread that has run for so long since it slept, and its program has asked for nothing, polls [ns of processor
+/// time]. `assumed`: longer than programs work between two requests, and short for who waits.
 const POLLS: u64 = 5_000_000_000;
 
 /// What a look has shown.
@@ -169,7 +171,8 @@ impl Program {
         format!("{} (process {})", name.trim_end(), self.root)
     }
 
-    /// Finds all threads of the tree of processes, but those of the server; returns whether the root is there and can be seen.
+    /// Finds all threads of the tree of processes, but those of the server; returns whether the root is there and can
+    /// be seen.
     fn walk(&mut self) -> bool {
         let mut before = std::mem::take(&mut self.threads);
         let mut processes = vec![self.root];
@@ -239,7 +242,8 @@ impl Thread {
         if siblings != self.siblings || whole(&self.children)? != self.begot {
             return None;
         }
-        // Who waits for a disk of the machine goes on by itself. Who was put on a processor meanwhile may have been seen before.
+        // Who waits for a disk of the machine goes on by itself. Who was put on a processor meanwhile may have been
+        // seen before.
         let sleeps = matches!(state, b'S' | b'Z' | b'X' | b'I');
         let slept = (sleeps && self.ran()?.1 == runs).then_some(runs);
         let before = std::mem::replace(&mut self.slept, slept);

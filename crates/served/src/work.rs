@@ -60,8 +60,8 @@ pub(crate) struct Stage {
     pub only_if: Option<Box<dyn FnOnce() -> bool + Send>>,
 }
 
-/// What a client's request makes a drive do: stages, each of which begins when all of the one before it is done. It ends with the first
-/// stage of which something fails.
+/// What a client's request makes a drive do: stages, each of which begins when all of the one before it is done. It
+/// ends with the first stage of which something fails.
 pub struct Work(pub(crate) VecDeque<Stage>);
 
 impl Work {
@@ -83,7 +83,8 @@ impl Work {
         self
     }
 
-    /// Another operation when these are done, if the data is as it should be then: otherwise it ends with [`Failure::Unlike`].
+    /// Another operation when these are done, if the data is as it should be then: otherwise it ends with
+    /// [`Failure::Unlike`].
     #[must_use]
     pub fn then_if(mut self, is_so: impl FnOnce() -> bool + Send + 'static, step: Step) -> Work {
         self.0.push_back(Stage { steps: vec![step], only_if: Some(Box::new(is_so)) });
@@ -130,8 +131,8 @@ pub enum Failure {
     Failed,
 }
 
-/// Answers a request: what has come of it, and when the answer should leave where that is known. It returns a time before the client has
-/// the answer, and after the machine's disk was waited for.
+/// Answers a request: what has come of it, and when the answer should leave where that is known. It returns a time
+/// before the client has the answer, and after the machine's disk was waited for.
 pub type Answer = Box<dyn FnOnce(Result<Did, Failure>, Option<Instant>) -> Instant + Send>;
 
 /// A request of a client.

@@ -31,8 +31,8 @@ const fn case(name: &'static str, device: &'static str, workload: &'static str, 
     Case { name, device, workload, keys: &[], replay: TIMED, settings: &[], mqsim_us }
 }
 
-/// The panel of the two devices, then what must stay flat: queue length, capacity, dies, queues, trace length; then what is followed beside, each
-/// behind the same without.
+/// The panel of the two devices, then what must stay flat: queue length, capacity, dies, queues, trace length; then
+/// what is followed beside, each behind the same without.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for device in ["mqsim", "mqsim-ideal"] {

@@ -1,12 +1,13 @@
 //! Plays random devices of every axis against every invariant: `make soak N=50000`.
 //!
 //! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
-//! `soak arrays N` and `soak array S` do the same with random arrays of random devices. With `zones` before it only those that have
-//! zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak zones arrays 1000`.
-//! `soak each FROM TO` and `soak each arrays FROM TO` print a line for each of these seeds as soon as it has ended, for a campaign that
-//! goes on behind a seed that hangs (`tests/campaigns.py devices N`).
-//! `soak digest N` prints a line for each of N seeds, `soak zones digest N from S` for N of those that have zones: two versions of the simulator give
-//! the same results where their lines are the same. No name of a key or a statistic goes into a digest.
+//! `soak arrays N` and `soak array S` do the same with random arrays of random devices. With `zones` before it only
+//! those that have zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak
+//! zones arrays 1000`. `soak each FROM TO` and `soak each arrays FROM TO` print a line for each of these seeds as soon
+//! as it has ended, for a campaign that goes on behind a seed that hangs (`tests/campaigns.py devices N`). `soak digest
+//! N` prints a line for each of N seeds, `soak zones digest N from S` for N of those that have zones: two versions of
+//! the simulator give the same results where their lines are the same. No name of a key or a statistic goes into a
+//! digest.
 
 use std::process::ExitCode;
 use std::sync::Mutex;

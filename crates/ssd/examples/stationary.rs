@@ -1,11 +1,13 @@
 //! How far the first requests of a run are from its long run, where it starts in the middle of the drive's life:
 //!
-//! `cargo run --release -p ssdlab-drive --example stationary -- PRESET REQUESTS WINDOWS SEEDS DEPTH [section.key=value ...]`
+//! `cargo run --release -p ssdlab-drive --example stationary -- PRESET REQUESTS WINDOWS SEEDS DEPTH [section.key=value
+//! ...]`
 //!
-//! For each seed one closed loop of that depth, or with a depth of 0 arrivals at the generator's times, in `WINDOWS` windows of
-//! `REQUESTS` requests each. A row a window: write amplification, requests a second, mean latency and 99th percentile, each with its ratio to
-//! the second half of the windows, which stands for the long run, as the mean of the seeds; then free blocks a plane. As in a run, what is
-//! played until the write buffer has filled does not count. Settings of the section `workload` are the generator's.
+//! For each seed one closed loop of that depth, or with a depth of 0 arrivals at the generator's times, in `WINDOWS`
+//! windows of `REQUESTS` requests each. A row a window: write amplification, requests a second, mean latency and 99th
+//! percentile, each with its ratio to the second half of the windows, which stands for the long run, as the mean of the
+//! seeds; then free blocks a plane. As in a run, what is played until the write buffer has filled does not count.
+//! Settings of the section `workload` are the generator's.
 
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::{Config, Device};

@@ -4,8 +4,8 @@
 //! events, and the agenda's size is the number of resources, whatever the load.
 //!
 //! Order of events: by time; at the same time by slot number, which the device assigns by rank (ECC
-//! engines, buses, dies, energy, firmware, host data, completions, arrivals, idle host). The order is a function of the present
-//! state only, never of the history of insertions: see docs/decisions/0002-order-of-events.md.
+//! engines, buses, dies, energy, firmware, host data, completions, arrivals, idle host). The order is a function of the
+//! present state only, never of the history of insertions: see docs/decisions/0002-order-of-events.md.
 
 use std::collections::VecDeque;
 
@@ -81,8 +81,8 @@ impl Agenda {
         }
     }
 
-    /// Sets the next event of a slot. If it happens at `now` it has to be the very next one, before those of all other slots: then it is kept
-    /// beside the tree, until [`Agenda::set_next`].
+    /// Sets the next event of a slot. If it happens at `now` it has to be the very next one, before those of all other
+    /// slots: then it is kept beside the tree, until [`Agenda::set_next`].
     #[inline]
     pub fn set_from(&mut self, now: Time, slot: EventSlot, time: Time) {
         if time == now && self.at_once == u64::MAX {

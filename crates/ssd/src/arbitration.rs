@@ -1,9 +1,9 @@
 //! Arbitration: which submission queue the drive fetches its next command from (NVMe base specification, "Command
 //! Arbitration"; the admin queue is not modelled).
 //!
-//! Every queue belongs to a class. The queues of a class take turns, a burst each. Urgent queues go first; the others share
-//! what is left by weights: in a round, each class has as many commands as its weight. Plain round robin is the case in which
-//! every queue belongs to the first class.
+//! Every queue belongs to a class. The queues of a class take turns, a burst each. Urgent queues go first; the others
+//! share what is left by weights: in a round, each class has as many commands as its weight. Plain round robin is the
+//! case in which every queue belongs to the first class.
 
 use crate::config::{Arbitration, HostConfig, QueuePriority};
 use crate::persist::{state, stored};

@@ -36,8 +36,8 @@ enum Place<T> {
     Free(usize),
 }
 
-/// A store of `T` whose places are used again after release, the one that was released last first: a checkpoint keeps this
-/// order, since places of the write buffer go to flash in the order of their numbers.
+/// A store of `T` whose places are used again after release, the one that was released last first: a checkpoint keeps
+/// this order, since places of the write buffer go to flash in the order of their numbers.
 pub(crate) struct Arena<I, T> {
     places: Vec<Place<T>>,
     /// The place that is used next.

@@ -1,8 +1,9 @@
 //! What a device can do at most, from its configuration alone: bounds of simple formulas, before any run.
 //!
-//! Bounds are of reads that flash answers, without retries, collections or misses of the map, and of writes that reach flash without any
-//! amplification: no run of such reads or sustained writes exceeds them. With an SLC cache the bounds of each pattern are those of the
-//! faster of the two modes of blocks, and those of the chip's own cells follow ("past the cache").
+//! Bounds are of reads that flash answers, without retries, collections or misses of the map, and of writes that reach
+//! flash without any amplification: no run of such reads or sustained writes exceeds them. With an SLC cache the bounds
+//! of each pattern are those of the faster of the two modes of blocks, and those of the chip's own cells follow ("past
+//! the cache").
 
 use nand::{PlanePrograms, PlaneReads, ProgramUnit};
 use units::{Bytes, Span};
@@ -31,8 +32,8 @@ pub struct Access {
     pub bounds: Vec<Bound>,
     /// Latency of a request on an idle drive, exactly; none where several pages overlap, and for writes.
     pub lone: Option<Span>,
-    /// Whether runs of the presets come within 3 % of the tightest bound, as they do in sequence with the map in memory where no other
-    /// resource is about as scarce.
+    /// Whether runs of the presets come within 3 % of the tightest bound, as they do in sequence with the map in memory
+    /// where no other resource is about as scarce.
     pub reached: bool,
 }
 
@@ -254,8 +255,8 @@ impl<'a> Drive<'a> {
         bound("bus", per_s, &format!("channels x bytes of {} / (bus.t_command + tDMA)", mode.unit()))
     }
 
-    /// tBERS of blocks that are erased just before their first program \[ns]; 0 where a fresh drive needs none, and with schemes that
-    /// shorten it.
+    /// tBERS of blocks that are erased just before their first program \[ns]; 0 where a fresh drive needs none, and
+    /// with schemes that shorten it.
     fn t_erase(&self) -> u64 {
         let Config { chip, ftl: placing, erase, .. } = self.config;
         if placing.erase_when != EraseWhen::Opened || erase.pulse.is_some() {

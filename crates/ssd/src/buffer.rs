@@ -117,8 +117,8 @@ impl Buffer {
         self.in_use() - self.dirty_pages - self.gathering
     }
 
-    /// How many of `left` pages of a write, from `first` on, have room, where that is for whole units of the map; and the other pages of these
-    /// units, which have to have room as well.
+    /// How many of `left` pages of a write, from `first` on, have room, where that is for whole units of the map; and
+    /// the other pages of these units, which have to have room as well.
     #[inline]
     pub fn pages_with_room(&self, first: Lpn, left: u32) -> (u32, u32) {
         let (unit, room) = (self.unit_of_map, self.available());
@@ -207,8 +207,8 @@ impl Buffer {
         std::iter::successors(Some(slot), |version| self.slots[*version].prev_version)
     }
 
-    /// A slot's data is on flash, or is not wanted any more: older data of its page is out of date, on its way to flash, and on a page of the
-    /// flash, which is returned.
+    /// A slot's data is on flash, or is not wanted any more: older data of its page is out of date, on its way to
+    /// flash, and on a page of the flash, which is returned.
     pub fn overtake(&mut self, slot: SlotId) -> Option<Ppn> {
         let (mut stale, mut versions) = (None, Some(slot));
         while let Some(version) = versions {

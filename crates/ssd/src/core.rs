@@ -94,7 +94,8 @@ impl<P: Probe> Core<P> {
         self.cuts.operations = if operations == u64::MAX { 0 } else { operations };
     }
 
-    /// Whether flash has lost data by itself: parts of it have broken, or pages could not be corrected when they were relocated.
+    /// Whether flash has lost data by itself: parts of it have broken, or pages could not be corrected when they were
+    /// relocated.
     pub fn has_lost_data(&self) -> bool {
         let counters = &self.counters;
         counters.planes_broken + counters.blocks_broken + counters.pages_lost > 0
@@ -204,8 +205,8 @@ impl Slots {
     }
 }
 
-/// What may go on once an event has changed its own object: `settle` asks it, in the order of docs/decisions/0025-one-settle.md. Between
-/// events nothing is marked.
+/// What may go on once an event has changed its own object: `settle` asks it, in the order of
+/// docs/decisions/0025-one-settle.md. Between events nothing is marked.
 pub(crate) struct Marks {
     /// Some of the constants.
     pub set: u8,
@@ -261,7 +262,8 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// The pages that have been programmed, of so many in all, since the drive had done everything for the host; none while commands are under way.
+    /// The pages that have been programmed, of this many in all, since the drive had done everything for the host; none
+    /// while commands are under way.
     pub fn programs(&mut self, counters: &Counters, commands: usize, programmed: u64) -> Option<u64> {
         let done = counters.requests_completed + counters.user_pages_programmed;
         if commands > 0 || self.done != done {

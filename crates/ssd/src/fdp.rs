@@ -1,8 +1,9 @@
-//! Flexible Data Placement as its host sees it (TP 4146): how much a reclaim unit handle can still write to its reclaim unit, what was written and
-//! erased, and what has happened to reclaim units.
+//! Flexible Data Placement as its host sees it (TP 4146): how much a reclaim unit handle can still write to its reclaim
+//! unit, what was written and erased, and what has happened to reclaim units.
 //!
-//! Handles of reclaim groups are streams (`config/groups.rs`). A reclaim unit is a block on every plane of its group: so much a handle writes to one. Planes open
-//! their blocks one by one, so that the unit is counted, not kept: where planes have been written alike, it is the blocks that are open.
+//! Handles of reclaim groups are streams (`config/groups.rs`). A reclaim unit is a block on every plane of its group:
+//! so much a handle writes to one. Planes open their blocks one by one, so that the unit is counted, not kept: where
+//! planes have been written alike, it is the blocks that are open.
 
 use std::collections::VecDeque;
 
@@ -56,8 +57,8 @@ pub struct FdpEvent {
     pub kind: FdpEventKind,
     /// When.
     pub time: Time,
-    /// The placement identifier, as a request gives it (`hint`); where data was moved, that of its handle if handles are persistently
-    /// isolated, and 0 otherwise.
+    /// The placement identifier, as a request gives it (`hint`); where data was moved, that of its handle if handles
+    /// are persistently isolated, and 0 otherwise.
     pub handle: u16,
     /// Pages that were moved; those that were left of a reclaim unit.
     pub pages: u64,
@@ -122,8 +123,8 @@ pub(crate) struct Fdp {
     left: Vec<u64>,
     /// By plane: pages that have moved of the block that is being emptied, and their stream.
     moved: Vec<(u64, u16)>,
-    /// By logical page: the stream that its newest data on flash was written in, and 1. Data keeps its handle wherever it is relocated to, also
-    /// among data of others.
+    /// By logical page: the stream that its newest data on flash was written in, and 1. Data keeps its handle wherever
+    /// it is relocated to, also among data of others.
     of: Vec<u8>,
     events: VecDeque<FdpEvent>,
 }
@@ -193,7 +194,8 @@ impl Fdp {
         self.groups.number(handle).is_some()
     }
 
-    /// A page of host data has been programmed in a stream; what was saved from a broken part has the handle that it had.
+    /// A page of host data has been programmed in a stream; what was saved from a broken part has the handle that it
+    /// had.
     pub fn programmed(&mut self, lpn: Lpn, writes: StreamId, rescued: bool, counters: &mut Counters) {
         if rescued {
             return self.relocates(lpn, counters);
@@ -252,7 +254,8 @@ impl FdpSeen<'_> {
         self.fdp.groups.count
     }
 
-    /// Bits of a placement identifier that name the group, which are its most significant ones (Reclaim Group Identifier Format).
+    /// Bits of a placement identifier that name the group, which are its most significant ones (Reclaim Group
+    /// Identifier Format).
     #[must_use]
     pub fn group_bits(&self) -> u32 {
         self.fdp.groups.bits()
@@ -275,7 +278,8 @@ impl FdpSeen<'_> {
         Bytes(self.fdp.unit * self.plan.layout.page_size.0)
     }
 
-    /// What can still be written to the reclaim unit of a placement identifier (Reclaim Unit Available Media Writes), if it names one.
+    /// What can still be written to the reclaim unit of a placement identifier (Reclaim Unit Available Media Writes),
+    /// if it names one.
     #[must_use]
     pub fn available(&self, identifier: u16) -> Option<Bytes> {
         let left = self.fdp.left[usize::from(self.fdp.groups.number(identifier)?)];

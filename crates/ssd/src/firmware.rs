@@ -10,7 +10,8 @@ use crate::core::Core;
 use crate::observe::probe::Probe;
 use crate::persist::state;
 
-/// Commands that wait for a core or have one, in order of their fetch. All take equally long, so they also end in this order.
+/// Commands that wait for a core or have one, in order of their fetch. All take equally long, so they also end in this
+/// order.
 #[derive(Default)]
 pub(crate) struct Firmware {
     /// When each is processed.

@@ -27,7 +27,8 @@ pub struct Completion {
     pub finish: Time,
     /// Some of the data that it asked for could not be corrected.
     pub uncorrectable: bool,
-    /// Some of it was not read to the end: the drive gave up early, as the request allows (`read.fail_fast`). Without the limit it may be read.
+    /// Some of it was not read to the end: the drive gave up early, as the request allows (`read.fail_fast`). Without
+    /// the limit it may be read.
     pub gave_up: bool,
     /// The drive is read-only (`wear.end_of_life`) and has not done, or not wholly done, what was asked.
     pub refused: bool,
@@ -150,7 +151,8 @@ impl HostSide {
         if queue < queues { queue } else { queue % queues }
     }
 
-    /// A request reaches its queue, or stays in the host until the queue has room. Returns it if the drive works on it at once.
+    /// A request reaches its queue, or stays in the host until the queue has room. Returns it if the drive works on it
+    /// at once.
     pub fn arrive<P: Probe>(&mut self, core: &mut Core<P>) -> Option<CommandId> {
         let &(id, request) = self.arrivals.front().expect("Invariant: the arrival event is a pending arrival");
         let queue = self.queue_of(&request);
@@ -329,7 +331,8 @@ impl HostSide {
 const NO_POWER: usize = usize::MAX;
 
 impl HostSide {
-    /// The power is cut: what the drive works on, and what is on its way to the host, is aborted. What has not arrived waits.
+    /// The power is cut: what the drive works on, and what is on its way to the host, is aborted. What has not arrived
+    /// waits.
     pub fn power_off<P: Probe>(&mut self, core: &mut Core<P>) {
         let mut aborted: Vec<(u64, Request)> =
             self.commands.ids().map(|id| (self.commands[id].id, self.commands[id].asked_for())).collect();

@@ -59,12 +59,13 @@ pub struct WearState {
     pub wear: f64,
     /// The loop, from 0, that ended the last one.
     pub before: u32,
-    /// The most errors per KiB, and one, that reads have found since the last one; 0 where there were none, or where nobody keeps that.
+    /// The most errors per KiB, and one, that reads have found since the last one; 0 where there were none, or where
+    /// nobody keeps that.
     tracked: u8,
 }
 
 impl WearState {
-    /// Reads have found so many errors per KiB.
+    /// Reads have found this many errors per KiB.
     pub fn track(&mut self, errors: f64) {
         self.tracked = self.tracked.max(1 + errors.ceil().clamp(0.0, 254.0) as u8);
     }
@@ -94,8 +95,8 @@ impl Eraser {
         Eraser { erasing: erasing.clone(), scheme, ept: Ept::profile(erasing, requirement - taken) }
     }
 
-    /// Erases a block that needs `needed` grains after this many cycles. `before` is the loop, from 0, that ended its last erase;
-    /// `draw` decides about a misprediction.
+    /// Erases a block that needs `needed` grains after this many cycles. `before` is the loop, from 0, that ended its
+    /// last erase; `draw` decides about a misprediction.
     pub fn erase(&self, needed: f64, pec: u32, before: u32, draw: f64) -> Erase {
         self.erase_in(needed, pec, WearState { before, ..WearState::default() }, draw)
     }
@@ -150,8 +151,8 @@ impl Eraser {
         }
     }
 
-    /// Whether an erase that has `left` this many grains has ended by a prediction: by a pulse that was to be the last, or before
-    /// a loop that could have followed.
+    /// Whether an erase that has `left` this many grains has ended by a prediction: by a pulse that was to be the last,
+    /// or before a loop that could have followed.
     fn predicted(&self, seen: Verified<'_>, left: f64) -> bool {
         let skips = left > 0.0 && self.scheme.margin.spares() && seen.may_go_on();
         self.scheme.pulses == Pulses::Felp && seen.last.is_some_and(|last| last.last || skips)
@@ -173,8 +174,8 @@ impl Eraser {
         }
     }
 
-    /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next: those of the fail bits that it
-    /// has left to the ECC, or for want of loops, and those of a lower voltage.
+    /// Errors per KiB that an erase after `pec` cycles adds to the worst page programmed next: those of the fail bits
+    /// that it has left to the ECC, or for want of loops, and those of a lower voltage.
     pub fn added_errors(&self, erase: &Erase, pec: u32) -> f64 {
         let scaled = if self.scheme.voltage.is_scaled(pec) { self.erasing.scaled_errors } else { 0.0 };
         self.erasing.incomplete(erase.left) + scaled

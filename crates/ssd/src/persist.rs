@@ -1,12 +1,15 @@
-//! The state of a device as bytes: what checkpoints are made of (docs/decisions/0017-a-checkpoint-is-the-state-alone.md).
+//! The state of a device as bytes: what checkpoints are made of
+//! (docs/decisions/0017-a-checkpoint-is-the-state-alone.md).
 //!
-//! A value that is all state is [`Stored`]: it is written, and made again from what is read. A component that also holds what
-//! follows from configuration and seed has [`State`]: it is built as for a new device, and what is read takes the place of its
-//! state. Both are declared beside the type by naming its fields: a field that no list has does not compile.
+//! A value that is all state is [`Stored`]: it is written, and made again from what is read. A component that also
+//! holds what follows from configuration and seed has [`State`]: it is built as for a new device, and what is read
+//! takes the place of its state. Both are declared beside the type by naming its fields: a field that no list has does
+//! not compile.
 //!
 //! What is made of drives has a state too, and declares it in the same way ([`crate::Drive::write_state`]).
 //!
-//! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build reads it.
+//! Numbers have their own width, the least significant byte first. Nothing is aligned or named: only the same build
+//! reads it.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -132,7 +135,8 @@ impl<'a> Reader<'a> {
         self.finish().map(|()| taken)
     }
 
-    /// A large table that a drive changes little of: it is read by `read`, or shared with those that go on from the same state.
+    /// A large table that a drive changes little of: it is read by `read`, or shared with those that go on from the
+    /// same state.
     pub fn table<T: Any + Send + Sync>(
         &mut self,
         read: impl FnOnce(&mut Reader) -> io::Result<T>,
@@ -247,8 +251,9 @@ impl<T: State> State for Box<T> {
     }
 }
 
-/// Declares the state of a component: the fields that are stored, then its components, then what follows from the configuration.
-/// Of a field that is in none of the lists the compiler says "pattern requires `..` due to inaccessible fields".
+/// Declares the state of a component: the fields that are stored, then its components, then what follows from the
+/// configuration. Of a field that is in none of the lists the compiler says "pattern requires `..` due to inaccessible
+/// fields".
 #[doc(hidden)]
 #[macro_export]
 macro_rules! state {

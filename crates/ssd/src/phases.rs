@@ -24,18 +24,20 @@ impl Phases {
         Phases { pulses: pulses.map(|pulse| (pulse, 1)).collect(), verify }
     }
 
-    /// Those of a program that is known as a whole: eight loops, a fifth of each its verify (`assumed`; fast12 Table 1: a quarter of
-    /// each of five on SLC).
+    /// Those of a program that is known as a whole: eight loops, a fifth of each its verify (`assumed`; fast12 Table 1:
+    /// a quarter of each of five on SLC).
     pub fn of_program(total: Span) -> Phases {
         Phases::parts(total, 8, 5)
     }
 
-    /// Those of an erase that is known as a whole: one pulse, a fiftieth its verify (`assumed`: as the preset asplos21).
+    /// Those of an erase that is known as a whole: one pulse, a fiftieth its verify (`assumed`: as the preset
+    /// asplos21).
     pub fn of_erase(total: Span) -> Phases {
         Phases::parts(total, 1, 50)
     }
 
-    /// A time as this many loops, of each of which one part in `verify` is its verify. What does not divide goes to the last pulse.
+    /// A time as this many loops, of each of which one part in `verify` is its verify. What does not divide goes to the
+    /// last pulse.
     fn parts(total: Span, loops: u32, verify: u64) -> Phases {
         let each = total.0 / u64::from(loops);
         let (verify, rest) = (each / verify, total.0 - each * u64::from(loops));

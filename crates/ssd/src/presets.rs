@@ -64,14 +64,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 
-/// The preset called `word`, the device file at that path, the device that it describes (`2TB, 16 ch x 4 dies, TLC, PCIe 5 x4`), or, where it has
-/// several lines, the device file whose text it is, called by its `about`. A file without a `base` builds on `tlc`.
+/// The preset called `word`, the device file at that path, the device that it describes (`2TB, 16 ch x 4 dies, TLC,
+/// PCIe 5 x4`), or, where it has several lines, the device file whose text it is, called by its `about`. A file without
+/// a `base` builds on `tlc`.
 pub fn load(word: &str) -> Result<DeviceSpec, ConfigError> {
     load_at(word, Path::new(""), 0)
 }
 
-/// The device that a text describes as a device file would. It is called `device`; files that it builds on are looked for in the
-/// working directory.
+/// The device that a text describes as a device file would. It is called `device`; files that it builds on are looked
+/// for in the working directory.
 pub fn read(text: &str) -> Result<DeviceSpec, ConfigError> {
     build(text, TEXT, "device", Path::new(""), 0)
 }

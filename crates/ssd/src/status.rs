@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::persist::stored_enum;
 
-/// The status of a completion: Status Code Type and Status Code of the NVM Express Base Specification 2.0, section 4.2.3, and of the Zoned
-/// Namespace Command Set Specification 1.1, Figure 13 (Command Specific Status Values).
+/// The status of a completion: Status Code Type and Status Code of the NVM Express Base Specification 2.0, section
+/// 4.2.3, and of the Zoned Namespace Command Set Specification 1.1, Figure 13 (Command Specific Status Values).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     /// It was done.

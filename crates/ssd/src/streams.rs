@@ -1,10 +1,10 @@
-//! Streams: where written data goes. The configuration makes a table of them; a plane has a queue of programs for each row, and an open
-//! block for each row that does not share another one's.
+//! Streams: where written data goes. The configuration makes a table of them; a plane has a queue of programs for each
+//! row, and an open block for each row that does not share another one's.
 
 use crate::persist::{Reader, Stored, Writer};
 
-/// Streams of host data, at most. With those of the drive's own data, two rows of reads and one of erases a die has 16 rows of queues: with
-/// eight planes a bit for each fills 128 bits (`flash/queues.rs`).
+/// Streams of host data, at most. With those of the drive's own data, two rows of reads and one of erases a die has 16
+/// rows of queues: with eight planes a bit for each fills 128 bits (`flash/queues.rs`).
 pub(crate) const HOSTS: usize = 8;
 
 /// Streams, at most.
@@ -80,8 +80,8 @@ pub(crate) struct Stream {
     pub slc: bool,
     /// Pages that it puts into a block.
     pub pages: u32,
-    /// Pages of the chip's own cells that have the room of a program on a plane, where that is a plane's common room: it has to be paid for
-    /// where host data is paced.
+    /// Pages of the chip's own cells that have the room of a program on a plane, where that is a plane's common room:
+    /// it has to be paid for where host data is paced.
     pub paced: u32,
     /// Logical pages that one program command writes on a plane.
     pub unit: u32,
@@ -186,7 +186,8 @@ impl Streams {
         })
     }
 
-    /// The number by which the place is drawn that a stream's block is filled to at the start: another stream beside it does not change it.
+    /// The number by which the place is drawn that a stream's block is filled to at the start: another stream beside it
+    /// does not change it.
     pub fn draw_of(&self, id: StreamId) -> u64 {
         match id {
             StreamId::RELOCATED => 2,

@@ -1,5 +1,5 @@
-//! The map's pages on flash, and the cached table of their entries: groups on their way into it, translation pages on their way to flash, and what
-//! waits for them. A learned table, which is all in memory, is here too.
+//! The map's pages on flash, and the cached table of their entries: groups on their way into it, translation pages on
+//! their way to flash, and what waits for them. A learned table, which is all in memory, is here too.
 
 mod cmt;
 mod group_table;
@@ -191,7 +191,8 @@ impl TranslationPages {
         self.cache.is_some() && lpn.0 < self.logical_pages
     }
 
-    /// The drive has changed a page's entry. Returns its group where that is neither in the cache nor on its way: it is to be entered.
+    /// The drive has changed a page's entry. Returns its group where that is neither in the cache nor on its way: it is
+    /// to be entered.
     #[inline]
     pub fn changed(&mut self, lpn: Lpn) -> Option<u32> {
         if self.caches(lpn) { self.change(lpn) } else { None }
@@ -209,7 +210,8 @@ impl TranslationPages {
         None
     }
 
-    /// A page has moved: where its group is neither in the cache nor on its way, its translation page is behind until it is rewritten.
+    /// A page has moved: where its group is neither in the cache nor on its way, its translation page is behind until
+    /// it is rewritten.
     #[inline]
     pub fn moved(&mut self, lpn: Lpn) {
         if self.caches(lpn)
@@ -227,9 +229,10 @@ impl TranslationPages {
         self.earned += gained / 2;
     }
 
-    /// The next translation page that is behind and may be rewritten now: what host requests wait for goes first, to which these leave the last
-    /// of the translation pages that may be on their way to flash. They spend no more pages than the host has written, `written`: they
-    /// would else make the next collection necessary, which would move the next pages, without end.
+    /// The next translation page that is behind and may be rewritten now: what host requests wait for goes first, to
+    /// which these leave the last of the translation pages that may be on their way to flash. They spend no more pages
+    /// than the host has written, `written`: they would else make the next collection necessary, which would move the
+    /// next pages, without end.
     pub fn next_behind(&mut self, written: u64, plan: &Plan) -> Option<u32> {
         // The fewer translation pages go to flash at once, the more of each program is padding.
         let (unit, most) = (plan.unit_pages, plan.config.mapping.writes);
@@ -250,7 +253,8 @@ impl TranslationPages {
         None
     }
 
-    /// A translation page with changed entries is to go to flash: whether its rewrite begins. Where one is under way, another follows.
+    /// A translation page with changed entries is to go to flash: whether its rewrite begins. Where one is under way,
+    /// another follows.
     pub fn rewrite(&mut self, page: u32) -> bool {
         self.is_touched[page as usize] = false;
         let state = &mut self.rewriting[page as usize];
@@ -269,8 +273,8 @@ impl TranslationPages {
         again
     }
 
-    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for theirs, half as many as
-    /// those may have.
+    /// Translation pages that may be on their way for a checkpoint: of a cached map, whose host requests wait for
+    /// theirs, half as many as those may have.
     pub fn most_for_checkpoint(&self, plan: &Plan) -> usize {
         if self.cache.is_some() { (plan.config.mapping.writes as usize / 2).max(1) } else { usize::MAX }
     }

@@ -9,12 +9,13 @@ use units::Time;
 pub enum Invariant {
     /// Simulated time never goes back.
     Time,
-    /// The map is a bijection on valid data: each page's newest copy is where it was programmed last, and that page of the flash
-    /// holds it; a page of the flash is programmed once between erases.
+    /// The map is a bijection on valid data: each page's newest copy is where it was programmed last, and that page of
+    /// the flash holds it; a page of the flash is programmed once between erases.
     Mapping,
     /// A read is given the newest data.
     Data,
-    /// Valid pages by block and plane, and blocks that are free, open, full and out of service, are what they are counted as.
+    /// Valid pages by block and plane, and blocks that are free, open, full and out of service, are what they are
+    /// counted as.
     Counts,
     /// An array does one thing at a time, a register is of one operation.
     Die,

@@ -12,17 +12,20 @@ pub enum Window {
     Unused,
     /// Now: planes collect until `gc.idle_stop` of their blocks are free, and erase free blocks.
     Open,
-    /// Not now: planes collect when they must; refresh and wear levelling wait until it is open, and blocks are erased when they are opened.
+    /// Not now: planes collect when they must; refresh and wear levelling wait until it is open, and blocks are erased
+    /// when they are opened.
     Closed,
 }
 
 impl Window {
-    /// Whether a relocation for this cause waits until it is open. Reclaim of much read blocks does not: their errors grow with the reads.
+    /// Whether a relocation for this cause waits until it is open. Reclaim of much read blocks does not: their errors
+    /// grow with the reads.
     pub(crate) fn holds_back(self, cause: usize) -> bool {
         self == Window::Closed && matches!(cause, relocation_causes::REFRESH | relocation_causes::WEAR_LEVELLING)
     }
 
-    /// Whether a block is erased as soon as it has been emptied for this cause. A reset of a zone may wait for that (`zones.reset_completes`).
+    /// Whether a block is erased as soon as it has been emptied for this cause. A reset of a zone may wait for that
+    /// (`zones.reset_completes`).
     pub(crate) fn erases(self, cause: usize, usually: EraseWhen) -> bool {
         match self {
             Window::Open => true,

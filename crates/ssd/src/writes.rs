@@ -79,8 +79,8 @@ impl Writes {
     }
 }
 
-/// Which dies may take pages of the pools, by their place in page allocation order: all but those that were found to take none, and to which
-/// nothing has happened since.
+/// Which dies may take pages of the pools, by their place in page allocation order: all but those that were found to
+/// take none, and to which nothing has happened since.
 pub(crate) struct Takers {
     /// Of each die its place.
     places: PerId<DieId, u32>,

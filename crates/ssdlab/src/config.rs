@@ -27,7 +27,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A preset's name ([`presets`](crate::presets)), the path of a device file or of a checkpoint, or a description in a line.
+    /// A preset's name ([`presets`](crate::presets)), the path of a device file or of a checkpoint, or a description in
+    /// a line.
     ///
     /// ```
     /// use ssdlab::{Config, Device};
@@ -59,7 +60,8 @@ impl Config {
         Config { is_text: true, ..Config::named(toml) }
     }
 
-    /// What the drive does about errors and about reads that wait: a named scheme, or choices, `axis=choice` with commas between.
+    /// What the drive does about errors and about reads that wait: a named scheme, or choices, `axis=choice` with
+    /// commas between.
     ///
     /// ```
     /// use ssdlab::{Config, Device};
@@ -105,8 +107,8 @@ impl Config {
         Config { seed, ..self }
     }
 
-    /// An [FTL of one's own](crate::ftl) in place of the drive's. Its name, with its version, tells it from others in checkpoints; `new` makes one
-    /// for a drive, and another one after a power cut.
+    /// An [FTL of one's own](crate::ftl) in place of the drive's. Its name, with its version, tells it from others in
+    /// checkpoints; `new` makes one for a drive, and another one after a power cut.
     ///
     /// ```
     /// use ssdlab::{Config, Device};

@@ -22,7 +22,8 @@ use crate::{Completion, Config, Error};
 pub struct Device(ssd::Device);
 
 impl Device {
-    /// Builds a drive in the state that it starts from. Of a checkpoint it goes on from there: at its time, with its seed.
+    /// Builds a drive in the state that it starts from. Of a checkpoint it goes on from there: at its time, with its
+    /// seed.
     ///
     /// # Errors
     /// The configuration is refused: the error names the key.
@@ -44,8 +45,8 @@ impl Device {
     /// Submits a request, which arrives at `request.time`; returns its number, which counts from 0.
     ///
     /// # Errors
-    /// It lies beyond the capacity, is empty, or comes too late: before [`Device::now`], or before an earlier request. Then nothing
-    /// has changed.
+    /// It lies beyond the capacity, is empty, or comes too late: before [`Device::now`], or before an earlier request.
+    /// Then nothing has changed.
     ///
     /// ```
     /// # use ssdlab::{Bytes, Config, Device, Op, Request, Time};
@@ -155,8 +156,8 @@ impl Device {
         Ok(self.0.flush()?)
     }
 
-    /// Leaves the drive alone, powered and idle, at the temperature of its rest: everything buffered is written, then its data grows
-    /// older by `span`.
+    /// Leaves the drive alone, powered and idle, at the temperature of its rest: everything buffered is written, then
+    /// its data grows older by `span`.
     ///
     /// # Errors
     /// See [`Device::advance`].

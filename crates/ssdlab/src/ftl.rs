@@ -1,8 +1,9 @@
-//! An FTL of one's own: it decides where host data goes and which blocks are reclaimed, and keeps a map, on flash that ages.
+//! An FTL of one's own: it decides where host data goes and which blocks are reclaimed, and keeps a map, on flash that
+//! ages.
 //!
-//! What flash demands stays the drive's: pages of a block are programmed in their order, a block is erased before it is programmed again, relocated
-//! data stays in its plane. A map is tried at every read of the host's, and at the drive's end for all that was written: a wrong
-//! answer ends the run with the request that shows it.
+//! What flash demands stays the drive's: pages of a block are programmed in their order, a block is erased before it is
+//! programmed again, relocated data stays in its plane. A map is tried at every read of the host's, and at the drive's
+//! end for all that was written: a wrong answer ends the run with the request that shows it.
 //!
 //! ```
 //! use std::collections::HashMap;

@@ -1,9 +1,10 @@
 //! Simulated NAND-flash SSDs for other programs.
 //!
-//! A [`Device`] is driven request by request: [`submit`](Device::submit) what the host asks, [`advance`](Device::advance) the time,
-//! [take](Device::take_completions) what has completed. A [`Config`] says which drive it is, how worn, and what it does about errors.
-//! [`Media`] is the flash of a drive without the drive: its host names pages and blocks.
-//! [`Tier`] reads surfaces of latency and throughput for programs that want numbers in place of a drive.
+//! A [`Device`] is driven request by request: [`submit`](Device::submit) what the host asks,
+//! [`advance`](Device::advance) the time, [take](Device::take_completions) what has completed. A [`Config`] says which
+//! drive it is, how worn, and what it does about errors. [`Media`] is the flash of a drive without the drive: its host
+//! names pages and blocks. [`Tier`] reads surfaces of latency and throughput for programs that want numbers in place of
+//! a drive.
 //!
 //! ```
 //! use ssdlab::{Bytes, Config, Device, Op, Request, Time};
@@ -19,7 +20,8 @@
 //! # Ok::<(), ssdlab::Error>(())
 //! ```
 //!
-//! Time is whole nanoseconds; nothing reads a clock. The same configuration, seed and requests give the same completions.
+//! Time is whole nanoseconds; nothing reads a clock. The same configuration, seed and requests give the same
+//! completions.
 
 mod config;
 mod device;

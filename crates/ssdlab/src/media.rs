@@ -1,7 +1,7 @@
 //! Flash without a drive: its host names the pages that are read and programmed and the blocks that are erased.
 //!
-//! For what has a flash translation layer of its own, or needs none: host-managed flash beside a processor (the preset `hbf`), a key-value
-//! store on open channels, another simulator's FTL.
+//! For what has a flash translation layer of its own, or needs none: host-managed flash beside a processor (the preset
+//! `hbf`), a key-value store on open channels, another simulator's FTL.
 //!
 //! ```
 //! use ssdlab::media::{Command, Op, Page, Status};
@@ -115,11 +115,12 @@ pub use ssd::media::Rule;
 pub struct Media(ssd::Media);
 
 impl Media {
-    /// Builds the flash of a drive, or goes on from a checkpoint of one. Of each plane the first blocks, by `age.fill`, hold data of the age
-    /// that is given; the rest are erased.
+    /// Builds the flash of a drive, or goes on from a checkpoint of one. Of each plane the first blocks, by `age.fill`,
+    /// hold data of the age that is given; the rest are erased.
     ///
     /// # Errors
-    /// The configuration is refused: the error names the key. Settings of sections that flash alone has not (`ftl`, `host`, …) are.
+    /// The configuration is refused: the error names the key. Settings of sections that flash alone has not (`ftl`,
+    /// `host`, …) are.
     ///
     /// ```
     /// use ssdlab::{Config, Media};
@@ -141,8 +142,8 @@ impl Media {
         self.0.shape()
     }
 
-    /// Submits a command; returns its number, which counts from 0. Commands of one block take effect in the order in which they are
-    /// submitted; what breaks a rule of the chip says so in its completion.
+    /// Submits a command; returns its number, which counts from 0. Commands of one block take effect in the order in
+    /// which they are submitted; what breaks a rule of the chip says so in its completion.
     ///
     /// # Errors
     /// There is no such page, or it comes too late. Then nothing has changed.
@@ -160,8 +161,8 @@ impl Media {
         Ok(self.0.submit(command)?)
     }
 
-    /// Submits commands, as [`Media::submit`] does one by one: a million in a call are fine. Those that come at the same time reach their dies
-    /// together, so that planes can go together. Returns their numbers.
+    /// Submits commands, as [`Media::submit`] does one by one: a million in a call are fine. Those that come at the
+    /// same time reach their dies together, so that planes can go together. Returns their numbers.
     ///
     /// # Errors
     /// One is refused: the error names its index. Those before it have been submitted, it and those after it have not.

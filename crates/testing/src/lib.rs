@@ -1,6 +1,7 @@
 //! What tests of the drive share: probes that watch it, small drives, random devices and random loads, and the soak.
 //!
-//! A crate of its own, so that the drive is compiled for these probes once and not by every program of tests (`crates/ssd/tests`).
+//! A crate of its own, so that the drive is compiled for these probes once and not by every program of tests
+//! (`crates/ssd/tests`).
 
 pub mod arrays;
 mod files;
@@ -32,8 +33,8 @@ fn probed(config: &Config, seed: u64, probe: Watched) -> Device<Watched> {
     Device::watched(config, seed, probe).unwrap()
 }
 
-/// This many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest draws
-/// without it, stands for the whole.
+/// This many random cases. `PROPTEST_CASES` makes all tests draw more or fewer alike: 256, which is also what proptest
+/// draws without it, stands for the whole.
 pub fn cases(whole: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = (u64::from(whole) * u64::from(default.cases) / 256).max(1) as u32;
@@ -95,7 +96,8 @@ pub fn one_plane() -> Config {
     config
 }
 
-/// Eight planes in the middle of their life, small enough that a long run writes every block many times over; with settings.
+/// Eight planes in the middle of their life, small enough that a long run writes every block many times over; with
+/// settings.
 pub fn eight_planes(settings: &[&str]) -> Config {
     let mut config = Config::default();
     let small = [
@@ -130,7 +132,8 @@ pub fn worn_out_soon(settings: &[&str]) -> Config {
     config
 }
 
-/// One plane where a read of a 16-KiB page takes 40 us in the array, 13 us on the bus, its decoding and nothing else, with settings.
+/// One plane where a read of a 16-KiB page takes 40 us in the array, 13 us on the bus, its decoding and nothing else,
+/// with settings.
 pub fn lone_page_reads<'a>(settings: impl IntoIterator<Item = &'a str>) -> Config {
     let mut config = one_plane();
     let words = [

@@ -11,8 +11,8 @@ use units::{Lpn, Ppn, Stream};
 /// How one chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chooses {
-    /// The plane that static placement deals a page to, and of the blocks with the fewest valid pages the one that has lost none for longest: as the
-    /// drive's FTL does by default.
+    /// The plane that static placement deals a page to, and of the blocks with the fewest valid pages the one that has
+    /// lost none for longest: as the drive's FTL does by default.
     AsBuiltIn,
     /// Planes, streams and blocks at random, as far as planes stay evenly filled.
     AtRandom,
@@ -25,7 +25,8 @@ struct PageMapped {
     draws: Stream,
     drawn: u64,
     places: HashMap<Lpn, Ppn>,
-    /// Which plane the last version of a page went to, and by plane how many pages more than are dealt to it that makes.
+    /// Which plane the last version of a page went to, and by plane how many pages more than are dealt to it that
+    /// makes.
     planes: HashMap<Lpn, PlaneId>,
     surplus: Vec<i64>,
     saves: bool,

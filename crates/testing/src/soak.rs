@@ -1,5 +1,5 @@
-//! Random devices that draw every axis of every section, played under random loads and held to every invariant. The tests play
-//! some; `make soak N=50000` (examples/soak.rs) plays as many as it is told.
+//! Random devices that draw every axis of every section, played under random loads and held to every invariant. The
+//! tests play some; `make soak N=50000` (examples/soak.rs) plays as many as it is told.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -467,8 +467,9 @@ pub fn draw(seed: u64) -> Case {
     Case { seed, requests, depth, device, workload, own: false }
 }
 
-/// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten zones, one in fifteen a
-/// learned mapping table, one in ten an FTL of one's own, and one in twenty several reclaim groups or a mapping by blocks.
+/// The device of a soak with that number: one in three has features together that were drawn apart once, one in ten
+/// zones, one in fifteen a learned mapping table, one in ten an FTL of one's own, and one in twenty several reclaim
+/// groups or a mapping by blocks.
 pub fn nth(number: u64) -> Case {
     match number {
         _ if number % 10 == 7 => zoned(number),
@@ -715,7 +716,8 @@ pub fn joined(seed: u64) -> Case {
     case
 }
 
-/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not depend on them.
+/// The controller's cores, and what reads have to do with the DRAM: drawn by themselves, so that other draws do not
+/// depend on them.
 fn cores_and_dram(seed: u64, page_kib: u64) -> [String; 4] {
     let d = &mut Dice { stream: Stream::new(seed, "soak cores and DRAM"), drawn: 0 };
     [
@@ -808,7 +810,8 @@ fn temperatures(seed: u64) -> Vec<String> {
     keys
 }
 
-/// What the drive may use and how hot it becomes, drawn by themselves: one device in six is limited, and one in six is followed.
+/// What the drive may use and how hot it becomes, drawn by themselves: one device in six is limited, and one in six is
+/// followed.
 fn power_states(seed: u64) -> Vec<String> {
     let d = &mut Dice { stream: Stream::new(seed, "soak power states"), drawn: 0 };
     let mut keys = Vec::new();
@@ -870,7 +873,8 @@ fn map_unit(seed: u64, page_kib: u64) -> Vec<String> {
     copyback.into_iter().chain([format!("mapping.unit={kib}KiB")]).collect()
 }
 
-/// Blocks by themselves or in superblocks, drawn by itself. Planes of a superblock are programmed together, and its pages change planes.
+/// Blocks by themselves or in superblocks, drawn by itself. Planes of a superblock are programmed together, and its
+/// pages change planes.
 fn superblocks(seed: u64) -> Vec<String> {
     let d = &mut Dice { stream: Stream::new(seed, "soak superblocks"), drawn: 0 };
     if d.chance(65) {
@@ -948,7 +952,8 @@ struct Hinted {
     groups: u16,
 }
 
-/// Requests of a host that knows of zones and not of write pointers: most of its writes are appends, to a few zones for a while.
+/// Requests of a host that knows of zones and not of write pointers: most of its writes are appends, to a few zones for
+/// a while.
 pub(crate) struct OfZones {
     requests: Box<dyn Source>,
     draws: Stream,
@@ -1239,7 +1244,8 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
         }
         totals.push(format!("{:?}{:?}{:?}", device.now(), device.counters(), device.usage()));
     }
-    // One in four is saved and loaded, another one is checked after every event, another one goes on under other policies.
+    // One in four is saved and loaded, another one is checked after every event, another one goes on under other
+    // policies.
     match case.seed % 4 {
         1 => drop(resumed(case, config)?),
         2 => drop(checked(case, config)?),
@@ -1250,7 +1256,8 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
     if totals.len() == 1 { Ok(()) } else { Err(broken("two runs of the same differ".into())) }
 }
 
-/// Plays a case that is checked after every event, and one that is not: the same comes of both. Whether it was played to its end.
+/// Plays a case that is checked after every event, and one that is not: the same comes of both. Whether it was played
+/// to its end.
 pub fn checked(case: &Case, config: &Config) -> Result<bool, RunError> {
     let unchecked = result(case, config, Unwatched);
     let checked = result(case, config, Checker::new(&config.plan()?));
@@ -1313,7 +1320,8 @@ impl Player {
         Ok(Player { requests, next: 0, depth: case.depth.into() })
     }
 
-    /// Plays up to `until`, or until this many requests have been handed over and all of them are done; returns what completed.
+    /// Plays up to `until`, or until this many requests have been handed over and all of them are done; returns what
+    /// completed.
     fn play<P: Probe>(
         &mut self,
         device: &mut Device<P>,
@@ -1344,9 +1352,9 @@ fn seen(device: &Device) -> Result<(String, Vec<u8>), RunError> {
     Ok((text, state))
 }
 
-/// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded: both are the
-/// same in all that they do. Returns what was counted from then on, and whether nothing was under way; none where the drive cannot be built
-/// or its life ends before.
+/// Saves a device of a case at a random time, whatever is under way, and plays it on; and another one that is loaded:
+/// both are the same in all that they do. Returns what was counted from then on, and whether nothing was under way;
+/// none where the drive cannot be built or its life ends before.
 pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>, RunError> {
     let d = &mut Dice { stream: Stream::new(case.seed, "soak checkpoints"), drawn: 0 };
     let Ok(mut device) = Device::new(config, case.seed) else { return Ok(None) };
@@ -1386,8 +1394,8 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
     Ok(Some((device.counters().since(&start), rested)))
 }
 
-/// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case; whether these
-/// are accepted, and enough life was left.
+/// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case;
+/// whether these are accepted, and enough life was left.
 pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError> {
     let mut changed = config.clone();
     let is_policy = |word: &&String| word.split_once('=').is_some_and(|(key, _)| POLICIES.contains(&key));
@@ -1493,7 +1501,8 @@ impl Seeds {
     }
 }
 
-/// Plays what stands under these seeds until `wanted` were accepted; of what fails `verdict` also says how it is played.
+/// Plays what stands under these seeds until `wanted` were accepted; of what fails `verdict` also says how it is
+/// played.
 pub(crate) fn campaign(
     what: &str,
     seeds: Seeds,

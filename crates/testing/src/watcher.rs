@@ -1,5 +1,6 @@
 //! Probes of many kinds behind one type. A device is compiled again for each type of probe that watches it, and that is
-//! most of what building these tests costs; so a test implements [`Watcher`], and its device comes from [`crate::watched`].
+//! most of what building these tests costs; so a test implements [`Watcher`], and its device comes from
+//! [`crate::watched`].
 
 use nand::{DieId, PlaneId};
 use ssd::{DataFrom, Probe, SlotId};

@@ -1,8 +1,8 @@
-//! Rust source as far as the checks need it: tokens, modules, paths and functions. A parser of its own, since `syn` would be
-//! compiled for these checks alone.
+//! Rust source as far as the checks need it: tokens, modules, paths and functions. A parser of its own, since `syn`
+//! would be compiled for these checks alone.
 //!
-//! It reads `use` declarations and written paths, and methods that are called through `self`. Those called on other values are not seen, nor
-//! is what macros write.
+//! It reads `use` declarations and written paths, and methods that are called through `self`. Those called on other
+//! values are not seen, nor is what macros write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -241,8 +241,8 @@ impl Modules {
         self.0.insert(path, module);
     }
 
-    /// The module that declares what `path`, written in `module`, names; nothing if another crate does. `true` if it names
-    /// the module itself.
+    /// The module that declares what `path`, written in `module`, names; nothing if another crate does. `true` if it
+    /// names the module itself.
     fn resolve(&self, module: &str, path: &[String], depth: usize) -> Option<(String, bool)> {
         let mut here = module.to_owned();
         for (n, word) in path.iter().enumerate() {
@@ -323,8 +323,8 @@ impl Modules {
         arrows
     }
 
-    /// The arrows that leave a room for one behind it in `order`, or that no room of `order` has; a room is a module of the
-    /// crate's root with all in it.
+    /// The arrows that leave a room for one behind it in `order`, or that no room of `order` has; a room is a module of
+    /// the crate's root with all in it.
     pub fn arrows_back(&self, order: &[&str]) -> Vec<String> {
         let place = |path: &str| order.iter().position(|room| path.split("::").next() == Some(*room));
         let mut found = Vec::new();
@@ -563,9 +563,10 @@ pub fn methods(text: &str, types: &[&str]) -> Vec<String> {
     found
 }
 
-/// The methods that methods of these types call on `self`, on what another method of theirs gives (`self.flash().pick()`), or on what is wrapped
-/// around it (`Zoning(self).lose(plane)`, and in there `self.0.collect(plane)`; what is wrapped is of the first type): of which type they are, where
-/// that is known, and their names.
+/// The methods that methods of these types call on `self`, on what another method of theirs gives
+/// (`self.flash().pick()`), or on what is wrapped around it (`Zoning(self).lose(plane)`, and in there
+/// `self.0.collect(plane)`; what is wrapped is of the first type): of which type they are, where that is known, and
+/// their names.
 fn calls_on_self(text: &str, types: &[&str], known: &Methods) -> BTreeSet<(Option<String>, String)> {
     let tokens = tokens(text);
     let mut found = BTreeSet::new();
@@ -603,7 +604,8 @@ fn calls_on_self(text: &str, types: &[&str], known: &Methods) -> BTreeSet<(Optio
 /// Methods by their types and names, and the files that define them.
 type Methods = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// The files (names and texts) that call, through `self`, methods of these types that another file defines: of each, which files.
+/// The files (names and texts) that call, through `self`, methods of these types that another file defines: of each,
+/// which files.
 pub fn arrows_by_calls(files: &[(String, String)], types: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let mut known = Methods::new();
     for (name, text) in files {
@@ -640,7 +642,8 @@ pub fn members_of(text: &str, value: &str) -> BTreeSet<String> {
     found
 }
 
-/// Items whose types have a tuple of three or more: functions (their signatures), fields, type aliases, constants. Each by its name.
+/// Items whose types have a tuple of three or more: functions (their signatures), fields, type aliases, constants. Each
+/// by its name.
 pub fn wide_tuples(text: &str) -> BTreeSet<String> {
     let tokens = tokens(text);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
@@ -672,7 +675,8 @@ pub fn wide_tuples(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether the bracket at `open` begins a tuple: it stands behind no name, as that of parameters does, nor behind generics.
+/// Whether the bracket at `open` begins a tuple: it stands behind no name, as that of parameters does, nor behind
+/// generics.
 fn is_tuple(tokens: &[Token], open: usize) -> bool {
     let before = tokens[open - 1].text.as_str();
     let named = before.starts_with(is_word) && !["mut", "dyn", "const", "impl", "as", "where"].contains(&before);
@@ -698,4 +702,31 @@ fn members(tokens: &[Token]) -> usize {
         at = next;
     }
     count + usize::from(is_open)
+}
+
+/// The most columns of a line that is read.
+pub const COLUMNS: usize = 120;
+
+/// Lines of comments in Rust, or of a page in Markdown, that are too long, from 1 on. Tables, code and pictures are as
+/// wide as they need to be.
+pub fn long_lines(text: &str, is_rust: bool) -> Vec<usize> {
+    let mut in_code = false;
+    let mut long = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let words = line.trim_start();
+        let said = match words.strip_prefix("//") {
+            Some(comment) if is_rust => comment.trim_start_matches(['/', '!']).trim_start(),
+            None if is_rust => {
+                in_code = false;
+                continue;
+            }
+            _ => words,
+        };
+        if said.starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code && !said.starts_with(['|', '!']) && line.chars().count() > COLUMNS {
+            long.push(number + 1);
+        }
+    }
+    long
 }

@@ -112,8 +112,8 @@ fn modules_of_a_crate_make_no_circles() {
     assert!(found.is_empty(), "circles of modules\n{}", found.join("\n"));
 }
 
-/// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the FTL: what it asks of
-/// it, it asks of a `Placement`.
+/// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the
+/// FTL: what it asks of it, it asks of a `Placement`.
 const ROOMS: [&str; 33] = [
     "persist",
     "status",
@@ -172,8 +172,8 @@ fn calls_within(folder: &str, types: &[&str]) -> BTreeMap<String, BTreeSet<Strin
     tidy::arrows_by_calls(&files, types)
 }
 
-/// Folders of the drive whose files are read one after the other: each calls, through `self`, those before it in the table of its `mod.rs` alone.
-/// The types whose methods these are, and a call that is known to be there.
+/// Folders of the drive whose files are read one after the other: each calls, through `self`, those before it in the
+/// table of its `mod.rs` alone. The types whose methods these are, and a call that is known to be there.
 const TABLES: [(&str, &[&str], [&str; 2]); 2] = [
     ("flash", &["Flash", "FlashAt", "FlashView"], ["settle", "review"]),
     (
@@ -251,7 +251,8 @@ fn functions_are_short() {
 const IDS: [&str; 13] =
     ["op", "id", "slot", "command", "die", "plane", "block", "channel", "lpn", "ppn", "queue", "fetch", "waiter"];
 
-/// Places within what is a type: of a block in its plane, of a plane in its die. Crates whose functions take them as numbers.
+/// Places within what is a type: of a block in its plane, of a plane in its die. Crates whose functions take them as
+/// numbers.
 const PLACES: [(&str, &[&str]); 3] = [("ssd", &["block", "plane"]), ("schemes", &["block"]), ("python", &["block"])];
 
 /// Functions that take such a number bare, by their modules, and why.
@@ -312,8 +313,8 @@ fn ids_are_types() {
     assert!(found.is_empty(), "bare numbers that name a thing:\n{}", found.join("\n"));
 }
 
-/// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is none: what
-/// becomes a struct leaves this list, and nothing joins.
+/// Items of modules of the drive whose types have a tuple of three or more, whose members have no names. The aim is
+/// none: what becomes a struct leaves this list, and nothing joins.
 const TUPLES: [(&str, &[&str]); 5] = [
     ("ssd::phases", &["phase"]),
     ("ssd::ftl::blocks::check", &["Found", "counts"]),
@@ -340,8 +341,47 @@ fn no_further_tuple_of_three_has_no_names() {
     assert!(left.is_empty(), "no tuples of three any more: take them off TUPLES\n{}", left.join("\n"));
 }
 
+/// Files with this ending in a folder of the repository, but what is built there.
+fn files_with(ending: &str, folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if path.is_dir() && !path.is_symlink() {
+            if !name.starts_with('.') && !["target", "results", "node_modules", "_build"].contains(&&*name) {
+                files_with(ending, &path, found);
+            }
+        } else if path.extension().is_some_and(|of| of == ending) {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn comments_and_pages_have_no_long_lines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let mut long = Vec::new();
+    for (ending, folders) in [("rs", &["crates"][..]), ("md", &["docs", "studies", "examples", "hardware"])] {
+        let mut files: Vec<PathBuf> = fs::read_dir(root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|of| of == ending))
+            .collect();
+        folders.iter().for_each(|folder| files_with(ending, &root.join(folder), &mut files));
+        assert!(files.len() > 50);
+        for file in files {
+            let lines = tidy::long_lines(&fs::read_to_string(&file).unwrap(), ending == "rs");
+            long.extend(lines.iter().map(|line| format!("{}:{line}", file.display())));
+        }
+    }
+    assert!(long.is_empty(), "more than {} columns: {long:#?}", tidy::COLUMNS);
+}
+
 #[test]
 fn the_checks_see_what_they_look_for() {
+    let long = "x".repeat(121);
+    let text = format!("/// {long}\n/// | {long}\n/// ```\n/// {long}\n/// ```\nlet a = \"{long}\";\n// {long}\n");
+    assert_eq!(tidy::long_lines(&text, true), [1, 7]);
+    assert_eq!(tidy::long_lines(&format!("{long}\n| {long}\n![{long}]\n```\n{long}\n```\n"), false), [1]);
     let circles =
         |files: &[(&str, &str)]| Modules::new(files.iter().map(|(path, text)| ((*path).to_owned(), *text))).circles();
     let none: Vec<String> = Vec::new();

@@ -1,7 +1,8 @@
 //! Latency and throughput surfaces of a drive, for tools that take only numbers: serving simulators, models of storage.
 //!
-//! `ssdlab tier` measures a drive on a grid of request size, queue depth and read share, at several ages and under several
-//! schemes, and writes the surface to a JSON file. [`Tier`] reads that file and answers questions between the grid's points:
+//! `ssdlab tier` measures a drive on a grid of request size, queue depth and read share, at several ages and under
+//! several schemes, and writes the surface to a JSON file. [`Tier`] reads that file and answers questions between the
+//! grid's points:
 //!
 //! ```
 //! use tier::{Point, Tier};
@@ -16,12 +17,12 @@
 //! # Ok::<(), tier::TierError>(())
 //! ```
 //!
-//! **Interpolation** is multilinear within one age and scheme: in the logarithm of request size and of queue depth, linear in
-//! the read share; of the logarithm of a value. A power law of size and depth is reproduced exactly. A question outside the grid
-//! is an error that names the range.
+//! **Interpolation** is multilinear within one age and scheme: in the logarithm of request size and of queue depth,
+//! linear in the read share; of the logarithm of a value. A power law of size and depth is reproduced exactly. A
+//! question outside the grid is an error that names the range.
 //!
-//! **Its error** is stated by leave-one-out cross-validation ([`Tier::cross_validation`]): each point that has neighbours on
-//! both sides of an axis is predicted from these two, at twice the grid's step.
+//! **Its error** is stated by leave-one-out cross-validation ([`Tier::cross_validation`]): each point that has
+//! neighbours on both sides of an axis is predicted from these two, at twice the grid's step.
 //!
 //! Architecture invariant: this crate knows the file and arithmetic; it knows no drive, and no other crate but `units`.
 

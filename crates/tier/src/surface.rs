@@ -42,7 +42,8 @@ impl Tier {
         &self.axes
     }
 
-    /// A value at a point of the grid; None where nothing was measured, such as a write's latency where every request reads.
+    /// A value at a point of the grid; None where nothing was measured, such as a write's latency where every request
+    /// reads.
     ///
     /// ```
     /// # let text = tier::doc::SURFACE;

@@ -10,7 +10,8 @@ const BYTES: [u64; 4] = [4096, 16_384, 24_576, 1 << 20];
 const DEPTHS: [u32; 4] = [1, 3, 8, 256];
 const AGES: [&str; 2] = ["pec=0", "pec=1000,retention=3mo"];
 
-/// A power law of size and depth, and an exponential of the read share: straight lines on the scales of the interpolation.
+/// A power law of size and depth, and an exponential of the read share: straight lines on the scales of the
+/// interpolation.
 fn law(quantity: usize, age: usize, reads: f64, bytes: f64, qd: f64) -> f64 {
     let exponent = 0.1 + 0.07 * quantity as f64;
     1000.0 * (1.0 + 3.0 * age as f64) * bytes.powf(exponent) * qd.powf(0.9 - exponent) * (0.7 * reads).exp()

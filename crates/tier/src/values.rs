@@ -5,8 +5,8 @@
 pub struct Estimate {
     /// The mean over seeds.
     pub value: f64,
-    /// Half the width of the interval, over seeds; None where there is one seed. Between points of the grid it is that of the
-    /// points around, in proportion: it does not contain the error of the interpolation.
+    /// Half the width of the interval, over seeds; None where there is one seed. Between points of the grid it is that
+    /// of the points around, in proportion: it does not contain the error of the interpolation.
     pub half_width: Option<f64>,
 }
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The largest file that is read whole \[bytes]. Devices, workloads, chips and tables are pages of text; what is larger is
-/// something else, such as a trace.
+/// The largest file that is read whole \[bytes]. Devices, workloads, chips and tables are pages of text; what is larger
+/// is something else, such as a trace.
 pub const LARGEST_TEXT: u64 = 16 << 20;
 
 /// The text of a file, or what is wrong with it, to stand behind its name. Pipes and devices end at the limit too.

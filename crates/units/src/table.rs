@@ -1,7 +1,7 @@
 //! CSV tables by the names of their columns.
 //!
-//! The first line names the columns, in any order; columns that nobody asks for are left out, and so are blank lines. An error
-//! names file, line and column.
+//! The first line names the columns, in any order; columns that nobody asks for are left out, and so are blank lines.
+//! An error names file, line and column.
 
 use std::ops::RangeInclusive;
 
@@ -70,7 +70,8 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The number in a column, within these bounds. `remedy` is what to write instead. Invariant: the column was asked for.
+    /// The number in a column, within these bounds. `remedy` is what to write instead. Invariant: the column was asked
+    /// for.
     pub fn number(&self, column: &str, within: RangeInclusive<f64>, remedy: &str) -> Result<f64, ConfigError> {
         self.accept(column, |value| within.contains(value), remedy)
     }

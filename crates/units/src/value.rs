@@ -371,8 +371,8 @@ pub struct Choice<T: 'static> {
     pub about: &'static str,
 }
 
-/// Declares an enum whose variants are words in configuration, each with its one-line meaning. A variant may carry a number,
-/// with its default and its bounds: `Few(u32 = 10 in 1..=64) = "few"` is written `few`, or `few:3`.
+/// Declares an enum whose variants are words in configuration, each with its one-line meaning. A variant may carry a
+/// number, with its default and its bounds: `Few(u32 = 10 in 1..=64) = "few"` is written `few`, or `few:3`.
 #[macro_export]
 macro_rules! choices {
     ($(#[$outer:meta])* pub enum $name:ident {

@@ -67,12 +67,12 @@ const TOLD = {
   life({ name, ...value }) { found.life[name] = value; views.life(state, found.life); tell(); },
   error(message) { say(""); fail(message); },
   done() {
-    say(found.refused ? "Not run: what is wrong stands beside its knob." : state.tab === "drive" ? "All runs are through. Move a knob to begin anew." : "");
+    say(found.refused ? "Not run: what is wrong stands beside its knob." : state.tab === "drive" ? "All runs are through. Move a knob to begin again." : "");
     done();
   },
 };
 
-/** Asks anew for what the state says; what is under way is given up. */
+/** Asks again for what the state says; what is under way is given up. */
 function ask() {
   job += 1;
   found = nothing();

@@ -45,8 +45,8 @@ fn population(question: &Question) -> Result<Population, ConfigError> {
     Ok(Population { chips, blocks, seed: question.count("seed").unwrap_or(1) })
 }
 
-/// How the cells of a page lie that is `log_factor` worse than the typical one: states, references, and errors in each step of the
-/// retry table. Voltages are in half pitches between states.
+/// How the cells of a page lie that is `log_factor` worse than the typical one: states, references, and errors in each
+/// step of the retry table. Voltages are in half pitches between states.
 pub(crate) fn chip(question: &Question) -> Result<Value, ConfigError> {
     let chip = chip_of(question)?;
     let cells = &chip.cells;

@@ -111,7 +111,8 @@ macro_rules! of_any {
 }
 
 impl Running {
-    /// Opens a run; `watch` says who watches it: `slowest` and `requests` explain some, `windows` shows what resources do.
+    /// Opens a run; `watch` says who watches it: `slowest` and `requests` explain some, `windows` shows what resources
+    /// do.
     fn open(prepared: Prepared, watch: &Question) -> Result<Running, RunError> {
         let Prepared { config, source, options, manifest, findings, .. } = prepared;
         let windows = watch.words("windows");

@@ -1,7 +1,7 @@
 //! The module's interface: bytes in and out through its memory, and a bound on that memory.
 //!
-//! The page writes a question where `room` says, calls `ask`, and reads the answer at `answer`. After a trap (an internal fault, or memory
-//! that is used up) it reads `used_up` and `fault`, and starts the module again.
+//! The page writes a question where `room` says, calls `ask`, and reads the answer at `answer`. After a trap (an
+//! internal fault, or memory that is used up) it reads `used_up` and `fault`, and starts the module again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic;

@@ -11,7 +11,8 @@ pub struct TraceError {
     pub file: String,
     /// The line in the (decompressed) file, from 1.
     pub line: Option<u64>,
-    /// The column at fault: its name in the format, and where lines have columns its number from 1, such as `column 3 (Size)`.
+    /// The column at fault: its name in the format, and where lines have columns its number from 1, such as `column 3
+    /// (Size)`.
     pub field: Option<Box<str>>,
     /// What stood there: escaped, at most some 60 characters.
     pub found: Option<Box<str>>,

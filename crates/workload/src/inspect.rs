@@ -1,5 +1,5 @@
-//! What a trace file is read as, and what about it looks as if it were read wrong: a second look at the choice of format and
-//! units, which the content rarely settles.
+//! What a trace file is read as, and what about it looks as if it were read wrong: a second look at the choice of
+//! format and units, which the content rarely settles.
 
 use std::path::Path;
 
@@ -80,7 +80,8 @@ pub fn inspect_head(
 
 /// Forward steps of the clock from here on may be jumps.
 const JUMP: Span = Span(600 * 1_000_000_000);
-/// A jump is this many times the mean of the other gaps. The nights of the servers of MSR Cambridge are up to 3,200 times theirs.
+/// A jump is this many times the mean of the other gaps. The nights of the servers of MSR Cambridge are up to 3,200
+/// times theirs.
 const JUMP_RATIO: f64 = 10_000.0;
 /// This many jumps are named.
 const JUMPS: usize = 3;
@@ -97,7 +98,8 @@ const MANY: u64 = 100;
 const LARGEST_DRIVE: Bytes = Bytes(1 << 49);
 /// Where addresses are bytes, they and sizes are multiples of this.
 const SECTOR: u64 = 512;
-/// The share of sizes that are no multiples of a sector, from which on they are in another unit: block devices are asked for sectors.
+/// The share of sizes that are no multiples of a sector, from which on they are in another unit: block devices are
+/// asked for sectors.
 const RAGGED: f64 = 0.5;
 
 /// What has been seen of a trace.

@@ -17,19 +17,21 @@ pub enum Op {
     Trim,
     /// Put all data that was acknowledged on flash (NVMe Flush). Offset and length have no meaning.
     Flush,
-    /// Write `bytes` at the write pointer of the zone that begins at `offset`; the completion says where (NVMe Zone Append).
+    /// Write `bytes` at the write pointer of the zone that begins at `offset`; the completion says where (NVMe Zone
+    /// Append).
     Append,
     /// What a host does to zones, in whose bytes `offset` and `bytes` lie (NVMe Zone Management Send).
     Zone(ZoneAction),
-    /// The states of zones are read: `bytes` of descriptors of 64 bytes each, from the zone on that has the byte at `offset` (NVMe Zone Management
-    /// Receive, Report Zones).
+    /// The states of zones are read: `bytes` of descriptors of 64 bytes each, from the zone on that has the byte at
+    /// `offset` (NVMe Zone Management Receive, Report Zones).
     ZoneReport,
-    /// The reclaim unit handle that the request's hint names is given another reclaim unit (NVMe I/O Management Send, Reclaim Unit Handle
-    /// Update). Offset and length have no meaning.
+    /// The reclaim unit handle that the request's hint names is given another reclaim unit (NVMe I/O Management Send,
+    /// Reclaim Unit Handle Update). Offset and length have no meaning.
     HandleUpdate,
 }
 
-/// What a host does to a zone: the Zone Send Actions of the NVMe Zoned Namespace Command Set Specification 1.1, Figure 29.
+/// What a host does to a zone: the Zone Send Actions of the NVMe Zoned Namespace Command Set Specification 1.1,
+/// Figure 29.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneAction {
     /// An open zone is open no more, and stays active.
@@ -155,10 +157,11 @@ pub struct Request {
     pub op: Op,
     /// The submission queue it goes to, modulo the number of queues.
     pub queue: u16,
-    /// What its data belongs to, as the host tells the drive (the placement handle of NVMe Flexible Data Placement, the stream of
-    /// the Streams directive); 0 where it does not.
+    /// What its data belongs to, as the host tells the drive (the placement handle of NVMe Flexible Data Placement, the
+    /// stream of the Streams directive); 0 where it does not.
     pub hint: u16,
-    /// Of a read: the drive may give up early (the bit Limited Retry of NVMe), since its host has another way to the data.
+    /// Of a read: the drive may give up early (the bit Limited Retry of NVMe), since its host has another way to the
+    /// data.
     pub limited: bool,
 }
 
@@ -221,7 +224,8 @@ pub trait Source: Send {
         None
     }
 
-    /// Whether it is a load that goes on: requests of its beginning may be played before those that count, and it has as many more.
+    /// Whether it is a load that goes on: requests of its beginning may be played before those that count, and it has
+    /// as many more.
     fn leads(&self) -> bool {
         false
     }
@@ -253,21 +257,23 @@ pub trait Past {
     /// The addresses that it writes, in order and apart from one another.
     fn written(&self) -> Vec<Range<u64>>;
 
-    /// Whether every write is as likely to go to any `unit` of the first `filled` bytes as to any other, and nowhere else, and nothing is
-    /// trimmed.
+    /// Whether every write is as likely to go to any `unit` of the first `filled` bytes as to any other, and nowhere
+    /// else, and nothing is trimmed.
     fn is_uniform(&self, filled: Bytes, unit: Bytes) -> bool;
 
-    /// What decides the requests that write or trim, but for their times: of two pasts with the same words these requests are the same, in the same
-    /// order, until one of them ends. None where nobody can tell.
+    /// What decides the requests that write or trim, but for their times: of two pasts with the same words these
+    /// requests are the same, in the same order, until one of them ends. None where nobody can tell.
     fn identity(&self) -> Option<String> {
         None
     }
 }
 
 /// A source some of whose requests are made only when others have completed. Of such a source one request is taken at a
-/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on. It may make none then: it is asked again for a time.
+/// time, at [`ClosedLoop::next_time`]; every completion is reported to it before time goes on. It may make none then:
+/// it is asked again for a time.
 pub trait ClosedLoop {
-    /// When it is to be asked for the next request, if nothing else completes before; none if that needs a completion, or at the end.
+    /// When it is to be asked for the next request, if nothing else completes before; none if that needs a completion,
+    /// or at the end.
     fn next_time(&self) -> Option<Time>;
 
     /// Request number `number` of the source, of `queue`, has completed.
@@ -310,7 +316,8 @@ pub struct SourceStatistic {
     pub value: Number,
 }
 
-/// A task has ended: requests of which a program waits for all, or a chain of batches of them, each of which waits for all of the last one.
+/// A task has ended: requests of which a program waits for all, or a chain of batches of them, each of which waits for
+/// all of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
     /// Whether it is the whole.

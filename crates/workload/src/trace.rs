@@ -132,7 +132,8 @@ impl TraceFile {
         &self.others
     }
 
-    /// Goes through the first `most` requests in the order of the file instead of that of their times, with the line or record of each.
+    /// Goes through the first `most` requests in the order of the file instead of that of their times, with the line or
+    /// record of each.
     pub(crate) fn scan(&mut self, most: u64, mut each: impl FnMut(u64, &Request)) -> Result<(), TraceError> {
         for _ in 0..most {
             let Some(request) = self.next_in_file()? else { break };
@@ -224,8 +225,8 @@ impl TraceFile {
         first && self.record.is_none() && names_columns(self.input.line())
     }
 
-    /// Whether the current line is the last one and ends before its columns do, behind requests that are whole: whatever
-    /// wrote the file was stopped.
+    /// Whether the current line is the last one and ends before its columns do, behind requests that are whole:
+    /// whatever wrote the file was stopped.
     #[cold]
     fn is_cut(&self, fault: Fault) -> bool {
         let last = matches!(fault.why, Why::Missing | Why::Malformed)

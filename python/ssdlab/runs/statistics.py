@@ -179,7 +179,7 @@ class HostLogFs(Section):
 
     __slots__ = ()
     operations: int
-    """Reads, updates and files written anew [operations]."""
+    """Reads, updates and files written again [operations]."""
     written_bytes: int
     """Data that programs wrote [B]."""
     node_bytes: int
@@ -922,7 +922,7 @@ class FtlFaults(Section):
     rescued: int
     """Pages programmed elsewhere because their plane had broken or they could not be read [logical pages]."""
     lost: int
-    """Pages relocated or merged whose data could not be read: lost until they are written anew [logical pages]."""
+    """Pages relocated or merged whose data could not be read: lost until they are written again [logical pages]."""
 
 
 class FtlMerges(Section):

@@ -1,8 +1,9 @@
-//! When drives may do what need not be done now, such as collecting garbage ahead of need (the Non-Deterministic Window of NVMe's Predictable
-//! Latency Mode, NVM Express Base 2.0, 8.16), so that the others answer without it meanwhile.
+//! When drives may do what need not be done now, such as collecting garbage ahead of need (the Non-Deterministic Window
+//! of NVMe's Predictable Latency Mode, NVM Express Base 2.0, 8.16), so that the others answer without it meanwhile.
 //!
-//! Contract: a policy sees which turn it is, the number of a place among those that share stripes, how many these are, how many of them
-//! a stripe can do without, and how many of them have fewer requests under way. It answers whether the window of the drive in that place is open.
+//! Contract: a policy sees which turn it is, the number of a place among those that share stripes, how many these are,
+//! how many of them a stripe can do without, and how many of them have fewer requests under way. It answers whether the
+//! window of the drive in that place is open.
 
 mod contract;
 mod shortest_queue;
@@ -16,9 +17,9 @@ units::choices! {
     pub enum Coordinate {
         /// There are no windows: each drive collects when it must.
         None = "none",
-        /// By turns, so many at a time as a stripe can do without.
+        /// By turns, as many at a time as a stripe can do without.
         Staggered = "staggered",
-        /// In each turn those with the fewest requests under way, so many at a time as a stripe can do without.
+        /// In each turn those with the fewest requests under way, as many at a time as a stripe can do without.
         ShortestQueue = "shortest-queue",
         /// All at the same time, as long in all as staggered ones.
         Together = "together",

@@ -1,4 +1,5 @@
-//! By queue: in each turn those drives, as many as a stripe can do without, that have the fewest requests under way when it begins.
+//! By queue: in each turn those drives, as many as a stripe can do without, that have the fewest requests under way
+//! when it begins.
 
 use super::contract::Place;
 

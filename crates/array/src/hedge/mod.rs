@@ -1,7 +1,8 @@
-//! When a read that has not completed is also sent another way: to a further copy, or to the units that it can be reconstructed from
-//! (hedged requests: Dean and Barroso, "The Tail at Scale", CACM 2013).
+//! When a read that has not completed is also sent another way: to a further copy, or to the units that it can be
+//! reconstructed from (hedged requests: Dean and Barroso, "The Tail at Scale", CACM 2013).
 //!
-//! Contract: a policy sees its parameters and the latencies of recent reads, and answers after how long; none where never.
+//! Contract: a policy sees its parameters and the latencies of recent reads, and answers after how long; none where
+//! never.
 
 mod contract;
 mod delay;

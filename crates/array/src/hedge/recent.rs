@@ -5,11 +5,12 @@ use units::Span;
 
 /// Reads that are remembered (assumed: enough for a 99th percentile).
 const MOST: usize = 1024;
-/// Reads after which the percentile is worked out again (assumed: some tens of times before all remembered reads are others).
+/// Reads after which the percentile is worked out again (assumed: some tens of times before all remembered reads are
+/// others).
 const STRETCH: usize = 64;
 
-/// The latencies of the last reads, and a percentile of them as they were when the last stretch of 64 reads ended: it is worked out when it is
-/// asked for.
+/// The latencies of the last reads, and a percentile of them as they were when the last stretch of 64 reads ended: it
+/// is worked out when it is asked for.
 #[derive(Clone, Debug)]
 pub struct RecentReads {
     share: f64,

@@ -3,7 +3,8 @@
 /// A way of writing a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
-    /// No parity has to be worked out of what is on the drives: all data units are written whole, or are copies, or there is no parity.
+    /// No parity has to be worked out of what is on the drives: all data units are written whole, or are copies, or
+    /// there is no parity.
     Full,
     /// The old data and the old parity are read, and the difference is put into the parity (read-modify-write).
     ReadModifyWrite,

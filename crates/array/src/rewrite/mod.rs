@@ -1,7 +1,7 @@
 //! How a part of a stripe is written where there is more than one way to the new parity.
 //!
-//! Contract: a policy sees the ways that are possible, the reconstruct-write before the read-modify-write, each with what it reads. It answers which
-//! one is taken.
+//! Contract: a policy sees the ways that are possible, the reconstruct-write before the read-modify-write, each with
+//! what it reads. It answers which one is taken.
 
 mod contract;
 mod fewest_reads;

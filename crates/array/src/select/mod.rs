@@ -1,7 +1,8 @@
-//! Which units are read where several would do: the copies of a mirror, the units that a missing one is reconstructed from.
+//! Which units are read where several would do: the copies of a mirror, the units that a missing one is reconstructed
+//! from.
 //!
-//! Contract: a policy sees the candidates in the order of their units, each with the requests under way to its drive, and how many reads
-//! have been chosen so far. It answers with the candidates in the order in which they are taken.
+//! Contract: a policy sees the candidates in the order of their units, each with the requests under way to its drive,
+//! and how many reads have been chosen so far. It answers with the candidates in the order in which they are taken.
 
 mod contract;
 mod primary;

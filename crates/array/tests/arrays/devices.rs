@@ -77,7 +77,8 @@ proptest! {
 /// A die whose reads take 40 us to be sensed.
 const SENSED: [&str; 3] = ["geometry.pages=12", "ftl.over_provisioning=1.0", "chip.t_read=40us"];
 
-/// A read of an old drive ends after a retry, and the stripe's other drives, which are young, give its data: to the nanosecond.
+/// A read of an old drive ends after a retry, and the stripe's other drives, which are young, give its data: to the
+/// nanosecond.
 #[test]
 fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
     let path = std::env::temp_dir().join(format!("ssdlab-array-{}.csv", std::process::id()));
@@ -179,7 +180,8 @@ fn a_drive_collects_ahead_of_need_while_its_window_is_open() {
     assert!(fewest(&closed) < gc.idle_stop, "{}", fewest(&closed));
 }
 
-/// Whatever they are usually: as soon as they are reclaimed while the window is open, and no free block is left that is not.
+/// Whatever they are usually: as soon as they are reclaimed while the window is open, and no free block is left that is
+/// not.
 #[test]
 fn blocks_are_erased_in_windows_and_otherwise_when_they_are_opened() {
     for erase_when in ["opened", "reclaimed"] {

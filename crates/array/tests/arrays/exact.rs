@@ -87,8 +87,9 @@ fn a_log_writes_whole_slices_and_reads_nothing() {
     assert!(refused.contains("array.log_spare") && refused.contains("larger chunk"), "{refused}");
 }
 
-/// The share of valid blocks in a stripe that is cleaned, where those written first are cleaned first and the host overwrites blocks at random:
-/// a block stays for as many writes as there are between two cleanings (Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012).
+/// The share of valid blocks in a stripe that is cleaned, where those written first are cleaned first and the host
+/// overwrites blocks at random: a block stays for as many writes as there are between two cleanings (Desnoyers,
+/// "Analytic Modeling of SSD Write Performance", SYSTOR 2012).
 fn valid_of_the_oldest(stripes: f64, used: f64) -> f64 {
     (0..200).fold(0.5, |valid: f64, _| (-stripes / used * (1.0 - valid)).exp())
 }
@@ -170,7 +171,8 @@ fn a_read_that_a_drive_cannot_correct_is_reconstructed_and_repaired() {
     assert!(completion.uncorrectable);
 }
 
-/// A drive gives up after a quarter of its time. Others are read then; where they do not suffice, it is read again, to the end.
+/// A drive gives up after a quarter of its time. Others are read then; where they do not suffice, it is read again, to
+/// the end.
 #[test]
 fn a_read_that_a_drive_gives_up_is_reconstructed_and_read_to_its_end_where_that_fails() {
     let (whole, quarter) = (104_096, 26_024);
@@ -241,9 +243,9 @@ fn policies_choose_the_copies_that_are_read() {
     assert_eq!(reads("select=shortest-queue"), [4, 8]);
 }
 
-/// Mean latency of requests to a stripe set of two drives with exponential services (fork-join of two M/M/1 queues with common
-/// arrivals): (12 - load) / 8 of that of one queue (Flatto and Hahn, SIAM J. Appl. Math. 44, 1984; Nelson and Tantawi, IEEE Trans.
-/// Comput. 37, 1988).
+/// Mean latency of requests to a stripe set of two drives with exponential services (fork-join of two M/M/1 queues with
+/// common arrivals): (12 - load) / 8 of that of one queue (Flatto and Hahn, SIAM J. Appl. Math. 44, 1984; Nelson and
+/// Tantawi, IEEE Trans. Comput. 37, 1988).
 #[test]
 fn a_stripe_over_two_queues_is_their_fork_join() {
     let (service, requests) = (100_000.0, 400_000);
@@ -266,8 +268,8 @@ fn a_stripe_over_two_queues_is_their_fork_join() {
     }
 }
 
-/// Writes of 4 KiB, many at once: each reads what it replaces and the parity, and writes both (four requests of RAID-5, six of RAID-6); on as few
-/// drives as it takes the other data is read instead, which is less.
+/// Writes of 4 KiB, many at once: each reads what it replaces and the parity, and writes both (four requests of RAID-5,
+/// six of RAID-6); on as few drives as it takes the other data is read instead, which is less.
 #[test]
 fn small_writes_read_and_write_what_their_parity_needs() {
     const WRITES: u64 = 300;

@@ -14,8 +14,8 @@ const CHUNK: u64 = 64 << 10;
 /// What time went into, for how long \[ns], and which drive that was, asked for what.
 type Stretch = (&'static str, u64, Option<(usize, Purpose)>);
 
-/// What became of a lone request to drives whose services take 100 us and 1 ns a byte, the first with 1 ms more: what the time went into, for how
-/// long, which drive that was, and what it was asked for.
+/// What became of a lone request to drives whose services take 100 us and 1 ns a byte, the first with 1 ms more: what
+/// the time went into, for how long, which drive that was, and what it was asked for.
 fn alone(words: &[&str], drives: usize, request: Request) -> Vec<Stretch> {
     let server = |index: usize| {
         let more = if index == 0 { 1_000_000 } else { 0 };

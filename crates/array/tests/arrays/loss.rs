@@ -1,4 +1,5 @@
-//! Errors that no read has met, unrecoverable reads during rebuilds, and the time until data is lost against closed forms.
+//! Errors that no read has met, unrecoverable reads during rebuilds, and the time until data is lost against closed
+//! forms.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,8 @@ use crate::server::{Server, array, config, played};
 const CHUNK: u64 = 64 << 10;
 const ROWS: u64 = 8;
 
-/// Drives of eight rows whose services take 100 us and 1 ns a byte; drive `number` cannot read the rows in `bad` until they are written.
+/// Drives of eight rows whose services take 100 us and 1 ns a byte; drive `number` cannot read the rows in `bad` until
+/// they are written.
 fn drives(count: usize, bad: &[(usize, u64)]) -> Vec<Server> {
     let rows = |drive: usize| bad.iter().filter(move |(of, _)| *of == drive).map(|(_, row)| row * CHUNK);
     let drive = |index: usize| {
@@ -26,13 +28,15 @@ fn read(time: u64, chunk: u64) -> Request {
     Request::new(Time(time), Op::Read, Bytes(chunk * CHUNK), Bytes(4096))
 }
 
-/// A stripe of four chunks is read every 4 chunks / rate, and its errors are repaired before the next: to the nanosecond.
+/// A stripe of four chunks is read every 4 chunks / rate, and its errors are repaired before the next: to the
+/// nanosecond.
 #[test]
 fn scrubs_read_all_stripes_at_their_rate_and_repair_what_they_find() {
     let words = ["layout=raid5", "scrub_rate=128MiB/s"];
     let interval = 4 * CHUNK * 1_000_000_000 / (128 << 20);
     let whole = 100_000 + CHUNK;
-    // One read at the beginning, which lasts until its drive has scrubbed the first stripe; one at the end of this many stripes.
+    // One read at the beginning, which lasts until its drive has scrubbed the first stripe; one at the end of this many
+    // stripes.
     let scrubbed = |stripes: u64, bad: &[(usize, u64)], words: &[&str]| {
         let mut array = array(words, drives(4, bad));
         array.workload_begins();
@@ -66,7 +70,8 @@ fn scrubs_read_all_stripes_at_their_rate_and_repair_what_they_find() {
     assert_eq!((array.counters_so_far().stripes_scrubbed, array.counters_so_far().scrub_errors), (11, 3));
 }
 
-/// A row whose stripe has an error on another drive is rebuilt where there is parity enough, and the error is repaired; otherwise it is lost.
+/// A row whose stripe has an error on another drive is rebuilt where there is parity enough, and the error is repaired;
+/// otherwise it is lost.
 #[test]
 fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up() {
     for (words, repaired, lost) in [(["layout=raid5"], 0, 1), (["layout=raid6"], 1, 0)] {
@@ -91,7 +96,8 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
     }
 }
 
-/// Where all drives have failed time passes as before, and requests are answered: what waits for a time that was asked for had waited for ever.
+/// Where all drives have failed time passes as before, and requests are answered: what waits for a time that was asked
+/// for had waited for ever.
 #[test]
 fn time_goes_on_where_no_drive_is_left() {
     let member = |(index, drive): (usize, Server)| MemberDrive {
@@ -113,8 +119,9 @@ fn time_goes_on_where_no_drive_is_left() {
     assert_eq!((done.len(), done[0].finish, done[0].uncorrectable), (1, Time(1_500_000), true));
 }
 
-/// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a copy in an exponential
-/// time with mean 1 / `rebuilt`, and this many reads are in vain. The times until data is lost \[s].
+/// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a
+/// copy in an exponential time with mean 1 / `rebuilt`, and this many reads are in vain. The times until data is lost
+/// \[s].
 fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u64) -> Vec<f64> {
     let spares = 120;
     let lost_of = |sample: u64| {
@@ -145,8 +152,9 @@ fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u6
     (0..samples).map(lost_of).collect()
 }
 
-/// Mean time to data loss of two copies, and of three, as Markov chains whose state is the number of copies that are there. With two,
-/// a rebuild whose read is in vain loses the data; with three and no such reads, two drives are rebuilt one after another, since a rebuild locks its stripe.
+/// Mean time to data loss of two copies, and of three, as Markov chains whose state is the number of copies that are
+/// there. With two, a rebuild whose read is in vain loses the data; with three and no such reads, two drives are
+/// rebuilt one after another, since a rebuild locks its stripe.
 fn markov([fails, rebuilt, in_vain]: [f64; 3], copies: usize) -> f64 {
     if copies == 2 {
         let (back, lost) = (rebuilt * (1.0 - in_vain), fails + rebuilt * in_vain);

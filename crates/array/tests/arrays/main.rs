@@ -1,4 +1,5 @@
-//! Arrays of drives: against closed forms, against single devices, and against an oracle that follows where every version of the data is.
+//! Arrays of drives: against closed forms, against single devices, and against an oracle that follows where every
+//! version of the data is.
 
 mod devices;
 mod exact;

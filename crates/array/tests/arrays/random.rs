@@ -1,5 +1,6 @@
-//! Random arrays under random loads, with drives that fail and are rebuilt: each request completes once, in the order of time; what was
-//! acknowledged is not lost as long as no more drives are missing than the layout allows; and what is read is what was written.
+//! Random arrays under random loads, with drives that fail and are rebuilt: each request completes once, in the order
+//! of time; what was acknowledged is not lost as long as no more drives are missing than the layout allows; and what is
+//! read is what was written.
 
 use std::collections::BTreeSet;
 

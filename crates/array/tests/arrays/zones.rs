@@ -1,4 +1,5 @@
-//! Arrays of drives with zones: against one drive with zones of their size, and with many requests at once, whose drives never refuse anything.
+//! Arrays of drives with zones: against one drive with zones of their size, and with many requests at once, whose
+//! drives never refuse anything.
 
 use array::{Array, MemberDrive};
 use ssd::zones::ZoneState;

@@ -1,15 +1,16 @@
 //! Cells: distributions of threshold voltage, and the raw bit errors of a page read with any reference voltages.
 //!
-//! Voltages are in half pitches: right after programming state i lies at 2 i, and boundary j, between states j and j + 1,
-//! is read at 2 j + 1. Retention shifts the states down and widens them. The bit of a page flips at the page's boundaries
-//! (Gray code), so a cell is read wrongly where the parity of the boundaries below it is not that of its state: no
-//! approximation by neighbouring states, which fails once the shift passes a pitch.
+//! Voltages are in half pitches: right after programming state i lies at 2 i, and boundary j, between states j and j +
+//! 1, is read at 2 j + 1. Retention shifts the states down and widens them. The bit of a page flips at the page's
+//! boundaries (Gray code), so a cell is read wrongly where the parity of the boundaries below it is not that of its
+//! state: no approximation by neighbouring states, which fails once the shift passes a pitch.
 
 use super::normal::cdf;
 use crate::geometry::{MAX_BITS, Refusal};
 
 units::section! {
-    /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of 1,000 P/E cycles.
+    /// Threshold voltages of the cells and the vendor's retry table. In half pitches between states, wear in units of
+    /// 1,000 P/E cycles.
     pub struct Cells in "cells" {
         /// Bits of a cell: 1 to 5.
         bits: u32 = 3,
@@ -19,7 +20,8 @@ units::section! {
         shift_time: Span = Span(1_209_600_000_000_000),
         /// How much the shift grows with the wear term.
         shift_wear: f64 = 0.3,
-        /// Shift right after programming, relative to `shift`, per unit of the wear term: worn cells lose a part of their charge within seconds.
+        /// Shift right after programming, relative to `shift`, per unit of the wear term: worn cells lose a part of
+        /// their charge within seconds.
         shift_early: f64 = 0.0,
         /// The shift of the lowest state's upper boundary, relative to that of the highest boundary.
         shift_lowest: f64 = 0.8,
@@ -43,9 +45,11 @@ units::section! {
         disturb: f64 = 0.1,
         /// What 1,000 P/E cycles add to that, relative to it.
         disturb_wear: f64 = 0.5,
-        /// Voltage over which the current that reads drive into a cell falls by e: the shift grows with the logarithm of the reads, and reaches the states above. 0: the erased state alone, in proportion to the reads.
+        /// Voltage over which the current that reads drive into a cell falls by e: the shift grows with the logarithm
+        /// of the reads, and reaches the states above. 0: the erased state alone, in proportion to the reads.
         disturb_scale: f64 = 0.0,
-        /// Shift of the highest boundary by each kelvin that a page is read hotter than it was programmed; read colder its voltages are higher.
+        /// Shift of the highest boundary by each kelvin that a page is read hotter than it was programmed; read colder
+        /// its voltages are higher.
         cross_shift: f64 = 0.0025,
         /// Step of the vendor's retry table: step k reads boundaries k times this lower, in proportion to their shifts.
         retry_step: f64 = 0.16,
@@ -82,8 +86,9 @@ impl Cells {
     }
 
     /// The boundaries at which the bit of a page flips, by page type: TLC <2, 3, 2> (asplos21 section
-    /// 2.2), MLC <1, 2>, SLC <1>. QLC <4, 4, 4, 3>: of the Gray codes with so evenly many boundaries a page one whose boundaries lie
-    /// farthest apart, by search (`assumed`; that QLC balances its pages so is usual, which code it takes is not public). PLC
+    /// 2.2), MLC <1, 2>, SLC <1>. QLC <4, 4, 4, 3>: of the Gray codes with so evenly many boundaries a page one whose
+    /// boundaries lie farthest apart, by search (`assumed`; that QLC balances its pages so is usual, which code it
+    /// takes is not public). PLC
     /// <6, 6, 6, 6, 7>: the same, by search of all Gray codes of five bits with these numbers (`assumed`).
     pub fn boundaries(&self, page: u32) -> &'static [u32] {
         match (self.bits, page) {
@@ -105,9 +110,10 @@ impl Cells {
         }
     }
 
-    /// The cells of a block that holds `bits` bits a cell, fewer than the chip's own. Its states are spread evenly over the voltages of
-    /// the chip's own, are as wide, and lose and gain as much charge as cells at these voltages do (`assumed`: makers tune each mode
-    /// by itself, and publish none). So only the unit changes: half a pitch is `wider` times as many volts.
+    /// The cells of a block that holds `bits` bits a cell, fewer than the chip's own. Its states are spread evenly over
+    /// the voltages of the chip's own, are as wide, and lose and gain as much charge as cells at these voltages do
+    /// (`assumed`: makers tune each mode by itself, and publish none). So only the unit changes: half a pitch is
+    /// `wider` times as many volts.
     pub fn in_mode(&self, bits: u32) -> Cells {
         let wider = f64::from(self.states() - 1) / f64::from((1u32 << bits) - 1);
         // The place of a boundary of the mode among the chip's own.
@@ -133,7 +139,8 @@ impl Cells {
         1.0 - libm::exp(-early * early) + self.wear_slope * x
     }
 
-    /// How the cells of a page with `factor` lie after `x` thousand P/E cycles, `months` at 30 °C and `reads` of its block.
+    /// How the cells of a page with `factor` lie after `x` thousand P/E cycles, `months` at 30 °C and `reads` of its
+    /// block.
     pub fn shape(&self, x: f64, months: f64, reads: f64, factor: f64) -> Shape {
         let time = months / (self.shift_time.0 as f64 / MONTH_NS);
         let wear = self.wear(x);
@@ -164,9 +171,9 @@ impl Cells {
         2.0 * f64::from(state) - self.share(f64::from(state) - 0.5) * shape.shift + self.lift(shape, state)
     }
 
-    /// How far reads have lifted a state: the solution of dV/dD = e^(-V / a), which begins at the state's own voltage, with the
-    /// erased state's at 0, for a dose D. The higher a cell lies the weaker the field that fills it, so that states never
-    /// change places.
+    /// How far reads have lifted a state: the solution of dV/dD = e^(-V / a), which begins at the state's own voltage,
+    /// with the erased state's at 0, for a dose D. The higher a cell lies the weaker the field that fills it, so that
+    /// states never change places.
     pub fn lift(&self, shape: Shape, state: u32) -> f64 {
         let (dose, scale) = (shape.disturb, self.disturb_scale);
         if dose == 0.0 {
@@ -180,14 +187,14 @@ impl Cells {
         }
     }
 
-    /// The reference voltage of a boundary that is lowered along the retry table by `offset`, which equals the shift where
-    /// it is best.
+    /// The reference voltage of a boundary that is lowered along the retry table by `offset`, which equals the shift
+    /// where it is best.
     pub fn reference(&self, boundary: u32, offset: f64) -> f64 {
         2.0 * f64::from(boundary) + 1.0 - self.share(f64::from(boundary)) * offset
     }
 
-    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B states only that some page types
-    /// are not read at it).
+    /// The middle boundary, which sentinel cells lie beside (`assumed`: hpca24 section III-B states only that some page
+    /// types are not read at it).
     pub fn sentinel_boundary(&self) -> u32 {
         self.states() / 2 - 1
     }
@@ -221,8 +228,9 @@ impl Cells {
         wrong / f64::from(self.states())
     }
 
-    /// The share of bits that are read wrongly where cells hold one bit, in the two outermost states: a block in SLC mode. The one
-    /// reference begins half-way between them and is lowered along the retry table like that of a boundary there.
+    /// The share of bits that are read wrongly where cells hold one bit, in the two outermost states: a block in SLC
+    /// mode. The one reference begins half-way between them and is lowered along the retry table like that of a
+    /// boundary there.
     pub fn one_bit_error_rate(&self, shape: Shape, offset: f64) -> f64 {
         let highest = self.states() - 1;
         let middle = f64::from(highest);
@@ -241,7 +249,8 @@ impl Cells {
         self.errors(shape, page, shape.shift)
     }
 
-    /// Errors per KiB that reading at `celsius` adds (asplos21 section 5.1: fewer electrons get through a cold channel).
+    /// Errors per KiB that reading at `celsius` adds (asplos21 section 5.1: fewer electrons get through a cold
+    /// channel).
     pub fn cold(&self, celsius: f64) -> f64 {
         let cold = ((85.0 - celsius) / 55.0).max(0.0);
         self.cold_errors * libm::pow(cold, self.cold_power)

@@ -19,7 +19,8 @@ units::section! {
         grains: u32 = 7,
         /// tVR: verify read of a loop.
         t_verify: Span = Span(100_000),
-        /// Loops, each of a higher voltage. The last one's is the highest, and is repeated, as often as there are loops.
+        /// Loops, each of a higher voltage. The last one's is the highest, and is repeated, as often as there are
+        /// loops.
         loops: u32 = 5,
         /// delta: fail bits that each grain removes.
         delta: f64 = 5_000.0,
@@ -92,8 +93,8 @@ impl Erasing {
         }
     }
 
-    /// Grains that wear adds to a typical block: a monotone cubic through the knots (F. N. Fritsch, R. E. Carlson, "Monotone
-    /// piecewise cubic interpolation", SIAM J. Numer. Anal. 17(2), 1980), straight beyond them.
+    /// Grains that wear adds to a typical block: a monotone cubic through the knots (F. N. Fritsch, R. E. Carlson,
+    /// "Monotone piecewise cubic interpolation", SIAM J. Numer. Anal. 17(2), 1980), straight beyond them.
     pub fn added_grains(&self, wear: f64) -> f64 {
         let (xs, ys) = (&self.knots_wear, &self.knots_grains);
         let last = xs.len() - 1;
@@ -142,7 +143,8 @@ impl Erasing {
         2 * self.loops - 1
     }
 
-    /// Fail bits when `left` grains are still to go: linear down to the last grain, which ends at gamma (electronics25 Fig. 15).
+    /// Fail bits when `left` grains are still to go: linear down to the last grain, which ends at gamma (electronics25
+    /// Fig. 15).
     pub fn fail_bits(&self, left: f64) -> f64 {
         if left <= 0.0 {
             0.0
@@ -153,14 +155,14 @@ impl Erasing {
         }
     }
 
-    /// Stress of a pulse of `grains` in loop `index`, from 0, in units of a thousandth of a default first loop's thousand
-    /// cycles: it grows exponentially with the loop's voltage.
+    /// Stress of a pulse of `grains` in loop `index`, from 0, in units of a thousandth of a default first loop's
+    /// thousand cycles: it grows exponentially with the loop's voltage.
     pub fn pulse_stress(&self, index: u32, grains: f64) -> f64 {
         libm::exp(self.loop_stress * f64::from(index)) * grains / f64::from(self.grains)
     }
 
-    /// Grains that a pulse of `grains` in loop `index` is worth after loop `last`: those of the loops that were skipped are
-    /// partly made up for by the higher voltage.
+    /// Grains that a pulse of `grains` in loop `index` is worth after loop `last`: those of the loops that were skipped
+    /// are partly made up for by the higher voltage.
     pub fn work(&self, last: Option<u32>, index: u32, grains: u32) -> f64 {
         let skipped = index - last.map_or(0, |last| (last + 1).min(index));
         f64::from(grains) + (1.0 - self.skip_loss) * f64::from(skipped * self.grains)
@@ -174,8 +176,8 @@ impl Erasing {
         (self.program_stress + pulses) / 1e3
     }
 
-    /// M_RBER of a block that wear has made need `added` grains more, after a year at 30 °C: the most errors per KiB of any
-    /// page, when it was erased completely.
+    /// M_RBER of a block that wear has made need `added` grains more, after a year at 30 °C: the most errors per KiB of
+    /// any page, when it was erased completely.
     pub fn rber(&self, added: f64) -> f64 {
         self.rber_fresh + self.rber_wear * libm::pow(added.max(0.0), self.rber_power)
     }
@@ -196,15 +198,15 @@ impl Erasing {
         libm::exp(-self.gate_shift * volts)
     }
 
-    /// V_WG of a wordline by its layer's profile: the most that leaves it erased as far as the slowest one, in whole grains
-    /// (electronics25 sections 4 and 5.4: 0 to 1 V by 0.05 V).
+    /// V_WG of a wordline by its layer's profile: the most that leaves it erased as far as the slowest one, in whole
+    /// grains (electronics25 sections 4 and 5.4: 0 to 1 V by 0.05 V).
     pub fn gate_volts(&self, profile: f64) -> f64 {
         let volts = libm::log(self.wordline_shift(profile)) / self.gate_shift.max(1e-9);
         (volts / self.gate_grain.max(1e-9) + 1e-9).floor().min(1.0 / self.gate_grain.max(1e-9)) * self.gate_grain
     }
 
-    /// The stress of an erase under a wordline gate voltage, relative to that at 0 V: damage to the oxide grows exponentially
-    /// with the voltage (electronics25 section 3.1).
+    /// The stress of an erase under a wordline gate voltage, relative to that at 0 V: damage to the oxide grows
+    /// exponentially with the voltage (electronics25 section 3.1).
     pub fn gate_stress(&self, volts: f64) -> f64 {
         libm::exp(-self.gate_stress * volts)
     }

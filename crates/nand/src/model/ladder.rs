@@ -1,5 +1,5 @@
-//! Reading pages step by step along the retry table: under one condition a page's outcome is a function of its log factor
-//! and its worst codeword, and is tabulated over the former.
+//! Reading pages step by step along the retry table: under one condition a page's outcome is a function of its log
+//! factor and its worst codeword, and is tabulated over the former.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,11 +10,12 @@ use super::VirtualChip;
 /// Points of the table over the log factors: straight lines between them are right to a fifth of an error.
 const POINTS: usize = 64;
 
-/// Ladders that a process keeps, of all chips (assumed: some 25 MB); then all are dropped and worked out again when they are needed.
+/// Ladders that a process keeps, of all chips (assumed: some 25 MB); then all are dropped and worked out again when
+/// they are needed.
 const KEPT: usize = 1 << 11;
 
-/// Of which pages a ladder is, and under which conditions: the page of the wordline, then cycles, months and reads, and the temperatures of the
-/// read and of the program, by their bits.
+/// Of which pages a ladder is, and under which conditions: the page of the wordline, then cycles, months and reads, and
+/// the temperatures of the read and of the program, by their bits.
 type Of = (u32, [u64; 5]);
 
 /// The ladders of a chip that this process has worked out: the cases of a sweep meet the same conditions.
@@ -68,11 +69,11 @@ impl Shelf {
 
 /// The outcomes of pages of one type (LSB, CSB, … of the wordline) under one condition.
 ///
-/// What passes and how many errors the passing step leaves follow from different references. Vendors profile their tables so
-/// that the last step lies close to the best references (asplos21 section 2.4 and 3.2.2); if reading stopped at the first
-/// table step with few enough errors, the errors left would fill up everything to the capability, at every condition, and
-/// no margin of section 5.1 could be. So whether a step passes follows from the table's references, and the errors of the
-/// passing step are those of the best ones.
+/// What passes and how many errors the passing step leaves follow from different references. Vendors profile their
+/// tables so that the last step lies close to the best references (asplos21 section 2.4 and 3.2.2); if reading stopped
+/// at the first table step with few enough errors, the errors left would fill up everything to the capability, at every
+/// condition, and no margin of section 5.1 could be. So whether a step passes follows from the table's references, and
+/// the errors of the passing step are those of the best ones.
 pub struct Ladder {
     /// The middle of the log factors, and half their range.
     middle: f64,
@@ -93,8 +94,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The table for pages at `page` in their wordlines after `x` thousand cycles, `months` at 30 °C and `reads` of the block,
-    /// read at `celsius`.
+    /// The table for pages at `page` in their wordlines after `x` thousand cycles, `months` at 30 °C and `reads` of the
+    /// block, read at `celsius`.
     pub fn new(chip: &VirtualChip, page: u32, x: f64, months: f64, reads: f64, celsius: f64) -> Ladder {
         Ladder::crossed(chip, page, [x, months, reads], celsius, celsius)
     }
@@ -146,8 +147,8 @@ impl Ladder {
         (point, (at - point as f64) as f32)
     }
 
-    /// Retry steps that a page needs whose worst codeword lies `worst` deviations above its mean; None where it is not read
-    /// even in the last.
+    /// Retry steps that a page needs whose worst codeword lies `worst` deviations above its mean; None where it is not
+    /// read even in the last.
     #[inline]
     pub fn steps(&self, log_factor: f64, worst: f64) -> Option<u32> {
         self.steps_from(log_factor, worst, 0)
@@ -164,8 +165,8 @@ impl Ladder {
             .map(|step| step as u32)
     }
 
-    /// The last step of those that read the page without a break from step `first` on: past it the references have gone too
-    /// far.
+    /// The last step of those that read the page without a break from step `first` on: past it the references have gone
+    /// too far.
     #[inline]
     pub fn last_from(&self, log_factor: f64, worst: f64, first: u32) -> u32 {
         let (point, part) = self.point(log_factor);

@@ -97,8 +97,8 @@ impl MeasuredSteps {
         self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, _)| *steps)).max().unwrap_or(0)
     }
 
-    /// The measured condition nearest to one that was met: in cycles relative to the range measured, and in the logarithm of
-    /// the age.
+    /// The measured condition nearest to one that was met: in cycles relative to the range measured, and in the
+    /// logarithm of the age.
     fn nearest(&self, pec: u32, retention: Span) -> &Measured {
         let most = self.conditions.iter().map(|of| of.pec).max().unwrap_or(1).max(1);
         let months = retention.0 as f64 / MONTH_NS;
@@ -111,8 +111,8 @@ impl MeasuredSteps {
         near.expect("Invariant: there is a measurement")
     }
 
-    /// The steps of every page of an archetype under a condition: page p is the same share of the way through the measured
-    /// distribution at every condition.
+    /// The steps of every page of an archetype under a condition: page p is the same share of the way through the
+    /// measured distribution at every condition.
     pub(super) fn of_archetype(
         &self,
         draws: Stream,

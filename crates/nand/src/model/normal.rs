@@ -12,8 +12,8 @@ pub fn cdf(x: f64) -> f64 {
     upper_tail(-x)
 }
 
-/// The x with P(Z < x) = p, for 0 < p < 1, to about 16 digits: M. J. Wichura, "Algorithm AS 241: the percentage points of
-/// the normal distribution", Applied Statistics 37(3), 1988, PPND16.
+/// The x with P(Z < x) = p, for 0 < p < 1, to about 16 digits: M. J. Wichura, "Algorithm AS 241: the percentage points
+/// of the normal distribution", Applied Statistics 37(3), 1988, PPND16.
 pub fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {

@@ -1,8 +1,8 @@
 //! Precomputed read outcomes of simulated pages.
 //!
-//! As the papers map measured blocks onto simulated ones, every block of a drive stands for one of a few hundred archetypes
-//! drawn from the population. The retry steps of an archetype's pages are computed once for each bin of wear, age and reads that
-//! a run meets, so memory does not grow with the drive.
+//! As the papers map measured blocks onto simulated ones, every block of a drive stands for one of a few hundred
+//! archetypes drawn from the population. The retry steps of an archetype's pages are computed once for each bin of
+//! wear, age and reads that a run meets, so memory does not grow with the drive.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ const READS: f64 = 8.0;
 const LIFT: f64 = 0.01;
 /// Chunks kept at most; then all are dropped and computed again when they are needed.
 const CHUNKS: usize = 1 << 16;
-/// Bytes that the tables of all drives of a process take at most: one that needs more then drops its own first, and works them out again as they are
-/// needed (assumed: with it a thousand drives fit in 4 GiB).
+/// Bytes that the tables of all drives of a process take at most: one that needs more then drops its own first, and
+/// works them out again as they are needed (assumed: with it a thousand drives fit in 4 GiB).
 const TABLES: usize = 2_500 << 20;
 /// No codeword of a page lies further above their mean \[deviations]: one in 10^15 would.
 const WORST: f64 = 8.0;
@@ -162,7 +162,7 @@ impl Taken {
         TAKEN.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Whether so many more are too many for the process.
+    /// Whether this many more are too many for the process.
     fn is_short_of(&self, bytes: usize) -> bool {
         self.0 > 0 && TAKEN.load(Ordering::Relaxed) + bytes > TABLES
     }
@@ -195,7 +195,8 @@ pub struct Outcomes {
     programmed_at: f64,
     /// Wordlines of the drive's blocks.
     wordlines: u32,
-    /// For each archetype that was met the log factors and worst codewords of its pages; no numbers where a page was not asked for.
+    /// For each archetype that was met the log factors and worst codewords of its pages; no numbers where a page was
+    /// not asked for.
     pages: Vec<Box<[(f64, f64)]>>,
     /// The bins of wear, age and reads that have been met, and where they are in `bins`.
     index: HashMap<Key, usize>,
@@ -236,7 +237,8 @@ struct Bin {
 }
 
 impl Outcomes {
-    /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, which is at `celsius`, or at rest where its temperature changes.
+    /// For a drive whose blocks have `wordlines` wordlines of `bits` pages, which is at `celsius`, or at rest where its
+    /// temperature changes.
     pub fn new(
         reading: OutcomeSource,
         faster: Option<ReducedTpre>,
@@ -367,9 +369,9 @@ impl Outcomes {
         if at.extra == 0.0 { read } else { self.with_extra(read, archetype, page, at.extra) }
     }
 
-    /// What is left of a page's steps when its worst codeword has `extra` errors more. As with the errors of a reduced tPRE,
-    /// which steps pass follows from the table; but those of the best references, which a step that passes has, must leave room
-    /// for them (see [`Ladder`]), and the default references' own errors must.
+    /// What is left of a page's steps when its worst codeword has `extra` errors more. As with the errors of a reduced
+    /// tPRE, which steps pass follows from the table; but those of the best references, which a step that passes has,
+    /// must leave room for them (see [`Ladder`]), and the default references' own errors must.
     fn with_extra(&mut self, read: PageRead, archetype: usize, page: u32, extra: f64) -> PageRead {
         self.draw(archetype, page);
         let (OutcomeSource::Virtual(chip), false) = (&self.reading, read.first == UNCORRECTABLE) else { return read };
@@ -385,8 +387,9 @@ impl Outcomes {
         PageRead { first, last: read.last.max(first), weak: read.weak || !fits(least + added) }
     }
 
-    /// Whether a first sense with the references of a step and the RPT's tPRE is corrected, of a page of a virtual chip that they read with the
-    /// default one: the errors of that step and what the cut adds leave room for the page's worst codeword.
+    /// Whether a first sense with the references of a step and the RPT's tPRE is corrected, of a page of a virtual chip
+    /// that they read with the default one: the errors of that step and what the cut adds leave room for the page's
+    /// worst codeword.
     pub fn first_in_haste(&mut self, block: u64, page: u32, at: PageState, step: u8) -> bool {
         let read = self.read(block, page, at);
         let archetype = self.archetype(block);
@@ -407,8 +410,9 @@ impl Outcomes {
         self.bins[self.last.1].ladders.get((page % self.bits) as usize).map_or(0.0, |(_, added)| *added)
     }
 
-    /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default one;
-    /// and the step of the table next to the page's best references. None where nothing but steps has been measured.
+    /// The raw bit error rate of page `page` of a block, sensed with some references and the RPT's tPRE or the default
+    /// one; and the step of the table next to the page's best references. None where nothing but steps has been
+    /// measured.
     ///
     /// A retry that passes leaves the errors of the best references (see [`Ladder`]).
     pub fn rber(&mut self, block: u64, page: u32, at: PageState, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
@@ -427,15 +431,16 @@ impl Outcomes {
         Some(((errors + added + at.extra) / KIB_BITS, ladder.best(log_factor) as u8))
     }
 
-    /// Errors per KiB in the worst codeword of a page that is sensed so, which decoding it finds; see [`Outcomes::rber`].
+    /// Errors per KiB in the worst codeword of a page that is sensed so, which decoding it finds; see
+    /// [`Outcomes::rber`].
     pub fn found(&mut self, block: u64, page: u32, at: PageState, sensed: Sensed, reduced: bool) -> Option<f64> {
         let (rate, _) = self.rber(block, page, at, sensed, reduced)?;
         let (_, worst) = self.pages[self.archetype(block)][page as usize];
         Some(in_worst(rate * KIB_BITS - at.extra, worst) + at.extra)
     }
 
-    /// That of `pages` of a block which has the most errors in its worst codeword with the best references, and these per KiB. None where nothing but steps
-    /// has been measured.
+    /// That of `pages` of a block which has the most errors in its worst codeword with the best references, and these
+    /// per KiB. None where nothing but steps has been measured.
     pub fn worst_page(&mut self, block: u64, pages: Range<u32>, at: PageState) -> Option<(u32, f64)> {
         let (bin, archetype) = (self.find(self.key(at)), self.archetype(block));
         let errors = |page: u32| {
@@ -542,7 +547,8 @@ impl Outcomes {
         (self.wordlines * self.bits) as usize * size_of::<(f64, f64)>()
     }
 
-    /// Draws the log factor and the worst codeword of an archetype's page, if that has not been done: the first block of a chip of its own.
+    /// Draws the log factor and the worst codeword of an archetype's page, if that has not been done: the first block
+    /// of a chip of its own.
     fn draw(&mut self, archetype: usize, page: u32) {
         let bytes = self.bytes_of_pages();
         let OutcomeSource::Virtual(chip) = &self.reading else { return };
@@ -583,8 +589,8 @@ fn page_read(chip: &VirtualChip, (ladder, added): &(Arc<Ladder>, f64), (log_fact
     PageRead { first: first as u8, last: last as u8, weak }
 }
 
-/// The bin of an age, in units of the chip's shift_time, or of a number of reads: `steps` to each doubling of 1 + value, the
-/// logarithm taken piecewise straight between powers of two, as the bits of a number hold it.
+/// The bin of an age, in units of the chip's shift_time, or of a number of reads: `steps` to each doubling of 1 +
+/// value, the logarithm taken piecewise straight between powers of two, as the bits of a number hold it.
 #[inline]
 fn bin(value: f64, steps: f64) -> u32 {
     let bits = (1.0 + value).to_bits() - 1.0f64.to_bits();

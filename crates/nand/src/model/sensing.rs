@@ -3,13 +3,15 @@
 use crate::geometry::Refusal;
 
 units::section! {
-    /// Errors that cutting tPRE, tEVAL and tDISCH adds. Outlier bitlines need longer than others (asplos21 section 3.2.2); their times fall off exponentially, so that the added errors grow exponentially with the cut.
+    /// Errors that cutting tPRE, tEVAL and tDISCH adds. Outlier bitlines need longer than others (asplos21 section
+    /// 3.2.2); their times fall off exponentially, so that the added errors grow exponentially with the cut.
     pub struct Sensing in "sensing" {
         /// Errors per KiB by cutting tPRE: this times exp(cut / pre_scale) - 1.
         pre: f64 = 0.085,
         /// Cut of tPRE that multiplies them by e.
         pre_scale: f64 = 0.1,
-        /// A cut of tDISCH weighs like this much of one of tPRE: what is not discharged precharges the next sense wrongly (asplos21 section 5.2.2).
+        /// A cut of tDISCH weighs like this much of one of tPRE: what is not discharged precharges the next sense
+        /// wrongly (asplos21 section 5.2.2).
         disch_in_pre: f64 = 0.37,
         /// Errors per KiB by cutting tEVAL.
         eval: f64 = 8.6,
@@ -42,8 +44,8 @@ pub struct Cuts {
 }
 
 impl Sensing {
-    /// Errors per KiB that cuts add to a page of `senses` sensings after `x` thousand cycles, read at `celsius`; `shift` is the
-    /// typical shift relative to that of a year at 2,000 cycles.
+    /// Errors per KiB that cuts add to a page of `senses` sensings after `x` thousand cycles, read at `celsius`;
+    /// `shift` is the typical shift relative to that of a year at 2,000 cycles.
     pub fn added(&self, cuts: Cuts, senses: u32, x: f64, shift: f64, celsius: f64) -> f64 {
         let exp = |cut: f64, scale: f64| libm::exp(cut / scale);
         let beside = exp(self.disch_in_pre * cuts.disch, self.pre_scale);

@@ -1,5 +1,5 @@
-//! How chips, blocks, layers and wordlines differ. Everything is a function of (seed, location): a hundred million pages cost
-//! no memory.
+//! How chips, blocks, layers and wordlines differ. Everything is a function of (seed, location): a hundred million
+//! pages cost no memory.
 
 use units::Stream;
 
@@ -17,7 +17,8 @@ units::section! {
         layer: f64 = 0.045,
         /// Standard deviation between the wordlines of a layer.
         wordline: f64 = 0.005,
-        /// Mean of an exponential term of a wordline that only raises its factor: weak wordlines. It ends at 5 means; 0: there are none.
+        /// Mean of an exponential term of a wordline that only raises its factor: weak wordlines. It ends at 5 means;
+        /// 0: there are none.
         tail: f64 = 0.0,
         /// Standard deviation between the error rates of a page's KiBs, relative to the page's.
         kib: f64 = 0.016,
@@ -31,8 +32,8 @@ units::section! {
 /// Normal variables end here: chips beyond are sorted out. Also keeps extremes finite however many pages there are.
 pub const TRUNCATION: f64 = 2.5;
 
-/// The exponential term of weak wordlines ends at this many of its means: one wordline in 150 would lie beyond. Keeps extremes
-/// finite as [`TRUNCATION`] does.
+/// The exponential term of weak wordlines ends at this many of its means: one wordline in 150 would lie beyond. Keeps
+/// extremes finite as [`TRUNCATION`] does.
 pub const TAIL_END: f64 = 5.0;
 
 /// A location in a population of chips.
@@ -86,8 +87,8 @@ impl Draws {
         truncated(Stream::new(seed, name).uniform(Draws::block(Place { chip, block, wordline: 0 })))
     }
 
-    /// By how many standard deviations the worst of a page's codewords lies above their mean: the largest of `codewords`
-    /// normal variables, frozen for the page.
+    /// By how many standard deviations the worst of a page's codewords lies above their mean: the largest of
+    /// `codewords` normal variables, frozen for the page.
     pub fn worst(&self, place: Place, page: u32, codewords: f64) -> f64 {
         let u = self.pages.uniform((Draws::block(place) << 12) | Draws::page(place, page));
         quantile(libm::pow(u.max(1e-300), 1.0 / codewords).min(1.0 - 1e-16))
@@ -120,8 +121,8 @@ impl Variation {
         self.layers * self.wordlines
     }
 
-    /// Where a layer lies between the best (-1) and the worst (1): channel holes narrow towards the bottom (electronics25
-    /// section 2.3), evenly (`assumed`).
+    /// Where a layer lies between the best (-1) and the worst (1): channel holes narrow towards the bottom
+    /// (electronics25 section 2.3), evenly (`assumed`).
     pub fn profile(&self, wordline: u32) -> f64 {
         let layer = wordline / self.wordlines;
         if self.layers < 2 { 0.0 } else { 2.0 * f64::from(layer) / f64::from(self.layers - 1) - 1.0 }

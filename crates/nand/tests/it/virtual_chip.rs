@@ -109,8 +109,8 @@ fn a_population_is_the_same_on_any_number_of_threads_and_another_for_another_see
 
 #[test]
 fn extremes_are_those_of_the_whole_population() {
-    // The expected number of codewords beyond M_ERR is below one, beyond M_ERR - 1 it is not: sampled maxima of populations
-    // lie around it.
+    // The expected number of codewords beyond M_ERR is below one, beyond M_ERR - 1 it is not: sampled maxima of
+    // populations lie around it.
     let chip = chip("tlc48");
     let factors = Factors::new(&chip, SMALL);
     let condition = Condition { x: 2.0, months: 12.0, celsius: 85.0 };
@@ -566,7 +566,8 @@ fn what_is_read_at_the_temperature_of_its_program_is_not_shifted_and_hotter_or_c
             let colder = [95.0, 105.0, 125.0].map(|programmed_at| errors(85.0, programmed_at, page));
             assert!(colder.is_sorted() && colder[0] > same, "{name} {page}");
         }
-        // The references that follow the voltages leave nearly as many errors as without: higher states shift a little more.
+        // The references that follow the voltages leave nearly as many errors as without: higher states shift a little
+        // more.
         let least = |programmed_at: f64| Ladder::crossed(&chip, 0, [0.0, 0.0, 0.0], 85.0, programmed_at).least(0.0);
         assert!((1.0..1.1).contains(&(least(0.0) / least(85.0))));
     }

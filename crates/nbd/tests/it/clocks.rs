@@ -23,8 +23,8 @@ fn dawdle(seed: u64, counter: u64) {
     }
 }
 
-/// A client that always has `depth` requests under way, and leaves with that many when it has made `requests`. Its delays, and how
-/// its requests are cut into pieces, are drawn by `seed`.
+/// A client that always has `depth` requests under way, and leaves with that many when it has made `requests`. Its
+/// delays, and how its requests are cut into pieces, are drawn by `seed`.
 fn keeps_busy(mut client: Client, depth: u64, requests: u64, seed: u64) {
     let draw = Stream::new(7, "requests");
     let ask = |client: &mut Client, number: u64| {

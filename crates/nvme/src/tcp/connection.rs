@@ -308,7 +308,8 @@ impl Connection<'_> {
     }
 }
 
-/// What a connection has left behind: the export that it chose, whether it has asked the drive for something, and how often in vain.
+/// What a connection has left behind: the export that it chose, whether it has asked the drive for something, and how
+/// often in vain.
 struct Left {
     export: usize,
     requested: bool,
@@ -353,7 +354,8 @@ impl Given {
     /// Answers it; where the drive has done it, does to the data what it asks for.
     fn give(self, outcome: Result<Did, Status>, due: Option<Instant>) -> Instant {
         let Given { outlet, store, first, answers, io } = self;
-        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes meanwhile.
+        // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes
+        // meanwhile.
         let waits_for_disk = due.is_some() && io.is_durable() && store.is_file();
         let held = io.bytes();
         let later = held > SENT_AT_ONCE || waits_for_disk;

@@ -208,7 +208,8 @@ impl Framing {
         Ok(Unit::Data { command, transfer, offset, data, whole, last: flags & LAST != 0, header })
     }
 
-    /// The header of a unit that a controller sends: its type, flags, and how much data it has. With it the bytes of padding before the data.
+    /// The header of a unit that a controller sends: its type, flags, and how much data it has. With it the bytes of
+    /// padding before the data.
     fn header(&self, kind: u8, flags: u8, data: usize) -> (Fields, usize) {
         let head = u32::from(SHORT) + if self.header_digest { DIGEST } else { 0 };
         let mut fields = Fields::new(SHORT.into());

@@ -224,7 +224,8 @@ impl Queue {
         }
     }
 
-    /// Asks the host for data that is missing. There are fewer transfers than commands, and fewer of these than numbers.
+    /// Asks the host for data that is missing. There are fewer transfers than commands, and fewer of these than
+    /// numbers.
     fn goes_on(&mut self, parts: Vec<Part>) -> Vec<Waits> {
         let Some(at) = parts.iter().position(|part| part.missing > 0) else { return ready(parts) };
         while self.transfers.contains_key(&self.next) {

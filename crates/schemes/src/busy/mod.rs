@@ -1,5 +1,5 @@
-//! Which reads a drive gives up at once, since the die with their data is busy with work of the drive's own. Asked only of reads whose host
-//! has another way to the data.
+//! Which reads a drive gives up at once, since the die with their data is busy with work of the drive's own. Asked only
+//! of reads whose host has another way to the data.
 //!
 //! Contract: a policy sees what the die is busy with. It answers whether the read is given up.
 

@@ -1,7 +1,7 @@
 //! Which blocks of the chip's own cells have their data relocated into blocks of fewer bits a cell.
 //!
-//! Contract: a policy sees how often a block has been read since it was erased, and how many retries that took. It says whether
-//! its data is to be relocated; nothing is relocated where the cache has no room for it.
+//! Contract: a policy sees how often a block has been read since it was erased, and how many retries that took. It says
+//! whether its data is to be relocated; nothing is relocated where the cache has no room for it.
 
 mod contract;
 mod hot;
@@ -16,8 +16,8 @@ units::choices! {
         None = "none",
         /// That of blocks which were read so often, a thousand times or N (the number is assumed).
         Hot(u32 = 1_000 in 1..=1_000_000_000) = "hot",
-        /// That of blocks whose reads took this many retries, a hundred or N (after RARO, which converts blocks of hybrid QLC drives by
-        /// their retries; the number is assumed).
+        /// That of blocks whose reads took this many retries, a hundred or N (after RARO, which converts blocks of
+        /// hybrid QLC drives by their retries; the number is assumed).
         Retries(u32 = 100 in 1..=1_000_000_000) = "retries",
     }
 }

@@ -1,7 +1,8 @@
 //! Whether an erase may end before the block is erased completely.
 //!
-//! Contract: a policy sees the profiled erase timing table ([`nand::ept`]), which says what may be left of an erase by the errors of its block, and the
-//! errors that reads of the block have found; nothing else. It gives by how much an erase may fall short.
+//! Contract: a policy sees the profiled erase timing table ([`nand::ept`]), which says what may be left of an erase by
+//! the errors of its block, and the errors that reads of the block have found; nothing else. It gives by how much an
+//! erase may fall short.
 
 mod tracked;
 
@@ -14,7 +15,8 @@ units::choices! {
         None = "none",
         /// Fail bits whose errors, after retention, the ECC has room for (electronics25 section 5.3, C1 and C2).
         Ecc = "ecc",
-        /// As ecc, but by the errors that the block's reads have found since its last erase; by the table where it was not read (electronics25 section 5.3).
+        /// As ecc, but by the errors that the block's reads have found since its last erase; by the table where it was
+        /// not read (electronics25 section 5.3).
         Tracked = "tracked",
     }
 }

@@ -80,8 +80,8 @@ pub struct Failed<'a> {
     pub last: u8,
     /// The page's boundaries include the sentinel's.
     pub sentinel: bool,
-    /// The steps that the read has sensed so far, in their order, and how much the syndrome of each weighs; empty where no policy
-    /// asks for it.
+    /// The steps that the read has sensed so far, in their order, and how much the syndrome of each weighs; empty where
+    /// no policy asks for it.
     pub weighed: &'a [Weighed],
     /// The steps of a table made for the chip, in their order; empty where there is none.
     pub table: &'a [u8],

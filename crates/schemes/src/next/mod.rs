@@ -1,9 +1,9 @@
 //! With which references a read senses next, when a sense could not be corrected.
 //!
-//! Contract: a policy sees the references that failed, the ends of the vendor's retry table, one made for the chip where there
-//! is one, the syndrome weights of what the read has sensed, and whether the failed sense has read the sentinel's boundary;
-//! nothing else. It gives the next references, or none when it has tried all that it would, and says when they are known: what
-//! is known early enough can be sensed ahead ([`crate::Pipeline`]).
+//! Contract: a policy sees the references that failed, the ends of the vendor's retry table, one made for the chip
+//! where there is one, the syndrome weights of what the read has sensed, and whether the failed sense has read the
+//! sentinel's boundary; nothing else. It gives the next references, or none when it has tried all that it would, and
+//! says when they are known: what is known early enough can be sensed ahead ([`crate::Pipeline`]).
 
 mod contract;
 mod oracle;
@@ -28,8 +28,8 @@ units::choices! {
         /// One command that senses twice: the ones counted in the first sense give the references of the second
         /// (Swift-Read, hpca24 section III-B).
         Swift = "swift",
-        /// A retry table made for the chip, and the nearest steps first where a read has begun near what is needed (Ye et al.,
-        /// ASPLOS'24).
+        /// A retry table made for the chip, and the nearest steps first where a read has begun near what is needed (Ye
+        /// et al., ASPLOS'24).
         Tailored = "tailored",
         /// Towards the step whose syndrome weighs least (ACM TECS 2025).
         Syndrome = "syndrome",
@@ -58,8 +58,8 @@ impl Next {
         }
     }
 
-    /// How often a command with some references senses; where the die has just sensed the page by itself it need not do so
-    /// again to count its ones.
+    /// How often a command with some references senses; where the die has just sensed the page by itself it need not do
+    /// so again to count its ones.
     pub fn senses(self, v_ref: ReadReference, counted: bool) -> u32 {
         match self {
             Next::Swift => swift::senses(v_ref, counted),

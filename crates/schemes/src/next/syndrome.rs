@@ -1,6 +1,7 @@
-//! The references moved to where the syndrome weighs least: the weight of what was sensed shows how many errors it has, though
-//! not which ("gradient of the syndrome weight", ACM TECS 2025, of which no text was at hand: the search is `assumed`). From the
-//! lightest step outwards until it lies between heavier ones, then between those, then its nearest neighbours.
+//! The references moved to where the syndrome weighs least: the weight of what was sensed shows how many errors it has,
+//! though not which ("gradient of the syndrome weight", ACM TECS 2025, of which no text was at hand: the search is
+//! `assumed`). From the lightest step outwards until it lies between heavier ones, then between those, then its nearest
+//! neighbours.
 
 use super::contract::{Failed, ReadReference, Weighed};
 

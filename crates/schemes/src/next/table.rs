@@ -1,5 +1,5 @@
-//! The vendor's retry table, step by step (asplos21 section 2.4). A read that began further on turns to the steps before
-//! its start when the table ends; one that has tried something better begins behind its start.
+//! The vendor's retry table, step by step (asplos21 section 2.4). A read that began further on turns to the steps
+//! before its start when the table ends; one that has tried something better begins behind its start.
 
 use super::contract::{Failed, ReadReference};
 

@@ -1,5 +1,6 @@
-//! A retry table made for the chip, in the order in which its steps read the most pages that are left ([`nand::tailored`]); and
-//! from a start that is known to be near, the nearest steps first (M. Ye et al., ASPLOS'24, from its abstract).
+//! A retry table made for the chip, in the order in which its steps read the most pages that are left
+//! ([`nand::tailored`]); and from a start that is known to be near, the nearest steps first (M. Ye et al., ASPLOS'24,
+//! from its abstract).
 
 use super::contract::{Failed, ReadReference};
 

@@ -3,8 +3,8 @@
 /// A plane whose blocks are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
-    /// Pages that data of the host and relocated data may still fill: of free blocks but the reserve, of open blocks, and of the block
-    /// that is collected as much as it is done.
+    /// Pages that data of the host and relocated data may still fill: of free blocks but the reserve, of open blocks,
+    /// and of the block that is collected as much as it is done.
     pub room: i64,
     /// Below this many the host's open block may be full while all the room is for relocated data.
     pub least: i64,

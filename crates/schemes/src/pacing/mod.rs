@@ -1,8 +1,8 @@
 //! How fast host data may be programmed on a plane while its blocks are collected.
 //!
-//! Contract: a policy sees how many blocks of the plane are free and what the collection under way gains, and says how many pages
-//! of host data each relocated page pays for. Programs of host data wait until they are paid for. Where nothing is collected
-//! nothing has to be paid.
+//! Contract: a policy sees how many blocks of the plane are free and what the collection under way gains, and says how
+//! many pages of host data each relocated page pays for. Programs of host data wait until they are paid for. Where
+//! nothing is collected nothing has to be paid.
 
 mod contract;
 mod proportional;
@@ -17,7 +17,8 @@ units::choices! {
         None = "none",
         /// The less room is left, the more relocated pages a page of host data costs.
         Proportional = "proportional",
-        /// Where hardly any room is left, a page of host data costs as many relocated pages as collection needs to gain one.
+        /// Where hardly any room is left, a page of host data costs as many relocated pages as collection needs to gain
+        /// one.
         Token = "token",
     }
 }

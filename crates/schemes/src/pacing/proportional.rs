@@ -1,5 +1,5 @@
-//! The price of [`super::token`], multiplied by a factor that grows in proportion to how far the room has shrunk: from nothing where
-//! collection starts to one where the least is left, and on.
+//! The price of [`super::token`], multiplied by a factor that grows in proportion to how far the room has shrunk: from
+//! nothing where collection starts to one where the least is left, and on.
 
 use super::contract::{Collection, Price};
 use super::token;

@@ -1,7 +1,8 @@
 //! Whether a retry step is sensed while the one before is still transferred and decoded.
 //!
-//! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it likely that it
-//! has failed, or what a tree (`learned`) or hindsight says of that; nothing else. Registers decide when the next sense can really begin.
+//! Contract: a policy sees whether the sense that has just ended was a retry's, and whether similar pages make it
+//! likely that it has failed, or what a tree (`learned`) or hindsight says of that; nothing else. Registers decide when
+//! the next sense can really begin.
 
 mod cache_read;
 mod cache_read_likely;
@@ -22,11 +23,13 @@ units::choices! {
         CacheReadLikely = "cache-read-likely",
         /// As cache-read, and from the first sense on where a decision tree says so (read.trees).
         CacheReadLearned = "cache-read-learned",
-        /// As cache-read, and from the first sense on where that fails: with hindsight, which no controller has. It is the limit of what can be learned.
+        /// As cache-read, and from the first sense on where that fails: with hindsight, which no controller has. It is
+        /// the limit of what can be learned.
         CacheReadOracle = "cache-read-oracle",
         /// As cache-read, from the first sense of every page on: the others are compared with it.
         CacheReadFirst = "cache-read-first",
-        /// A step begins as soon as the page of the one before is in the controller, while it is decoded (asplos21 footnote 10).
+        /// A step begins as soon as the page of the one before is in the controller, while it is decoded (asplos21
+        /// footnote 10).
         PageRead = "page-read",
     }
 }

@@ -1,5 +1,6 @@
-//! PAGE READ during decoding (asplos21 section 6.1, footnote 10): a retry is sensed as soon as the page of the one before is in the controller, while that
-//! is decoded. It needs no cache register, and overlaps less than CACHE READ: N retries take N (tR + tDMA) + tECC.
+//! PAGE READ during decoding (asplos21 section 6.1, footnote 10): a retry is sensed as soon as the page of the one
+//! before is in the controller, while that is decoded. It needs no cache register, and overlaps less than CACHE READ: N
+//! retries take N (tR + tDMA) + tECC.
 
 use crate::next::Known;
 

@@ -1,7 +1,7 @@
 //! Who predicts, from its syndrome weight, that a sensed page cannot be corrected (hpca24 sections IV-B and VI-A).
 //!
-//! Contract: a policy sees the prediction and whether the page has been sensed before, and nothing else. Pages that were
-//! sensed again are not predicted (section IV-C), but by `on-die-again`.
+//! Contract: a policy sees the prediction and whether the page has been sensed before, and nothing else. Pages that
+//! were sensed again are not predicted (section IV-C), but by `on-die-again`.
 
 mod controller;
 mod on_die;

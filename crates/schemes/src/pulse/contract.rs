@@ -39,8 +39,8 @@ pub struct Verified<'a> {
 }
 
 impl Verified<'_> {
-    /// Whether the erase may go on after this pulse. Voltages end with the last loop's, which is repeated: as often as there are
-    /// loops, then the die reports a failed erase.
+    /// Whether the erase may go on after this pulse. Voltages end with the last loop's, which is repeated: as often as
+    /// there are loops, then the die reports a failed erase.
     pub fn may_go_on(&self) -> bool {
         self.at_highest < self.loops
     }

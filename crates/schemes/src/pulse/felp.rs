@@ -1,5 +1,5 @@
-//! Fail-bit-count-based erase latency prediction (electronics25 section 4 and Table 1). The first loop begins with a short
-//! pulse, whose fail bits determine how long the rest of it must be.
+//! Fail-bit-count-based erase latency prediction (electronics25 section 4 and Table 1). The first loop begins with a
+//! short pulse, whose fail bits determine how long the rest of it must be.
 
 use nand::ept::{FIRST, Spare};
 

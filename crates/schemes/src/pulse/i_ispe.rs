@@ -1,5 +1,5 @@
-//! Intelligent ISPE (Lee et al., as electronics25 section 3.4 describes it): the loops before the one that ended the block's
-//! last erase are skipped. When that one fails the next follows, and is where the next erase begins.
+//! Intelligent ISPE (Lee et al., as electronics25 section 3.4 describes it): the loops before the one that ended the
+//! block's last erase are skipped. When that one fails the next follows, and is where the next erase begins.
 
 use super::contract::{Pulse, Verified};
 

@@ -1,9 +1,9 @@
 //! How long each pulse of an erase is, and at which loop's voltage.
 //!
-//! Contract: a policy sees the pulse that has been verified, the range of the fail bits that are left, the loop that ended the
-//! block's last erase, and the profiled table; nothing else. It gives the next pulse, or none to end the erase. Its loops go on
-//! beyond the last one: what is beyond has the last one's voltage, the highest there is, and all end alike
-//! ([`Verified::may_go_on`]).
+//! Contract: a policy sees the pulse that has been verified, the range of the fail bits that are left, the loop that
+//! ended the block's last erase, and the profiled table; nothing else. It gives the next pulse, or none to end the
+//! erase. Its loops go on beyond the last one: what is beyond has the last one's voltage, the highest there is, and all
+//! end alike ([`Verified::may_go_on`]).
 
 mod contract;
 mod felp;

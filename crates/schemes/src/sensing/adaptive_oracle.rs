@@ -7,7 +7,8 @@ pub struct Hindsight {
     pub in_haste: bool,
     /// It is corrected by the default one.
     pub by_default: bool,
-    /// The die repeats by itself what it predicts to fail, with other references: haste costs nothing where either timing fails.
+    /// The die repeats by itself what it predicts to fail, with other references: haste costs nothing where either
+    /// timing fails.
     pub on_die: bool,
 }
 

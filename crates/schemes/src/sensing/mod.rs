@@ -1,9 +1,10 @@
 //! How long a sense precharges.
 //!
-//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already, and of a
-//! first sense how many more of similar pages take the default timing, since one of them failed by the reduced one; a tree sees what
-//! `learned` lists, the oracle what becomes of the sense, and `adaptive-weighed` what the weight of the syndrome of a failed one stands for; nothing else.
-//! The read-timing parameter table (RPT), which is profiled, gives the reduction of tPRE.
+//! Contract: a policy sees whether the sense is a retry's and whether a retry with reduced timing has failed already,
+//! and of a first sense how many more of similar pages take the default timing, since one of them failed by the reduced
+//! one; a tree sees what `learned` lists, the oracle what becomes of the sense, and `adaptive-weighed` what the weight
+//! of the syndrome of a failed one stands for; nothing else. The read-timing parameter table (RPT), which is profiled,
+//! gives the reduction of tPRE.
 
 mod adaptive;
 mod adaptive_first;
@@ -20,15 +21,17 @@ units::choices! {
         Default = "default",
         /// In retries tPRE by the RPT, changed with SET FEATURE before and after (AR2, asplos21 section 6.2).
         Adaptive = "adaptive",
-        /// In first senses too, unless one of a similar page has failed by it lately; a first sense that fails so is repeated with the default one
-        /// before anything else is tried (asplos21 section 8).
+        /// In first senses too, unless one of a similar page has failed by it lately; a first sense that fails so is
+        /// repeated with the default one before anything else is tried (asplos21 section 8).
         AdaptiveFirst = "adaptive-first",
         /// As adaptive-first, where a decision tree says so (read.trees).
         AdaptiveLearned = "adaptive-learned",
-        /// As adaptive-first, with hindsight: where it is the faster timing of that very sense. No controller can; it is the limit of what can be learned.
+        /// As adaptive-first, with hindsight: where it is the faster timing of that very sense. No controller can; it
+        /// is the limit of what can be learned.
         AdaptiveOracle = "adaptive-oracle",
-        /// In every first sense; the weight of the syndrome says whether one that fails is repeated with the default timing, or followed by other
-        /// references (hpca24's predictor, which chooses more than whether there is a retry).
+        /// In every first sense; the weight of the syndrome says whether one that fails is repeated with the default
+        /// timing, or followed by other references (hpca24's predictor, which chooses more than whether there is a
+        /// retry).
         AdaptiveWeighed = "adaptive-weighed",
     }
 }
@@ -69,8 +72,8 @@ impl Sensing {
         self == Sensing::AdaptiveWeighed
     }
 
-    /// Whether a first sense that is predicted to fail is repeated with the default timing: its weight stands for `over` errors per KiB above what the
-    /// code corrects, and the cut adds `added`.
+    /// Whether a first sense that is predicted to fail is repeated with the default timing: its weight stands for
+    /// `over` errors per KiB above what the code corrects, and the cut adds `added`.
     pub fn repeats(self, over: f64, added: f64) -> bool {
         self.weighs() && adaptive_weighed::repeats(over, added)
     }

@@ -1,9 +1,9 @@
-//! How a page is sensed and decoded softly, when decoding its bits alone has failed: sensed several times around its best
-//! references, so that the decoder knows how sure each bit is.
+//! How a page is sensed and decoded softly, when decoding its bits alone has failed: sensed several times around its
+//! best references, so that the decoder knows how sure each bit is.
 //!
-//! Contract: a policy sees how many bits a cell the controller has that were sensed with the best references, and `weighed` what the weight of their
-//! syndrome stands for; nothing else. It gives how many it should have, or none when it has tried all that it would. What the controller has already is neither
-//! sensed nor transferred again.
+//! Contract: a policy sees how many bits a cell the controller has that were sensed with the best references, and
+//! `weighed` what the weight of their syndrome stands for; nothing else. It gives how many it should have, or none when
+//! it has tried all that it would. What the controller has already is neither sensed nor transferred again.
 
 mod progressive;
 mod weighed;
@@ -17,17 +17,17 @@ units::choices! {
         TwoBit = "2-bit",
         /// Seven senses: three bits a cell.
         ThreeBit = "3-bit",
-        /// Two bits, and the third only where they do not suffice (B. Bao et al., TCAD'24, from its abstract; here the code is one
-        /// whole, and how fine the next step is does not depend on the syndrome: assumed).
+        /// Two bits, and the third only where they do not suffice (B. Bao et al., TCAD'24, from its abstract; here the
+        /// code is one whole, and how fine the next step is does not depend on the syndrome: assumed).
         Progressive = "progressive",
-        /// As progressive, but at once, and with as many bits as the weight of the page's syndrome asks for, where the die has weighed it as sensed with the
-        /// best references.
+        /// As progressive, but at once, and with as many bits as the weight of the page's syndrome asks for, where the
+        /// die has weighed it as sensed with the best references.
         Weighed = "weighed",
     }
 }
 
-/// A page sensed finely around its best references: bits a cell that the controller then has, and those that it had before,
-/// in one byte.
+/// A page sensed finely around its best references: bits a cell that the controller then has, and those that it had
+/// before, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fine(pub u8);
 
@@ -49,8 +49,8 @@ impl Soft {
         self == Soft::Weighed
     }
 
-    /// Bits a cell with which such a page is decoded next, whose weight stands for `over` errors per KiB above what hard decoding corrects, where two
-    /// bits correct `reach` more.
+    /// Bits a cell with which such a page is decoded next, whose weight stands for `over` errors per KiB above what
+    /// hard decoding corrects, where two bits correct `reach` more.
     pub fn weighed(over: f64, reach: f64) -> u8 {
         weighed::bits(over, reach)
     }
@@ -66,7 +66,7 @@ impl Soft {
 }
 
 impl Fine {
-    /// So many bits a cell, of which the controller has had some before.
+    /// This many bits a cell, of which the controller has had some before.
     pub fn new(bits: u8, known: u8) -> Fine {
         Fine(bits << 4 | known)
     }

@@ -1,7 +1,7 @@
 //! At which point a program or an erase is suspended for a user read, and where it is resumed.
 //!
-//! Contract: a policy sees where the operation is within its phase, and nothing else. It answers how long the array is still
-//! busy, and what becomes of the phase; none where the operation is not suspended.
+//! Contract: a policy sees where the operation is within its phase, and nothing else. It answers how long the array is
+//! still busy, and what becomes of the phase; none where the operation is not suspended.
 
 mod contract;
 mod inter_phase;
@@ -38,8 +38,9 @@ units::choices! {
 }
 
 units::choices! {
-    /// For which host operations of its die an erase is suspended. What a chip can do meanwhile is a matter of its design: chips whose erases are
-    /// suspended read, and program other blocks (ONFI; MQSim suspends erases for writes as well).
+    /// For which host operations of its die an erase is suspended. What a chip can do meanwhile is a matter of its
+    /// design: chips whose erases are suspended read, and program other blocks (ONFI; MQSim suspends erases for writes
+    /// as well).
     pub enum SuspendEraseFor {
         /// Reads.
         Reads = "reads",

@@ -12,7 +12,8 @@ pub trait Candidates {
     fn oldest(&self, valid: u32) -> Option<u32>;
     /// The block that was filled first.
     fn first_filled(&self) -> Option<u32>;
-    /// Valid pages of a block, and pages programmed on the plane since it last lost one; of what is no full block more valid pages than there are.
+    /// Valid pages of a block, and pages programmed on the plane since it last lost one; of what is no full block more
+    /// valid pages than there are.
     fn block(&self, block: u32) -> (u32, u32);
     /// A block chosen at random: the same for the same `draw`.
     fn random(&self, draw: u64) -> Option<u32>;

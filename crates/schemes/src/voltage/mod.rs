@@ -1,7 +1,7 @@
 //! The erase voltage and the voltages at the wordlines' gates.
 //!
-//! Contract: a policy sees the P/E cycles of the block, and of a wordline the profiled V_WG at which it is still erased; nothing
-//! else. How much less stress a lower voltage leaves is the chip's.
+//! Contract: a policy sees the P/E cycles of the block, and of a wordline the profiled V_WG at which it is still
+//! erased; nothing else. How much less stress a lower voltage leaves is the chip's.
 
 mod per_wordline;
 mod scaled;
@@ -11,7 +11,8 @@ units::choices! {
     pub enum Voltage {
         /// V_ERASE as the manufacturer sets it, 0 V at all gates.
         Nominal = "nominal",
-        /// V_ERASE 8 to 10 % lower until 3,000 P/E cycles, at the cost of slower programs (DPES, electronics25 section 7.1).
+        /// V_ERASE 8 to 10 % lower until 3,000 P/E cycles, at the cost of slower programs (DPES, electronics25 section
+        /// 7.1).
         Scaled = "scaled",
         /// V_WG by wordline, so that none is stressed more than the slowest needs (SEVA, electronics25 section 4).
         PerWordline = "per-wordline",

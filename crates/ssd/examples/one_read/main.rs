@@ -1,5 +1,5 @@
-//! Plays this many reads, one after another, each of which needs three retries: `one_read N`. `make calls` counts the calls
-//! between functions that one of them takes.
+//! Plays this many reads, one after another, each of which needs three retries: `one_read N`. `make calls` counts the
+//! calls between functions that one of them takes.
 
 use ssd::Device;
 use units::{Bytes, Time};

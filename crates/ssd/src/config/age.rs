@@ -46,7 +46,8 @@ units::choices! {
     pub enum WornUnder {
         /// As in the run, from their first cycle on.
         Scheme = "scheme",
-        /// Conventionally: the records of blocks that electronics25's simulations look up by P/E count are of such (sections 5.1 and 7.1).
+        /// Conventionally: the records of blocks that electronics25's simulations look up by P/E count are of such
+        /// (sections 5.1 and 7.1).
         Ispe = "ispe",
     }
 }
@@ -56,10 +57,12 @@ units::choices! {
 pub enum PastLoad {
     /// As much as the run's own workload.
     Auto,
-    /// As fast as the drive took it: as few blocks are free as pacing or the reserve leaves, and collection never rests.
+    /// As fast as the drive took it: as few blocks are free as pacing or the reserve leaves, and collection never
+    /// rests.
     Full,
-    /// Programs of its data took so much of a plane's time, if planes are programmed one by one, and relocation did not take the rest: each
-    /// plane has collected up to `gc.stop` free blocks whenever fewer than `gc.start` were, or in the background.
+    /// Programs of its data took so much of a plane's time, if planes are programmed one by one, and relocation did not
+    /// take the rest: each plane has collected up to `gc.stop` free blocks whenever fewer than `gc.start` were, or in
+    /// the background.
     Share(Fraction),
 }
 
@@ -113,8 +116,8 @@ impl Value for Stage {
     }
 }
 
-/// The age at 30 C to which stages come by Arrhenius' law. Times at the same temperature are added up first, so that neither their order
-/// nor how they are divided changes a nanosecond.
+/// The age at 30 C to which stages come by Arrhenius' law. Times at the same temperature are added up first, so that
+/// neither their order nor how they are divided changes a nanosecond.
 fn equivalent(stages: &[Stage]) -> Span {
     let mut stages = stages.to_vec();
     stages.sort_by(|a, b| a.temperature.0.total_cmp(&b.temperature.0));
@@ -126,7 +129,8 @@ fn equivalent(stages: &[Stage]) -> Span {
     Span(age.fold(0, u64::saturating_add))
 }
 
-/// Cycles before a run at most (assumed): thousands of times what any flash lives for, with room to count those of the run.
+/// Cycles before a run at most (assumed): thousands of times what any flash lives for, with room to count those of the
+/// run.
 const MOST_CYCLES: u32 = 1_000_000_000;
 
 units::section! {
@@ -134,16 +138,20 @@ units::section! {
     pub struct AgeConfig in "age" {
         /// Program/erase cycles of every block.
         pec: PeCycles = PeCycles(0),
-        /// How blocks were erased in these cycles, where erases go pulse by pulse (erase.pulse): by the run's own scheme, or by ispe.
+        /// How blocks were erased in these cycles, where erases go pulse by pulse (erase.pulse): by the run's own
+        /// scheme, or by ispe.
         worn_under: WornUnder = WornUnder::Scheme,
-        /// Age of the data at 30 C, such as "3mo", "uniform:0..30d", "turnover:9d..1y" or, after a rest of the host, "turnover:9d..1y+2d".
+        /// Age of the data at 30 C, such as "3mo", "uniform:0..30d", "turnover:9d..1y" or, after a rest of the host,
+        /// "turnover:9d..1y+2d".
         retention: Retention = Retention::Fixed(Span::ZERO),
-        /// The temperatures at which the data was kept, in place of its age at 30 C: stages such as ["45d 40C", "45d 20C"], of which only the sums
-        /// at each temperature count.
+        /// The temperatures at which the data was kept, in place of its age at 30 C: stages such as ["45d 40C", "45d
+        /// 20C"], of which only the sums at each temperature count.
         schedule: Vec<Stage> = Vec::new(),
-        /// Temperature at which the data from before the run was programmed (cross-temperature); "none": that of the drive, at rest if it is followed (thermal.resistance).
+        /// Temperature at which the data from before the run was programmed (cross-temperature); "none": that of the
+        /// drive, at rest if it is followed (thermal.resistance).
         written_at: Option<Temperature> = None,
-        /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of entries changes (assumed: young).
+        /// Age of the translation pages at 30 C: a page of the map is written again whenever one of its thousands of
+        /// entries changes (assumed: young).
         map_retention: Span = Span::ZERO,
         /// Reads of every block that holds data, since it was erased (chip.read_disturb, refresh.reads).
         reads: u32 = 0,
@@ -156,11 +164,13 @@ units::section! {
         /// How the drive was brought into its state: none (written once, in order, with `invalid` spread evenly),
         /// closed-form (as after long uniform overwriting) or write:N (really overwritten N times before the run).
         precondition: Precondition = Precondition::None,
-        /// With a closed form: how much the load before the run wrote. "full": as fast as the drive took it. A share of a plane's time for programs of
-        /// host data: it left dies idle, and collection has kept up. "auto": as the workload does, of which some thousand requests are tried.
+        /// With a closed form: how much the load before the run wrote. "full": as fast as the drive took it. A share of
+        /// a plane's time for programs of host data: it left dies idle, and collection has kept up. "auto": as the
+        /// workload does, of which some thousand requests are tried.
         load: PastLoad = PastLoad::Auto,
-        /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long; otherwise
-        /// all planes open their first block at their first write. "none": where the precondition is closed-form.
+        /// Every die starts at a place of its own in its open blocks, as in a drive that has been written for long;
+        /// otherwise all planes open their first block at their first write. "none": where the precondition is
+        /// closed-form.
         staggered: Option<bool> = None,
     }
 }

@@ -24,9 +24,11 @@ units::section! {
         mode: BufferMode = BufferMode::WriteBack,
         /// Share of the buffer that may stay dirty: above it the oldest pages go to flash. 0 writes at once.
         dirty_limit: Fraction = Fraction(0.0),
-        /// Room for data that was read from flash, which later reads find there; the least recently read page leaves first. 0: none.
+        /// Room for data that was read from flash, which later reads find there; the least recently read page leaves
+        /// first. 0: none.
         read_cache: Bytes = Bytes(0),
-        /// Data that reads take from flash crosses the DRAM on its way to the host; otherwise it goes straight to the link.
+        /// Data that reads take from flash crosses the DRAM on its way to the host; otherwise it goes straight to the
+        /// link.
         read_through: bool = true,
         /// Bandwidth of the DRAM, for all host data in and out.
         dram_bandwidth: Bandwidth = Bandwidth(12_800_000_000),

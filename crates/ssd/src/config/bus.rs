@@ -26,7 +26,8 @@ units::section! {
         t_dma: Option<Span> = None,
         /// Command and address cycles of one page's read, program or erase.
         t_command: Span = Span(200),
-        /// What a read moves: page, codeword, or uncorrected (as codeword; of a page that is read again the codewords that have not been corrected).
+        /// What a read moves: page, codeword, or uncorrected (as codeword; of a page that is read again the codewords
+        /// that have not been corrected).
         transfer: Transfer = Transfer::Codeword,
         /// Dies of a chip work at the same time; otherwise a chip has one busy die at most.
         die_interleaving: bool = true,

@@ -1,5 +1,5 @@
-//! What depends on the chip model: which errors reads meet, how blocks are erased, how retries are sensed faster, and what the
-//! code's decoder makes of pages.
+//! What depends on the chip model: which errors reads meet, how blocks are erased, how retries are sensed faster, and
+//! what the code's decoder makes of pages.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,16 +22,18 @@ use super::read::Learned;
 use super::refusal::{Refusal, dotted, refuse};
 use crate::lifetime::{EraseScheme, Eraser};
 
-/// Share of right predictions where neither a key nor a code gives it: hpca24 section IV-B's, of its chips and its code, averaged over
-/// the RBERs that pages reach in a month (`assumed` of others).
+/// Share of right predictions where neither a key nor a code gives it: hpca24 section IV-B's, of its chips and its
+/// code, averaged over the RBERs that pages reach in a month (`assumed` of others).
 const ACCURACY: Fraction = Fraction(0.987);
 
-/// tPRE and tR where the chip does not say how much of tR is precharge: those of asplos21 Table 1 (`assumed` of other chips).
+/// tPRE and tR where the chip does not say how much of tR is precharge: those of asplos21 Table 1 (`assumed` of other
+/// chips).
 const T_PRE: (u64, u64) = (24, 39);
 
 impl Config {
-    /// Whether no read can fail, and nothing but reads of what the controller has corrected asks the chip: on every chip of `auto` data reads without a retry that is
-    /// a week old at 30 C, after some hundred P/E cycles. A drive that begins fresh need not ask its chip.
+    /// Whether no read can fail, and nothing but reads of what the controller has corrected asks the chip: on every
+    /// chip of `auto` data reads without a retry that is a week old at 30 C, after some hundred P/E cycles. A drive
+    /// that begins fresh need not ask its chip.
     pub(super) fn meets_no_errors(&self) -> bool {
         self.chip.model.as_deref() == Some(AUTO)
             && self.age.pec.0 == 0
@@ -69,8 +71,8 @@ impl Config {
         Ok(Some(Arc::new(OutcomeSource::Virtual(Box::new(chip)))))
     }
 
-    /// How blocks are erased, where it goes pulse by pulse: as chip.model says, or where that is no virtual chip as the one of
-    /// the geometry's cells (`assumed`); and how the wordlines of such a block differ.
+    /// How blocks are erased, where it goes pulse by pulse: as chip.model says, or where that is no virtual chip as the
+    /// one of the geometry's cells (`assumed`); and how the wordlines of such a block differ.
     pub(super) fn eraser(
         &self,
         layout: &Layout,

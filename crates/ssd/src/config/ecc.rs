@@ -12,7 +12,8 @@ units::section! {
         /// The code whose decoder corrects what reads meet (chip.model): qc-ldpc (hpca24 section V-A), or a CSV file of
         /// `ssdlab ecc simulate`; "none" corrects up to the chip's capability, always in the same time.
         code: Option<String> = None,
-        /// Soft decoding of pages whose bits alone cannot be corrected: none, 2-bit (three senses), 3-bit (seven) or progressive; with `code`.
+        /// Soft decoding of pages whose bits alone cannot be corrected: none, 2-bit (three senses), 3-bit (seven) or
+        /// progressive; with `code`.
         soft: Soft = Soft::None,
         /// Retries before soft decoding; "none": when all else has failed.
         soft_after: Option<u32> = None,
@@ -22,10 +23,11 @@ units::section! {
         code_3bit: String = "qc-ldpc".to_owned(),
         /// Errors that the code corrects, over those that it was profiled with.
         strength: f64 = 1.0,
-        /// Probability that the decoder takes a page that it cannot correct for other data (a miscorrection), at each of its senses.
+        /// Probability that the decoder takes a page that it cannot correct for other data (a miscorrection), at each
+        /// of its senses.
         miscorrection: Fraction = Fraction(0.0),
-        /// A CRC over the data of a codeword catches miscorrections: the page counts as one that cannot be corrected. Without it what
-        /// is read is wrong and nothing says so.
+        /// A CRC over the data of a codeword catches miscorrections: the page counts as one that cannot be corrected.
+        /// Without it what is read is wrong and nothing says so.
         crc: bool = true,
         /// tECC: time to decode one page; with `code` one iteration of its decoder.
         t_decode: Span = Span(5_000),

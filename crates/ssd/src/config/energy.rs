@@ -6,7 +6,8 @@ use units::Span;
 use super::refusal::{Check, Refusal, refuse};
 
 units::section! {
-    /// What flash, buses and ECC engines use. The array draws its power for as long as a die senses, programs or erases.
+    /// What flash, buses and ECC engines use. The array draws its power for as long as a die senses, programs or
+    /// erases.
     pub struct EnergyConfig in "energy" {
         /// Power of a die that senses [mW]: 25 mA at 3.3 V, a usual figure of datasheets (assumed).
         sense_mw: f64 = 82.5,
@@ -22,20 +23,21 @@ units::section! {
         prediction_nj: f64 = 3.2,
         /// Power of the drive whatever it does [mW]: controller, DRAM, link. 0 leaves it out of the energy.
         idle_mw: f64 = 0.0,
-        /// What the drive may use on average in its power states [W], from the highest down, as in NVMe's table of power states; []
-        /// leaves it unlimited. Senses, programs and erases wait for their turn when more has been used.
+        /// What the drive may use on average in its power states [W], from the highest down, as in NVMe's table of
+        /// power states; [] leaves it unlimited. Senses, programs and erases wait for their turn when more has been
+        /// used.
         power_states: Vec<f64> = Vec::new(),
         /// The power state that the drive is in: the number of its row.
         power_state: u32 = 0,
-        /// For how long the drive may use what it has saved: a rest that long lets it use as much at once as the limit allows in that time
-        /// (assumed). 0ns: each operation waits until those before it have been paid for.
+        /// For how long the drive may use what it has saved: a rest that long lets it use as much at once as the limit
+        /// allows in that time (assumed). 0ns: each operation waits until those before it have been paid for.
         window: Span = Span(1_000_000),
     }
 }
 
 impl EnergyConfig {
-    /// What the flash, the buses and the decoders may use \[mW]: as the power state says, under light throttling and under heavy; none
-    /// where nothing limits them.
+    /// What the flash, the buses and the decoders may use \[mW]: as the power state says, under light throttling and
+    /// under heavy; none where nothing limits them.
     pub(crate) fn limits_mw(&self) -> Option<[f64; 3]> {
         let last = self.power_states.len().checked_sub(1)?;
         let state = self.power_state as usize;

@@ -7,19 +7,25 @@ use units::Fraction;
 use super::refusal::{Check, Refusal, refuse};
 
 units::section! {
-    /// How blocks are erased: pulse by pulse, by what the chip model says of each block and of the stress that its erases have left.
+    /// How blocks are erased: pulse by pulse, by what the chip model says of each block and of the stress that its
+    /// erases have left.
     pub struct EraseConfig in "erase" {
-        /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in chip.erase_loops. How a block is erased is the virtual chip's of chip.model, or without one that of the geometry's cells (assumed).
+        /// The pulses of an erase: ispe, i-ispe or felp; "none" erases every block in chip.t_bers, or in
+        /// chip.erase_loops. How a block is erased is the virtual chip's of chip.model, or without one that of the
+        /// geometry's cells (assumed).
         pulse: Option<Pulses> = None,
-        /// What felp may leave to the ECC: none, ecc where it has room by the profiled table, or tracked where it has by the errors that reads of the block have found.
+        /// What felp may leave to the ECC: none, ecc where it has room by the profiled table, or tracked where it has
+        /// by the errors that reads of the block have found.
         margin: Margin = Margin::None,
         /// The erase voltages: nominal, scaled (DPES) or per-wordline (SEVA).
         voltage: Voltage = Voltage::Nominal,
         /// Share of felp's pulses that prove too short and are followed by one more grain (electronics25 section 7.4).
         mispredictions: Fraction = Fraction(0.0),
-        /// Errors per KiB up to which a block may be used, from which the ECC's margin follows; "none" takes the chip model's.
+        /// Errors per KiB up to which a block may be used, from which the ECC's margin follows; "none" takes the chip
+        /// model's.
         requirement: Option<f64> = None,
-        /// A block that all loops do not erase goes out of service; otherwise it is used, and the fail bits that are left add errors.
+        /// A block that all loops do not erase goes out of service; otherwise it is used, and the fail bits that are
+        /// left add errors.
         retire: bool = false,
     }
 }

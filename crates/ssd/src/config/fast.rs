@@ -4,7 +4,8 @@ use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, MappedBy, Placement, Precondition, SlcCache};
 
 impl Config {
-    /// Blocks of a plane that the log takes beside its open ones: the random log blocks, and a sequential one that was left before its end.
+    /// Blocks of a plane that the log takes beside its open ones: the random log blocks, and a sequential one that was
+    /// left before its end.
     pub(super) fn log_blocks(&self) -> u32 {
         if self.ftl.mapping == MappedBy::Fast { self.ftl.log_blocks.saturating_add(1) } else { 0 }
     }

@@ -122,10 +122,11 @@ impl Value for Fault {
 }
 
 units::section! {
-    /// Parts that break, at a time or by chance. Programs and erases that fail by chance are `wear.program_fail` and `wear.erase_fail`.
+    /// Parts that break, at a time or by chance. Programs and erases that fail by chance are `wear.program_fail` and
+    /// `wear.erase_fail`.
     pub struct FaultsConfig in "faults" {
-        /// Parts that break at a time from the beginning of the workload: channel, die, plane, block, several blocks of a plane, or the
-        /// next program or erase of a die.
+        /// Parts that break at a time from the beginning of the workload: channel, die, plane, block, several blocks of
+        /// a plane, or the next program or erase of a die.
         at: Vec<Fault> = Vec::new(),
         /// Probability, at each erase, that blocks of the plane break with their data (grown bad blocks).
         blocks: Fraction = Fraction(0.0),
@@ -137,8 +138,8 @@ units::section! {
         die: Fraction = Fraction(0.0),
         /// Probability, at each erase, that the channel breaks.
         channel: Fraction = Fraction(0.0),
-        /// P/E cycles of a block after which these probabilities, wear.program_fail and wear.erase_fail are twice as high, and after as many
-        /// again three times; "none": wear does not change them.
+        /// P/E cycles of a block after which these probabilities, wear.program_fail and wear.erase_fail are twice as
+        /// high, and after as many again three times; "none": wear does not change them.
         growth: Option<PeCycles> = None,
     }
 }

@@ -148,20 +148,22 @@ units::section! {
         page_order: PageOrder = PageOrder(*b"PCWD"),
         /// When a free block is erased: reclaimed or opened.
         erase_when: EraseWhen = EraseWhen::Opened,
-        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3: host
-        /// data whose last version was young, other host data, relocated data; 4: also data relocated more than once.
+        /// Write streams, each with an open block a plane. 1: everything together; 2: host data, relocated data; 3:
+        /// host data whose last version was young, other host data, relocated data; 4: also data relocated more than
+        /// once.
         streams: u32 = 2,
-        /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It has an open
-        /// block a plane.
+        /// Parity over dies: none, or parity:N, stripes of N pages of which one is the parity of the others. It has an
+        /// open block a plane.
         raid: Raid = Raid::None,
         /// Placement handles: host data whose request has hint h goes into stream h modulo this number, each with an
         /// open block a plane (reclaim unit handles of NVMe Flexible Data Placement); 8 at most, 4 with an SLC cache; 0
         /// ignores hints.
         hints: u16 = 0,
-        /// Reclaim groups: so many sets of dies, each with so many handles as ftl.hints says. A hint is a placement identifier, whose most significant bits name
-        /// the group: with two, 0x8000 and more name the second.
+        /// Reclaim groups: how many sets of dies there are, each with as many handles as ftl.hints says. A hint is a
+        /// placement identifier, whose most significant bits name the group: with two, 0x8000 and more name the second.
         reclaim_groups: u16 = 1,
-        /// What of the data of placement handles stays apart: initial (what the host writes) or persistent (relocated data as well).
+        /// What of the data of placement handles stays apart: initial (what the host writes) or persistent (relocated
+        /// data as well).
         isolation: Isolation = Isolation::Initial,
         /// SLC cache: none, static or dynamic; slc.* say more. What goes past it has streams of its own.
         slc_cache: SlcCache = SlcCache::None,

@@ -21,9 +21,11 @@ units::section! {
         relocations: u32 = 12,
         /// Pages are copied within their plane (copyback), without bus and ECC; otherwise through the controller.
         copyback: bool = false,
-        /// How often in a row the same data is copied back, by collection or by folding (slc.fold), before it goes once through the controller, which corrects its errors; "none" has no bound.
+        /// How often in a row the same data is copied back, by collection or by folding (slc.fold), before it goes once
+        /// through the controller, which corrects its errors; "none" has no bound.
         copyback_limit: Option<u32> = None,
-        /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block is reclaimed.
+        /// Host operations may go between a collection's; otherwise a collecting die does nothing else until the block
+        /// is reclaimed.
         preemptible: bool = true,
         /// A die that has been idle for this time collects in the background; "none" never does.
         idle: Option<Span> = None,

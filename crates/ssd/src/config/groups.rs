@@ -1,7 +1,8 @@
-//! Reclaim groups and the handles of each (NVM Express TP 4146): which stream a placement identifier names, and on which dies it is written.
+//! Reclaim groups and the handles of each (NVM Express TP 4146): which stream a placement identifier names, and on
+//! which dies it is written.
 //!
-//! A handle of a group is a stream of host data, so that each has open blocks of its own; the streams of a group are written to its dies alone. Data is relocated
-//! within its plane, so that it stays in its group.
+//! A handle of a group is a stream of host data, so that each has open blocks of its own; the streams of a group are
+//! written to its dies alone. Data is relocated within its plane, so that it stays in its group.
 
 use nand::{DieId, Layout};
 

@@ -38,13 +38,13 @@ units::section! {
         queue_depth: u32 = 1024,
         /// Commands that the device works on at once; the others wait in their queues.
         commands: u32 = 1024,
-        /// Which queue the next command is fetched from: round-robin, or weighted (NVMe's weighted round robin with urgent
-        /// priority class).
+        /// Which queue the next command is fetched from: round-robin, or weighted (NVMe's weighted round robin with
+        /// urgent priority class).
         arbitration: Arbitration = Arbitration::RoundRobin,
         /// Commands taken from one queue before the next one's turn (NVMe arbitration burst).
         arbitration_burst: u16 = 1,
-        /// Weighted arbitration: the queues' priorities from the first queue on, urgent, high, medium or low; further queues have
-        /// the last one.
+        /// Weighted arbitration: the queues' priorities from the first queue on, urgent, high, medium or low; further
+        /// queues have the last one.
         priorities: Vec<QueuePriority> = vec![QueuePriority::Medium],
         /// Weighted arbitration: commands that the queues of high, medium and low priority have in a round.
         weights: Vec<u16> = vec![4, 2, 1],
@@ -58,8 +58,8 @@ units::section! {
         cores: u16 = 1,
         /// From the last byte to the host's completion.
         t_complete: Span = Span(1_000),
-        /// Simulated time in which no command makes progress, after which the run ends with an error, as a host gives its drive
-        /// up (Linux's nvme_core.io_timeout: 30 s); "none" waits for ever.
+        /// Simulated time in which no command makes progress, after which the run ends with an error, as a host gives
+        /// its drive up (Linux's nvme_core.io_timeout: 30 s); "none" waits for ever.
         timeout: Option<Span> = Some(Span(30_000_000_000)),
     }
 }

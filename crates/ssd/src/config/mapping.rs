@@ -58,11 +58,13 @@ impl Value for MapUnit {
 units::section! {
     /// The logical-to-physical map: its unit, and whether it is all in memory or on flash behind a cache.
     pub struct MappingConfig in "mapping" {
-        /// What an entry stands for, and so what is written, relocated and unmapped as a whole: page, or a power of two from 512B to 64KiB.
+        /// What an entry stands for, and so what is written, relocated and unmapped as a whole: page, or a power of two
+        /// from 512B to 64KiB.
         unit: MapUnit = MapUnit::Page,
         /// Ideal, cached or learned.
         table: MapTable = MapTable::Ideal,
-        /// Pages by which a learned segment may be off (LeaFTL's gamma), at most 16: a look-up that is costs one read more.
+        /// Pages by which a learned segment may be off (LeaFTL's gamma), at most 16: a look-up that is costs one read
+        /// more.
         error: u32 = 0,
         /// Size of the cached mapping table.
         cache: Bytes = Bytes::from_mib(2),
@@ -78,8 +80,8 @@ units::section! {
         /// the map survives a power cut; "none" never does. A map that is all in memory has translation pages on flash
         /// for this alone.
         checkpoint: Option<Bytes> = None,
-        /// Changes of the map go into a journal on flash, a page of it as soon as it is full and with each flush: beside the
-        /// checkpoints.
+        /// Changes of the map go into a journal on flash, a page of it as soon as it is full and with each flush:
+        /// beside the checkpoints.
         journal: bool = false,
     }
 }
@@ -87,8 +89,8 @@ units::section! {
 /// Bytes of a change of the map in its journal: the logical page, the flash page, the sequence number (assumed).
 pub(crate) const CHANGE: u64 = 16;
 
-/// The largest bound of a learned table: a spare area of 128 bytes has the logical numbers, of 4 bytes, of 16 pages before a page and of 16
-/// behind it (LeaFTL, with an entry less for the page itself: assumed).
+/// The largest bound of a learned table: a spare area of 128 bytes has the logical numbers, of 4 bytes, of 16 pages
+/// before a page and of 16 behind it (LeaFTL, with an entry less for the page itself: assumed).
 const MOST_ERROR: u32 = 16;
 
 impl MappingConfig {
@@ -119,8 +121,8 @@ impl MappingConfig {
         self.table == MapTable::Cached || self.checkpoint.is_some()
     }
 
-    /// Pages of the journal that may hold anything at the same time, for this many translation pages: twice what is written between
-    /// two checkpoints, of which each lists the translation pages.
+    /// Pages of the journal that may hold anything at the same time, for this many translation pages: twice what is
+    /// written between two checkpoints, of which each lists the translation pages.
     pub(super) fn journal_pages(&self, layout: &Layout, map_pages: u32) -> u32 {
         let Some(interval) = self.checkpoint else { return 0 };
         let changes = layout.page_size.0 / CHANGE;
@@ -146,7 +148,7 @@ impl Check for MappingConfig {
         }
         if self.error > MOST_ERROR {
             let problem = format!(
-                "is {}, and a page's spare area says what is in so many pages before and behind it",
+                "is {}, and a page's spare area says what is in this many pages before and behind it",
                 self.error
             );
             return refuse("error", problem, format!("write at most {MOST_ERROR}"));

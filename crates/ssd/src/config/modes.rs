@@ -1,4 +1,5 @@
-//! What follows from the SLC cache's configuration: the times and pages of its blocks, and what it does not go together with.
+//! What follows from the SLC cache's configuration: the times and pages of its blocks, and what it does not go together
+//! with.
 
 use nand::{Layout, Timings};
 use schemes::Convert;

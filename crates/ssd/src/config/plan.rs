@@ -26,12 +26,14 @@ use crate::lifetime::Eraser;
 use crate::phases::Phases;
 use crate::streams::{StreamId, Streams};
 
-/// Programs of host data of each die that the write buffer has room for, from which on it has the next one ready most of the time, and with
-/// twice as many always (assumed; measured on `tlc` with half as much spare capacity as data: at 2.7 it has not always, at 5.3 it has).
+/// Programs of host data of each die that the write buffer has room for, from which on it has the next one ready most
+/// of the time, and with twice as many always (assumed; measured on `tlc` with half as much spare capacity as data: at
+/// 2.7 it has not always, at 5.3 it has).
 const STORED: u64 = 2;
 
 impl Config {
-    /// Whether what the drive has been through before the run can be played: neither parity, nor a map that is kept for power cuts.
+    /// Whether what the drive has been through before the run can be played: neither parity, nor a map that is kept for
+    /// power cuts.
     pub(crate) fn plays_past(&self) -> bool {
         let Config { age, ftl: placing, mapping, power, .. } = self;
         let kept_for_cuts = !power.cut_at.is_empty() || mapping.checkpoint.is_some();
@@ -68,26 +70,28 @@ pub struct Plan {
     pub(crate) groups: Groups,
     /// The zones, where the drive has any.
     pub(crate) zones: Option<ZonePlan>,
-    /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and whether any may be
-    /// suspended.
+    /// The phases of programs and of erases, where they are known; whether they are assumed where they are not; and
+    /// whether any may be suspended.
     pub(crate) program_phases: Option<Phases>,
     pub(crate) erase_phases: Option<Phases>,
     pub(crate) assumes_phases: AssumesPhases,
     pub(crate) suspends: bool,
     /// Whether what similar pages have needed is kept for reads to come.
     pub(crate) remembers: bool,
-    /// Whether what becomes of a retry with a step of the table follows from what its page is like alone: nobody predicts it, no code is
-    /// given, and nothing is learned of it.
+    /// Whether what becomes of a retry with a step of the table follows from what its page is like alone: nobody
+    /// predicts it, no code is given, and nothing is learned of it.
     pub(crate) plain_retries: bool,
     /// Whether any policy is from outside: it may make a mistake.
     pub(crate) asks: bool,
-    /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL of one's own.
+    /// Whether each page of host data is dealt to a plane before it waits for its program: by its address, or by an FTL
+    /// of one's own.
     pub(crate) deals: bool,
     /// The rank of each class of operations: the smaller goes first.
     pub(crate) ranks: [u8; Class::COUNT],
     /// The temperature of the drive, where it stays; otherwise at rest, as at the start.
     pub(crate) at_rest: Temperature,
-    /// How old the data is that the run starts with, at which temperature it was programmed, and whether that is another.
+    /// How old the data is that the run starts with, at which temperature it was programmed, and whether that is
+    /// another.
     pub(crate) retention: Retention,
     pub(crate) written_at: Temperature,
     pub(crate) crossed: bool,
@@ -122,7 +126,8 @@ impl Plan {
         self.config.policies.ftl.is_some()
     }
 
-    /// The RBER up to which hard decoding corrects a page, and how many errors per KiB more two bits a cell correct; 0 where that is not known.
+    /// The RBER up to which hard decoding corrects a page, and how many errors per KiB more two bits a cell correct; 0
+    /// where that is not known.
     pub(crate) fn capability(&self) -> (f64, f64) {
         match (&self.code, self.reading()) {
             (Some(code), _) => {
@@ -139,8 +144,8 @@ impl Plan {
         self.cells.as_deref()
     }
 
-    /// What decides what reads of the SLC cache meet, where that holds more than one bit a cell: the virtual chip in its mode; and these
-    /// bits.
+    /// What decides what reads of the SLC cache meet, where that holds more than one bit a cell: the virtual chip in
+    /// its mode; and these bits.
     pub(crate) fn cells_of_slc(&self) -> Option<(OutcomeSource, u32)> {
         let bits = self.slc.as_ref()?.layout.bits;
         match self.reading()? {
@@ -201,9 +206,10 @@ impl Plan {
         Bytes(self.logical_pages * self.layout.page_size.0)
     }
 
-    /// Programs of relocated data that go before one of host data, which takes its turn with them: as many as wait on the die when its data
-    /// comes; one where the write buffer has the next one ready, most of the time. None where it always has: relocation waits for its reads, which a
-    /// busy die puts off, and goes on when pacing or the last free blocks keep the host out.
+    /// Programs of relocated data that go before one of host data, which takes its turn with them: as many as wait on
+    /// the die when its data comes; one where the write buffer has the next one ready, most of the time. None where it
+    /// always has: relocation waits for its reads, which a busy die puts off, and goes on when pacing or the last free
+    /// blocks keep the host out.
     pub(crate) fn relocations_between(&self) -> u32 {
         let layout = &self.layout;
         let of_dies = layout.page_size.0 * u64::from(self.unit_pages) * u64::from(layout.dies);
@@ -230,7 +236,8 @@ impl Plan {
         self.zones.as_ref().is_some_and(|zones| zones.holds_at_start(lpn, self.config.age.fill.0))
     }
 
-    /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its spares.
+    /// Blocks that a plane must have to hold its share of the data and still be collected; what it has beyond are its
+    /// spares.
     pub fn needed_blocks(&self) -> u32 {
         self.space.needed
     }

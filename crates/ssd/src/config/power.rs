@@ -55,12 +55,12 @@ impl Value for Cut {
 units::section! {
     /// Power cuts.
     pub struct PowerConfig in "power" {
-        /// When the power is cut: times from the beginning of the workload, "op:N" (half way through program or erase N), or
-        /// "random:SPAN" (again and again, in the mean SPAN after the drive is ready), "on-demand" (`ssdlab tell cut`, of a drive that is
-        /// served); [] never is. It is back at once.
+        /// When the power is cut: times from the beginning of the workload, "op:N" (half way through program or erase
+        /// N), or "random:SPAN" (again and again, in the mean SPAN after the drive is ready), "on-demand" (`ssdlab tell
+        /// cut`, of a drive that is served); [] never is. It is back at once.
         cut_at: Vec<Cut> = Vec::new(),
-        /// Power-loss protection: capacitors let programs under way end and keep the write buffer and the map's journal that is
-        /// not on flash yet; otherwise these are lost.
+        /// Power-loss protection: capacitors let programs under way end and keep the write buffer and the map's journal
+        /// that is not on flash yet; otherwise these are lost.
         plp: bool = false,
     }
 }

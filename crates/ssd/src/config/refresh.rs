@@ -20,7 +20,8 @@ units::section! {
     pub struct RefreshConfig in "refresh" {
         /// Every block is visited once in this time, and data older than that (at 30 C) is relocated; "none" never is.
         period: Option<Span> = None,
-        /// Reads of a block after which its data is relocated (read reclaim); "none" never is. With chip.read_disturb retries count.
+        /// Reads of a block after which its data is relocated (read reclaim); "none" never is. With chip.read_disturb
+        /// retries count.
         reads: Option<u32> = None,
         /// What read reclaim relocates: the block; or a wordline whose neighbours were read that often
         /// (chip.neighbour_disturb), before the rest of its block.

@@ -27,8 +27,8 @@ units::choices! {
 }
 
 units::section! {
-    /// The SLC cache, with ftl.slc_cache: its size, its blocks' times and wear, and how their data is folded into blocks of the
-    /// chip's own cells.
+    /// The SLC cache, with ftl.slc_cache: its size, its blocks' times and wear, and how their data is folded into
+    /// blocks of the chip's own cells.
     pub struct SlcConfig in "slc" {
         /// Blocks of each plane in the cache: their number (static), or the most that it may have (dynamic).
         blocks: u32 = 8,
@@ -45,7 +45,8 @@ units::section! {
         fold_start: u32 = 0,
         /// Data of the chip's own cells that is relocated into the cache: none, hot:N or retries:N.
         convert: Convert = Convert::None,
-        /// tR of a page of the cache; one value, or one for each page of a wordline (LSB, CSB, MSB). The default is of one bit a cell.
+        /// tR of a page of the cache; one value, or one for each page of a wordline (LSB, CSB, MSB). The default is of
+        /// one bit a cell.
         t_read: Vec<Span> = vec![Span::from_us(25)],
         /// tPROG of one `chip.program_unit` of the cache, in one pass. The default is of one bit a cell.
         t_prog: Span = Span::from_us(200),

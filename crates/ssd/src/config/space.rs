@@ -6,11 +6,12 @@
 //! relocated data has streams, a block's valid pages always fit: free blocks x pages + room in the open blocks of
 //! relocated data is at least `reserve` blocks' worth, and a collection takes at most one block's worth and gives one
 //! back. And some block always has more stale pages than its collection pads, since the blocks that are neither
-//! open nor free are so many more than live data fills.
+//! open nor free are this many more than live data fills.
 //!
-//! An SLC cache changes two things. A block of a static one, which has free blocks of its own, gives none back when it is folded: that
-//! begins only where host data could open a block, and one more is in reserve, since the host may take that one meanwhile. A block
-//! of a dynamic one has fewer pages than one of the chip's own cells, by a page of each wordline: folding it wins as any collection does.
+//! An SLC cache changes two things. A block of a static one, which has free blocks of its own, gives none back when it
+//! is folded: that begins only where host data could open a block, and one more is in reserve, since the host may take
+//! that one meanwhile. A block of a dynamic one has fewer pages than one of the chip's own cells, by a page of each
+//! wordline: folding it wins as any collection does.
 
 use nand::Layout;
 
@@ -19,11 +20,12 @@ use super::refusal::{Refusal, refuse};
 use super::{Config, MapTable, MappedBy, Placement, Precondition, SlcCache};
 use crate::streams::{StreamId, Streams};
 
-/// Open stripes at most, and of each zone that is written: their parity is kept in the controller (`assumed`). The oldest is closed short for
-/// another one.
+/// Open stripes at most, and of each zone that is written: their parity is kept in the controller (`assumed`). The
+/// oldest is closed short for another one.
 pub(crate) const OPEN_STRIPES: usize = 64;
 
-/// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for itself.
+/// Numbers for the pages of blocks that hold data of the run: they have 32 bits, of which the map needs some for
+/// itself.
 pub(crate) const WRITTEN_PAGES: u64 = (1 << 32) - (1 << 25);
 
 /// What the pages and blocks of a plane are for.
@@ -71,8 +73,8 @@ struct Relocation {
 impl Relocation {
     fn new(config: &Config, unit_pages: u32) -> Relocation {
         let streams = if config.ftl.streams == 4 { 2 } else { 1 };
-        // Two streams of relocated wordlines may both be padded, a block may fail, a cut takes pages of open blocks, and one of a static SLC
-        // cache gives none back: one more block pays for each.
+        // Two streams of relocated wordlines may both be padded, a block may fail, a cut takes pages of open blocks,
+        // and one of a static SLC cache gives none back: one more block pays for each.
         let needs = [
             streams > 1 && unit_pages > 1,
             config.blocks_fail(),
@@ -290,7 +292,8 @@ impl SpareBlocks {
         self.collection.saturating_add(self.stop).saturating_add(self.open).saturating_add(self.log)
     }
 
-    /// Refuses a drive of which data fills so many blocks of a plane that too few are left, with the spare that would do.
+    /// Refuses a drive of which data fills as many blocks of a plane that too few are left, with the spare that would
+    /// do.
     fn refuse(&self, config: &Config, layout: &Layout, filled: u32, unit_pages: u32) -> Result<Space, Refusal> {
         let SpareBlocks { log, collection, stop, open } = *self;
         let for_log = if log > 0 { format!(", {log} for its log (ftl.log_blocks)") } else { String::new() };
@@ -332,8 +335,8 @@ impl SpareBlocks {
     }
 }
 
-/// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be opened
-/// between two looks at them.
+/// All blocks of a drive that has fewer than 2^31 pages. Of a larger one as many less than can be numbered as may be
+/// opened between two looks at them.
 fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
     let (all, opened) = (layout.planes * layout.blocks, layout.planes * open);
     let numbered = (WRITTEN_PAGES >> layout.page_bits) as u32;
@@ -342,7 +345,7 @@ fn most_written(layout: &Layout, open: u32) -> Result<u32, Refusal> {
     }
     if numbered <= 2 * opened {
         let problem =
-            format!("is {}, and only {numbered} blocks of so many could hold data of a run", layout.flash_pages());
+            format!("is {}, and only {numbered} of these blocks could hold data of a run", layout.flash_pages());
         return refuse("geometry.pages", problem, "use smaller blocks");
     }
     Ok(numbered - opened)
@@ -354,11 +357,13 @@ fn row_of_data(config: &Config, layout: &Layout) -> u64 {
     u64::from(layout.planes - stripes)
 }
 
-/// Pages of parity of zones with this many pages. A stripe has pages of one zone alone, which may lie on fewer dies than a stripe is wide.
+/// Pages of parity of zones with this many pages. A stripe has pages of one zone alone, which may lie on fewer dies
+/// than a stripe is wide.
 fn parity_of_zones(config: &Config, layout: &Layout, data: u64, unit_pages: u32, wide: u32) -> u64 {
     let dies = config.zones.dies.unwrap_or(layout.dies);
     let row = u64::from(unit_pages * layout.planes_per_die);
-    // A program of a die brings so many pages to as many stripes: where these are more than may be open, each is closed with one.
+    // A program of a die brings as many pages to as many stripes: where these are more than may be open, each is closed
+    // with one.
     let of_stripe = if row > OPEN_STRIPES as u64 { 1 } else { u64::from(wide.min(dies + 1) - 1) };
     let rows =
         (u64::from(config.zones.blocks) * u64::from(dies) * u64::from(layout.pages) / u64::from(unit_pages)).max(1);
@@ -366,8 +371,8 @@ fn parity_of_zones(config: &Config, layout: &Layout, data: u64, unit_pages: u32,
     data.div_ceil(of_stripe) + data.div_ceil(rows)
 }
 
-/// Pages of parity that a plane may hold, with this many pages of data. No page of the flash is in two stripes; of the initial state's
-/// stripes some may be shorter than others.
+/// Pages of parity that a plane may hold, with this many pages of data. No page of the flash is in two stripes; of the
+/// initial state's stripes some may be shorter than others.
 fn parity_of_a_plane(config: &Config, layout: &Layout, data: u64, unit_pages: u32) -> u64 {
     let Some(wide) = config.ftl.raid.wide() else { return 0 };
     if config.ftl.mapping == MappedBy::Zoned {
@@ -391,8 +396,9 @@ fn data_of_a_plane(
     unit_pages: u32,
 ) -> (u64, u32) {
     let data = layout.most_of_a_plane(logical_pages + u64::from(map_pages));
-    // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static placement
-    // has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes any.
+    // Every write of a translation page finds its plane by itself: a plane may hold twice its share of the map. Static
+    // placement has no limit to host data, so that a plane must not hold more; it takes a program's worth when it takes
+    // any.
     let share = map_pages.div_ceil(layout.planes);
     let filling = unit_pages - 1;
     let crowded = config.ftl.placement == Placement::Static && share > 0 && share < unit_pages;

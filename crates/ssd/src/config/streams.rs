@@ -57,8 +57,9 @@ pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Opti
 }
 
 impl Config {
-    /// Streams of what the host writes: one for zones, and one for conventional ones and for data of zones that is worked out of its stripe or
-    /// whose plane has broken; one a placement handle; otherwise one, or one for young data and one for the rest.
+    /// Streams of what the host writes: one for zones, and one for conventional ones and for data of zones that is
+    /// worked out of its stripe or whose plane has broken; one a placement handle; otherwise one, or one for young data
+    /// and one for the rest.
     pub(super) fn host_streams(&self) -> u32 {
         if self.ftl.mapping == MappedBy::Zoned {
             let moves_out = self.faults.break_parts() || self.ftl.raid.wide().is_some();

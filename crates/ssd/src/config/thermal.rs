@@ -6,17 +6,19 @@ use units::{Span, Temperature};
 use super::refusal::{Check, Refusal, positive, refuse};
 
 units::section! {
-    /// The drive as one body that what it uses heats and the air cools: dT/dt = (P * resistance - (T - ambient)) / time_constant. Above a
-    /// threshold it goes to lower power states, as NVMe's host controlled thermal management does (NVM Express Base Specification). Data ages and is read at the
-    /// drive's temperature (chip.model).
+    /// The drive as one body that what it uses heats and the air cools: dT/dt = (P * resistance - (T - ambient)) /
+    /// time_constant. Above a threshold it goes to lower power states, as NVMe's host controlled thermal management
+    /// does (NVM Express Base Specification). Data ages and is read at the drive's temperature (chip.model).
     pub struct ThermalConfig in "thermal" {
         /// Kelvins above the air for each watt; "none": the temperature is not followed.
         resistance: Option<f64> = None,
-        /// Time in which the drive comes within 1/e of where its power takes it (assumed: a minute, an M.2 drive without a heat sink).
+        /// Time in which the drive comes within 1/e of where its power takes it (assumed: a minute, an M.2 drive
+        /// without a heat sink).
         time_constant: Span = Span(60_000_000_000),
         /// Temperature of the air, and of the drive's body at rest but for energy.idle_mw.
         ambient: Temperature = Temperature(30.0),
-        /// From this temperature on the drive is one power state lower (light throttling; assumed: of the order of client drives).
+        /// From this temperature on the drive is one power state lower (light throttling; assumed: of the order of
+        /// client drives).
         light: Temperature = Temperature(75.0),
         /// From this temperature on it is in the lowest power state (heavy throttling; assumed: the same).
         heavy: Temperature = Temperature(80.0),

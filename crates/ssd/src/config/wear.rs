@@ -42,8 +42,8 @@ units::section! {
         endurance: Option<PeCycles> = None,
         /// Share of a new drive's spare blocks below which it warns (NVMe's available spare threshold).
         spare_threshold: Fraction = Fraction(0.1),
-        /// What follows when too few good blocks are left: stop (the run ends with its result), or read-only (NVMe's critical
-        /// warning "media placed in read only mode": reads go on, everything else is refused).
+        /// What follows when too few good blocks are left: stop (the run ends with its result), or read-only (NVMe's
+        /// critical warning "media placed in read only mode": reads go on, everything else is refused).
         end_of_life: EndOfLife = EndOfLife::Stop,
     }
 }

@@ -175,8 +175,8 @@ impl ZonePlan {
         self.order.len() as u32 / self.dies
     }
 
-    /// Where a page of a zone that is written in order goes: a program's worth to each plane of a die, then to the next die. Zones of a group
-    /// begin at its dies in turn.
+    /// Where a page of a zone that is written in order goes: a program's worth to each plane of a die, then to the next
+    /// die. Zones of a group begin at its dies in turn.
     pub fn place(&self, zone: u32, page: u64) -> ZonePlace {
         let (row, within) = (page / u64::from(self.row), (page % u64::from(self.row)) as u32);
         ZonePlace { die: self.dies_of(zone)[self.die_place(zone, row)], plane: (within / self.unit) as u8 }
@@ -273,7 +273,8 @@ fn pages_of(key: &'static str, given: Option<Bytes>, otherwise: u64, page: u64) 
     }
 }
 
-/// How many zones there are, of which each of those that are written in order has this many pages of the flash, and a conventional one this many.
+/// How many zones there are, of which each of those that are written in order has this many pages of the flash, and a
+/// conventional one this many.
 fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -> Result<u32, Refusal> {
     let given = &config.zones;
     let row = u64::from(layout.planes) * u64::from(layout.pages);

@@ -1,5 +1,5 @@
-//! Zones: what the host writes in order and resets as a whole (NVMe Zoned Namespace Command Set 1.1). What follows from the keys is in
-//! `zone_plan.rs`.
+//! Zones: what the host writes in order and resets as a whole (NVMe Zoned Namespace Command Set 1.1). What follows from
+//! the keys is in `zone_plan.rs`.
 
 use units::Bytes;
 
@@ -38,7 +38,8 @@ units::section! {
         capacity: Option<Bytes> = None,
         /// Zones that may be open at once (Maximum Open Resources); "none" has no limit.
         max_open: Option<u32> = Some(14),
-        /// Zones that may be active at once, which are open or closed and written in part (Maximum Active Resources); "none" has no limit.
+        /// Zones that may be active at once, which are open or closed and written in part (Maximum Active Resources);
+        /// "none" has no limit.
         max_active: Option<u32> = Some(14),
         /// How many zones, from the first one on, are conventional: they are written anywhere, and collected.
         conventional: u32 = 0,

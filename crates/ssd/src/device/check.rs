@@ -1,5 +1,5 @@
-//! The drive compared with what a probe that checks has kept ([`crate::Checker`]): after every event what it touched, and all of
-//! it as often as that costs no more than the events did.
+//! The drive compared with what a probe that checks has kept ([`crate::Checker`]): after every event what it touched,
+//! and all of it as often as that costs no more than the events did.
 
 use nand::DieId;
 use units::{Lpn, Ppn, Span, Time};
@@ -59,7 +59,8 @@ impl<P: Probe> Device<P> {
         self.core.life.failure = found.map(|violation| self.violated(violation, name_of(resource)));
     }
 
-    /// Checks everything that can be checked of a drive between events; with the ledger of a probe that keeps one, all of it.
+    /// Checks everything that can be checked of a drive between events; with the ledger of a probe that keeps one, all
+    /// of it.
     pub fn check_all(&mut self) -> Result<(), RunError> {
         self.check().map_err(RunError::Broken)?;
         if let Some(mut map) = self.ftl.tried_map() {
@@ -98,7 +99,8 @@ impl<P: Probe> Device<P> {
         Ok(())
     }
 
-    /// A logical page's newest data and newest copy on flash are where they should be, and that page of the flash holds it.
+    /// A logical page's newest data and newest copy on flash are where they should be, and that page of the flash holds
+    /// it.
     fn check_page(&mut self, lpn: Lpn) -> Result<(), Violation> {
         let known = self.core.probe.ledger().and_then(|ledger| ledger.page(lpn).copied());
         let mut page = known.unwrap_or(Page::OLD);

@@ -42,9 +42,9 @@ impl<P: Probe> Device<P> {
         self.flash().erase_ahead(plane);
     }
 
-    /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of those,
-    /// and each gives way to the next. Whether host data, which was `paced` or not, had to be paid for at some time and at
-    /// another had not.
+    /// Starts to move a plane's next block, after all that are empty before they have begun: there may be any number of
+    /// those, and each gives way to the next. Whether host data, which was `paced` or not, had to be paid for at some
+    /// time and at another had not.
     fn collect_next(&mut self, plane: PlaneId, mut paced: bool) -> bool {
         let (mut price_changed, mut requested) = (false, None);
         loop {
@@ -94,14 +94,16 @@ impl<P: Probe> Device<P> {
         ends
     }
 
-    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty, and the next one begins.
+    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty, and the next one
+    /// begins.
     pub(super) fn continue_relocation(&mut self, plane: PlaneId) {
         if self.move_pages(plane) {
             self.freed(plane);
         }
     }
 
-    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty. Whether it has ended.
+    /// Starts to move as many pages as may be on the move; ends the move of a block that is empty. Whether it has
+    /// ended.
     fn move_pages(&mut self, plane: PlaneId) -> bool {
         let (die, place) = self.core.plan.layout.die_of(plane);
         loop {
@@ -314,8 +316,8 @@ impl<P: Probe> Device<P> {
         self.is_dropped(lpn, ppn);
     }
 
-    /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether any still have
-    /// to.
+    /// A block is empty, and before it is erased the valid pages that its stripes have elsewhere join others. Whether
+    /// any still have to.
     pub(super) fn protects_rest(&mut self, plane: PlaneId, block: u32) -> bool {
         if !self.core.plan.has_parity() {
             return false;
@@ -338,7 +340,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A page of host data waits on a plane, or a program of it has begun: what has to be gathered with that begins to be so.
+    /// A page of host data waits on a plane, or a program of it has begun: what has to be gathered with that begins to
+    /// be so.
     #[inline]
     pub(super) fn begin_merge(&mut self, plane: PlaneId) {
         if self.ftl.moving(plane).is_due() {

@@ -1,5 +1,5 @@
-//! Commands: requests arrive, are taken up and begun, their data arrives, and their completions reach the host. Where a read finds its data is in
-//! `read.rs`, how written data goes on in `write.rs`.
+//! Commands: requests arrive, are taken up and begun, their data arrives, and their completions reach the host. Where a
+//! read finds its data is in `read.rs`, how written data goes on in `write.rs`.
 
 use units::{Bytes, Lpn, Time};
 use workload::Op;

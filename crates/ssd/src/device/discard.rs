@@ -1,8 +1,9 @@
 //! Deallocation (trim) and flush.
 //!
-//! A trim takes effect when it is started: whole pages within it, or whole units of the map where these are larger, are unmapped at
-//! once, as a read started later sees; parts of them are left alone. Versions of the page that are on their way to flash become stale when they
-//! arrive. A flush completes when everything that was in the buffer when it was started is on flash.
+//! A trim takes effect when it is started: whole pages within it, or whole units of the map where these are larger, are
+//! unmapped at once, as a read started later sees; parts of them are left alone. Versions of the page that are on their
+//! way to flash become stale when they arrive. A flush completes when everything that was in the buffer when it was
+//! started is on flash.
 
 use units::Lpn;
 

@@ -1,5 +1,5 @@
-//! Pages that wait for their program find their dies: each its own, or whichever takes it first (`ftl.placement`), parity a plane that is
-//! free of it; where the SLC cache takes no more, what waits for it goes past it.
+//! Pages that wait for their program find their dies: each its own, or whichever takes it first (`ftl.placement`),
+//! parity a plane that is free of it; where the SLC cache takes no more, what waits for it goes past it.
 
 use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
@@ -165,7 +165,8 @@ impl<P: Probe> Dispatch<'_, P> {
             }
         }
         if let Some(die) = self.view().oldest_program_die() {
-            // Those of relocated data end with their collection: padded before, they would take more room than was kept for them.
+            // Those of relocated data end with their collection: padded before, they would take more room than was kept
+            // for them.
             self.flash().force_die(die, QueueSet::NOT_RELOCATED);
         }
     }
@@ -313,7 +314,8 @@ impl<P: Probe> Dispatch<'_, P> {
 pub(super) enum Standstill {
     /// Blocks have failed, and those that are left are too few: the drive's life ends.
     EndsLife,
-    /// The planes that have room in the SLC cache can take no more data: what waits for them goes past the cache to others.
+    /// The planes that have room in the SLC cache can take no more data: what waits for them goes past the cache to
+    /// others.
     HasWay(PastTheCache),
 }
 

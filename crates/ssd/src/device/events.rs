@@ -1,7 +1,7 @@
 //! The life of a read, a write and a relocation: what follows when something below the FTL has happened.
 //!
-//! Each event changes its own object and the owner of what has ended with it, and marks what may go on. `settle` asks what was
-//! marked in a fixed order: waiting writes, the dies that may do more, their buses.
+//! Each event changes its own object and the owner of what has ended with it, and marks what may go on. `settle` asks
+//! what was marked in a fixed order: waiting writes, the dies that may do more, their buses.
 
 use nand::{ChannelId, DieId};
 use schemes::Class;

@@ -1,9 +1,10 @@
 //! Parts that break (`faults`).
 //!
-//! The pages of a broken part cannot be read any more, and nothing is programmed or erased there. A broken block goes the way of every
-//! block that fails: its data is relocated, as far as it can be had, and it goes out of service. Of a broken plane, which is never
-//! collected again, the data stays where it is until the host writes it again; what was on its way there goes to other planes. The drive
-//! goes on with what is left, if that holds its data and can be collected.
+//! The pages of a broken part cannot be read any more, and nothing is programmed or erased there. A broken block goes
+//! the way of every block that fails: its data is relocated, as far as it can be had, and it goes out of service. Of a
+//! broken plane, which is never collected again, the data stays where it is until the host writes it again; what was on
+//! its way there goes to other planes. The drive goes on with what is left, if that holds its data and can be
+//! collected.
 
 use nand::{DieId, FlashPlaneId, PlaneId};
 

@@ -9,12 +9,13 @@ use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 
-/// A drive that programs this many times as many pages as it has, while it does nothing for the host, does so for good (assumed).
+/// A drive that programs this many times as many pages as it has, while it does nothing for the host, does so for good
+/// (assumed).
 const ENDLESS: u64 = 10;
 
 impl<P: Probe> Device<P> {
-    /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it, and a drive that
-    /// goes on as a read-only one refuses what waits.
+    /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it,
+    /// and a drive that goes on as a read-only one refuses what waits.
     #[cold]
     pub(super) fn life_ends(&mut self) {
         self.core.marks.set &= !Marks::LIFE;
@@ -26,8 +27,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way end;
-    /// what cannot be programmed stays in the buffer, where it is read.
+    /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way
+    /// end; what cannot be programmed stays in the buffer, where it is read.
     #[cold]
     pub(super) fn refuse_writes(&mut self) {
         self.writes.pages_wanted = 0;
@@ -72,8 +73,8 @@ impl<P: Probe> Device<P> {
         PastTheCache::find(&self.view(), &self.writes).map(Standstill::HasWay)
     }
 
-    /// Whether commands have made progress since this was asked last, or there are none; and the drive comes to rest, where that is waited for. Otherwise
-    /// the device has failed.
+    /// Whether commands have made progress since this was asked last, or there are none; and the drive comes to rest,
+    /// where that is waited for. Otherwise the device has failed.
     #[cold]
     pub(super) fn progresses(&mut self, until_rest: Option<&mut Alone>) -> bool {
         let Some(span) = self.core.plan.config.host.timeout else { return true };

@@ -9,8 +9,8 @@ use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
-    /// A part of the flash has broken: translation pages that it held are programmed again, with a checkpoint that begins as soon as it can,
-    /// after which no page of the journal matters that it held.
+    /// A part of the flash has broken: translation pages that it held are programmed again, with a checkpoint that
+    /// begins as soon as it can, after which no page of the journal matters that it held.
     pub(super) fn map_is_damaged(&mut self) {
         let is_broken = |page: &u32| match self.ftl.locate(self.core.plan.map_page(*page)) {
             Location::Flash(ppn) => self.flash.is_broken(ppn),

@@ -1,5 +1,5 @@
-//! What is kept of the flash for power cuts, where there are any: what programs leave on it, and what the map's journal, its pages and the oracle
-//! are told. What a cut does and how the drive recovers is in `power.rs`.
+//! What is kept of the flash for power cuts, where there are any: what programs leave on it, and what the map's
+//! journal, its pages and the oracle are told. What a cut does and how the drive recovers is in `power.rs`.
 
 use nand::{DieId, PlaneId};
 use schemes::Class;
@@ -215,7 +215,8 @@ impl Power {
         self.journal.add(Change { lpn, to: Mapped { place: None, version } });
     }
 
-    /// Whether pages of the map are waited for, of which at most this many are on their way for a checkpoint: then partly filled units go.
+    /// Whether pages of the map are waited for, of which at most this many are on their way for a checkpoint: then
+    /// partly filled units go.
     pub(super) fn awaits_map(&self, most: usize) -> bool {
         let all = |running: &Running| running.waiting.len() >= most || running.todo.is_empty();
         self.checkpoints.running.as_ref().is_some_and(|running| running.list.is_none() && all(running))
@@ -226,8 +227,8 @@ impl Power {
         self.journal.is_awaited() || self.checkpoints.is_ending()
     }
 
-    /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that these are still
-    /// there.
+    /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that
+    /// these are still there.
     pub(super) fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
         for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
             let Location::Flash(place) = ftl.locate(lpn) else {

@@ -45,8 +45,8 @@ impl<P: Probe> Learning<'_, P> {
         learned.predict(lpn, initially).filter(|predicted| *predicted != at)
     }
 
-    /// The table has led to another page than the one that is wanted: its spare area says where that is, among the pages around it. Whether it has to
-    /// be read, by now.
+    /// The table has led to another page than the one that is wanted: its spare area says where that is, among the
+    /// pages around it. Whether it has to be read, by now.
     pub fn reads_prediction(&mut self, id: AwaitedId) -> bool {
         let lpn = match self.map.waiting[id].what {
             Waiting::Part { lpn, .. } => lpn,

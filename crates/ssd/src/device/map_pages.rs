@@ -1,5 +1,6 @@
-//! The map's pages on flash: groups of entries that are read into its cache, translation pages that go to flash with their changes, and pages of
-//! the drive's own in general, which share program units. What waits for an entry is in `mapping.rs`.
+//! The map's pages on flash: groups of entries that are read into its cache, translation pages that go to flash with
+//! their changes, and pages of the drive's own in general, which share program units. What waits for an entry is in
+//! `mapping.rs`.
 
 use nand::DieId;
 use schemes::Class;

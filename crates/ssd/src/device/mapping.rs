@@ -2,13 +2,13 @@
 //!
 //! A host read whose entry is not cached waits for a read of its translation page; so does a page on its way from the
 //! buffer to flash, since its old place must be known. What programs and trims change is entered at once, and the read
-//! of its group is only counted. A dirty group that goes has its translation page read, changed and programmed; while too
-//! many of these are under way, host requests that miss wait.
+//! of its group is only counted. A dirty group that goes has its translation page read, changed and programmed; while
+//! too many of these are under way, host requests that miss wait.
 //!
 //! Collection never waits for the map. The new place of a moved page whose group is not cached is kept in memory until
-//! its translation page is rewritten, and collections spend at most half of the pages that they gain on such rewrites: so
-//! they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only while a
-//! further translation page could be on its way.
+//! its translation page is rewritten, and collections spend at most half of the pages that they gain on such rewrites:
+//! so they always gain, however small the cache. Nor do these rewrites keep host requests waiting: they start only
+//! while a further translation page could be on its way.
 
 use units::Lpn;
 

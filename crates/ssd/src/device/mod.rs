@@ -1,7 +1,7 @@
 //! The device: submit requests, advance the time, take completions.
 //!
-//! Each component has its own state (`crate::host`, `crate::writes`, `crate::translation`, `crate::ftl`, `crate::flash`) and names
-//! no other one; here is what crosses them:
+//! Each component has its own state (`crate::host`, `crate::writes`, `crate::translation`, `crate::ftl`,
+//! `crate::flash`) and names no other one; here is what crosses them:
 //!
 //! | file | what |
 //! |---|---|
@@ -35,10 +35,11 @@
 //! What crosses some components alone sees these alone: `dispatch::Dispatch`, `read::ReadsAt`, `power::PowerAt`,
 //! `FlashAt`, `Seen`.
 //!
-//! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle` asks what was
-//! marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers: where one thing makes way for the
-//! next of its kind, as an empty block does for the next block to collect, a loop takes them one after another. One is left, within
-//! `collect.rs`: a block that is erased may end a stripe, whose parity is stale then, and its plane is collected at once.
+//! An event changes its own object and the owner of what has ended with it, and marks what may go on; `Device::settle`
+//! asks what was marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers:
+//! where one thing makes way for the next of its kind, as an empty block does for the next block to collect, a loop
+//! takes them one after another. One is left, within `collect.rs`: a block that is erased may end a stripe, whose
+//! parity is stale then, and its plane is collected at once.
 
 mod check;
 mod collect;
@@ -193,7 +194,8 @@ impl<P: Probe> Device<P> {
         Ok(())
     }
 
-    /// When something happens next, if nothing is submitted before. Visits for refresh count while requests are outstanding.
+    /// When something happens next, if nothing is submitted before. Visits for refresh count while requests are
+    /// outstanding.
     pub fn next_event(&self) -> Option<Time> {
         let next = self.upcoming(Time::NEVER).map(|(time, _)| time);
         let next = next.or_else(|| self.standstill().map(|_| self.core.now));
@@ -382,8 +384,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Nothing is going to happen: the next event after the end of the drive's life, if that has come and the drive goes on as
-    /// a read-only one; or after what has waited in vain for the SLC cache has gone past it.
+    /// Nothing is going to happen: the next event after the end of the drive's life, if that has come and the drive
+    /// goes on as a read-only one; or after what has waited in vain for the SLC cache has gone past it.
     #[cold]
     fn event_after_standstill(&mut self, limit: Time) -> Option<(Time, Resource)> {
         match self.standstill()? {
@@ -394,8 +396,8 @@ impl<P: Probe> Device<P> {
         self.upcoming(limit)
     }
 
-    /// The next event, parts that break, power cuts and visits for refresh included: visits go on for ever, so they come only up to a
-    /// time that was asked for, or while something happens to requests.
+    /// The next event, parts that break, power cuts and visits for refresh included: visits go on for ever, so they
+    /// come only up to a time that was asked for, or while something happens to requests.
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.core.agenda.peek().map(|(time, slot)| (time, self.core.slots.resource(slot)));
@@ -443,7 +445,8 @@ impl<P: Probe> Device<P> {
         played
     }
 
-    /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before it.
+    /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before
+    /// it.
     #[inline]
     pub(crate) fn begin_life(&mut self) {
         if !std::mem::replace(&mut self.resumed, true) {
@@ -452,7 +455,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead of need.
+    /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead
+    /// of need.
     #[cold]
     pub(crate) fn resume_collection(&mut self, window: Option<Window>) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
@@ -472,8 +476,8 @@ impl<P: Probe> Device<P> {
         self.settle();
     }
 
-    /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that break later than
-    /// everything else do not.
+    /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that
+    /// break later than everything else do not.
     #[cold]
     pub(super) fn fault_comes(&self, until: Time) -> bool {
         let due = self.flash.fault_due;

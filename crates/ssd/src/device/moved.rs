@@ -1,5 +1,5 @@
-//! Data that has come from a page of the flash, or was to go to one: who has read it goes on; what was read to be relocated is programmed; a
-//! program that has failed, or whose plane has broken, is done again elsewhere.
+//! Data that has come from a page of the flash, or was to go to one: who has read it goes on; what was read to be
+//! relocated is programmed; a program that has failed, or whose plane has broken, is done again elsewhere.
 
 use nand::{Address, PlaneId};
 use schemes::Class;
@@ -213,7 +213,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The controller has the data of a page that cannot stay in its plane: by way of the write buffer it goes to another one.
+    /// The controller has the data of a page that cannot stay in its plane: by way of the write buffer it goes to
+    /// another one.
     pub(super) fn rescue(&mut self, lpn: Lpn, source: Ppn) {
         if self.seen().flash_version(lpn) != Some(source) || self.core.life.read_only.is_some() {
             return;
@@ -273,8 +274,8 @@ impl<P: Probe> Device<P> {
 }
 
 impl<P: Probe> Zoning<'_, P> {
-    /// The program of a page of a zone has failed on that page of the flash, and nothing more goes into its block: it waits for another one, unless
-    /// the zone was reset meanwhile.
+    /// The program of a page of a zone has failed on that page of the flash, and nothing more goes into its block: it
+    /// waits for another one, unless the zone was reset meanwhile.
     pub(super) fn program_again(&mut self, id: OpId, ppn: Ppn) {
         let lpn = self.0.flash.ops[id].lpn.get();
         let Some(plan) = &self.0.core.plan.zones else { return };

@@ -1,5 +1,5 @@
-//! Data changes its place: a program has ended that had the newest data of a page, or nobody needs the data of a page any more. Who is told,
-//! in one order, whatever the cause.
+//! Data changes its place: a program has ended that had the newest data of a page, or nobody needs the data of a page
+//! any more. Who is told, in one order, whatever the cause.
 //!
 //! | | is told | what follows |
 //! |---|---|---|
@@ -11,9 +11,9 @@
 //! | 6 | the journal and the checkpoints | the change survives a power cut |
 //! | 7 | the block | one page less of it is on its way |
 //!
-//! The map comes before what is stale (2, 4): a collection that begins with that must not find the page where it was. The cached map comes
-//! behind (5): what it reads from flash queues behind what the collection reads. Data that is not the newest any more when its program has ended is
-//! stale there: of the table only 1, 4 and 7 are told.
+//! The map comes before what is stale (2, 4): a collection that begins with that must not find the page where it was.
+//! The cached map comes behind (5): what it reads from flash queues behind what the collection reads. Data that is not
+//! the newest any more when its program has ended is stale there: of the table only 1, 4 and 7 are told.
 
 use units::{Lpn, Ppn};
 
@@ -86,7 +86,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The map, or the slot with newer data, leads to the page of the flash now; returns the one where the data was before.
+    /// The map, or the slot with newer data, leads to the page of the flash now; returns the one where the data was
+    /// before.
     fn enter_place(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> Option<Ppn> {
         let before = match because {
             Because::Written(slot) => {

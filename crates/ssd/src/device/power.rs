@@ -1,8 +1,9 @@
-//! Power cuts: everything in flight stops, what was in memory is gone, and the drive finds out from the flash alone what it holds.
+//! Power cuts: everything in flight stops, what was in memory is gone, and the drive finds out from the flash alone
+//! what it holds.
 //!
-//! Requests that were under way are aborted; those that had not arrived wait until the drive is ready. Recovery's result is known
-//! at once (`crate::power::recover`); the pages that it reads for it are then read on dies and buses like any others, step by
-//! step, and until the last of them has come the drive takes no request.
+//! Requests that were under way are aborted; those that had not arrived wait until the drive is ready. Recovery's
+//! result is known at once (`crate::power::recover`); the pages that it reads for it are then read on dies and buses
+//! like any others, step by step, and until the last of them has come the drive takes no request.
 
 use std::collections::VecDeque;
 
@@ -367,8 +368,8 @@ impl Power {
     }
 }
 
-/// What a block holds, as its pages say. One whose erase was interrupted holds nothing that can be read, and must be erased before it
-/// is programmed: as one that is full of what is out of date.
+/// What a block holds, as its pages say. One whose erase was interrupted holds nothing that can be read, and must be
+/// erased before it is programmed: as one that is full of what is out of date.
 fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
     match flash.block(plane, block) {
         BlockState::Initial => Holds::AtStart,

@@ -1,5 +1,5 @@
-//! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of which a block is
-//! to be erased. See `ftl/stripes.rs`.
+//! Parity over dies (`ftl.raid`): its programs, pages that are worked out of the rest of their stripes, and stripes of
+//! which a block is to be erased. See `ftl/stripes.rs`.
 
 use nand::{Address, PlaneId};
 use schemes::Class;
@@ -71,8 +71,8 @@ impl<P: Probe> Device<P> {
         Rest::IsRead
     }
 
-    /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data, and what the buffer
-    /// lacks of the page is read where it stands by now.
+    /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data,
+    /// and what the buffer lacks of the page is read where it stands by now.
     pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();

@@ -1,4 +1,5 @@
-//! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on flash.
+//! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on
+//! flash.
 
 use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
@@ -56,8 +57,9 @@ impl<P: Probe> ReadsAt<'_, P> {
             })
     }
 
-    /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no die can have
-    /// begun yet, and the last page that comes with it: the next one does where it stands behind in the same flash page.
+    /// Reads bytes `from..to` of a page whose map entry is at hand. `sensed` is the last of the command's reads that no
+    /// die can have begun yet, and the last page that comes with it: the next one does where it stands behind in the
+    /// same flash page.
     pub fn read_part(&mut self, command: CommandId, part: Part, sensed: &mut Option<(OpId, Lpn)>) {
         let (request, Part { lpn, from, to }) = (self.host.commands[command].id, part);
         let (ppn, source) = match self.ftl.locate(lpn) {

@@ -11,10 +11,10 @@ use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 
 impl<P: Probe> Device<P> {
-    /// The drive, powered and idle, is left alone for `span`, at a temperature or at that of its rest. First everything buffered is
-    /// written. Then all data grows older by the span (by Arrhenius' law, at the temperature), and blocks are visited for refresh as
-    /// configured; what that moves is played. The drive's time goes on by what it plays alone: the times of requests, power
-    /// cuts and faults do not count the rest.
+    /// The drive, powered and idle, is left alone for `span`, at a temperature or at that of its rest. First everything
+    /// buffered is written. Then all data grows older by the span (by Arrhenius' law, at the temperature), and blocks
+    /// are visited for refresh as configured; what that moves is played. The drive's time goes on by what it plays
+    /// alone: the times of requests, power cuts and faults do not count the rest.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.flush()?;
         let faster = at.unwrap_or(self.core.plan.at_rest).acceleration();

@@ -90,7 +90,8 @@ impl<P: Probe> Device<P> {
         self.flash.steps()
     }
 
-    /// Memory of the table of what last read similar pages \[B], and what the learned mapping table takes, where there is one.
+    /// Memory of the table of what last read similar pages \[B], and what the learned mapping table takes, where there
+    /// is one.
     pub fn tables(&self) -> (usize, Option<LearnedSize>) {
         (self.flash.reference_bytes(), self.map.learned.as_ref().map(|learned| self.seen().learned_size(learned)))
     }
@@ -105,8 +106,8 @@ impl<P: Probe> Device<P> {
         self.seen().erases()
     }
 
-    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
-    /// pulse.
+    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases
+    /// go pulse by pulse.
     pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64>> {
         self.seen().effective_pec()
     }

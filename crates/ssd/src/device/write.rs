@@ -1,8 +1,8 @@
 //! Written data: from the host into the buffer, and from the buffer to flash.
 //!
 //! A page's stream is decided when it leaves the buffer: by its hint (`ftl.hints`), or, with three
-//! streams and more, by its age: data whose last version had never been moved is young, and goes apart from the rest (after
-//! Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", SPE 1999).
+//! streams and more, by its age: data whose last version had never been moved is young, and goes apart from the rest
+//! (after Chiang, Lee, Chang, "Using data clustering to improve cleaning performance for flash memory", SPE 1999).
 //!
 //! Order of accesses to one page: a write takes effect when its data is in the buffer, a read sees what has
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
@@ -142,8 +142,8 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Sends every page of a slot's map unit to flash: an entry stands for the unit as a whole. What is on its way to flash without
-    /// this write is written again.
+    /// Sends every page of a slot's map unit to flash: an entry stands for the unit as a whole. What is on its way to
+    /// flash without this write is written again.
     fn send_unit(&mut self, slot: SlotId) {
         let (written, unit) = (self.writes.buffer[slot].lpn, u64::from(self.core.plan.unit_of_map));
         let hint = self.writes.buffer[slot].hint;
@@ -156,8 +156,9 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// The slot with the data of a page whose unit is written: its own, or a new one. None where the page is being completed, and
-    /// goes to flash with its unit. A page that the buffer has keeps its hint, another one takes that of the page written.
+    /// The slot with the data of a page whose unit is written: its own, or a new one. None where the page is being
+    /// completed, and goes to flash with its unit. A page that the buffer has keeps its hint, another one takes that of
+    /// the page written.
     fn join(&mut self, lpn: Lpn, hint: u16) -> Option<SlotId> {
         let full = self.writes.buffer.full;
         let mut hint = hint;

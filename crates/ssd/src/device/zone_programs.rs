@@ -1,5 +1,5 @@
-//! Programs of zones: what has come of a zone's data becomes programs, and what a finish pads; erases that resets wait for. Which commands zones
-//! allow is in `zones.rs`.
+//! Programs of zones: what has come of a zone's data becomes programs, and what a finish pads; erases that resets wait
+//! for. Which commands zones allow is in `zones.rs`.
 
 use std::collections::BTreeSet;
 
@@ -98,7 +98,8 @@ impl<P: Probe> Zoning<'_, P> {
         self.0.flash().queue_program(op);
     }
 
-    /// A page that is counted among those that wait for a program of its zone, which is out of service, is programmed elsewhere; padding is not.
+    /// A page that is counted among those that wait for a program of its zone, which is out of service, is programmed
+    /// elsewhere; padding is not.
     pub(super) fn redirect(&mut self, id: OpId) {
         let Owner::Slot(slot) = self.0.flash.ops[id].owner else {
             self.0.flash.ops.release(id);
@@ -109,7 +110,8 @@ impl<P: Probe> Zoning<'_, P> {
         self.0.core.marks.set |= Marks::POOLS;
     }
 
-    /// Pages of a zone, and padding behind them, wait for their programs. What a random area has left out is padding too.
+    /// Pages of a zone, and padding behind them, wait for their programs. What a random area has left out is padding
+    /// too.
     pub(super) fn program(&mut self, zone: u32, part: &Padding) {
         let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
         for page in part.data.start..part.padding.end {
@@ -156,8 +158,8 @@ impl<P: Probe> Zoning<'_, P> {
         self.may_have_finished(zone);
     }
 
-    /// A plane has broken: the zones that lie on it can be read, as far as their data was elsewhere, and empty ones are offline. What is in the
-    /// controller of their data goes among that of conventional zones.
+    /// A plane has broken: the zones that lie on it can be read, as far as their data was elsewhere, and empty ones are
+    /// offline. What is in the controller of their data goes among that of conventional zones.
     pub(super) fn lose(&mut self, plane: PlaneId) {
         self.has_erased(Some(plane), None);
         let Some(plan) = &self.0.core.plan.zones else { return };
@@ -172,7 +174,8 @@ impl<P: Probe> Zoning<'_, P> {
         self.0.core.marks.set |= Marks::POOLS | Marks::WRITES;
     }
 
-    /// The drive is ready after a power cut: what had left the buffer and was not programmed leaves it again, program by program.
+    /// The drive is ready after a power cut: what had left the buffer and was not programmed leaves it again, program
+    /// by program.
     pub(super) fn go_on(&mut self) {
         let Some((zones, plan)) = zoned!(self.0) else { return };
         let unit = u64::from(plan.unit);

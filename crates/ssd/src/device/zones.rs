@@ -1,8 +1,10 @@
-//! Zones (`ftl.mapping = "zoned"`): what their state machine (`crate::zones`) allows and refuses becomes programs, erases and completions.
+//! Zones (`ftl.mapping = "zoned"`): what their state machine (`crate::zones`) allows and refuses becomes programs,
+//! erases and completions.
 //!
-//! A zone's data waits in the write buffer until it makes a whole program of a die; then its pages wait for the program on their planes. A
-//! reset unmaps what the zone holds; its blocks are erased after that, plane by plane, like others that are reclaimed. A finish
-//! programs padding. Commands that change a zone wait until the writes that came before them have arrived in the buffer.
+//! A zone's data waits in the write buffer until it makes a whole program of a die; then its pages wait for the program
+//! on their planes. A reset unmaps what the zone holds; its blocks are erased after that, plane by plane, like others
+//! that are reclaimed. A finish programs padding. Commands that change a zone wait until the writes that came before
+//! them have arrived in the buffer.
 
 use nand::PlaneId;
 use units::{Bytes, Lpn};

@@ -124,7 +124,8 @@ pub(crate) struct Attempt {
     pub fate: Fate,
     /// Its codewords that decoding will not correct, a bit each; all where no code says which.
     pub failed: u64,
-    /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the best references; 0 where it has not.
+    /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the
+    /// best references; 0 where it has not.
     pub soft_bits: u8,
     /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,

@@ -31,8 +31,8 @@ pub(crate) struct Flash {
     pub(super) chip_owner: Vec<Option<DieId>>,
     dies_per_chip: usize,
     pub(super) channels: PerId<ChannelId, Channel>,
-    /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date yet, and
-    /// from `granted` on their buses are not granted.
+    /// Dies that may have something new to do since the present event: those from `rescheduled` on are not up to date
+    /// yet, and from `granted` on their buses are not granted.
     pub(super) dirty: Vec<DieId>,
     pub(super) rescheduled: usize,
     pub(super) granted: usize,

@@ -1,9 +1,10 @@
 //! What the drive may use: senses, programs and erases wait for a token by their energy (`energy.power_states`).
 //!
-//! A token bucket: whatever is used is owed, and the limit of the power state pays it off. While more is owed than the limit pays in
-//! `energy.window`, no die begins anything; operations under way, and pages that leave, go on and are owed too. So the mean power
-//! keeps to the limit whatever an operation draws, and no operation needs a share of the power for as long as it lasts, as it
-//! would in a budget of concurrent powers, in which reads would wait for the end of programs and erases.
+//! A token bucket: whatever is used is owed, and the limit of the power state pays it off. While more is owed than the
+//! limit pays in `energy.window`, no die begins anything; operations under way, and pages that leave, go on and are
+//! owed too. So the mean power keeps to the limit whatever an operation draws, and no operation needs a share of the
+//! power for as long as it lasts, as it would in a budget of concurrent powers, in which reads would wait for the end
+//! of programs and erases.
 
 use nand::DieId;
 use units::{PerId, Span, Time};
@@ -82,14 +83,15 @@ impl Budget {
         self.heat.as_ref()
     }
 
-    /// The array of a die draws a power \[mW] between two times. Returns the energy that has not been counted yet \[pJ], below 0 where less
-    /// is used than was thought.
+    /// The array of a die draws a power \[mW] between two times. Returns the energy that has not been counted yet
+    /// \[pJ], below 0 where less is used than was thought.
     pub fn array_energy(&mut self, die: DieId, power: f64, from: Time, until: Time) -> f64 {
         let before = std::mem::replace(&mut self.arrays[die], until).max(from);
         power * (until.0 as f64 - before.0 as f64)
     }
 
-    /// Energy is used now, or less than was thought \[pJ]. Returns when something may begin again, where nothing may now.
+    /// Energy is used now, or less than was thought \[pJ]. Returns when something may begin again, where nothing may
+    /// now.
     pub fn take(&mut self, now: Time, energy: f64) -> Option<Time> {
         self.pay(now);
         self.used += energy;

@@ -51,7 +51,8 @@ impl Channel {
         self.wants_command | self.wants_data != 0 || !self.out.is_empty() || self.meter.state() == channel::ECC_WAIT
     }
 
-    /// Whether the bus is in use or wanted and has no event. Dies may want it and have to wait until what was used is paid for.
+    /// Whether the bus is in use or wanted and has no event. Dies may want it and have to wait until what was used is
+    /// paid for.
     pub fn forgotten(&self, ecc_buffer: u32, held: bool) -> bool {
         let out_ready = !self.out.is_empty() && self.ecc.reserved < ecc_buffer;
         let wanted = self.wants_command | self.wants_data != 0 && !held || out_ready;

@@ -13,7 +13,8 @@ use crate::observe::probe::{Event, Probe};
 use crate::violation::{Invariant, Violation};
 
 impl<L: Placement> FlashView<'_, L> {
-    /// The array of a die does one thing at a time, its registers are of one operation each, and its next event is in the agenda.
+    /// The array of a die does one thing at a time, its registers are of one operation each, and its next event is in
+    /// the agenda.
     pub fn check_die(&self, die: DieId, now: Time) -> Result<(), Violation> {
         let state = &self.flash.dies[die];
         let wrong = |found: &str, expected: &str| {

@@ -1,4 +1,5 @@
-//! The dies' books: which may have something new to do, what their time goes into, what they wait for, and which have their chips.
+//! The dies' books: which may have something new to do, what their time goes into, what they wait for, and which have
+//! their chips.
 
 use nand::DieId;
 use units::Time;

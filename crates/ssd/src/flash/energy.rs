@@ -1,8 +1,8 @@
 //! What waits for energy, and what uses it (`budget.rs`).
 //!
 //! When something may begin again, the operation goes first that would go first at a die: by the rank of its class in
-//! `schedule.order`, then by age. So reads wait for one token where they are preferred, and nothing waits for ever that would not
-//! at a die.
+//! `schedule.order`, then by age. So reads wait for one token where they are preferred, and nothing waits for ever that
+//! would not at a die.
 
 use nand::{ChannelId, DieId};
 use schemes::Class;
@@ -56,8 +56,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// The array of a die draws a power \[mW] between two times: what of it is known already has been counted, and what will not be used
-    /// after all is given back.
+    /// The array of a die draws a power \[mW] between two times: what of it is known already has been counted, and what
+    /// will not be used after all is given back.
     #[inline]
     pub(super) fn array_draws(&mut self, die: DieId, power: impl FnOnce(&Plan) -> f64, from: Time, until: Time) {
         if let Some(budget) = &mut self.flash.budget {
@@ -77,8 +77,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Marks the bus that is to be granted next where dies may begin again, if any is: they do in the order of their operations, until too
-    /// much has been used again.
+    /// Marks the bus that is to be granted next where dies may begin again, if any is: they do in the order of their
+    /// operations, until too much has been used again.
     #[cold]
     pub(super) fn mark_next_paid(&mut self) -> bool {
         let free = |channel: &ChannelId| {

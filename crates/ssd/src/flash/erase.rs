@@ -1,5 +1,6 @@
-//! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the chip says
-//! how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the longest has ended.
+//! Erases: of blocks that were reclaimed or that a stream opens, on all planes of a die that go together. Where the
+//! chip says how each block is erased (`erase.pulse`), planes go on with the next pulse together: each lasts until the
+//! longest has ended.
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 
@@ -59,8 +60,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.tell_phases(die);
     }
 
-    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks of a static SLC
-    /// cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if there are any.
+    /// Erases blocks as far as the FTL is concerned; the phases that it takes, where they are the blocks' own. Blocks
+    /// of a static SLC cache, which hold one bit a cell for good, are erased in `slc.t_bers`, beside the others if
+    /// there are any.
     pub(super) fn erase_phases(&mut self, die: DieId, erase: Active) -> Option<Phases> {
         let (eraser, _) = self.core.plan.eraser.as_ref()?;
         let erasing = &eraser.erasing;
@@ -104,7 +106,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         all
     }
 
-    /// The phases of an erase all of whose blocks are in the SLC cache's mode, or were: with blocks of both modes the longer one counts.
+    /// The phases of an erase all of whose blocks are in the SLC cache's mode, or were: with blocks of both modes the
+    /// longer one counts.
     fn phases_of_mode(&self, die: DieId, erase: Active) -> Option<Phases> {
         let slc = self.core.plan.slc.as_ref()?;
         let in_slc = |(plane, block): &(PlaneId, u32)| self.placement.in_slc(*plane, *block);

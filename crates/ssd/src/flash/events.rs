@@ -1,5 +1,5 @@
-//! The events of the flash: something in an array ends, a page has left its die or a bus is free again, a page is decoded. Each changes its
-//! own object, says what has ended with it, and marks what may go on.
+//! The events of the flash: something in an array ends, a page has left its die or a bus is free again, a page is
+//! decoded. Each changes its own object, says what has ended with it, and marks what may go on.
 
 use nand::{ChannelId, DieId};
 use schemes::Class;
@@ -13,7 +13,8 @@ use super::state::{Active, Ended};
 use crate::observe::probe::Probe;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Something in the array of a die ends now, or its idle time. If that is no program and no erase, it has been dealt with.
+    /// Something in the array of a die ends now, or its idle time. If that is no program and no erase, it has been
+    /// dealt with.
     pub fn array_event(&mut self, die: DieId) -> Ended {
         let state = &mut self.flash.dies[die];
         state.look_again = state.look_again.filter(|at| *at > self.core.now);
@@ -48,7 +49,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// What has ended in the array has been dealt with: what waits for the array goes on, and the senses that end now end.
+    /// What has ended in the array has been dealt with: what waits for the array goes on, and the senses that end now
+    /// end.
     pub fn after_array_event(&mut self, die: DieId) -> Ended {
         self.start_loaded(die);
         self.senses_end(die)

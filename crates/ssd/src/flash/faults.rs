@@ -1,7 +1,8 @@
 //! Parts of the flash that have broken, and those that will (`faults`).
 //!
-//! A broken plane or block is still sensed, and what comes over the bus cannot be corrected; nothing is sensed again. Its programs and
-//! erases take their time and fail (`assumed`: a controller learns from the status of an operation that a part is broken).
+//! A broken plane or block is still sensed, and what comes over the bus cannot be corrected; nothing is sensed again.
+//! Its programs and erases take their time and fail (`assumed`: a controller learns from the status of an operation
+//! that a part is broken).
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,9 @@
 //! The drive's temperature, how much of its power that leaves it, and how its data ages by it (`thermal`).
 //!
-//! One body: dT/dt = (P R - (T - T_ambient)) / tau. Operations are short beside tau, so that each gives its energy at once: it raises
-//! the temperature by E R / tau. Between them the temperature falls to that of the drive at rest, by exp(-t / tau). Both are exact,
-//! and so is the time at which throttling ends. The data on the drive ages by one sum: the integral of Arrhenius' acceleration.
+//! One body: dT/dt = (P R - (T - T_ambient)) / tau. Operations are short beside tau, so that each gives its energy at
+//! once: it raises the temperature by E R / tau. Between them the temperature falls to that of the drive at rest, by
+//! exp(-t / tau). Both are exact, and so is the time at which throttling ends. The data on the drive ages by one sum:
+//! the integral of Arrhenius' acceleration.
 
 use std::cell::Cell;
 
@@ -35,7 +36,7 @@ pub(crate) struct AgeClock {
 }
 
 impl AgeClock {
-    /// The clock at a temperature so many kelvins above that at rest.
+    /// The clock at a temperature this many kelvins above that at rest.
     pub fn warmer_by(elapsed: Span, kelvins: f64) -> AgeClock {
         AgeClock { elapsed, warmer: ((kelvins / WARMER + 0.5) as u8).min((1 << WARMER_BITS) - 1) }
     }
@@ -270,8 +271,9 @@ mod tests {
         assert_eq!(heat.level(), 0);
     }
 
-    /// The integral of Arrhenius' acceleration while a body falls from one temperature to another [C], which stands at `rest` in the end:
-    /// with v = B / T and a = B / T_rest time is tau (1/v + 1/(a - v)) dv, which leaves exponential integrals.
+    /// The integral of Arrhenius' acceleration while a body falls from one temperature to another [C], which stands at
+    /// `rest` in the end: with v = B / T and a = B / T_rest time is tau (1/v + 1/(a - v)) dv, which leaves exponential
+    /// integrals.
     fn ages_falling(tau: f64, rest: f64, from: f64, to: f64) -> f64 {
         const KELVIN: f64 = 273.15;
         let b = libm::log(Temperature(85.0).acceleration()) / (1.0 / (30.0 + KELVIN) - 1.0 / (85.0 + KELVIN));

@@ -35,8 +35,8 @@
 //! | `outage.rs` | the power is cut |
 //! | `check.rs` | dies and buses held to their invariants, for drives that are checked |
 //!
-//! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus whatever
-//! the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
+//! Invariant: an operation that holds a register never waits for its own die. A sensed page leaves over the bus
+//! whatever the die does, and a program takes its registers only when no read needs them; so nothing deadlocks.
 
 mod array;
 mod attempt;

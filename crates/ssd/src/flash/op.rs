@@ -13,8 +13,8 @@ use crate::persist::{Reader, Stored, Writer, stored, stored_enum};
 
 pub(crate) type Ops = Arena<OpId, PageOp>;
 
-/// A logical page number in five bytes, and a physical one in six, so that an operation stays in a cache line. Invariant: the
-/// geometry allows no larger ones.
+/// A logical page number in five bytes, and a physical one in six, so that an operation stays in a cache line.
+/// Invariant: the geometry allows no larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(Rust, packed)]
 pub(crate) struct PackedLpn {
@@ -138,7 +138,8 @@ impl PageOp {
         (self.lpn.get(), self.ppn.get())
     }
 
-    /// Whether it programs what the die has sensed itself, on the same plane of the flash: nothing of it crosses the bus.
+    /// Whether it programs what the die has sensed itself, on the same plane of the flash: nothing of it crosses the
+    /// bus.
     #[inline]
     pub fn is_copied(&self) -> bool {
         self.bus_bytes == 0 && matches!(self.owner, Owner::Relocation(_))
@@ -219,7 +220,8 @@ impl Queue {
         self.len += 1;
     }
 
-    /// Puts an entry in at its age: before everything younger, but for a head that `keeps_head` says is to stay the head.
+    /// Puts an entry in at its age: before everything younger, but for a head that `keeps_head` says is to stay the
+    /// head.
     pub fn insert(&mut self, ops: &mut Ops, id: OpId, keeps_head: bool) {
         let seq = ops[id].seq;
         let (Some(head), Some(tail)) = (self.head, self.tail) else { return self.push(ops, id) };

@@ -21,7 +21,8 @@ pub(crate) enum Interrupted {
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// What is under way in the array of a die: what it does now, and programs of which a pass has been done and another one has not.
+    /// What is under way in the array of a die: what it does now, and programs of which a pass has been done and
+    /// another one has not.
     pub fn under_way(&self, die: DieId) -> Vec<Interrupted> {
         let state = &self.flash.dies[die];
         let now = state.operation();

@@ -15,8 +15,8 @@ use crate::streams::StreamId;
 pub(crate) struct PageConditions {
     /// Retention, reads of its block, and wear as effective P/E cycles.
     pub conditions: Conditions,
-    /// How much warmer than at rest the drive was at its program, in steps of `nand::model::outcomes::WARMER`; none where that was
-    /// before the run.
+    /// How much warmer than at rest the drive was at its program, in steps of `nand::model::outcomes::WARMER`; none
+    /// where that was before the run.
     pub programmed: Option<u8>,
     /// Errors per KiB that the last erase of its block, suspensions of its program and copies of its data add.
     pub added_errors: f64,
@@ -26,8 +26,8 @@ pub(crate) struct PageConditions {
 pub(crate) trait Placement {
     /// Whether a stream of a plane has room for a program; relocated data may take blocks that are kept for it.
     fn has_room(&self, plane: PlaneId, stream: StreamId, relocated: bool) -> bool;
-    /// Whether a plane takes a program of host data now that costs this many pages: where collection is paced, each is paid for by
-    /// relocated pages.
+    /// Whether a plane takes a program of host data now that costs this many pages: where collection is paced, each is
+    /// paid for by relocated pages.
     fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool;
     /// A program of host data takes this many pages of a plane.
     fn spend(&mut self, plane: PlaneId, pages: u32);
@@ -67,11 +67,13 @@ pub(crate) trait Placement {
     /// Gets ready for a read of a page.
     fn prefetch(&self, _ppn: Ppn) {}
 
-    /// A block of the flash is erased pulse by pulse, for the cycle `pec`: how. Invariant: the plan says how blocks are erased.
+    /// A block of the flash is erased pulse by pulse, for the cycle `pec`: how. Invariant: the plan says how blocks are
+    /// erased.
     fn erase(&mut self, plane: FlashPlaneId, block: u32, pec: u32) -> Erase;
-    /// A block of the flash wears as by this many cycles more: its erase has been suspended within pulses, or was one in the SLC cache's mode.
+    /// A block of the flash wears as by this many cycles more: its erase has been suspended within pulses, or was one
+    /// in the SLC cache's mode.
     fn wears_by(&mut self, plane: FlashPlaneId, block: u32, cycles: f64);
-    /// A page was read with so many errors per KiB, where blocks keep the most of them.
+    /// A page was read with this many errors per KiB, where blocks keep the most of them.
     fn read_with(&mut self, ppn: Ppn, errors: f64);
     /// The program of a page has been suspended this many times.
     fn program_suspended(&mut self, ppn: Ppn, times: u32);

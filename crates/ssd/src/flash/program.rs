@@ -146,8 +146,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.plan.layout.stripe == 1 || pages.all(|op| self.flash.ops[op].is_copied())
     }
 
-    /// The page that a program of a superblock takes next: one that is copied back stays on its plane, and comes before those that can be
-    /// on any.
+    /// The page that a program of a superblock takes next: one that is copied back stays on its plane, and comes before
+    /// those that can be on any.
     fn next_of_superblock(&mut self, die: DieId, queue: QueueId, stream: StreamId) -> Option<OpId> {
         let layout = self.core.plan.layout;
         let plane = layout.plane(die, queue.plane() as u8);

@@ -10,7 +10,8 @@ use crate::streams::{HOSTS, MOST, StreamId};
 /// Planes of a die, at most.
 pub const PLANES: usize = MAX_PLANES as usize;
 
-/// The rows of queues, each with a queue for every plane: reads, erases of blocks that were reclaimed, and what is programmed, by stream.
+/// The rows of queues, each with a queue for every plane: reads, erases of blocks that were reclaimed, and what is
+/// programmed, by stream.
 const ROWS: [Class; 3 + MOST] = {
     let mut rows = [Class::InternalProgram; 3 + MOST];
     (rows[USER_READ], rows[INTERNAL_READ], rows[ERASE]) = (Class::UserRead, Class::InternalRead, Class::Erase);

@@ -1,15 +1,17 @@
-//! A read of a page: its attempts, and what follows when a step of one ends. The lifecycle of docs/lifecycle.md is [`FlashAt::step_ends`].
+//! A read of a page: its attempts, and what follows when a step of one ends. The lifecycle of docs/lifecycle.md is
+//! [`FlashAt::step_ends`].
 //!
-//! An attempt is one sense of the page, with some references and a tPRE, and what is done with what was sensed. The first waits in the
-//! queue of its die; a retry waits there again, as old as its read, so that the scheduling order finds its place. From the first retry's
-//! sense to the end of the read its die is reserved: what ranks no better waits, other reads' retries too, since the die's reference and
-//! timing are set for the retry. Pages of one multi-plane command are one read in that. With planes that read by themselves, and the
-//! default timing, the other planes' reads go on.
+//! An attempt is one sense of the page, with some references and a tPRE, and what is done with what was sensed. The
+//! first waits in the queue of its die; a retry waits there again, as old as its read, so that the scheduling order
+//! finds its place. From the first retry's sense to the end of the read its die is reserved: what ranks no better
+//! waits, other reads' retries too, since the die's reference and timing are set for the retry. Pages of one
+//! multi-plane command are one read in that. With planes that read by themselves, and the default timing, the other
+//! planes' reads go on.
 //!
-//! With `read.pipeline = "cache-read"` the next attempt is queued as soon as one is sensed, and so begins when a page register is free
-//! and nothing better waits; a page that cannot leave its plane holds it up. Then several attempts of a read are under way. When one is
-//! corrected the read has ended, and its other attempts are void, wherever they are: a sense in the array is reset (tRST) unless another
-//! plane senses with it.
+//! With `read.pipeline = "cache-read"` the next attempt is queued as soon as one is sensed, and so begins when a page
+//! register is free and nothing better waits; a page that cannot leave its plane holds it up. Then several attempts of
+//! a read are under way. When one is corrected the read has ended, and its other attempts are void, wherever they are:
+//! a sense in the array is reset (tRST) unless another plane senses with it.
 
 use nand::DieId;
 use schemes::{Class, Known, ReadReference};
@@ -218,7 +220,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.mark_dirty(die);
     }
 
-    /// A page is sensed, or in the controller: with CACHE READ the next attempt follows at once, if its references are known by now.
+    /// A page is sensed, or in the controller: with CACHE READ the next attempt follows at once, if its references are
+    /// known by now.
     #[inline]
     fn speculate(&mut self, id: AttemptId, now: Known) {
         if self.core.plan.config.read.pipeline.overlaps() {
@@ -265,7 +268,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Takes the attempts of a read that has ended with one of them from it: they are void. What resetting the die takes.
+    /// Takes the attempts of a read that has ended with one of them from it: they are void. What resetting the die
+    /// takes.
     fn void_attempts(&mut self, read: OpId, ended: AttemptId) -> Span {
         let last = self.flash.attempts[ended].number;
         let (mut reset, mut wasted) = (Span::ZERO, 0);
@@ -322,7 +326,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.flash.attempts.release(id);
     }
 
-    /// Stops the sense of a void attempt by a RESET, unless other planes sense with it or it ends before. How long it has run then.
+    /// Stops the sense of a void attempt by a RESET, unless other planes sense with it or it ends before. How long it
+    /// has run then.
     fn stop_sensing(&mut self, id: AttemptId) -> Option<Span> {
         let Attempt { die, queue, took, .. } = self.flash.attempts[id];
         let (plane, now) = (queue.plane(), self.core.now);
@@ -337,8 +342,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         Some(Span((now.0 + u64::from(took)).saturating_sub(ends.0)))
     }
 
-    /// The plane of a read that has ended is free for others: after RESET, or when a sense of its own ends that is not reset; and SET
-    /// FEATURE where nothing else is retried on the die.
+    /// The plane of a read that has ended is free for others: after RESET, or when a sense of its own ends that is not
+    /// reset; and SET FEATURE where nothing else is retried on the die.
     fn release_plane(&mut self, die: DieId, plane: usize, seq: u64, reset: Span) {
         let state = &mut self.flash.dies[die];
         if !state.reserved.holds(seq) {
@@ -361,10 +366,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// A plane that is reserved for a read that has ended senses nothing for it any more: what is left is RESET and SET FEATURE.
+    /// A plane that is reserved for a read that has ended senses nothing for it any more: what is left is RESET and SET
+    /// FEATURE.
     fn set_back(&mut self, die: DieId, plane: usize, reset: Span) {
-        // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something that
-        // ranks better has the array, or another die the chip.
+        // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something
+        // that ranks better has the array, or another die the chip.
         let state = &self.flash.dies[die];
         let keeps = self.core.plan.config.read.sensing.hastens();
         let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0 && !keeps;
@@ -386,7 +392,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it again by itself.
+    /// Decides what becomes of a page that has been sensed; whether the die has predicted a failure, and senses it
+    /// again by itself.
     #[inline]
     fn senses_again(&mut self, id: AttemptId) -> bool {
         self.flash.outcomes.is_some() && self.decide_outcome(id)

@@ -17,8 +17,8 @@ const RECORD: u64 = 8;
 /// Marks what is remembered of the timing of similar pages, beside their steps: their words have no such bit.
 const TIMING: u64 = 1 << 63;
 
-/// Marks what first senses of similar pages have shown, by the default tPRE and by the RPT's: the weight of the last one's syndrome, and which of the
-/// last eight have failed.
+/// Marks what first senses of similar pages have shown, by the default tPRE and by the RPT's: the weight of the last
+/// one's syndrome, and which of the last eight have failed.
 const WEIGHTS: [u64; 2] = [1 << 62, 1 << 62 | 1 << 60];
 const FAILURES: [u64; 2] = [1 << 61, 1 << 61 | 1 << 60];
 
@@ -34,9 +34,11 @@ pub(crate) struct References {
     kept: Kept,
     /// What reads under way have sensed, by their age, where the next reference follows from that.
     weighed: HashMap<u64, Vec<Weighed>>,
-    /// Of reads under way, by their age, the codewords that no decoding has corrected, a bit each; all where it has none.
+    /// Of reads under way, by their age, the codewords that no decoding has corrected, a bit each; all where it has
+    /// none.
     uncorrected: HashMap<u64, u64>,
-    /// Which pages are similar now, and were when the steps were kept: a drive may go on from a checkpoint by another rule.
+    /// Which pages are similar now, and were when the steps were kept: a drive may go on from a checkpoint by another
+    /// rule.
     rule: u64,
     kept_by: u64,
 }

@@ -9,7 +9,8 @@ use super::queues::{INTERNAL, QueueId, QueueSet, READS, USER_READS, planes};
 use super::state::{Begun, DieState};
 
 impl<L: Placement> FlashView<'_, L> {
-    /// The queue of the read that a die is reserved for alone, where its retry may be sensed and nothing ready ranks better.
+    /// The queue of the read that a die is reserved for alone, where its retry may be sensed and nothing ready ranks
+    /// better.
     pub(super) fn goes_on_alone(&self, state: &DieState) -> Option<QueueId> {
         let Begun { seq, queue, .. } = state.reserved.only()?;
         let reads = self.plan.config.chip.plane_reads;
@@ -21,7 +22,8 @@ impl<L: Placement> FlashView<'_, L> {
         (may && !begun && state.coarse.is_empty()).then_some(queue)
     }
 
-    /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of` a set.
+    /// Which of the ready queues of a die may start something while it is reserved for retries of reads in queues `of`
+    /// a set.
     #[inline(always)] // Most dies are not reserved.
     pub(super) fn eligible(&self, die: DieId, ready: QueueSet, of: QueueSet) -> QueueSet {
         if self.flash.dies[die].reserved.planes == 0 { ready } else { self.eligible_beside_retries(die, ready, of) }
@@ -44,8 +46,8 @@ impl<L: Placement> FlashView<'_, L> {
     fn eligible_by_planes(&self, state: &DieState, ready: QueueSet, of: QueueSet) -> QueueSet {
         let ranks = &self.flash.ranks;
         let of_host = |read: Begun| USER_READS.has(read.queue);
-        // Each plane has references of its own, and so a read of its own that goes on. The timing is the die's: reads by the
-        // default one wait until nothing is read by another.
+        // Each plane has references of its own, and so a read of its own that goes on. The timing is the die's: reads
+        // by the default one wait until nothing is read by another.
         let may = match self.plan.config.read.sensing {
             Sensing::Default => READS,
             _ => state.retries,

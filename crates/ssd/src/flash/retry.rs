@@ -1,8 +1,9 @@
 //! What becomes of a sensed page, and with which references the next attempt of its read senses it.
 //!
-//! What becomes of a sensed page is drawn when it is sensed: whether it will be corrected, how long that takes, and whether
-//! a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense, and after a
-//! predicted failure the plane senses once more before its page is ready; the other planes' pages are ready and leave.
+//! What becomes of a sensed page is drawn when it is sensed: whether it will be corrected, how long that takes, and
+//! whether a prediction says so. Where the die predicts (`read.predictor = "on-die"`), tPRED follows every first sense,
+//! and after a predicted failure the plane senses once more before its page is ready; the other planes' pages are ready
+//! and leave.
 
 use nand::geometry::MAX_BITS;
 use nand::model::cells::{KIB_BITS, MONTH_NS};
@@ -63,7 +64,8 @@ fn deviate(uniform: f64) -> f64 {
     nand::model::normal::quantile(uniform.clamp(1e-12, 1.0 - 1e-12))
 }
 
-/// The RBER for which the weight of a codeword's pruned syndromes stands, one to one (hpca24 section IV-B): as [`syndrome_weight`], of one block row.
+/// The RBER for which the weight of a codeword's pruned syndromes stands, one to one (hpca24 section IV-B): as
+/// [`syndrome_weight`], of one block row.
 fn weighed_rber(rber: f64, uniform: f64) -> f64 {
     let (checks, odd) = (ecc::code::SIZE as f64, odd_share(rber));
     let weight = checks * odd + libm::sqrt(checks * odd * (1.0 - odd)) * deviate(uniform);
@@ -72,8 +74,8 @@ fn weighed_rber(rber: f64, uniform: f64) -> f64 {
     (1.0 - libm::pow(1.0 - 2.0 * share, 1.0 / ecc::code::COLUMNS as f64)) / 2.0
 }
 
-/// How many syndromes of a page are not 0: of this many codewords with an RBER, each with the checks of hpca24's code, which
-/// see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
+/// How many syndromes of a page are not 0: of this many codewords with an RBER, each with the checks of hpca24's code,
+/// which see an odd number of errors or not. Normal, as if checks were independent (`assumed`: they share few bits).
 fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64) -> u32 {
     let checks = f64::from(codewords) * ecc::code::SIZE as f64 * ecc::code::ROWS as f64;
     let odd = odd_share(rber);
@@ -82,8 +84,8 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how long the die senses, a prediction
-    /// included, and by how much tPRE is shorter than by default.
+    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how
+    /// long the die senses, a prediction included, and by how much tPRE is shorter than by default.
     pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
         let op = self.flash.ops[read];
         let id = op.newest();
@@ -110,7 +112,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (took, shorter)
     }
 
-    /// The first sense of a read has failed with the RPT's tPRE: those of similar pages take the default one for a while.
+    /// The first sense of a read has failed with the RPT's tPRE: those of similar pages take the default one for a
+    /// while.
     pub(super) fn haste_failed(&mut self, read: OpId) {
         let op = self.flash.ops[read];
         self.core.counters.first_senses_repeated += 1;
@@ -187,7 +190,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
     }
 
-    /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense adds.
+    /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense
+    /// adds.
     fn reduces(&self, op: &PageOp, attempt: &Attempt) -> bool {
         let sensing = self.core.plan.config.read.sensing;
         let may = !op.read.in_slc && attempt.v_ref.fine().is_none();
@@ -216,8 +220,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.is_at_limit(op, attempt) { None } else { self.next_of_all(op, attempt) }
     }
 
-    /// Whether a read may not go on after an attempt, since its host has another way to the data. A look at sentinel cells, which says where
-    /// the data can be read, is none that it ends with.
+    /// Whether a read may not go on after an attempt, since its host has another way to the data. A look at sentinel
+    /// cells, which says where the data can be read, is none that it ends with.
     fn is_at_limit(&self, op: &PageOp, attempt: &Attempt) -> bool {
         let limit = self.core.plan.config.read.fail_fast;
         let may_end = op.read.limited && attempt.v_ref.decodes();
@@ -276,8 +280,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// The data of a page has been copied back to another one: the errors per KiB that it has brought along, those of a sense by the
-    /// default references.
+    /// The data of a page has been copied back to another one: the errors per KiB that it has brought along, those of a
+    /// sense by the default references.
     #[cold]
     pub fn errors_of_copy(&mut self, lpn: Lpn, source: Ppn) -> f64 {
         let errors = self.errors_by_default_references(lpn, source);
@@ -315,7 +319,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         PageState { pec: conditions.pec.0, retention, reads, warmer: now.warmer, programmed, extra }
     }
 
-    /// Decides what becomes of a page that has been sensed; whether the die predicts a failure, and senses the page again by itself.
+    /// Decides what becomes of a page that has been sensed; whether the die predicts a failure, and senses the page
+    /// again by itself.
     pub(super) fn decide_outcome(&mut self, id: AttemptId) -> bool {
         if self.core.plan.plain_retries && self.retries_plainly(id) {
             return false;
@@ -433,7 +438,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.outcomes_of_mut(op.read.in_slc).map_or(0.0, |of| of.added_in_haste(block, page, state))
     }
 
-    /// Errors per KiB above what hard decoding corrects for which the weight of a page's first codeword stands, whose 1,024 pruned syndromes are looked at.
+    /// Errors per KiB above what hard decoding corrects for which the weight of a page's first codeword stands, whose
+    /// 1,024 pruned syndromes are looked at.
     fn errors_over(&mut self, op: &PageOp, attempt: &Attempt) -> f64 {
         let rber = self.rber(op, sensed_with(attempt), attempt.reduced).map_or(0.0, |(rber, _)| rber);
         let ecc = &self.core.plan.config.ecc;
@@ -476,8 +482,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         true
     }
 
-    /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the chip's two outermost
-    /// states, and from where the reference between them stands by now. Measured steps say nothing of the cache: no read fails (`assumed`).
+    /// A page of one bit a cell has been sensed, in the SLC cache: whether its errors are corrected follows from the
+    /// chip's two outermost states, and from where the reference between them stands by now. Measured steps say nothing
+    /// of the cache: no read fails (`assumed`).
     fn reads_one_bit(&mut self, id: AttemptId, op: &PageOp) {
         let errors = self.errors_of_one_bit(self.conditions_of(op), self.flash.attempts[id].v_ref);
         let corrected = match (errors, self.core.plan.reading()) {
@@ -493,7 +500,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         attempt.decoding = t_decode.0 as u32;
     }
 
-    /// Mean errors per KiB of pages of one bit a cell, sensed with some references; none where nothing but steps has been measured.
+    /// Mean errors per KiB of pages of one bit a cell, sensed with some references; none where nothing but steps has
+    /// been measured.
     fn errors_of_one_bit(&self, state: PageState, v_ref: ReadReference) -> Option<f64> {
         let Some(OutcomeSource::Virtual(chip)) = self.core.plan.reading() else { return None };
         let outcomes = self.flash.outcomes.as_ref().expect("Invariant: where reads can fail their outcomes are kept");
@@ -509,8 +517,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         Some(errors + chip.cells.cold(celsius))
     }
 
-    /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one codeword fails
-    /// (`assumed`).
+    /// Whether the decoder takes a page that it cannot correct for another one, and no CRC notices. Of such a page one
+    /// codeword fails (`assumed`).
     fn miscorrects(&mut self, op: &PageOp, attempt: &Attempt) -> bool {
         let (share, crc) = (self.core.plan.config.ecc.miscorrection.0, self.core.plan.config.ecc.crc);
         if share == 0.0 || self.flash.is_broken(op.ppn.get()) {
@@ -521,7 +529,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         taken && !crc
     }
 
-    /// Bytes of a page that is read again and crosses the bus: the codewords that are not corrected yet, which may all be now. None where that is all.
+    /// Bytes of a page that is read again and crosses the bus: the codewords that are not corrected yet, which may all
+    /// be now. None where that is all.
     #[cold]
     pub(super) fn left_of(&mut self, id: AttemptId) -> Option<u32> {
         let attempt = self.flash.attempts[id];
@@ -598,8 +607,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         DecodeOutcome { corrected, predicted, time: decoding, failed }
     }
 
-    /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that; and what a first sense has shown, where
-    /// trees look at that.
+    /// Keeps how many syndromes of a sensed page are not 0, where the next reference follows from that; and what a
+    /// first sense has shown, where trees look at that.
     fn weigh(&mut self, op: &PageOp, attempt: &Attempt, corrected: bool) {
         let ReadReference::Step(step) = attempt.v_ref else { return };
         let next = self.core.plan.config.read.next == Next::Syndrome;
@@ -621,7 +630,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// How many syndromes of a sensed page are not 0, and of how many. Without `ecc.code` they are those of hpca24's code (`assumed`).
+    /// How many syndromes of a sensed page are not 0, and of how many. Without `ecc.code` they are those of hpca24's
+    /// code (`assumed`).
     fn weight_of(&mut self, op: &PageOp, attempt: &Attempt, step: u8) -> (u32, u64) {
         let sensed = if attempt.repeats { Sensed::Retry(step) } else { Sensed::First(step) };
         let rber = self.rber(op, sensed, attempt.reduced).map_or(0.0, |(rber, _)| rber);
@@ -632,7 +642,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         (syndrome_weight(rber, codewords, draws, attempt.draw()), checks)
     }
 
-    /// The decoder has corrected a page: how many errors it had, where blocks keep that. In the SLC cache's mode it says nothing of the next erase.
+    /// The decoder has corrected a page: how many errors it had, where blocks keep that. In the SLC cache's mode it
+    /// says nothing of the next erase.
     pub(super) fn note_errors(&mut self, read: OpId, attempt: &Attempt) {
         let op = self.flash.ops[read];
         let conditions = self.conditions_of(&op);
@@ -662,7 +673,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.outcomes_of_mut(op.read.in_slc).is_none_or(|of| of.first_in_haste(block, page, conditions, step))
     }
 
-    /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best ones.
+    /// The raw bit error rate of an operation's page sensed with some reference, and the table's step next to its best
+    /// ones.
     fn rber(&mut self, op: &PageOp, sensed: Sensed, reduced: bool) -> Option<(f64, u8)> {
         let conditions = self.conditions_of(op);
         let (block, page) = self.place_of(op.ppn.get());

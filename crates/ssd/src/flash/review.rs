@@ -1,5 +1,6 @@
-//! A die is brought up to date: whether its program or erase is suspended or goes on, what it starts next and so what it wants the bus for,
-//! where its time goes, and when something ends in its array. With dies of a chip that do not overlap, one keeps the others waiting.
+//! A die is brought up to date: whether its program or erase is suspended or goes on, what it starts next and so what
+//! it wants the bus for, where its time goes, and when something ends in its array. With dies of a chip that do not
+//! overlap, one keeps the others waiting.
 
 use nand::DieId;
 
@@ -29,8 +30,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so what it
-    /// wants the bus for, where its time goes, and its next event.
+    /// Brings a die up to date: whether its program or erase is suspended or goes on, what it would start next and so
+    /// what it wants the bus for, where its time goes, and its next event.
     #[inline]
     pub fn reschedule(&mut self, die: DieId) {
         let (state, config) = (&self.flash.dies[die], &self.core.plan.config);

@@ -85,7 +85,8 @@ impl<L: Placement> FlashView<'_, L> {
         }
     }
 
-    /// What a die starts that has programmed pages in part: the transfer for their next pass, or a read that ranks better.
+    /// What a die starts that has programmed pages in part: the transfer for their next pass, or a read that ranks
+    /// better.
     fn pick_between_passes(&self, die: DieId, program: Program, reads: QueueSet, may_sense: QueueSet) -> Pick {
         let state = &self.flash.dies[die];
         let class = self.flash.ops[program.ops].queue.class();
@@ -105,8 +106,8 @@ impl<L: Placement> FlashView<'_, L> {
         }
     }
 
-    /// The program whose next pass is due: it follows at once, or has waited for the first pass of the next wordline and does so no
-    /// longer, since its block has no further wordline or there is no data for one.
+    /// The program whose next pass is due: it follows at once, or has waited for the first pass of the next wordline
+    /// and does so no longer, since its block has no further wordline or there is no data for one.
     pub(super) fn pass_due(&self, die: DieId) -> Option<Program> {
         let state = &self.flash.dies[die];
         // Data that has to wait for a collection gives no next wordline.
@@ -159,8 +160,9 @@ impl<L: Placement> FlashView<'_, L> {
         relocated() && queue.entries(&self.flash.ops).take(most).any(PageOp::is_copied)
     }
 
-    /// Whether a page can be copied back by a program of a queue. One of a superblock puts as many pages on each plane: what waits for the
-    /// source's may be one program ahead of what fills programs on all planes, so that none of them leaves a place empty for it.
+    /// Whether a page can be copied back by a program of a queue. One of a superblock puts as many pages on each plane:
+    /// what waits for the source's may be one program ahead of what fills programs on all planes, so that none of them
+    /// leaves a place empty for it.
     pub fn may_copy(&self, die: DieId, queue: QueueId, source: Ppn) -> bool {
         let layout = &self.plan.layout;
         let Some(writes) = queue.writes().filter(|_| layout.stripe > 1) else { return true };
@@ -338,7 +340,8 @@ impl<L: Placement> FlashView<'_, L> {
         self.suspended_idles(state) && self.program_beside_erase(die, paused.active) == Pick::Nothing
     }
 
-    /// What a suspended die starts: a user read, a program that goes before its erase, or the transfer that lets its program go on.
+    /// What a suspended die starts: a user read, a program that goes before its erase, or the transfer that lets its
+    /// program go on.
     pub(super) fn pick_suspended(&self, die: DieId, eligible: QueueSet, suspended: Active) -> Pick {
         let state = &self.flash.dies[die];
         if state.active.is_some() {
@@ -378,7 +381,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let paid =
             !of_host || queue.writes().is_some_and(|writes| self.placement.pays(plane, price(writes), &self.core.plan));
         let can = whole && paid && self.placement.has_room(plane, stream, moved);
-        // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the drive's life for it.
+        // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the
+        // drive's life for it.
         if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {
             self.core.strand();
         }

@@ -59,7 +59,8 @@ impl<L: Placement> FlashView<'_, L> {
         joined
     }
 
-    /// Whether a retry may go along with another one: it is of the same command, or of a plane that no read is retried on.
+    /// Whether a retry may go along with another one: it is of the same command, or of a plane that no read is retried
+    /// on.
     fn may_go_along(&self, state: &DieState, op: &PageOp, lead: &PageOp) -> bool {
         state.reserved.planes >> op.queue.plane() & 1 == 0
             || state.begun(op.seq).command == state.begun(lead.seq).command
@@ -118,7 +119,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         queues.iter().any(|queue| USER_READS.has(*queue))
     }
 
-    /// Takes the read that a queue has first: its page is to be sensed by the command of one of an age, or by one of its own.
+    /// Takes the read that a queue has first: its page is to be sensed by the command of one of an age, or by one of
+    /// its own.
     #[inline]
     fn take_read(&mut self, die: DieId, queue: QueueId, leader: u64, alone: bool) -> Taken {
         let Flash { dies, ops, outcomes, .. } = &mut *self.flash;

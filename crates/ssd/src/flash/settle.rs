@@ -1,4 +1,5 @@
-//! What was marked goes on: the dies, then their buses, then the bus that is marked (docs/decisions/0025-one-settle.md).
+//! What was marked goes on: the dies, then their buses, then the bus that is marked
+//! (docs/decisions/0025-one-settle.md).
 //!
 //! Arbitration: commands first, since they are short and set a die to work, round robin over the dies;
 //! then the oldest page that waits to leave a die against the oldest program, by the scheduling order. A
@@ -48,9 +49,9 @@ enum Turn {
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Asks the dies that are marked what they start, in the order of their marks; then grants their buses, in that order; then the
-    /// bus that is marked, and where energy is, those of the dies that have waited for it. Until a die begins something that layers
-    /// above have a part in: then it goes on from there.
+    /// Asks the dies that are marked what they start, in the order of their marks; then grants their buses, in that
+    /// order; then the bus that is marked, and where energy is, those of the dies that have waited for it. Until a die
+    /// begins something that layers above have a part in: then it goes on from there.
     #[inline(always)] // After nearly every event.
     pub fn settle(&mut self) -> Option<Begun> {
         loop {
@@ -98,8 +99,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         None
     }
 
-    /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins something
-    /// that layers above have a part in.
+    /// Gives the bus to whoever comes next, for as long as it is free and somebody can use it, or until a die begins
+    /// something that layers above have a part in.
     #[inline(never)]
     fn arbitrate(&mut self, channel: ChannelId) -> Option<Begun> {
         loop {

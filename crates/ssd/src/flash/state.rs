@@ -26,7 +26,8 @@ use crate::streams::StreamId;
 pub(super) struct Begun {
     pub(super) seq: u64,
     pub(super) queue: QueueId,
-    /// The command that sensed it first, by the age of the read that led it: what one command senses is one read to the die.
+    /// The command that sensed it first, by the age of the read that led it: what one command senses is one read to the
+    /// die.
     pub(super) command: u64,
     /// That command has sensed no other page.
     pub(super) alone: bool,
@@ -40,8 +41,8 @@ pub(super) struct Holder {
     ended: bool,
 }
 
-/// The reads that a die is reserved for, from their first retry on: of those the die goes on with the last. Another read's
-/// retries come behind it, or before it where they rank better; then it goes on when they have ended.
+/// The reads that a die is reserved for, from their first retry on: of those the die goes on with the last. Another
+/// read's retries come behind it, or before it where they rank better; then it goes on when they have ended.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Reservation {
@@ -198,7 +199,8 @@ impl Active {
         matches!(self, Active::Erase(_) | Active::EraseOpened(..))
     }
 
-    /// Whether its data is sent over the bus again before it goes on: of a suspended program, where the chip keeps no copy.
+    /// Whether its data is sent over the bus again before it goes on: of a suspended program, where the chip keeps no
+    /// copy.
     pub(super) fn sends_again(self, shadow_buffer: bool) -> bool {
         !shadow_buffer && !self.is_erase()
     }
@@ -226,8 +228,8 @@ pub(crate) enum Ended {
     EraseOpened { writes: StreamId, planes: u8 },
 }
 
-/// A die's state. What every read looks at stands together at the beginning, and a die at the beginning of a cache line: of many
-/// dies no more than that has to stay in the cache.
+/// A die's state. What every read looks at stands together at the beginning, and a die at the beginning of a cache
+/// line: of many dies no more than that has to stay in the cache.
 #[repr(C, align(64))]
 pub struct DieState {
     pub meter: Meter<{ die::CAUSES.len() }>,
@@ -255,7 +257,8 @@ pub struct DieState {
     pub(super) active: Option<(Active, Time)>,
     /// The active or the last program, whose data has to be sent again for this pass.
     pub(super) next_pass: Option<Program>,
-    /// Programs whose first pass has begun, and whose second follows the first one of the next wordline (`chip.pass_order`).
+    /// Programs whose first pass has begun, and whose second follows the first one of the next wordline
+    /// (`chip.pass_order`).
     pub(super) coarse: Vec<Program>,
     /// An operation that has let reads go first.
     pub(super) suspended: Option<Paused>,
@@ -411,8 +414,8 @@ impl DieState {
         self.active.is_none() && self.suspended.is_none() && !between_passes && self.sensing == 0
     }
 
-    /// Whether a page in a register keeps the array from an erase, or from what is suspended: in a page register, or without CACHE READ
-    /// of every page in a cache register.
+    /// Whether a page in a register keeps the array from an erase, or from what is suspended: in a page register, or
+    /// without CACHE READ of every page in a cache register.
     #[inline]
     pub(super) fn holds_array(&self, cache_read: bool) -> bool {
         self.page_full | if cache_read { 0 } else { self.cache_full } != 0
@@ -428,8 +431,8 @@ impl DieState {
         }
     }
 
-    /// Whether it plainly has nothing to start: nothing has begun that goes on, and what is ready finds no register or array, or waits for
-    /// a read that is being retried.
+    /// Whether it plainly has nothing to start: nothing has begun that goes on, and what is ready finds no register or
+    /// array, or waits for a read that is being retried.
     #[inline(always)] // Mostly so, by the first or the second question.
     pub(super) fn starts_nothing(&self, reads: PlaneReads, ranks: &Ranks) -> bool {
         if self.sensing != 0 && self.active.is_none() && reads != PlaneReads::Independent {
@@ -500,8 +503,9 @@ impl DieState {
         self.page_register[plane].take()
     }
 
-    /// What a plane has sensed stays in its page register, or moves on where it `caches` and the cache register is empty. Which, and
-    /// whether it waits there for the bus: a page behind one in the cache register waits for that register.
+    /// What a plane has sensed stays in its page register, or moves on where it `caches` and the cache register is
+    /// empty. Which, and whether it waits there for the bus: a page behind one in the cache register waits for that
+    /// register.
     #[inline]
     pub(super) fn hold(&mut self, plane: usize, attempt: AttemptId, caches: bool) -> (Step, bool) {
         let bit = 1 << plane;
@@ -514,7 +518,8 @@ impl DieState {
         (Step::PageRegister, self.cache_full & bit == 0)
     }
 
-    /// The page that waits for the bus, or crosses it, has left its plane. The one that moves into the cache register now.
+    /// The page that waits for the bus, or crosses it, has left its plane. The one that moves into the cache register
+    /// now.
     #[inline]
     pub(super) fn free_register(&mut self, plane: usize) -> Option<AttemptId> {
         let bit = 1 << plane;

@@ -1,7 +1,8 @@
 //! Programs and erases that let user reads go first: at or inside their phases, and on again afterwards.
 //!
-//! A suspended die takes user reads and nothing else, or also programs of host data where an erase is suspended for these
-//! (`schedule.suspend_erase_for`); when none waits and pages have left the registers, the operation goes on. The data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
+//! A suspended die takes user reads and nothing else, or also programs of host data where an erase is suspended for
+//! these (`schedule.suspend_erase_for`); when none waits and pages have left the registers, the operation goes on. The
+//! data of a suspended program is in the chip's shadow buffer, or is sent again over the bus.
 
 use nand::DieId;
 use schemes::{Class, InPhase, ResumeMode, SuspendPoint};
@@ -133,7 +134,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.probe.suspend(self.core.now, die);
     }
 
-    /// When an operation is to go on from a position, so that suspensions do not prolong it by more than they may; none where that has no bound.
+    /// When an operation is to go on from a position, so that suspensions do not prolong it by more than they may; none
+    /// where that has no bound.
     fn resume_by(&self, active: Active, began: Time, position: u64, before: Span) -> Option<Time> {
         let Config { schedule, chip, .. } = &self.core.plan.config;
         let loads = !active.is_erase() && !active.sends_again(chip.shadow_buffer);
@@ -153,7 +155,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Lets the suspended operation of a die go on, if it can without the bus; or a program whose data is in the registers, before that.
+    /// Lets the suspended operation of a die go on, if it can without the bus; or a program whose data is in the
+    /// registers, before that.
     pub fn try_resume(&mut self, die: DieId) {
         if self.view().loaded_goes_first(die) {
             return self.start_loaded(die);

@@ -11,9 +11,9 @@
 //!   1 / alpha, which gives b; then b = alpha / A, with A = alpha / (alpha + W(-alpha exp(-alpha))) the write
 //!   amplification under FIFO (Desnoyers, SYSTOR'12 section 3). A greedy collector keeps the same profile: a block
 //!   passes through all counts of valid pages from full to the victim's, and stays at each in inverse
-//!   proportion to it. So it is where all planes begin alike (`age.staggered`); otherwise each plane has a profile of its own and is at
-//!   a place of its own in its cycle, with open blocks and a block that is being collected: [`super::stationary`] says how many valid
-//!   pages each block has, and the formula which they are.
+//!   proportion to it. So it is where all planes begin alike (`age.staggered`); otherwise each plane has a profile of
+//!   its own and is at a place of its own in its cycle, with open blocks and a block that is being collected:
+//!   [`super::stationary`] says how many valid pages each block has, and the formula which they are.
 
 use nand::{Address, Layout, PlaneId};
 use schemes::Victim;
@@ -59,7 +59,8 @@ pub(crate) struct Aged {
     ages: Vec<Vec<Turnovers>>,
     /// The stream that filled each block, where data goes by where its last version was.
     streams: Option<Rows>,
-    /// Where there is parity: how the pages stand in stripes, and the number from which the pages of their parity are numbered.
+    /// Where there is parity: how the pages stand in stripes, and the number from which the pages of their parity are
+    /// numbered.
     striped: Option<(StripedRows, u64)>,
 }
 
@@ -92,8 +93,8 @@ impl Rows {
     }
 }
 
-/// Where a plane is in its cycle at the start. Its blocks are numbered: full ones, the next victim first, then the one that is being
-/// collected, then the open ones.
+/// Where a plane is in its cycle at the start. Its blocks are numbered: full ones, the next victim first, then the one
+/// that is being collected, then the open ones.
 pub(crate) struct PlaneStart {
     full: u32,
     /// Of each block that is not full, where its data begins and ends: of a victim it is what has not moved yet.
@@ -115,8 +116,8 @@ impl Aged {
         for (position, plane) in plane_of_position.iter().enumerate() {
             position_of_plane[*plane as usize] = position as u32;
         }
-        // What was written in order fills flash pages with neighbours. What was overwritten at random for long stands anywhere,
-        // but for static placement.
+        // What was written in order fills flash pages with neighbours. What was overwritten at random for long stands
+        // anywhere, but for static placement.
         let scattered = age.precondition == Precondition::ClosedForm && plan.config.ftl.placement == Placement::Dynamic;
         let deal_bits = if scattered { 0 } else { layout.shared().trailing_zeros() };
         let striped = plan.config.ftl.raid.wide().filter(|_| age.fill.0 > 0.0).map(|wide| {
@@ -537,8 +538,8 @@ fn inverse(a: u64, n: u64) -> Option<u64> {
 }
 
 /// Division by a constant through one multiplication (Lemire, Kaser, Kurz, "Faster remainder by direct computation",
-/// arXiv:1902.01961, with a 64-bit reciprocal): exact where the number times the divisor is below 2^64. Pages of a device are
-/// fewer than 2^41 and its planes fewer than 2^16; pages of a plane and of a block fewer than 2^32.
+/// arXiv:1902.01961, with a 64-bit reciprocal): exact where the number times the divisor is below 2^64. Pages of a
+/// device are fewer than 2^41 and its planes fewer than 2^16; pages of a plane and of a block fewer than 2^32.
 #[derive(Clone, Copy)]
 struct Divisor {
     by: u32,

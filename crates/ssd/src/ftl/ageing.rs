@@ -1,10 +1,13 @@
-//! How data ages: when, and at which temperature of the drive, each page was programmed, in 32 bits; and how old it is by now.
+//! How data ages: when, and at which temperature of the drive, each page was programmed, in 32 bits; and how old it is
+//! by now.
 //!
-//! A drive whose temperature stays ages its data by the time, times Arrhenius' acceleration. Where its temperature is followed (`thermal`)
-//! the drive keeps one sum of time times acceleration ([`AgeClock`]), and the age of data is what the sum has grown by since its program.
+//! A drive whose temperature stays ages its data by the time, times Arrhenius' acceleration. Where its temperature is
+//! followed (`thermal`) the drive keeps one sum of time times acceleration ([`AgeClock`]), and the age of data is what
+//! the sum has grown by since its program.
 //!
-//! A rest ([`Ageing::rest`]) adds to the ages of the data that is there, and not to the clock: so rests may be as long as they like
-//! (docs/decisions/0023-a-rest-adds-to-ages.md). The first program after it gets a later stamp than the last one before.
+//! A rest ([`Ageing::rest`]) adds to the ages of the data that is there, and not to the clock: so rests may be as long
+//! as they like (docs/decisions/0023-a-rest-adds-to-ages.md). The first program after it gets a later stamp than the
+//! last one before.
 
 use nand::model::outcomes::WARMER;
 use units::{Span, Temperature};

@@ -1,5 +1,5 @@
-//! The blocks: which are free, open, full or out of service (`allocation.rs`), what their pages hold (`contents.rs`), and their
-//! erases, reads and ages (`history.rs`).
+//! The blocks: which are free, open, full or out of service (`allocation.rs`), what their pages hold (`contents.rs`),
+//! and their erases, reads and ages (`history.rs`).
 
 mod allocation;
 mod check;
@@ -36,7 +36,8 @@ pub(crate) use restore::{FoundBlocks, Holds};
 const STALE: u32 = u32::MAX;
 /// A page of an open block that was written before the run: the initial state's formula says what it holds.
 const FROM_BEFORE: u32 = u32::MAX - 1;
-/// What a page holds is kept in 32 bits: the logical page modulo this. Of those that share a number the map says which it is.
+/// What a page holds is kept in 32 bits: the logical page modulo this. Of those that share a number the map says which
+/// it is.
 const HELD: u64 = FROM_BEFORE as u64;
 /// `Block::written` of a block that holds what it held at the start, and of one that holds nothing.
 const INITIAL: u32 = u32::MAX;
@@ -84,8 +85,8 @@ struct Plane {
     fresh: u32,
     usable: u32,
     released: BinaryHeap<Reverse<Released>>,
-    /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated data, and for each
-    /// handle, and for data without one, the open blocks that it will go on with.
+    /// Where relocated data of placement handles stays apart: whose is in the open blocks of the streams of relocated
+    /// data, and for each handle, and for data without one, the open blocks that it will go on with.
     handle: u8,
     apart: Vec<[Open; RELOCATED.len()]>,
     /// Blocks that went out of service in the run.
@@ -97,8 +98,8 @@ struct Plane {
     candidates: Option<Box<FullBlocks>>,
 }
 
-/// Every block of the drive. Memory: 16 bytes a block of the flash, 4 bytes a logical page and 4 a flash page of the blocks that hold data written
-/// in the run, and 16 bytes a block of planes that have been collected.
+/// Every block of the drive. Memory: 16 bytes a block of the flash, 4 bytes a logical page and 4 a flash page of the
+/// blocks that hold data written in the run, and 16 bytes a block of planes that have been collected.
 pub(crate) struct Blocks {
     layout: Layout,
     /// Pages that each stream puts into a block.
@@ -218,8 +219,9 @@ impl Blocks {
         }
     }
 
-    /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die; nothing in it
-    /// is live. Where planes begin at places of their own, blocks that the initial state has open go on from there.
+    /// Opens a block for every stream and takes it as written up to some place, the same on all planes of a die;
+    /// nothing in it is live. Where planes begin at places of their own, blocks that the initial state has open go on
+    /// from there.
     fn stagger(&mut self, plan: &Plan, aged: &Aged, draws: Stream) {
         let units = u64::from(self.layout.pages / plan.unit_pages);
         for plane in (0..self.layout.planes).map(PlaneId) {
@@ -305,8 +307,8 @@ impl Blocks {
         }
     }
 
-    /// Whether a plane's part of the SLC cache has blocks that can be folded for a stream, now or later: not only blocks that other
-    /// streams of the host's fill.
+    /// Whether a plane's part of the SLC cache has blocks that can be folded for a stream, now or later: not only
+    /// blocks that other streams of the host's fill.
     pub fn folds_for(&self, plane: PlaneId, stream: StreamId) -> bool {
         let others = StreamId::all().filter(|other| other.is_of_host() && *other != stream && self.opens_slc(*other));
         let open = |other: &StreamId| self.plane(plane).open[other.index()].next_page < self.pages[other.index()];
@@ -387,7 +389,8 @@ impl Blocks {
     }
 }
 
-/// How old the data of each block was at the start; nothing where its age does not follow from that, or it is not known.
+/// How old the data of each block was at the start; nothing where its age does not follow from that, or it is not
+/// known.
 fn turnovers(plan: &Plan, aged: &Aged) -> Vec<Turnovers> {
     let Retention::Turnover(..) = plan.retention else { return Vec::new() };
     let layout = plan.layout;
@@ -448,7 +451,8 @@ mod tests {
         let mut blocks = Blocks::new(&plan, &Aged::new(&plan, &usable, 1), &usable, 1);
         let (plane, stream) = (PlaneId(0), StreamId::new(0));
         assert!(blocks.opens_slc(stream));
-        // A block that nothing was written to is erased at once. Of others the cache, which has no blocks of its own, takes what any stream takes.
+        // A block that nothing was written to is erased at once. Of others the cache, which has no blocks of its own,
+        // takes what any stream takes.
         assert!(blocks.needs_erase(plane, stream));
         assert_eq!(blocks.erase_barrier(plane, stream), 0);
         blocks.planes[0].fresh = blocks.planes[0].usable;

@@ -43,7 +43,8 @@ impl<'a> Seen<'a> {
         Err(Violation::new(Invariant::Counts, place, format!("counts {valid} valid pages"), expected))
     }
 
-    /// Every slot of the buffer is a version of its page: the newest one, which the map names, or one that it came after.
+    /// Every slot of the buffer is a version of its page: the newest one, which the map names, or one that it came
+    /// after.
     pub fn check_slots(&self) -> Result<(), Violation> {
         for slot in self.buffer.slots_in_use() {
             let entry = &self.buffer[slot];
@@ -75,8 +76,8 @@ impl<'a> Seen<'a> {
         self.ftl.mapping.changed()
     }
 
-    /// Checks that logical and physical pages agree in both directions, as [`Seen::check`] does, by the pages that were changed: the
-    /// others are where the formula of the initial state has them. Returns how many things were looked at.
+    /// Checks that logical and physical pages agree in both directions, as [`Seen::check`] does, by the pages that were
+    /// changed: the others are where the formula of the initial state has them. Returns how many things were looked at.
     pub fn check_changed(&self) -> Result<u64, Violation> {
         let layout = self.plan.layout;
         let block_of = |ppn: Ppn| {
@@ -110,8 +111,8 @@ impl<'a> Seen<'a> {
         Ok(pages + blocks as u64)
     }
 
-    /// Checks the valid pages of a block to which so many changed pages are mapped, and which so many have left that it held at the
-    /// start.
+    /// Checks the valid pages of a block to which this many changed pages are mapped, and which as many have left that
+    /// it held at the start.
     fn check_count(&self, plane: PlaneId, block: u32, mapped: u32, left: u32) -> Result<(), Violation> {
         let valid = self.ftl.valid(plane, block);
         let (held, pending) = match self.ftl.blocks.counts(plane, block) {
@@ -130,7 +131,8 @@ impl<'a> Seen<'a> {
         Err(Violation::new(Invariant::Counts, place, format!("counts {valid} valid pages"), expected))
     }
 
-    /// Every plane's blocks are free, open, full or out of service, as they are counted, and count their valid pages right.
+    /// Every plane's blocks are free, open, full or out of service, as they are counted, and count their valid pages
+    /// right.
     pub fn check_blocks(&self) -> Result<(), Violation> {
         for plane in self.planes() {
             let relocation = &self.ftl.relocator[plane];
@@ -149,7 +151,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Checks that logical and physical pages agree in both directions. Visits every page: for tests, at any moment between events.
+    /// Checks that logical and physical pages agree in both directions. Visits every page: for tests, at any moment
+    /// between events.
     pub fn check(&self) -> Result<(), String> {
         let layout = self.plan.layout;
         let mut mapped = 0u64;

@@ -1,7 +1,7 @@
-//! What copying data back leaves (`gc.copyback`, `slc.fold`): a die that programs what it has sensed itself programs the errors along,
-//! so that those of copies in a row add up until the data goes through the controller, which corrects them. And how often in a row
-//! data was copied, which firmware limits for that reason (D. Hong et al., "Improving SSD Performance Using Adaptive
-//! Restricted-Copyback Operations", NVMSA 2019).
+//! What copying data back leaves (`gc.copyback`, `slc.fold`): a die that programs what it has sensed itself programs
+//! the errors along, so that those of copies in a row add up until the data goes through the controller, which corrects
+//! them. And how often in a row data was copied, which firmware limits for that reason (D. Hong et al., "Improving SSD
+//! Performance Using Adaptive Restricted-Copyback Operations", NVMSA 2019).
 
 use foldhash::{HashMap, HashMapExt as _};
 

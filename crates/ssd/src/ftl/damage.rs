@@ -1,5 +1,5 @@
-//! Logical pages whose data is damaged: what could not be read when it was relocated or merged stays lost, wherever it stands by then,
-//! until the host writes or trims all of the page.
+//! Logical pages whose data is damaged: what could not be read when it was relocated or merged stays lost, wherever it
+//! stands by then, until the host writes or trims all of the page.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! How often pages have been read beside: a read disturbs the other wordlines of its block, its neighbours more than the
-//! rest, and no data that was programmed after it (after M. Chun et al., "STRAW: A Stress-Aware WL-Based Read Reclaim
-//! Technique for High-Density NAND Flash-Based SSDs", IEEE CAL 2025, whose effective count of reads this is).
+//! How often pages have been read beside: a read disturbs the other wordlines of its block, its neighbours more than
+//! the rest, and no data that was programmed after it (after M. Chun et al., "STRAW: A Stress-Aware WL-Based Read
+//! Reclaim Technique for High-Density NAND Flash-Based SSDs", IEEE CAL 2025, whose effective count of reads this is).
 
 use foldhash::{HashMap, HashMapExt as _};
 use nand::Layout;

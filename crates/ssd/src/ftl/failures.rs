@@ -21,7 +21,8 @@ pub(crate) struct Erased {
 }
 
 impl Ftl {
-    /// A block has been erased: it is counted, and where planes wear unevenly the data of the one that has worn least is to move.
+    /// A block has been erased: it is counted, and where planes wear unevenly the data of the one that has worn least
+    /// is to move.
     pub fn erased(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> Erased {
         let in_slc = self.blocks.in_slc(plane, block);
         let erases = self.count_erase(plane, block, plan);
@@ -79,14 +80,14 @@ impl Ftl {
         }
     }
 
-    /// The block that breaks where one is drawn: blocks that were never opened are alike, and the next of them does. None that the factory
-    /// found bad, and none of a plane that has broken.
+    /// The block that breaks where one is drawn: blocks that were never opened are alike, and the next of them does.
+    /// None that the factory found bad, and none of a plane that has broken.
     pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
         self.blocks.stands_for(plane, block).filter(|_| !self.relocator[plane].broken)
     }
 
-    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being relocated goes out of
-    /// service after that anyway.
+    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being
+    /// relocated goes out of service after that anyway.
     pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
         let was = self.blocks.breaks(plane, block);
         let relocation = &mut self.relocator[plane];
@@ -103,7 +104,8 @@ impl Ftl {
         self.relocator.breaks(plane)
     }
 
-    /// An empty block goes out of service; whether its plane still works, which would else be out of service as a whole.
+    /// An empty block goes out of service; whether its plane still works, which would else be out of service as a
+    /// whole.
     pub fn retire(&mut self, plane: PlaneId, block: u32) -> bool {
         let works = !self.relocator[plane].broken;
         if works {

@@ -6,8 +6,8 @@ use units::Span;
 
 use crate::config::Plan;
 
-/// Of each archetype its worst page, as old as the drive's oldest data and read with the best references. That page is taken to have been the worst one
-/// all along, and to wear as the whole block (`assumed`).
+/// Of each archetype its worst page, as old as the drive's oldest data and read with the best references. That page is
+/// taken to have been the worst one all along, and to wear as the whole block (`assumed`).
 pub(super) struct Found {
     outcomes: Outcomes,
     age: Span,
@@ -31,7 +31,8 @@ impl Found {
         Some(found)
     }
 
-    /// Errors per KiB in the worst page of blocks that stand for an archetype and have worn by so many cycles; without those of their erase.
+    /// Errors per KiB in the worst page of blocks that stand for an archetype and have worn by this many cycles;
+    /// without those of their erase.
     pub fn errors(&mut self, archetype: usize, cycles: f64) -> Option<f64> {
         let ((block, page), state) = (self.worst[archetype]?, self.state(cycles));
         Some(self.outcomes.worst_page(block, page..page + 1, state)?.1)

@@ -1,16 +1,18 @@
 //! Where the newest data of each logical page is: what a mapping is asked, and what it is told.
 //!
-//! A file of `mapping/` each, with its own state and its own `impl Mapping`: `page.rs` maps page by page, `fast.rs` maps blocks and a log of pages. What an FTL
-//! is built with is [`Chosen`] (`chosen.rs`), the list of them, so that calls are direct. Whether the
-//! entries of a mapping are all in memory, or most of them on flash behind a cache, is not its concern (`translation.rs`).
+//! A file of `mapping/` each, with its own state and its own `impl Mapping`: `page.rs` maps page by page, `fast.rs`
+//! maps blocks and a log of pages. What an FTL is built with is [`Chosen`] (`chosen.rs`), the list of them, so that
+//! calls are direct. Whether the entries of a mapping are all in memory, or most of them on flash behind a cache, is
+//! not its concern (`translation.rs`).
 //!
-//! A mapping may also say where data has to be: which stream a page of host data goes into, what a stream has room for, which blocks have to be emptied, and in
-//! what order the pages of a logical block lie (`ftl/merges.rs` gathers them so). One by pages says nothing of this, and everything is as streams, policies and
-//! collection have it.
+//! A mapping may also say where data has to be: which stream a page of host data goes into, what a stream has room for,
+//! which blocks have to be emptied, and in what order the pages of a logical block lie (`ftl/merges.rs` gathers them
+//! so). One by pages says nothing of this, and everything is as streams, policies and collection have it.
 //!
-//! A mapping knows logical pages, pages of the flash and which of these its blocks were opened for in the run ([`Blocks`]). Of the time, of dies, of
-//! queues and of programs under way it is told nothing: it starts nothing, and answers the same whenever it is asked. What follows from a page that
-//! has moved (older data is stale, a journal has a further change) is not its work either.
+//! A mapping knows logical pages, pages of the flash and which of these its blocks were opened for in the run
+//! ([`Blocks`]). Of the time, of dies, of queues and of programs under way it is told nothing: it starts nothing, and
+//! answers the same whenever it is asked. What follows from a page that has moved (older data is stale, a journal has a
+//! further change) is not its work either.
 
 mod chosen;
 mod fast;
@@ -50,7 +52,8 @@ pub(super) enum Gathers {
     Full(u32),
 }
 
-/// Logical to physical. Its state is what it holds beside the initial state: what was placed, relocated and trimmed in the run.
+/// Logical to physical. Its state is what it holds beside the initial state: what was placed, relocated and trimmed in
+/// the run.
 pub(super) trait Mapping: State {
     /// Where a page's newest data is.
     fn locate(&self, lpn: Lpn, blocks: &Blocks) -> Location;
@@ -97,12 +100,14 @@ pub(super) trait Mapping: State {
     /// The state at the start: what its blocks hold, open and collect, and its stripes.
     fn start(&self) -> &Aged;
 
-    /// The stream that a page of host data, which is about to wait for its program on a plane, goes into, if that is for the mapping to say.
+    /// The stream that a page of host data, which is about to wait for its program on a plane, goes into, if that is
+    /// for the mapping to say.
     fn writes(&mut self, _: Lpn, _: PlaneId, _: &mut Blocks) -> Option<StreamId> {
         None
     }
 
-    /// What waits on a plane for the first of two streams goes into the second one, if so: asked once, after [`writes`](Self::writes).
+    /// What waits on a plane for the first of two streams goes into the second one, if so: asked once, after
+    /// [`writes`](Self::writes).
     fn diverts(&mut self, _: PlaneId) -> Option<(StreamId, StreamId)> {
         None
     }
@@ -117,12 +122,14 @@ pub(super) trait Mapping: State {
         None
     }
 
-    /// A block of a plane begins to be gathered: whether it is one that was left half written, and goes on with the rest of its logical block.
+    /// A block of a plane begins to be gathered: whether it is one that was left half written, and goes on with the
+    /// rest of its logical block.
     fn goes_on_with(&mut self, _: PlaneId, _: u32) -> bool {
         false
     }
 
-    /// The logical block of a page, by its number on the page's plane, and its place there: data that is relocated is gathered by these.
+    /// The logical block of a page, by its number on the page's plane, and its place there: data that is relocated is
+    /// gathered by these.
     fn home(&self, _: Lpn) -> Option<(u64, u32)> {
         None
     }

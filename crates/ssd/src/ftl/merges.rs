@@ -1,9 +1,9 @@
-//! Merges: where the mapping has logical blocks (`Mapping::home`), data that is relocated is gathered by these, each in a block of its own whose pages
-//! stand at their places.
+//! Merges: where the mapping has logical blocks (`Mapping::home`), data that is relocated is gathered by these, each in
+//! a block of its own whose pages stand at their places.
 //!
-//! A move of a block then is the merge of one logical block that has a page in it, and is asked for again while it has others. The pages are read from wherever their
-//! newest data is, several at once, and wait for their turn; a page without data is padding. A block that a sequence has left half written goes on with
-//! the rest.
+//! A move of a block then is the merge of one logical block that has a page in it, and is asked for again while it has
+//! others. The pages are read from wherever their newest data is, several at once, and wait for their turn; a page
+//! without data is padding. A block that a sequence has left half written goes on with the rest.
 
 use std::collections::BTreeMap;
 
@@ -59,14 +59,15 @@ impl Ftl {
             .find(|block| self.blocks.is_full(plane, *block) && self.valid(plane, *block) == 0)
     }
 
-    /// The block of a plane that is reclaimed where free ones are few: one that holds nothing; otherwise the oldest log block; otherwise what is no data
-    /// block.
+    /// The block of a plane that is reclaimed where free ones are few: one that holds nothing; otherwise the oldest log
+    /// block; otherwise what is no data block.
     pub(super) fn pick_gathered(&mut self, plane: PlaneId) -> Option<u32> {
         let log = || self.blocks.logs(plane).iter().copied().find(|block| self.blocks.is_full(plane, *block));
         self.empty_block(plane).or_else(log).or_else(|| self.disordered(plane).into_iter().next())
     }
 
-    /// Full blocks of a plane that are neither a log block nor the one data block of a logical block: programs that failed, padding and power cuts leave them.
+    /// Full blocks of a plane that are neither a log block nor the one data block of a logical block: programs that
+    /// failed, padding and power cuts leave them.
     pub(super) fn disordered(&self, plane: PlaneId) -> Vec<u32> {
         let (mut held, mut found) = (BTreeMap::new(), Vec::new());
         for block in 0..self.blocks.layout().blocks {
@@ -217,7 +218,8 @@ impl Ftl {
         Next::Reads { lpn: lpn.unwrap_or_default(), source, pages: at - start..at - start + pages }
     }
 
-    /// A logical block has been gathered; whether the block that was to move stays, since it holds others, or is the one where they were gathered.
+    /// A logical block has been gathered; whether the block that was to move stays, since it holds others, or is the
+    /// one where they were gathered.
     pub(super) fn ends_merge(&mut self, plane: PlaneId, moved: Relocation, merging: Merging, plan: &Plan) -> bool {
         let stream = plan.streams.opened_by(StreamId::RELOCATED);
         let open = self.blocks.open_of(plane, stream);
@@ -275,8 +277,8 @@ impl MovingOn<'_> {
         Some(if merging.partial { MergeKind::Partial } else { MergeKind::Full })
     }
 
-    /// A read has come: its pages wait for their turn, or where the data is newer elsewhere padding does. Returns those that are still the newest, and
-    /// where they are.
+    /// A read has come: its pages wait for their turn, or where the data is newer elsewhere padding does. Returns those
+    /// that are still the newest, and where they are.
     pub fn has_come(&mut self, source: Ppn, buffer: &Buffer) -> Vec<(Lpn, Ppn)> {
         let plane = self.plane;
         let Some(mut merging) = self.ftl.relocator[plane].merging.take() else { return Vec::new() };
@@ -307,8 +309,8 @@ impl MovingOn<'_> {
 }
 
 impl Seen<'_> {
-    /// There are no more log blocks than there may be, and what merges have gathered stands at its places; but for what power cuts and failed programs
-    /// have left.
+    /// There are no more log blocks than there may be, and what merges have gathered stands at its places; but for what
+    /// power cuts and failed programs have left.
     pub(super) fn check_merges(&self) -> Result<(), String> {
         let config = &self.plan.config;
         if !config.power.cut_at.is_empty() || config.blocks_fail() {

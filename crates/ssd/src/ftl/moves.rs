@@ -27,7 +27,8 @@ pub(crate) enum Next {
     Moves { lpn: Lpn, source: Ppn },
     /// Padding is programmed in the place of a page that has no data.
     Pads { lpn: Lpn },
-    /// Programs of what has been read, in partly filled units where need be: no further page comes that could fill them.
+    /// Programs of what has been read, in partly filled units where need be: no further page comes that could fill
+    /// them.
     Programs,
     /// All that was to move has moved.
     Ends(Relocation),
@@ -62,7 +63,7 @@ pub(crate) struct Stale {
 pub(crate) enum Emptied {
     /// A part of it was to move: it is full of the rest.
     Stays,
-    /// It is empty, by so many pages that are gained.
+    /// It is empty, and this many pages are gained.
     Gained(u32),
 }
 
@@ -83,8 +84,8 @@ pub(crate) fn most_on_the_move(plan: &Plan) -> u32 {
 }
 
 impl Ftl {
-    /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed: whether it collects ahead of
-    /// need from now on.
+    /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed:
+    /// whether it collects ahead of need from now on.
     pub fn resumes(&mut self, plane: PlaneId, window: Option<Window>) -> Resumes {
         if let Some(window) = window {
             self.window = window;
@@ -215,8 +216,8 @@ impl Ftl {
         Emptied::Gained(gained)
     }
 
-    /// A block that was emptied for that cause is free: once it has been erased, if that is to be now, which is returned; otherwise for programs that
-    /// start after the reads older than `barrier`.
+    /// A block that was emptied for that cause is free: once it has been erased, if that is to be now, which is
+    /// returned; otherwise for programs that start after the reads older than `barrier`.
     pub fn reclaim(&mut self, plane: PlaneId, emptied: Relocation, barrier: impl FnOnce() -> u64, plan: &Plan) -> bool {
         let Relocation { block, cause, .. } = emptied;
         let erases = self.window.erases(cause, plan.config.ftl.erase_when);
@@ -228,7 +229,8 @@ impl Ftl {
         erases
     }
 
-    /// The next block that is relocated in the background, where a plane has work for it and a block gains something: it begins to be so.
+    /// The next block that is relocated in the background, where a plane has work for it and a block gains something:
+    /// it begins to be so.
     pub fn next_in_background(&mut self, plane: PlaneId, plan: &Plan) -> Option<Relocation> {
         if !self.relocator[plane].rests() || self.blocks.free(plane) >= plan.config.gc.idle_stop {
             return None;

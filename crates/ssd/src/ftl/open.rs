@@ -26,7 +26,8 @@ pub(crate) struct Released {
 }
 
 impl Released {
-    /// The barrier of a block that nobody wants to read, where nothing but the time at which blocks are usually erased says whether it has been.
+    /// The barrier of a block that nobody wants to read, where nothing but the time at which blocks are usually erased
+    /// says whether it has been.
     pub fn when_found(erase_when: EraseWhen) -> Option<u64> {
         (erase_when == EraseWhen::Opened).then_some(0)
     }

@@ -1,4 +1,5 @@
-//! Parity over dies (`ftl.raid`) as the FTL decides it: which stripe a page joins, and which plane takes the parity that waits in the controller.
+//! Parity over dies (`ftl.raid`) as the FTL decides it: which stripe a page joins, and which plane takes the parity
+//! that waits in the controller.
 
 use std::collections::VecDeque;
 
@@ -57,8 +58,8 @@ impl Ftl {
         self.stripes.as_mut()?.leave(ppn)
     }
 
-    /// The next plane that takes a program of the parity that waits in the controller, if there is one's worth and a plane does: that
-    /// parity is on its way from now on. `is_free`: no other parity waits on a plane.
+    /// The next plane that takes a program of the parity that waits in the controller, if there is one's worth and a
+    /// plane does: that parity is on its way from now on. `is_free`: no other parity waits on a plane.
     #[inline]
     pub fn next_parity(&mut self, is_free: impl Fn(PlaneId) -> bool, plan: &Plan) -> Option<ParityProgram> {
         let stripes = self.stripes.as_ref()?;
@@ -84,8 +85,8 @@ impl Ftl {
         Some(ParityProgram { plane, stripes: taken.into_iter().map(|stripe| (stripe, stripes.lpn(stripe))).collect() })
     }
 
-    /// Whether a plane takes a program of parity. With static placement nothing limits what a plane takes from the host: it takes no more
-    /// than its part of all parity.
+    /// Whether a plane takes a program of parity. With static placement nothing limits what a plane takes from the
+    /// host: it takes no more than its part of all parity.
     fn takes_parity(&self, plane: PlaneId, plan: &Plan) -> bool {
         let stream = plan.streams.opened_by(StreamId::PARITY);
         self.blocks.room(plane, stream, false)
@@ -108,7 +109,8 @@ impl Ftl {
         (0..layout.dies).filter(works).count() as u32
     }
 
-    /// The next step for the pages that the stripes of an empty block have elsewhere. A page that is read counts as being so from now on.
+    /// The next step for the pages that the stripes of an empty block have elsewhere. A page that is read counts as
+    /// being so from now on.
     pub fn next_orphan(&mut self, plane: PlaneId, block: u32, buffer: &Buffer, plan: &Plan) -> Orphans {
         let number = u64::from(plan.layout.block(plane, block).0);
         loop {
@@ -136,8 +138,8 @@ impl Ftl {
         }
     }
 
-    /// Such a page has been read, or could not be: it joins another stripe, or is in none. The block of its plane for which others are still
-    /// read, if any are.
+    /// Such a page has been read, or could not be: it joins another stripe, or is in none. The block of its plane for
+    /// which others are still read, if any are.
     pub fn orphan_has_been_read(
         &mut self,
         plane: PlaneId,
@@ -157,7 +159,8 @@ impl Ftl {
         relocation.victim.filter(|_| goes_on).map(|moving| moving.block)
     }
 
-    /// The page whose valid data a page of the flash holds that may join a stripe: another plane may have let it join one meanwhile.
+    /// The page whose valid data a page of the flash holds that may join a stripe: another plane may have let it join
+    /// one meanwhile.
     fn orphan(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
         let is_free = self.stripes.as_ref().is_some_and(|stripes| stripes.is_free(ppn));
         self.valid_page(ppn, buffer, plan).filter(|_| is_free)

@@ -1,4 +1,5 @@
-//! How many pages of each block are valid after long uniform overwriting, by Desnoyers' law (`aged.rs` has its derivation).
+//! How many pages of each block are valid after long uniform overwriting, by Desnoyers' law (`aged.rs` has its
+//! derivation).
 
 /// The profile of data that was overwritten at random for long: the next victim first.
 pub(super) fn overwritten(count: u32, blocks: u32, pages: u32) -> Vec<u32> {

@@ -1,5 +1,5 @@
-//! Reads of a block, and what is to move because of them: read reclaim of a block or of the wordlines beside one that is read, and blocks that are read so
-//! often that they are converted into the SLC cache.
+//! Reads of a block, and what is to move because of them: read reclaim of a block or of the wordlines beside one that
+//! is read, and blocks that are read so often that they are converted into the SLC cache.
 
 use std::ops::Range;
 
@@ -27,7 +27,8 @@ pub(crate) struct Reads {
 }
 
 impl Ftl {
-    /// Counts a read of a page and, where reads disturb, its `retries`. Returns the reads where something may have to move because of them.
+    /// Counts a read of a page and, where reads disturb, its `retries`. Returns the reads where something may have to
+    /// move because of them.
     #[inline]
     pub fn count_read(&mut self, ppn: Ppn, retries: u32, owner: Owner, plan: &Plan) -> Option<Reads> {
         let senses = if plan.config.chip.read_disturb { 1 + retries } else { 1 };
@@ -60,7 +61,8 @@ impl Ftl {
         wanted
     }
 
-    /// The wordlines beside that of a page that has been read whose count has come to the limit are to move, where they hold anything.
+    /// The wordlines beside that of a page that has been read whose count has come to the limit are to move, where they
+    /// hold anything.
     fn reclaim_neighbours(&self, ppn: Ppn, limit: u32, buffer: &Buffer, plan: &Plan, wanted: &mut Vec<Relocation>) {
         let Address { plane, block, page } = plan.layout.unpack(ppn);
         let own = self.wordline(plane, block, page, plan);

@@ -117,7 +117,7 @@ impl PlaneRelocation {
         (self.valid, self.moved) = (state.began, state.moved);
     }
 
-    /// Of so many pages of a block those that its collection has gained by now, as if every page moved gave its part.
+    /// Of this many pages of a block those that its collection has gained by now, as if every page moved gave its part.
     pub fn done(&self, pages: u32) -> u32 {
         if self.erasing {
             pages

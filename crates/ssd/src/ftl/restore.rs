@@ -65,9 +65,9 @@ impl Ftl {
         self.tells_again();
     }
 
-    /// Takes the stripes whose parity was found on flash, the newest first: of those that have a page in common the newest counts. Of the
-    /// initial state those are as a formula says of which no page was `touched`: none has become stale, or was in a block that
-    /// has been erased, and the parity has not moved.
+    /// Takes the stripes whose parity was found on flash, the newest first: of those that have a page in common the
+    /// newest counts. Of the initial state those are as a formula says of which no page was `touched`: none has become
+    /// stale, or was in a block that has been erased, and the parity has not moved.
     fn restore_stripes(
         &mut self,
         mut found: Vec<FoundStripe>,
@@ -149,8 +149,8 @@ impl Ftl {
         self.next_valid(plane, block, page..page + 1, plan, on_flash).is_some()
     }
 
-    /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave many, and have taken
-    /// the pages that collecting others would need.
+    /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave
+    /// many, and have taken the pages that collecting others would need.
     pub fn request_needless(&mut self, plane: PlaneId, blocks: u32) {
         for block in 0..blocks {
             if self.blocks.is_full(plane, block) && self.blocks.live_in_block(plane, block, self.mapping.start()) == 0 {
@@ -160,8 +160,8 @@ impl Ftl {
         }
     }
 
-    /// Nothing is being relocated any more. Blocks that have failed are still to be emptied: returns, by plane, which these are, and whether it has
-    /// broken.
+    /// Nothing is being relocated any more. Blocks that have failed are still to be emptied: returns, by plane, which
+    /// these are, and whether it has broken.
     pub fn stop_relocating(&mut self) -> Vec<(Vec<u32>, bool)> {
         self.blocks.zones_stop();
         for relocation in &mut self.relocator.planes {

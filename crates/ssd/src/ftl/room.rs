@@ -1,4 +1,5 @@
-//! Which planes take what: host data, pages of the map, data of the SLC cache. A plane takes what it has room for and can still be collected with.
+//! Which planes take what: host data, pages of the map, data of the SLC cache. A plane takes what it has room for and
+//! can still be collected with.
 
 use nand::{DieId, PlaneId};
 
@@ -8,8 +9,8 @@ use crate::config::{Full, Placement, Plan};
 use crate::streams::StreamId;
 
 impl Ftl {
-    /// The planes of a die that take programs of host data now, as a set: they have a free block for it, which is paid for, and few enough valid pages
-    /// that they can still be collected.
+    /// The planes of a die that take programs of host data now, as a set: they have a free block for it, which is paid
+    /// for, and few enough valid pages that they can still be collected.
     pub fn planes_for_host(&self, die: DieId, writes: StreamId, plan: &Plan) -> u8 {
         let (stream, price) = (plan.streams.opened_by(writes), plan.streams.paced(writes));
         let takes = |place: &u8| {
@@ -21,8 +22,8 @@ impl Ftl {
         (0..plan.layout.planes_per_die as u8).filter(takes).fold(0, |set, place| set | 1 << place)
     }
 
-    /// Of these planes those that have been programmed least in a stream, by the place in its block: they catch up alone, so that afterwards all of them
-    /// go together again.
+    /// Of these planes those that have been programmed least in a stream, by the place in its block: they catch up
+    /// alone, so that afterwards all of them go together again.
     pub fn lagging(&self, die: DieId, writes: StreamId, plan: &Plan) -> u8 {
         let stream = plan.streams.opened_by(writes);
         let of_block = u64::from(plan.streams.pages_of(stream));
@@ -35,7 +36,8 @@ impl Ftl {
         places().filter(|place| Some(behind(*place)) == furthest).fold(0, |set, place| set | 1 << place)
     }
 
-    /// Whether no plane of a stream's reclaim group can take more and still be collected: what the host writes goes to other groups then.
+    /// Whether no plane of a stream's reclaim group can take more and still be collected: what the host writes goes to
+    /// other groups then.
     #[inline]
     pub fn group_is_full(&self, writes: StreamId, plan: &Plan) -> bool {
         plan.groups.count > 1 && self.is_full_group(writes, plan)
@@ -48,8 +50,8 @@ impl Ftl {
         of_group.all(full)
     }
 
-    /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes that are left when
-    /// others have broken take all that can still be collected.
+    /// Dynamic placement: whether a plane has so few valid pages that it can take more and still be collected. Planes
+    /// that are left when others have broken take all that can still be collected.
     pub(super) fn stays_collectable(&self, plane: PlaneId, plan: &Plan) -> bool {
         self.stays_collectable_with(plane, 0, plan)
     }
@@ -62,8 +64,8 @@ impl Ftl {
         self.blocks.live(plane) + more + retired * plan.layout.pages < limit
     }
 
-    /// The plane that takes pages of the map after the plane `last`, where planes hold this many of them: round robin over the planes that can
-    /// take data and stay collectable (see `config::space`), those with room first.
+    /// The plane that takes pages of the map after the plane `last`, where planes hold this many of them: round robin
+    /// over the planes that can take data and stay collectable (see `config::space`), those with room first.
     pub fn next_map_plane(&self, last: u32, held: &[u32], plan: &Plan) -> PlaneId {
         let planes = plan.layout.planes;
         let next = |step: u32| PlaneId((last + step) % planes);

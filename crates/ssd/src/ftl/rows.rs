@@ -1,6 +1,7 @@
-//! The stripes of the initial state (`ftl.raid`), as a formula: as if all of it had been written in rows of a page on every plane. In a row
-//! the pages at one place of each die are cut into stripes of dies that follow one another, of equal length as far as that goes, and no
-//! longer than `ftl.raid` says; a page of each is its parity. From row to row parity moves on by a die.
+//! The stripes of the initial state (`ftl.raid`), as a formula: as if all of it had been written in rows of a page on
+//! every plane. In a row the pages at one place of each die are cut into stripes of dies that follow one another, of
+//! equal length as far as that goes, and no longer than `ftl.raid` says; a page of each is its parity. From row to row
+//! parity moves on by a die.
 
 use nand::{Layout, PlaneId};
 

@@ -1,4 +1,5 @@
-//! What is seen of the FTL: by statistics, by the drive's health, and by checks (`check.rs`). Nothing of it changes anything.
+//! What is seen of the FTL: by statistics, by the drive's health, and by checks (`check.rs`). Nothing of it changes
+//! anything.
 
 use std::ops::Range;
 
@@ -53,7 +54,8 @@ impl<'a> Seen<'a> {
         self.ftl.mapping.start().start(PlaneId(0)).is_some()
     }
 
-    /// The write amplification of the uniform overwriting that the drive has been through, where its planes are in the middle of it.
+    /// The write amplification of the uniform overwriting that the drive has been through, where its planes are in the
+    /// middle of it.
     pub fn waf_before(&self) -> Option<f64> {
         self.ftl.mapping.start().amplification()
     }
@@ -115,8 +117,8 @@ impl<'a> Seen<'a> {
         self.planes().map(of).collect()
     }
 
-    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases go pulse by
-    /// pulse.
+    /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases
+    /// go pulse by pulse.
     pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64> + use<'a>> {
         let wear = self.ftl.wear.as_ref()?;
         let Seen { ftl, plan, .. } = *self;
@@ -163,7 +165,8 @@ impl<'a> Seen<'a> {
         (spares < 0 || self.has_lost_cache(plane)) && !self.is_given_up(plane)
     }
 
-    /// Whether a static SLC cache, past which nothing of a zone goes, has too few blocks left on a plane for what is written into it.
+    /// Whether a static SLC cache, past which nothing of a zone goes, has too few blocks left on a plane for what is
+    /// written into it.
     fn has_lost_cache(&self, plane: PlaneId) -> bool {
         let (streams, cache) = (&self.plan.streams, self.ftl.blocks.slc.as_ref().map(|slc| slc.plane(plane)));
         let open = streams.hosts().filter(|stream| streams.in_slc(*stream)).count() as u32;
@@ -177,7 +180,8 @@ impl<'a> Seen<'a> {
         self.plan.zones.is_some() || self.plan.config.ftl.placement == Placement::Static
     }
 
-    /// Whether a plane has broken whose data was that of zones, which go out of service with it: the drive goes on without them.
+    /// Whether a plane has broken whose data was that of zones, which go out of service with it: the drive goes on
+    /// without them.
     fn is_given_up(&self, plane: PlaneId) -> bool {
         let moves = |zones: &ZonePlan| zones.conventional == 0 || self.plan.config.ftl.placement == Placement::Dynamic;
         let goes_on = self.planes().any(|plane| !self.ftl.is_broken(plane));

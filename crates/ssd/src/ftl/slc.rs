@@ -1,7 +1,9 @@
-//! The SLC cache's blocks (`ftl.slc_cache`): which blocks hold fewer bits a cell, which of them are full, and how many a plane has.
+//! The SLC cache's blocks (`ftl.slc_cache`): which blocks hold fewer bits a cell, which of them are full, and how many
+//! a plane has.
 //!
-//! A block of the cache uses the first of its pages, so that page numbers mean the same in every mode. A block's mode is that of
-//! the stream that opened it last: reads that are older than its erase still meet the mode in which their data was written.
+//! A block of the cache uses the first of its pages, so that page numbers mean the same in every mode. A block's mode
+//! is that of the stream that opened it last: reads that are older than its erase still meet the mode in which their
+//! data was written.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,7 +35,8 @@ pub(crate) struct PlaneCache {
     pub retired: u32,
     /// Blocks that hold data, or are open.
     pub used: u32,
-    /// Of these the full ones, the oldest first: those that the host has filled, and those of converted data, which stay for longer.
+    /// Of these the full ones, the oldest first: those that the host has filled, and those of converted data, which
+    /// stay for longer.
     pub full: VecDeque<u32>,
     pub kept: VecDeque<u32>,
 }
@@ -173,8 +176,8 @@ impl SlcBlocks {
         self.openable(plane, free) < self.fold_start
     }
 
-    /// Whether data of a plane is to be folded: the host is idle, or the cache has too few blocks left. `free` blocks are free for
-    /// either mode.
+    /// Whether data of a plane is to be folded: the host is idle, or the cache has too few blocks left. `free` blocks
+    /// are free for either mode.
     pub fn folds(&self, plane: PlaneId, free: u32) -> bool {
         let (cache, forced) = (self.plane(plane), self.is_short(plane, free));
         !cache.full.is_empty() && (self.folding || forced) || !cache.kept.is_empty() && forced

@@ -1,18 +1,20 @@
-//! A plane in the middle of its life: what its blocks hold, how far its open blocks are written and how much of a block has been
-//! collected, at a moment that has nothing to do with its cycle of opening, filling and collecting blocks.
+//! A plane in the middle of its life: what its blocks hold, how far its open blocks are written and how much of a block
+//! has been collected, at a moment that has nothing to do with its cycle of opening, filling and collecting blocks.
 //!
-//! A plane of the drive is played by counts alone: how many pages of each block are valid, not which. A page of the host makes a
-//! valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers, SYSTOR'12 section 3); blocks are
-//! opened, chosen by the drive's own victim policy, relocated, paced and freed by the rules of `victims.rs` and `allocation.rs`.
-//! Its clock is that of a die that never rests: a step is a program, of host data or of relocated data. So the states that are
-//! taken from it at random steps are weighted by time, as a renewal process is seen at a random time. Where the host writes as fast
-//! as the drive lets it, free blocks are as few as pacing or the reserve allows.
+//! A plane of the drive is played by counts alone: how many pages of each block are valid, not which. A page of the
+//! host makes a valid page of the plane stale, each with the same probability (uniform overwriting, Desnoyers,
+//! SYSTOR'12 section 3); blocks are opened, chosen by the drive's own victim policy, relocated, paced and freed by the
+//! rules of `victims.rs` and `allocation.rs`. Its clock is that of a die that never rests: a step is a program, of host
+//! data or of relocated data. So the states that are taken from it at random steps are weighted by time, as a renewal
+//! process is seen at a random time. Where the host writes as fast as the drive lets it, free blocks are as few as
+//! pacing or the reserve allows.
 //!
-//! Where the load left dies idle (`age.load`), programs of host data come at intervals, relocation goes on in between, and then time
-//! passes in which nothing happens: free blocks are as many as between `gc.start` and `gc.stop`, or as background collection leaves.
+//! Where the load left dies idle (`age.load`), programs of host data come at intervals, relocation goes on in between,
+//! and then time passes in which nothing happens: free blocks are as many as between `gc.start` and `gc.stop`, or as
+//! background collection leaves.
 //!
-//! Pages are counted in bundles of some pages, so that a plane of any size is played in milliseconds; before the first state is
-//! taken every block has been written several times over.
+//! Pages are counted in bundles of some pages, so that a plane of any size is played in milliseconds; before the first
+//! state is taken every block has been written several times over.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,15 +32,17 @@ const BUNDLES: u32 = 2048;
 /// Bundles of a block, at most, where the victim policy asks how long a block has lost no page: between two victims
 /// each block must lose some (assumed).
 const BUNDLES_OF_AGES: u32 = 1 << 14;
-/// Bundles of a plane, at most, so that it is played in milliseconds; four times as many where ages are asked for (assumed).
+/// Bundles of a plane, at most, so that it is played in milliseconds; four times as many where ages are asked for
+/// (assumed).
 const BUNDLES_OF_PLANE: u32 = 1 << 21;
-/// Blocks of a plane that is played, at most: of a larger one each full block stands for several (assumed: what is free and open of so
-/// many is hardly a part).
+/// Blocks of a plane that is played, at most: of a larger one each full block stands for several (assumed: what is free
+/// and open of that many is hardly a part).
 const BLOCKS: u32 = 2048;
-/// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile than the one
-/// that the play begins with.
+/// How often every block is written before a state is taken (assumed): policies that look at ages keep another profile
+/// than the one that the play begins with.
 const TURNOVERS: u64 = 4;
-/// Programs from which the write amplification A is told at least: of this many it scatters by sqrt((A - 1) / n), 1 % where it is 4.
+/// Programs from which the write amplification A is told at least: of this many it scatters by sqrt((A - 1) / n), 1 %
+/// where it is 4.
 const COUNTED: u64 = 32_768;
 /// A drive of which less is valid is not played: nothing of note is ever relocated (assumed).
 const LEAST_VALID: f64 = 0.02;
@@ -49,7 +53,8 @@ const PARTS: u64 = 256;
 /// What a plane holds at a random moment, in pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PlaneState {
-    /// The full blocks in the order of filling, or of the last loss of a valid page, whichever the victim policy asks for.
+    /// The full blocks in the order of filling, or of the last loss of a valid page, whichever the victim policy asks
+    /// for.
     pub full: Vec<FullState>,
     /// The block that is being collected.
     pub victim: Option<VictimState>,
@@ -115,7 +120,8 @@ pub(crate) struct MidLife {
     pub amplification: f64,
 }
 
-/// The states of all planes at the start, of which this many blocks are good and this many pages are valid; none where they all begin alike.
+/// The states of all planes at the start, of which this many blocks are good and this many pages are valid; none where
+/// they all begin alike.
 pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Option<MidLife> {
     if !is_played(plan) {
         return None;
@@ -125,7 +131,8 @@ pub(crate) fn states(plan: &Plan, usable: &[u32], live: &[u32], seed: u64) -> Op
     let lockstep = plan.config.chip.plane_programs == PlanePrograms::Lockstep;
     let alike = lockstep && plan.config.ftl.placement == Placement::Dynamic;
     let together = if alike { plan.layout.planes_per_die } else { 1 } as usize;
-    // Each has a part of the cycle to itself: they share what the host writes, and so come to their turns one after another.
+    // Each has a part of the cycle to itself: they share what the host writes, and so come to their turns one after
+    // another.
     let places = u64::from(plan.layout.planes) / together as u64;
     let (first, step) = (draws.entity(2).uniform(0), stride(places));
     // The map's open block is apart.
@@ -166,7 +173,8 @@ fn interval(plan: &Plan) -> Option<u64> {
     Some((PARTS as f64 / share.max(1e-6)).round().max(1.0) as u64)
 }
 
-/// A number near `n` over the golden ratio that has no common factor with `n`: its multiples come to every number below `n`.
+/// A number near `n` over the golden ratio that has no common factor with `n`: its multiples come to every number below
+/// `n`.
 fn stride(n: u64) -> u64 {
     let common = |mut a: u64, mut b: u64| {
         while b > 0 {
@@ -258,8 +266,8 @@ struct Life<'a> {
     /// Programs when half of the first turnovers were over, and those of host data since.
     settled: u64,
     of_host: u64,
-    /// The time from one block that is opened for the host to the next, in the mean; and the time played: in programs of a die that never
-    /// rests, otherwise in parts of them.
+    /// The time from one block that is opened for the host to the next, in the mean; and the time played: in programs
+    /// of a die that never rests, otherwise in parts of them.
     cycle: u64,
     time: u64,
     /// Where dies are idle, the time from one program of host data to the next, and when the next one comes.
@@ -340,7 +348,8 @@ impl<'a> Life<'a> {
         Some(())
     }
 
-    /// Programs for each of host data, since the first turnovers. A small plane is played on for it, when its states have been taken.
+    /// Programs for each of host data, since the first turnovers. A small plane is played on for it, when its states
+    /// have been taken.
     fn amplification(&mut self) -> Option<f64> {
         while self.programs - self.settled < COUNTED {
             self.step()?;
@@ -348,8 +357,8 @@ impl<'a> Life<'a> {
         Some((self.programs - self.settled) as f64 / self.of_host.max(1) as f64)
     }
 
-    /// Plays a cycle on, and to a place in the next one. Places are moments, whatever happens then: each moment is as likely as any other,
-    /// and so one in a long stretch is likelier than one in a short stretch.
+    /// Plays a cycle on, and to a place in the next one. Places are moments, whatever happens then: each moment is as
+    /// likely as any other, and so one in a long stretch is likelier than one in a short stretch.
     fn until_place(&mut self, place: f64) -> Option<()> {
         let whole = if self.taken { 1 } else { 1 + self.draw(8) };
         self.taken = true;

@@ -1,9 +1,10 @@
 //! Stripes of parity over dies (`ftl.raid`).
 //!
-//! A stripe is N - 1 flash pages of as many dies, in the order in which they were programmed, and a page of their parity on yet another
-//! die. Pages join an open stripe when their programs have ended; its parity is in the controller until there is a program's worth of
-//! such pages for a plane. A page of the flash belongs to one stripe. What is stale of a stripe still counts for its parity: before a
-//! block is erased, the valid pages that its stripes have elsewhere join other stripes.
+//! A stripe is N - 1 flash pages of as many dies, in the order in which they were programmed, and a page of their
+//! parity on yet another die. Pages join an open stripe when their programs have ended; its parity is in the controller
+//! until there is a program's worth of such pages for a plane. A page of the flash belongs to one stripe. What is stale
+//! of a stripe still counts for its parity: before a block is erased, the valid pages that its stripes have elsewhere
+//! join other stripes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -71,19 +72,22 @@ struct Rebuild {
 /// The zone of a page that is written in order, if it is of one.
 pub(crate) type ZoneOfPage = Option<u32>;
 
-/// The stripes. Memory: some 60 bytes and 8 for each of its pages a stripe, 4 bytes for each page of blocks that hold any.
+/// The stripes. Memory: some 60 bytes and 8 for each of its pages a stripe, 4 bytes for each page of blocks that hold
+/// any.
 pub(crate) struct Stripes {
     layout: Layout,
     /// Pages of a stripe, its parity included.
     wide: u32,
-    /// The page of the map that stands for the parity of the first stripe, and that of the first one of the initial state.
+    /// The page of the map that stands for the parity of the first stripe, and that of the first one of the initial
+    /// state.
     base: u64,
     initial: u64,
-    /// Stripes of the initial state of which any page was touched, by the page of the map that stands for their parity: as long as there
-    /// is anything of them.
+    /// Stripes of the initial state of which any page was touched, by the page of the map that stands for their parity:
+    /// as long as there is anything of them.
     known: HashMap<Lpn, Option<StripeId>>,
     stripes: Arena<StripeId, Stripe>,
-    /// Stripes that take further pages, by what these are of: a stripe has pages of one zone alone, so that it ends when that is reset.
+    /// Stripes that take further pages, by what these are of: a stripe has pages of one zone alone, so that it ends
+    /// when that is reset.
     open: BTreeMap<ZoneOfPage, VecDeque<StripeId>>,
     waiting: VecDeque<StripeId>,
     /// By block: the stripe of each of its pages.
@@ -123,7 +127,8 @@ impl Stripes {
         })
     }
 
-    /// Takes stripes as recovery has found them, of which none has a page of another one. Which of their pages are valid is counted next.
+    /// Takes stripes as recovery has found them, of which none has a page of another one. Which of their pages are
+    /// valid is counted next.
     pub fn take_found(&mut self, found: &[FoundStripe]) -> Vec<StripeId> {
         let (base, initial) = (self.base, self.initial);
         let own = |stripe: &FoundStripe| (stripe.parity.0 < initial).then(|| stripe.parity.0 - base);
@@ -147,7 +152,7 @@ impl Stripes {
         found.iter().map(take).collect()
     }
 
-    /// So many pages of a stripe that was found are valid. Whether it is of use.
+    /// This many pages of a stripe that was found are valid. Whether it is of use.
     pub fn found_valid(&mut self, id: StripeId, valid: u32) -> bool {
         self.stripes[id].valid = valid;
         if valid == 0 {
@@ -166,8 +171,8 @@ impl Stripes {
         self.known.insert(parity, None);
     }
 
-    /// The stripes whose parity is on flash, of which no block is to be erased: the page of the map that stands for their parity, and their
-    /// pages.
+    /// The stripes whose parity is on flash, of which no block is to be erased: the page of the map that stands for
+    /// their parity, and their pages.
     pub fn protected(&self) -> impl Iterator<Item = (Lpn, &[Ppn])> {
         let kept = |id: &StripeId| self.stripes[*id].parity == Parity::Programmed && !self.stripes[*id].doomed;
         self.stripes.ids().filter(kept).map(|id| (self.lpn(id), &self.stripes[id].pages[..]))
@@ -245,7 +250,8 @@ impl Stripes {
         self.of_block.get(&(ppn.0 >> self.layout.page_bits))?[self.layout.page_of(ppn) as usize]
     }
 
-    /// No more zones than `most` are kept for further pages: where more are, the open stripes of one that takes none get their parity as they are.
+    /// No more zones than `most` are kept for further pages: where more are, the open stripes of one that takes none
+    /// get their parity as they are.
     pub fn close_ended(&mut self, most: u32, takes_pages: impl Fn(u32) -> bool) {
         let zones = || self.open.keys().copied().flatten();
         if self.open.len() <= most as usize || zones().count() <= most as usize {
@@ -256,7 +262,8 @@ impl Stripes {
         }
     }
 
-    /// A valid page joins an open stripe of its zone, or of none, that has no page on its die. A stripe has at most `wide` pages, its parity included.
+    /// A valid page joins an open stripe of its zone, or of none, that has no page on its die. A stripe has at most
+    /// `wide` pages, its parity included.
     pub fn join(&mut self, ppn: Ppn, of: ZoneOfPage, wide: u32) {
         if let Some(before) = self.of(ppn) {
             self.stripes[before].valid -= 1;
@@ -356,7 +363,8 @@ impl Stripes {
         self.stripes[id].pages.iter().copied().filter(move |ppn| self.of(*ppn) == Some(id))
     }
 
-    /// Whether a page may join a stripe: it is in none, or in one that is to end. Another plane may have let it join meanwhile.
+    /// Whether a page may join a stripe: it is in none, or in one that is to end. Another plane may have let it join
+    /// meanwhile.
     pub fn is_free(&self, ppn: Ppn) -> bool {
         self.of(ppn).is_none_or(|id| self.stripes[id].doomed)
     }
@@ -379,7 +387,8 @@ impl Stripes {
         self.waiting.len()
     }
 
-    /// Takes so many waiting stripes that have no page on a die, if there are so many. Where none of the working dies is without, any will do.
+    /// Takes this many waiting stripes that have no page on a die, if there are so many. Where none of the working dies
+    /// is without, any will do.
     pub fn take_waiting(&mut self, die: DieId, count: usize, dies: u32) -> Option<Vec<StripeId>> {
         let suits = |id: &StripeId| {
             let pages = &self.stripes[*id].pages;

@@ -1,4 +1,5 @@
-//! How often the programs of pages have been suspended: each time adds errors to their data (`chip.suspended_program_errors`).
+//! How often the programs of pages have been suspended: each time adds errors to their data
+//! (`chip.suspended_program_errors`).
 
 use foldhash::{HashMap, HashMapExt as _};
 use nand::Layout;

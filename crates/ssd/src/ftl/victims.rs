@@ -1,5 +1,5 @@
-//! Which block's data is relocated next, and why: garbage collection, static wear levelling, refresh, read reclaim, blocks that
-//! failed. One block of a plane at a time.
+//! Which block's data is relocated next, and why: garbage collection, static wear levelling, refresh, read reclaim,
+//! blocks that failed. One block of a plane at a time.
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 use schemes::{BlockReads, Collection, Pacing, Price};
@@ -44,8 +44,9 @@ impl Ftl {
         self.relocator[plane].set_paced(paced);
     }
 
-    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty, the caller tells
-    /// [`Ftl::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but its turn on the plane's die.
+    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty,
+    /// the caller tells [`Ftl::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but its
+    /// turn on the plane's die.
     pub fn next_relocation(
         &mut self,
         plane: PlaneId,
@@ -110,8 +111,8 @@ impl Ftl {
         failed.len() + requests.len() < before
     }
 
-    /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its data is
-    /// relocated only while there are enough.
+    /// The next block whose relocation was requested, if it can begin. A block that failed gives no free one back: its
+    /// data is relocated only while there are enough.
     fn next_requested(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
         let spare = self.blocks.free(plane) > plan.space.reserve + 1;
         let folds = self.has_room_to_fold(plane, plan);
@@ -147,8 +148,8 @@ impl Ftl {
         self.blocks.slc.as_ref().is_some_and(|slc| slc.folds(plane, free)) && self.has_room_to_fold(plane, plan)
     }
 
-    /// Whether a block of the SLC cache can be emptied. One of a static cache gives no free block back: its data takes room as the
-    /// host's does.
+    /// Whether a block of the SLC cache can be emptied. One of a static cache gives no free block back: its data takes
+    /// room as the host's does.
     fn has_room_to_fold(&self, plane: PlaneId, plan: &Plan) -> bool {
         plan.space.fixed == 0 || self.blocks.free(plane) > plan.space.reserve
     }
@@ -164,10 +165,10 @@ impl Ftl {
         self.blocks.slc.as_mut()?.plane_mut(plane).oldest()
     }
 
-    /// Whether a relocation must wait for the host. Levelling moves at most one block for each block's worth of pages that the
-    /// plane takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh and read reclaim
-    /// take turns with what the host waits for on any plane of the die: relocations that nothing may interrupt would else
-    /// follow one another without end.
+    /// Whether a relocation must wait for the host. Levelling moves at most one block for each block's worth of pages
+    /// that the plane takes from the host: otherwise the erases that it causes would keep it going by itself. Refresh
+    /// and read reclaim take turns with what the host waits for on any plane of the die: relocations that nothing may
+    /// interrupt would else follow one another without end.
     fn yields(&self, plane: PlaneId, cause: usize, plan: &Plan, host_waits: bool) -> bool {
         if cause == relocation_causes::WEAR_LEVELLING {
             let relocation = &self.relocator[plane];
@@ -196,7 +197,8 @@ impl Ftl {
         }
     }
 
-    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache, after this many reads of it.
+    /// A page of a block of the host's data has been read: whether the block's data is to move into the SLC cache,
+    /// after this many reads of it.
     pub(super) fn converts(&mut self, ppn: Ppn, reads: u32, retries: u32, plan: &Plan) -> bool {
         let Address { plane, block, .. } = plan.layout.unpack(ppn);
         let Some(slc) = &mut self.blocks.slc else { return false };
@@ -283,8 +285,8 @@ impl Ftl {
         plan.config.policies.price(plan.config.gc.pacing, collection)
     }
 
-    /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait for one
-    /// another: each by itself would take as long as all of them.
+    /// Whether a program of host data on a plane is paid for, or need not be. Planes that are programmed together wait
+    /// for one another: each by itself would take as long as all of them.
     #[inline]
     pub fn pays(&self, plane: PlaneId, price: u32, plan: &Plan) -> bool {
         if plan.config.gc.pacing == Pacing::None {

@@ -1,5 +1,5 @@
-//! Visits for refresh (`refresh.period`): block by block, of one plane after another, so that each block is visited once in a period. A full
-//! block whose oldest data is older than the period is to move.
+//! Visits for refresh (`refresh.period`): block by block, of one plane after another, so that each block is visited
+//! once in a period. A full block whose oldest data is older than the period is to move.
 
 use nand::PlaneId;
 use units::{Span, Time};
@@ -30,8 +30,9 @@ impl Ftl {
         })
     }
 
-    /// The next visit that finds data which is too old, if it comes within `span` of the present, in which data grows old this many times
-    /// `faster` than at 30 °C. Those before it are done, and so are all of the span where there is none.
+    /// The next visit that finds data which is too old, if it comes within `span` of the present, in which data grows
+    /// old this many times `faster` than at 30 °C. Those before it are done, and so are all of the span where there is
+    /// none.
     pub fn overdue_within(
         &mut self,
         span: Span,

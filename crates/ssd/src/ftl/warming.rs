@@ -1,10 +1,11 @@
-//! The FTL alone, played without dies and without time: what the host writes goes through the map, the open blocks, the victim policy,
-//! relocation and pacing as on the drive, and is on flash at once. So a drive comes to the state that a load leaves in it at millions
-//! of pages a second (`run/warming.rs` says how long that is played, and when it is not).
+//! The FTL alone, played without dies and without time: what the host writes goes through the map, the open blocks, the
+//! victim policy, relocation and pacing as on the drive, and is on flash at once. So a drive comes to the state that a
+//! load leaves in it at millions of pages a second (`run/warming.rs` says how long that is played, and when it is not).
 //!
-//! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation order, and a turn is a
-//! program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), the time from one program of host data on a
-//! plane to the next is one for relocation on it, as far as it goes. Not played: pages of the map, parity, idle time, and what wears out.
+//! Its clock is that of dies that never rest, as in [`super::stationary`]: dies take their turns in page allocation
+//! order, and a turn is a program, of host data or of relocated data. Where the load leaves dies idle (`age.load`), the
+//! time from one program of host data on a plane to the next is one for relocation on it, as far as it goes. Not
+//! played: pages of the map, parity, idle time, and what wears out.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -23,7 +24,8 @@ use crate::streams::StreamId;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StandsStill;
 
-/// Pages ahead of the one that moves whose map entries are fetched (assumed: as many as hide a miss of the cache, twice).
+/// Pages ahead of the one that moves whose map entries are fetched (assumed: as many as hide a miss of the cache,
+/// twice).
 const AHEAD: u32 = 16;
 
 /// Written data on its way to the blocks.
@@ -40,7 +42,8 @@ pub(crate) struct Warming {
     /// By die: programs of relocated data since the last one of host data, and the plane that relocated last.
     between: Vec<u32>,
     relocated: Vec<u8>,
-    /// Where dies are idle, by plane: programs of relocated data for which there is time before its next one of host data.
+    /// Where dies are idle, by plane: programs of relocated data for which there is time before its next one of host
+    /// data.
     spare: Vec<f64>,
     /// Pages of host data that have been programmed.
     pub written: u64,
@@ -93,8 +96,8 @@ impl Warming {
         ftl.trim(lpn);
     }
 
-    /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was written before it, and
-    /// nothing has been counted.
+    /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was
+    /// written before it, and nothing has been counted.
     pub fn end(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
         while !self.dirty.is_empty() {
             self.send_oldest(ftl, plan)?;
@@ -255,7 +258,8 @@ impl Warming {
         }
     }
 
-    /// A plane relocates between two programs of host data, for as long as the load leaves it idle; idle time is not saved up.
+    /// A plane relocates between two programs of host data, for as long as the load leaves it idle; idle time is not
+    /// saved up.
     fn relocate_meanwhile(&mut self, ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
         while let Some(moving) = ftl.relocator[plane].victim {
             if self.spare[plane.0 as usize] < 1.0 {
@@ -268,7 +272,8 @@ impl Warming {
         self.spare[plane.0 as usize] = 0.0;
     }
 
-    /// One program of relocated data on a die: on all its planes that relocate, or where these are programmed one by one on the next.
+    /// One program of relocated data on a die: on all its planes that relocate, or where these are programmed one by
+    /// one on the next.
     fn relocate(&mut self, ftl: &mut Ftl, plan: &Plan, die: DieId) {
         let planes = plan.layout.planes_per_die as u8;
         let last = self.relocated[die.0 as usize];
@@ -382,8 +387,9 @@ pub(crate) fn turnover(ftl: &Ftl, plan: &Plan, pages: u64) -> u64 {
     (pages as f64 * spread(ftl, plan)).ceil() as u64
 }
 
-/// The write amplification of uniform overwriting, about: under FIFO a block that is collected has a share u = exp(-a (1 - u)) of its pages
-/// valid, with this many pages `a` of the flash for each valid one (Desnoyers, SYSTOR'12 section 3).
+/// The write amplification of uniform overwriting, about: under FIFO a block that is collected has a share u = exp(-a
+/// (1 - u)) of its pages valid, with this many pages `a` of the flash for each valid one (Desnoyers, SYSTOR'12 section
+/// 3).
 pub(crate) fn amplification(ftl: &Ftl, plan: &Plan) -> f64 {
     let pages = spread(ftl, plan);
     let valid = (0..1000).fold(0.5, |valid: f64, _| libm::exp(-pages * (1.0 - valid)));

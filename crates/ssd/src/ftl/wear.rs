@@ -1,5 +1,5 @@
-//! The wear of blocks that are erased pulse by pulse. A block's wear is the stress that its erases have left, not a cycle
-//! count; how it is erased next, and which errors reads of its pages meet, follow from it.
+//! The wear of blocks that are erased pulse by pulse. A block's wear is the stress that its erases have left, not a
+//! cycle count; how it is erased next, and which errors reads of its pages meet, follow from it.
 
 use nand::model::erasing::{BlockErase, Erasing};
 use nand::model::outcomes::{ARCHETYPES, Archetypes};
@@ -108,8 +108,8 @@ impl WearTable {
         erase
     }
 
-    /// A block wears as by this many cycles more of the conventional scheme: its erase has been suspended within a pulse, or it was erased in
-    /// the SLC cache's mode.
+    /// A block wears as by this many cycles more of the conventional scheme: its erase has been suspended within a
+    /// pulse, or it was erased in the SLC cache's mode.
     pub fn wears_by(&mut self, plane: FlashPlaneId, block: u32, more: f64) {
         let conventional = &self.conventional[self.archetypes.of(plane.0, block)];
         let worn = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
@@ -118,7 +118,7 @@ impl WearTable {
         worn.cycles = cycles as f32;
     }
 
-    /// A page was read with so many errors per KiB, of which those of its last erase are known.
+    /// A page was read with this many errors per KiB, of which those of its last erase are known.
     pub fn read_with(&mut self, ppn: Ppn, errors: f64) {
         let (plane, block) = (self.layout.flash_plane_of(ppn), self.layout.unpack(ppn).block);
         let worn = &mut self.blocks_wear[self.layout.flash_block_index(plane, block)];
@@ -130,8 +130,8 @@ impl WearTable {
         self.blocks_wear[self.layout.flash_block_index(plane, block)].exhausted
     }
 
-    /// The wear of a page of a block that has been through `pec` cycles, as cycles of the conventional scheme; and the errors
-    /// per KiB that the block's last erase adds to it.
+    /// The wear of a page of a block that has been through `pec` cycles, as cycles of the conventional scheme; and the
+    /// errors per KiB that the block's last erase adds to it.
     #[inline]
     pub fn of_page(&self, plane: FlashPlaneId, block: u32, page: u32, pec: u32) -> (u32, f64) {
         let worn = self.blocks_wear[self.layout.flash_block_index(plane, block)];
@@ -154,8 +154,8 @@ impl WearTable {
     }
 }
 
-/// A block's wear after every [`STEP`] cycles of the conventional scheme, up to where it takes all loops: from there each adds
-/// the same.
+/// A block's wear after every [`STEP`] cycles of the conventional scheme, up to where it takes all loops: from there
+/// each adds the same.
 fn conventional(erasing: &Erasing, block: &BlockErase) -> Vec<f64> {
     let mut all = vec![0.0];
     loop {

@@ -1,14 +1,17 @@
 //! The blocks of zones: which zone has which, and into which of them its programs go.
 //!
-//! A zone takes a free block of each of its planes when its first program there starts, the least worn one or the oldest (`wear.free_block`),
-//! and another one when that is full. Programs of several zones wait in a plane's one queue; each brings a whole program's worth, and here is
-//! kept for which zone each was queued, so that the plane's open block is that zone's when the program starts.
+//! A zone takes a free block of each of its planes when its first program there starts, the least worn one or the
+//! oldest (`wear.free_block`), and another one when that is full. Programs of several zones wait in a plane's one
+//! queue; each brings a whole program's worth, and here is kept for which zone each was queued, so that the plane's
+//! open block is that zone's when the program starts.
 //!
-//! Blocks of a zone are never collected: it is reset as a whole, and then they hold nothing valid and are erased one after another. Where
-//! their data moves (refresh, read reclaim, wear levelling, a block that fails) it moves into blocks of the same zone alone.
+//! Blocks of a zone are never collected: it is reset as a whole, and then they hold nothing valid and are erased one
+//! after another. Where their data moves (refresh, read reclaim, wear levelling, a block that fails) it moves into
+//! blocks of the same zone alone.
 //!
-//! With an SLC cache a zone is written into blocks of the cache that are its own, and these are folded into its blocks of the chip's own cells.
-//! Zones take turns in that, so that the block which each has begun waits (`apart`) while another one's data moves.
+//! With an SLC cache a zone is written into blocks of the cache that are its own, and these are folded into its blocks
+//! of the chip's own cells. Zones take turns in that, so that the block which each has begun waits (`apart`) while
+//! another one's data moves.
 
 use std::collections::VecDeque;
 
@@ -56,16 +59,16 @@ pub(crate) struct ZoneBlocks {
     pub(super) filling: Vec<u32>,
     pub(super) fillings: Vec<Filling>,
     pub(super) spare: Vec<u32>,
-    /// By plane: the fillings whose programs wait there, in order, each once for a program; and pages that have been queued of one that is
-    /// not whole.
+    /// By plane: the fillings whose programs wait there, in order, each once for a program; and pages that have been
+    /// queued of one that is not whole.
     pub(super) waiting: Vec<VecDeque<u32>>,
     pub(super) begun: Vec<u32>,
     /// By plane: the zone whose data is relocated.
     pub(super) moving: Vec<u32>,
     /// By plane: blocks of zones that were reset.
     pub(super) doomed: Vec<Vec<u32>>,
-    /// Where zones are written by way of the SLC cache. By plane: the blocks that relocated data of zones, or of none, has begun, but for that
-    /// of the zone whose data is relocated.
+    /// Where zones are written by way of the SLC cache. By plane: the blocks that relocated data of zones, or of none,
+    /// has begun, but for that of the zone whose data is relocated.
     pub(super) cached: bool,
     pub(super) apart: Vec<Vec<Apart>>,
 }
@@ -158,15 +161,16 @@ impl ZoneBlocks {
             .map(move |(id, filling)| (id, filling.open[place]))
     }
 
-    /// Whether further data of a zone may be relocated on a plane from the SLC cache, so that the block that this goes into stays open.
+    /// Whether further data of a zone may be relocated on a plane from the SLC cache, so that the block that this goes
+    /// into stays open.
     fn goes_on(&self, zone: u32, plane: PlaneId, in_slc: impl Fn(u32) -> bool) -> bool {
         let held = |zone: u32| self.blocks[zone as usize].iter().filter(|(of, _)| *of == plane);
         self.cached
             && (zone == NONE || self.filling[zone as usize] != NONE || held(zone).any(|(_, block)| in_slc(*block)))
     }
 
-    /// The open block of relocated data on a plane is from now on that of another zone, or of none: whether the block that has been begun waits for more
-    /// of its zone, and the one that the other goes on with.
+    /// The open block of relocated data on a plane is from now on that of another zone, or of none: whether the block
+    /// that has been begun waits for more of its zone, and the one that the other goes on with.
     pub(super) fn relocates(
         &mut self,
         plane: PlaneId,

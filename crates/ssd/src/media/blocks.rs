@@ -1,5 +1,5 @@
-//! The blocks of flash that its host manages: how far each has been programmed, how often it was erased and read, and how old its data
-//! is. What a chip allows follows from it, and so do the conditions of reads.
+//! The blocks of flash that its host manages: how far each has been programmed, how often it was erased and read, and
+//! how old its data is. What a chip allows follows from it, and so do the conditions of reads.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -117,7 +117,8 @@ impl MediaBlocks {
         Lpn(self.number(self.index_of(at), at.page))
     }
 
-    /// The rule that a command would break that is taken up now, where everything before it that it depends on has ended.
+    /// The rule that a command would break that is taken up now, where everything before it that it depends on has
+    /// ended.
     pub fn rule_against(&self, op: MediaOp, at: PageAddress) -> Option<Rule> {
         let index = self.index_of(at);
         let MediaBlock { holds, begun, .. } = self.blocks[index];
@@ -181,7 +182,8 @@ impl MediaBlocks {
         gone.iter().for_each(|page| _ = self.failed.remove(page));
     }
 
-    /// An erase has ended: whether the block has come to the end of its life with it (`wear.endurance`, `erase.retire`).
+    /// An erase has ended: whether the block has come to the end of its life with it (`wear.endurance`,
+    /// `erase.retire`).
     pub fn erase_ended(&mut self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
         let index = self.index(plane, block);
         let of_block = &mut self.blocks[index];

@@ -67,7 +67,8 @@ pub struct MediaCommand {
     pub op: MediaOp,
     /// Of what.
     pub at: PageAddress,
-    /// Of a read the bytes that are wanted, from the page's first on: with `bus.transfer = "codeword"` no others cross the bus. 0 is all.
+    /// Of a read the bytes that are wanted, from the page's first on: with `bus.transfer = "codeword"` no others cross
+    /// the bus. 0 is all.
     pub bytes: u32,
 }
 
@@ -78,7 +79,8 @@ impl MediaCommand {
     }
 }
 
-/// A batch of which a command was refused: those before it have been submitted, neither it nor those after it have been.
+/// A batch of which a command was refused: those before it have been submitted, neither it nor those after it have
+/// been.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaBatchError {
     /// Which, from 0: this many have been submitted.
@@ -155,7 +157,8 @@ pub struct MediaCompletion {
     pub finish: Time,
     /// What became of it.
     pub status: MediaStatus,
-    /// Of a read, how often its page was sensed again for the controller. What the die has predicted and sensed again by itself is not counted.
+    /// Of a read, how often its page was sensed again for the controller. What the die has predicted and sensed again
+    /// by itself is not counted.
     pub retries: u16,
     /// Of a read, its data is other data than was programmed, and nothing has noticed (`ecc.miscorrection`).
     pub miscorrected: bool,

@@ -1,5 +1,6 @@
-//! Flash without a drive: no host link, no buffer, no FTL. Its host names the pages that are read and programmed and the blocks that are
-//! erased, and the flash does the rest: buses, registers, suspension, decoders, retries and what predicts them on the die.
+//! Flash without a drive: no host link, no buffer, no FTL. Its host names the pages that are read and programmed and
+//! the blocks that are erased, and the flash does the rest: buses, registers, suspension, decoders, retries and what
+//! predicts them on the die.
 //!
 //! | file | what |
 //! |---|---|
@@ -8,7 +9,8 @@
 //! | `blocks.rs` | what the blocks hold, their wear and their ages: what the flash asks of the layer above |
 //! | `faults.rs` | programs and erases that fail, and parts that break |
 //!
-//! [`Media`] is an owner of the flash as [`Device`](crate::Device) is: what a [`Device`](crate::Device) finds out by its map, its host says.
+//! [`Media`] is an owner of the flash as [`Device`](crate::Device) is: what a [`Device`](crate::Device) finds out by
+//! its map, its host says.
 
 mod blocks;
 mod command;
@@ -113,7 +115,8 @@ impl Config {
 }
 
 impl Media {
-    /// Builds the flash of a configuration in the state that `age` describes: of each plane the first blocks, by `age.fill`, are full.
+    /// Builds the flash of a configuration in the state that `age` describes: of each plane the first blocks, by
+    /// `age.fill`, are full.
     ///
     /// # Errors
     /// The configuration is refused: the error names the key.
@@ -217,12 +220,12 @@ impl Media {
         self.flash.die_times(self.core.now).collect()
     }
 
-    /// Submits a command; returns its number, which counts from 0. Commands of one block take effect in the order in which they are
-    /// submitted, others as the flash gets to them.
+    /// Submits a command; returns its number, which counts from 0. Commands of one block take effect in the order in
+    /// which they are submitted, others as the flash gets to them.
     ///
     /// # Errors
-    /// There is no such page, or it comes too late: before the present, or before an earlier command. Then nothing has changed. What breaks
-    /// a rule of the chip is no error here, but the status of the command.
+    /// There is no such page, or it comes too late: before the present, or before an earlier command. Then nothing has
+    /// changed. What breaks a rule of the chip is no error here, but the status of the command.
     pub fn submit(&mut self, command: MediaCommand) -> Result<u64, RunError> {
         self.check(&command)?;
         if self.arrivals.is_empty() {

@@ -1,4 +1,5 @@
-//! The commands of a block take effect in the order in which they came: what depends on one that is under way waits for it.
+//! The commands of a block take effect in the order in which they came: what depends on one that is under way waits for
+//! it.
 
 use std::collections::VecDeque;
 
@@ -16,8 +17,8 @@ pub(super) struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// Whether a command may be taken up: a read does not depend on other reads nor on programs of other pages, and programs follow one another
-    /// in the queue of their plane.
+    /// Whether a command may be taken up: a read does not depend on other reads nor on programs of other pages, and
+    /// programs follow one another in the queue of their plane.
     pub fn lets(&self, op: MediaOp, is_being_programmed: bool) -> bool {
         match op {
             MediaOp::Read => !self.erases && !is_being_programmed,

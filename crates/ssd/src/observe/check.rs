@@ -1,5 +1,5 @@
-//! A probe that keeps a [`Ledger`] of what the drive promises and books of its dies, buses and servers. A device that it watches is
-//! compared with them after every event (`device/check.rs`).
+//! A probe that keeps a [`Ledger`] of what the drive promises and books of its dies, buses and servers. A device that
+//! it watches is compared with them after every event (`device/check.rs`).
 
 use nand::{DieId, PlaneId};
 use units::{Id as _, Lpn, Ppn, Time};
@@ -15,7 +15,8 @@ use crate::violation::Invariant;
 struct Array {
     /// A program or an erase, until then.
     busy: Time,
-    /// Whether what began last is an erase, and whether an operation is suspended: an erase, beside which there may be programs.
+    /// Whether what began last is an erase, and whether an operation is suspended: an erase, beside which there may be
+    /// programs.
     erases: bool,
     suspended: Option<Paused>,
     /// The sense of each plane, until then.

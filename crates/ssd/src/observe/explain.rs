@@ -1,4 +1,5 @@
-//! Where the time of a request went: from its arrival to its completion without a gap, along the part that arrived last.
+//! Where the time of a request went: from its arrival to its completion without a gap, along the part that arrived
+//! last.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,8 +82,8 @@ pub struct Explanation {
     pub finish: Time,
     /// Where its time went, in order, without a gap.
     pub stages: Vec<Stage>,
-    /// Of a read, in their order, the stages of each of its pages that came from flash, from the request's arrival until it
-    /// was decoded.
+    /// Of a read, in their order, the stages of each of its pages that came from flash, from the request's arrival
+    /// until it was decoded.
     pub parts: Vec<Vec<Stage>>,
     /// Of a read, how the first senses of these pages went, on a drive with decision trees.
     pub first_senses: Vec<FirstSense>,
@@ -201,8 +202,8 @@ pub(crate) struct Completing<'a> {
     pub parts: &'a [u64],
 }
 
-/// Explanations of all requests of a device, for those who ask it for requests that are parts of others: by the device's own numbers and times,
-/// each until it is taken.
+/// Explanations of all requests of a device, for those who ask it for requests that are parts of others: by the
+/// device's own numbers and times, each until it is taken.
 #[derive(Clone, Default)]
 pub struct Followed(Arc<Mutex<HashMap<u64, Explanation>>>);
 
@@ -246,7 +247,8 @@ impl Explainer {
         (Explainer { followed: Some(followed.clone()), ..Explainer::new(0, Vec::new(), 0) }, followed)
     }
 
-    /// Keeps the `slowest` so many requests, and those numbered in `wanted`; the first `warmup` are not among the slowest.
+    /// Keeps the `slowest` slowest requests, and those numbered in `wanted`; the first `warmup` are not among the
+    /// slowest.
     pub fn new(slowest: usize, wanted: Vec<u64>, warmup: u64) -> Explainer {
         Explainer {
             slowest,

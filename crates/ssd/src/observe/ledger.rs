@@ -21,8 +21,8 @@ pub(crate) enum Newest {
     Slot(SlotId),
 }
 
-/// A logical page that was written, relocated or trimmed since the ledger was begun. Slots are numbered in the order in which they are
-/// filled.
+/// A logical page that was written, relocated or trimmed since the ledger was begun. Slots are numbered in the order in
+/// which they are filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     pub newest: Newest,
@@ -120,7 +120,8 @@ impl Ledger {
         }
     }
 
-    /// The power has been cut: what was under way has ended before its time, and what the drive holds now, it says again.
+    /// The power has been cut: what was under way has ended before its time, and what the drive holds now, it says
+    /// again.
     pub(crate) fn forget(&mut self) {
         self.violation = None;
         self.touched.clear();
@@ -180,8 +181,8 @@ impl Ledger {
         ppn.map_or_else(|| "nowhere on flash".into(), |ppn| self.place(ppn))
     }
 
-    /// A page of which the map says something else than at the start of a drive: where its newest data and its newest copy on flash
-    /// are.
+    /// A page of which the map says something else than at the start of a drive: where its newest data and its newest
+    /// copy on flash are.
     pub(crate) fn begin_with(&mut self, lpn: Lpn, newest: Newest, on_flash: Option<Ppn>) {
         if let Some(ppn) = on_flash {
             *self.valid.entry(self.block_of(ppn)).or_default() += 1;
@@ -189,7 +190,8 @@ impl Ledger {
         self.pages.insert(lpn, Page { newest, on_flash, known: true, ..Page::OLD });
     }
 
-    /// A slot that holds data already. They come in the order in which they were filled; what is outdated is given no number.
+    /// A slot that holds data already. They come in the order in which they were filled; what is outdated is given no
+    /// number.
     pub(crate) fn begin_with_slot(&mut self, slot: SlotId, lpn: Lpn, outdated: bool) {
         self.filled += 1;
         self.slots.insert(slot, (lpn, if outdated { 0 } else { self.filled }));

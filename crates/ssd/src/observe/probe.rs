@@ -34,8 +34,8 @@ pub enum Server {
     Dram,
 }
 
-/// What happens to a request on its way and to the resources, for those that explain where time goes. Parts of reads are
-/// named by their operation's number; `attempt` counts their senses before.
+/// What happens to a request on its way and to the resources, for those that explain where time goes. Parts of reads
+/// are named by their operation's number; `attempt` counts their senses before.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // The fields' names say what they are.
 pub enum Event {
@@ -47,8 +47,8 @@ pub enum Event {
     Reads { request: u64, part: u64 },
     /// A part waits for its die; where that one's time has gone so far, and what it has waited for.
     Waits { part: u64, attempt: u16, spent: Spent },
-    /// The die takes it. `what` says what the page is read for, where that is not a host's read; `speculative` that the sense before
-    /// is still transferred or decoded.
+    /// The die takes it. `what` says what the page is read for, where that is not a host's read; `speculative` that the
+    /// sense before is still transferred or decoded.
     Senses {
         part: u64,
         attempt: u16,
@@ -59,8 +59,8 @@ pub enum Event {
         what: &'static str,
         speculative: bool,
     },
-    /// A part of a drive with decision trees is about to be sensed for the first time: what the controller knows, and whether a retry follows
-    /// at once.
+    /// A part of a drive with decision trees is about to be sensed for the first time: what the controller knows, and
+    /// whether a retry follows at once.
     Foresees { part: u64, known: Context, ahead: bool },
     /// It has been sensed for the first time.
     FirstSense { part: u64, hasty: bool, corrected: bool },
@@ -82,7 +82,8 @@ pub enum Event {
     Completed { request: u64 },
     /// A request reaches the device, in the order of arrivals.
     Arrives { arrival: Time },
-    /// A die's time goes into a cause of [`crate::observe::stats::die::CAUSES`] from now on; from `until.0` on into `until.1`.
+    /// A die's time goes into a cause of [`crate::observe::stats::die::CAUSES`] from now on; from `until.0` on into
+    /// `until.1`.
     Die { die: DieId, cause: usize, until: Option<(Time, usize)> },
     /// The time of a channel's bus goes into a cause from now on; from `until.0` on into `until.1`.
     Bus { channel: ChannelId, cause: usize, until: Option<(Time, usize)> },
@@ -92,7 +93,8 @@ pub enum Event {
     Programs { pages: u32, what: &'static str },
     /// The program or erase of a die has a phase ahead: a pulse, from 1 on, or the verify after it.
     Phase { die: DieId, pulse: bool, number: u64, from: Time, to: Time },
-    /// A plane's senses are void: RESET until `reset`, then SET FEATURE until `end`, either of no length where it is not needed.
+    /// A plane's senses are void: RESET until `reset`, then SET FEATURE until `end`, either of no length where it is
+    /// not needed.
     Resets { die: DieId, plane: u8, reset: Time, end: Time },
     /// Something has happened: requests in the device, pages in its write buffer.
     State { requests: u32, buffered: u32 },
@@ -119,18 +121,20 @@ pub trait Probe {
     fn cached(&mut self, _time: Time, _request: u64, _lpn: Lpn, _sectors: u64) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
     fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>) {}
-    /// A page of which nothing was written goes along with the rest of its map unit: it got a slot, whose data comes from there.
+    /// A page of which nothing was written goes along with the rest of its map unit: it got a slot, whose data comes
+    /// from there.
     fn joined(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: DataFrom) {}
     /// A slot's page has been programmed.
     fn programmed(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _ppn: Ppn) {}
     /// A page of the drive's own accord has been programmed elsewhere.
     fn moved(&mut self, _time: Time, _lpn: Lpn, _from: Ppn, _to: Ppn) {}
-    /// The controller had the data of a page whose plane has broken, or worked it out: it is in a slot now, a new one or that of newer data that lacks it.
+    /// The controller had the data of a page whose plane has broken, or worked it out: it is in a slot now, a new one
+    /// or that of newer data that lacks it.
     fn rescued(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: Ppn) {}
     /// A page of the map, numbered behind the logical pages, has been programmed.
     fn mapped(&mut self, _time: Time, _lpn: Lpn, _ppn: Ppn) {}
-    /// A page of the map that was programmed is of no use any more: it stood for the parity of a stripe that has ended, or whose parity
-    /// is in the controller again.
+    /// A page of the map that was programmed is of no use any more: it stood for the parity of a stripe that has ended,
+    /// or whose parity is in the controller again.
     fn dropped(&mut self, _time: Time, _lpn: Lpn) {}
     /// A page was unmapped by a trim.
     fn trimmed(&mut self, _time: Time, _request: u64, _lpn: Lpn) {}

@@ -1,9 +1,11 @@
-//! An FTL of one's own: it stands in for where the drive's FTL puts host data, for which blocks it collects, and for its map.
+//! An FTL of one's own: it stands in for where the drive's FTL puts host data, for which blocks it collects, and for
+//! its map.
 //!
-//! What flash demands stays the drive's: pages of a block are programmed in their order, a block is erased before it is programmed
-//! again, data that is relocated stays in its plane, and free blocks are kept for collection . So an FTL says to which
-//! *plane* and *stream* a page goes, is told on which page of the flash it has come to be, and names the block that is reclaimed next. Its map is
-//! tried at each read of the host's: an answer that does not lead to the newest data is refused, with the request that shows it.
+//! What flash demands stays the drive's: pages of a block are programmed in their order, a block is erased before it is
+//! programmed again, data that is relocated stays in its plane, and free blocks are kept for collection . So an FTL
+//! says to which *plane* and *stream* a page goes, is told on which page of the flash it has come to be, and names the
+//! block that is reclaimed next. Its map is tried at each read of the host's: an answer that does not lead to the
+//! newest data is refused, with the request that shows it.
 
 use nand::Layout;
 use units::{Lpn, Ppn};
@@ -75,17 +77,20 @@ pub struct Place {
 
 /// An FTL of one's own.
 ///
-/// Contract: what it answers follows from what it has been told and asked, in order. Logical pages are numbered from 0; places on flash are
-/// pages of the flash ([`DriveLayout::address`]). What was on the drive before the run it is not told of.
+/// Contract: what it answers follows from what it has been told and asked, in order. Logical pages are numbered from 0;
+/// places on flash are pages of the flash ([`DriveLayout::address`]). What was on the drive before the run it is not
+/// told of.
 pub trait OwnFtl: Send {
-    /// A page of host data leaves the write buffer: the plane that it goes to, and the stream. `hint` is its placement handle, or 0; `dealt` the
-    /// plane that static placement deals it to, on which its data was before the run, if it had any.
+    /// A page of host data leaves the write buffer: the plane that it goes to, and the stream. `hint` is its placement
+    /// handle, or 0; `dealt` the plane that static placement deals it to, on which its data was before the run, if it
+    /// had any.
     ///
     /// # Errors
     /// Its own: the run ends.
     fn write(&mut self, lpn: Lpn, hint: u16, dealt: PlaneId) -> Answer<Place>;
 
-    /// The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was relocated.
+    /// The newest data of a page is on a page of the flash now; what was there of it before is stale. `moved`: it was
+    /// relocated.
     ///
     /// # Errors
     /// Its own: the run ends.
@@ -97,14 +102,15 @@ pub trait OwnFtl: Send {
     /// Its own: the run ends.
     fn trimmed(&mut self, lpn: Lpn) -> Answer<()>;
 
-    /// The page of the flash that has the newest data of a page. None where it was not told of that page: the data is where it was before the run.
+    /// The page of the flash that has the newest data of a page. None where it was not told of that page: the data is
+    /// where it was before the run.
     ///
     /// # Errors
     /// Its own: the run ends.
     fn locate(&mut self, lpn: Lpn) -> Answer<Option<Ppn>>;
 
-    /// A plane has too few free blocks: which of its full blocks is reclaimed next. None: none now; it is asked again when a page of the plane has become
-    /// stale.
+    /// A plane has too few free blocks: which of its full blocks is reclaimed next. None: none now; it is asked again
+    /// when a page of the plane has become stale.
     ///
     /// # Errors
     /// Its own: the run ends.
@@ -118,8 +124,8 @@ pub trait OwnFtl: Send {
         Ok(())
     }
 
-    /// Its state, for a checkpoint. None: whoever goes on from there begins with a new one, which is told where each page is, as after a
-    /// power cut.
+    /// Its state, for a checkpoint. None: whoever goes on from there begins with a new one, which is told where each
+    /// page is, as after a power cut.
     ///
     /// # Errors
     /// Its own: there is no checkpoint.

@@ -1,5 +1,6 @@
-//! Checkpoints of the map: from time to time the translation pages that have changed are programmed, then a list of where all of
-//! them are, which is programmed like pages of the journal; then the journal before the checkpoint's beginning is needless.
+//! Checkpoints of the map: from time to time the translation pages that have changed are programmed, then a list of
+//! where all of them are, which is programmed like pages of the journal; then the journal before the checkpoint's
+//! beginning is needless.
 
 use units::Lpn;
 

@@ -1,7 +1,7 @@
 //! Changes of the map on their way to flash: gathered until they fill a page, or until a flush wants them there.
 //!
-//! Pages of the journal are numbered, and each is programmed as a page of the drive's own behind the translation pages: it takes
-//! one of a fixed number of places, which are free again when a checkpoint has made the page needless.
+//! Pages of the journal are numbered, and each is programmed as a page of the drive's own behind the translation pages:
+//! it takes one of a fixed number of places, which are free again when a checkpoint has made the page needless.
 
 use std::collections::VecDeque;
 
@@ -80,8 +80,8 @@ impl Journal {
         }
     }
 
-    /// The pages that recovery has found, with their places among the drive's own, and those of the last list; `horizon` is as
-    /// they say.
+    /// The pages that recovery has found, with their places among the drive's own, and those of the last list;
+    /// `horizon` is as they say.
     pub fn resume(&mut self, pages: Vec<(u64, u32)>, list: Vec<u32>, first: u64, horizon: u64) {
         (self.next, self.horizon) = (first, horizon);
         for (index, place) in pages {
@@ -93,7 +93,8 @@ impl Journal {
         self.lists = list.into_iter().map(|place| OfList { place, programmed: true, new: false }).collect();
     }
 
-    /// Adds changes that recovery has found elsewhere. The next recovery need not look for them: they go to flash at once.
+    /// Adds changes that recovery has found elsewhere. The next recovery need not look for them: they go to flash at
+    /// once.
     pub fn add_found(&mut self, news: &[Change]) {
         news.iter().for_each(|change| self.add(*change));
         self.found = self.gathered;
@@ -142,8 +143,8 @@ impl Journal {
         self.flushes.pop_front_if(|(_, wanted)| *wanted <= durable).map(|(command, _)| command)
     }
 
-    /// The next page to be programmed, with its place, if there is a full one, or if part of one is waited for. `horizon`: programs up
-    /// to there have ended, and what they have changed has been gathered.
+    /// The next page to be programmed, with its place, if there is a full one, or if part of one is waited for.
+    /// `horizon`: programs up to there have ended, and what they have changed has been gathered.
     pub fn page(&mut self, horizon: u64) -> Option<(u32, JournalPage)> {
         self.marks.pop_back_if(|(gathered, _)| *gathered == self.gathered);
         self.marks.push_back((self.gathered, horizon));

@@ -1,8 +1,8 @@
 //! What is on flash: all that survives a power cut, and all that recovery is given.
 //!
-//! Each page has an out-of-band area that says what it holds: the logical page, the sequence number of that version of it, and the
-//! number of the program that wrote it (assumed, as in the field). What the host's data is, is a number that the host's side gave
-//! it ([`super::oracle`]); the drive carries it along and never looks at it.
+//! Each page has an out-of-band area that says what it holds: the logical page, the sequence number of that version of
+//! it, and the number of the program that wrote it (assumed, as in the field). What the host's data is, is a number
+//! that the host's side gave it ([`super::oracle`]); the drive carries it along and never looks at it.
 
 use std::collections::HashMap;
 
@@ -238,8 +238,8 @@ impl OnFlash {
         written.pages[page as usize] = Some(held);
     }
 
-    /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were programmed
-    /// before. Returns how many pages held data.
+    /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were
+    /// programmed before. Returns how many pages held data.
     pub fn tear(&mut self, ppn: Ppn, stream: StreamId, number: u64) -> u64 {
         self.program(ppn, stream, number);
         let Address { plane, block, page } = self.layout.unpack(ppn);
@@ -261,7 +261,8 @@ impl OnFlash {
     }
 }
 
-/// Whether an interrupted program destroys nothing that was programmed before it: capacitors let it end, or it has wordlines to itself.
+/// Whether an interrupted program destroys nothing that was programmed before it: capacitors let it end, or it has
+/// wordlines to itself.
 pub(crate) fn keeps_what_is_programmed(plan: &Plan) -> bool {
     let layout = &plan.layout;
     let whole = |unit: u32, bits: u32| unit == bits * layout.stripe * layout.shared();

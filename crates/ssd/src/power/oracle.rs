@@ -1,13 +1,14 @@
-//! The host's side: a log of its own of what was written, and what of it the drive has promised to keep. It knows nothing of the
-//! drive's map, and numbers what the host writes by itself.
+//! The host's side: a log of its own of what was written, and what of it the drive has promised to keep. It knows
+//! nothing of the drive's map, and numbers what the host writes by itself.
 //!
-//! Promised is, with capacitors or write-through, what was acknowledged; otherwise what was acknowledged before a flush was begun
-//! that has completed. Trims are promised alike, where the map has a journal; where it has none, a page that was trimmed may read as
-//! anything that it ever was. Without capacitors, cells whose wordlines are
-//! programmed page by page give no promise: an interrupted program destroys the pages before it.
+//! Promised is, with capacitors or write-through, what was acknowledged; otherwise what was acknowledged before a flush
+//! was begun that has completed. Trims are promised alike, where the map has a journal; where it has none, a page that
+//! was trimmed may read as anything that it ever was. Without capacitors, cells whose wordlines are programmed page by
+//! page give no promise: an interrupted program destroys the pages before it.
 //!
-//! After a cut each page that was written must read as its last promised state or as any later one, whole; never as an older one,
-//! as another page, or as what an interrupted program has left. What it reads as then must stay from there on.
+//! After a cut each page that was written must read as its last promised state or as any later one, whole; never as an
+//! older one, as another page, or as what an interrupted program has left. What it reads as then must stay from there
+//! on.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -191,9 +192,10 @@ impl Oracle {
         }
     }
 
-    /// The power has been cut: checks what each page reads as, with whether it held nothing at the start. What it reads as is its
-    /// only state from now on. Where the flash has lost data (`broken`) nothing that was acknowledged is promised: a page may read as an
-    /// error, or as it was before; never as another page, or as what no program has finished.
+    /// The power has been cut: checks what each page reads as, with whether it held nothing at the start. What it reads
+    /// as is its only state from now on. Where the flash has lost data (`broken`) nothing that was acknowledged is
+    /// promised: a page may read as an error, or as it was before; never as another page, or as what no program has
+    /// finished.
     pub fn check(&mut self, broken: bool, reads: impl Fn(Lpn) -> (Reads, bool)) -> Verdict {
         self.cuts += 1;
         self.under_way.clear();
@@ -224,7 +226,8 @@ impl Oracle {
             verdict.reported += u64::from(found == Reads::Lost);
             let oldest = if self.writes_with_flush && found != Reads::Lost { state } else { 0 };
             let trimmed = if found == Reads::Zeros { state } else { 0 };
-            // What is lost now may have been an older state. Where pages of the map are destroyed, any state may come back.
+            // What is lost now may have been an older state. Where pages of the map are destroyed, any state may come
+            // back.
             let stays = found != Reads::Lost && self.writes_with_flush && !broken;
             let newest = if stays { state } else { page.newest };
             *page = History { oldest, newest, acknowledged: state, trimmed };

@@ -1,16 +1,21 @@
-//! Recovery after a power cut: the newest version of every logical page from what is on flash, and from what capacitors have kept.
+//! Recovery after a power cut: the newest version of every logical page from what is on flash, and from what capacitors
+//! have kept.
 //!
-//! 1. The list of the last checkpoint is read, and the journal's pages from the one on that it names, as far as none is missing; the
-//!    last one says up to which program all changes of the map are in it.
-//! 2. The first page of every block says when the block was opened. In the blocks that may have been written later, every page is
-//!    read: in each stream of a plane the youngest that was opened before, and all that were opened since.
-//! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among these.
+//! 1. The list of the last checkpoint is read, and the journal's pages from the one on that it names, as far as none is
+//!    missing; the last one says up to which program all changes of the map are in it.
+//! 2. The first page of every block says when the block was opened. In the blocks that may have been written later,
+//!    every page is read: in each stream of a plane the youngest that was opened before, and all that were opened
+//!    since.
+//! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among
+//!    these.
 //!
-//! Where there is parity, step 2 reads every page that has been programmed: pages of parity may be anywhere, and each names those of its stripe.
+//! Where there is parity, step 2 reads every page that has been programmed: pages of parity may be anywhere, and each
+//! names those of its stripe.
 //!
-//! Of all versions of a page that are found the one with the largest sequence number counts. An entry that names a block which has
-//! been erased since is no version: what it named has moved, or is out of date. Nor is one in a part of the flash that has broken. If a
-//! page is known to have had a newer version than any that is left, it is lost, and reading it is an error.
+//! Of all versions of a page that are found the one with the largest sequence number counts. An entry that names a
+//! block which has been erased since is no version: what it named has moved, or is out of date. Nor is one in a part of
+//! the flash that has broken. If a page is known to have had a newer version than any that is left, it is lost, and
+//! reading it is an error.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +40,8 @@ pub(crate) struct Run {
     pub flash_pages: u32,
 }
 
-/// What capacitors have kept of the journal: pages by number that are on their way to flash, and changes that no page has yet.
+/// What capacitors have kept of the journal: pages by number that are on their way to flash, and changes that no page
+/// has yet.
 #[derive(Default)]
 pub(crate) struct KeptJournal {
     pub pages: BTreeMap<u64, Vec<Change>>,
@@ -163,7 +169,8 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    /// Reads the journal as far as no page of it is missing; returns those pages on flash up to the first that is not there.
+    /// Reads the journal as far as no page of it is missing; returns those pages on flash up to the first that is not
+    /// there.
     fn read_journal(&mut self, kept: &BTreeMap<u64, Vec<Change>>) -> Vec<(u64, Ppn)> {
         let places: BTreeMap<u64, Ppn> = self.flash.anchor.journal.iter().copied().collect();
         let (mut pages, mut broken) = (Vec::new(), false);
@@ -279,8 +286,8 @@ impl<'a> Recovery<'a> {
         self.plan.config.ftl.raid.wide().is_some()
     }
 
-    /// The stripes as their parity names them. One that names a page which has been erased since, or which an interrupted program
-    /// has destroyed, has ended; of two that have a page in common the older one was about to.
+    /// The stripes as their parity names them. One that names a page which has been erased since, or which an
+    /// interrupted program has destroyed, has ended; of two that have a page in common the older one was about to.
     fn find_stripes(&self) -> Vec<FoundStripe> {
         let mut newest: BTreeMap<Lpn, (Ppn, &Page)> = BTreeMap::new();
         for plane in self.planes().filter(|_| self.has_parity()) {
@@ -306,7 +313,8 @@ impl<'a> Recovery<'a> {
         stripes
     }
 
-    /// Without a map, the blocks that hold what they held at the start are read as well; so they are where there is parity.
+    /// Without a map, the blocks that hold what they held at the start are read as well; so they are where there is
+    /// parity.
     fn read_initial_blocks(&mut self) {
         for plane in self.planes() {
             for block in 0..self.plan.layout.blocks {
@@ -431,8 +439,8 @@ impl<'a> Recovery<'a> {
         Recovered { found, lost, news, changed: changed.into_iter().collect(), journal, horizon, stripes, reads }
     }
 
-    /// The newest version of a page was erased, and none that is newer has been found: it was trimmed, since data is programmed before
-    /// what it replaces is erased.
+    /// The newest version of a page was erased, and none that is newer has been found: it was trimmed, since data is
+    /// programmed before what it replaces is erased.
     fn trimmed_data_that_is_gone(&mut self) {
         if self.lossy {
             return;
@@ -444,7 +452,8 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known, were trimmed.
+    /// Pages that held data at the start in blocks that were erased since, and of which nothing newer is known, were
+    /// trimmed.
     fn initial_data_that_is_gone(&mut self) {
         for plane in self.planes() {
             for block in 0..self.plan.layout.blocks {

@@ -1,5 +1,5 @@
-//! A device in a line: `2TB, 16 ch x 4 dies x 4 planes, TLC, PCIe 5 x4`. It becomes the text of a device file, in which everything that the line
-//! leaves open is the preset's of its cells, or `assumed`.
+//! A device in a line: `2TB, 16 ch x 4 dies x 4 planes, TLC, PCIe 5 x4`. It becomes the text of a device file, in which
+//! everything that the line leaves open is the preset's of its cells, or `assumed`.
 
 use std::fmt::Write as _;
 

@@ -7,7 +7,8 @@ use workload::Request;
 
 use crate::error::RunError;
 
-/// A batch of which a request was refused: those before it have been submitted, neither it nor those after it have been.
+/// A batch of which a request was refused: those before it have been submitted, neither it nor those after it have
+/// been.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchError {
     /// Which, from 0: this many have been submitted.
@@ -24,7 +25,8 @@ impl fmt::Display for BatchError {
 
 impl std::error::Error for BatchError {}
 
-/// Submits requests one after another; returns their numbers, which follow one another. `first` is the number of the next one.
+/// Submits requests one after another; returns their numbers, which follow one another. `first` is the number of the
+/// next one.
 pub(super) fn submit_all(
     first: u64,
     requests: &[Request],

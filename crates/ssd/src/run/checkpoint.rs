@@ -1,8 +1,8 @@
 //! Checkpoints: the whole state of a device in a file, to go on from in another process.
 //!
-//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::persist`, compressed), and the BLAKE3
-//! digest of all that. The header has what the device is built from; what follows from it is not in the state. A device that was
-//! saved and loaded goes on as if it had never stopped, byte for byte.
+//! A file is a line of text, the length of a header and the header (JSON), the state (`crate::persist`, compressed),
+//! and the BLAKE3 digest of all that. The header has what the device is built from; what follows from it is not in the
+//! state. A device that was saved and loaded goes on as if it had never stopped, byte for byte.
 //!
 //! What may differ between the device that was saved and the one that goes on: nothing, but where nothing was under way
 //! [`POLICIES`] and policies from outside, which decide what is done next and keep no state.
@@ -43,8 +43,8 @@ const LONGEST_HEADER: u32 = 1 << 24;
 /// The release that writes and reads.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Keys that may differ where nothing was under way: they decide what is done next and keep no state, or one that is forgotten then
-/// (references of reads).
+/// Keys that may differ where nothing was under way: they decide what is done next and keep no state, or one that is
+/// forgotten then (references of reads).
 pub const POLICIES: &[&str] = &[
     "read.start",
     "read.tracking",
@@ -166,8 +166,8 @@ impl Checkpoint {
         restored(drive, &header, &state, &origin)
     }
 
-    /// Its state, where other runs of the process have gone on from it: it was whole then. A file that was replaced since its header was
-    /// read is read as a whole.
+    /// Its state, where other runs of the process have gone on from it: it was whole then. A file that was replaced
+    /// since its header was read is read as a whole.
     fn kept(&self) -> Option<Arc<Kept>> {
         let now = File::open(&self.path).ok().and_then(|mut file| digest_of(&mut file));
         now.filter(|_| now == self.digest).and_then(|digest| kept::recall(Key(digest)))
@@ -282,8 +282,8 @@ pub(super) fn seal(mut header: Value, write: impl FnOnce(&mut Writer), to: &mut 
 }
 
 impl Device {
-    /// A device in the state that [`Device::save`] has written. The configuration is that of the device that was saved, but for
-    /// [`POLICIES`] where nothing was under way. The seed is that of the saved device.
+    /// A device in the state that [`Device::save`] has written. The configuration is that of the device that was saved,
+    /// but for [`POLICIES`] where nothing was under way. The seed is that of the saved device.
     pub fn load(config: &Config, from: &mut dyn Read) -> Result<Device, ConfigError> {
         load(config, from, "checkpoint")
     }
@@ -327,7 +327,7 @@ pub(super) fn unreadable(origin: &str, error: &io::Error) -> ConfigError {
 }
 
 pub(super) fn damaged(origin: &str) -> ConfigError {
-    refused(origin, "is damaged: its digest is another one", "copy it again, or make it anew")
+    refused(origin, "is damaged: its digest is another one", "copy it again, or make it again")
 }
 
 /// What a device is built from, and where it stands.
@@ -378,7 +378,11 @@ fn read_header(from: &mut dyn Read, origin: &str) -> Result<Value, ConfigError> 
         let theirs = header.get(name).ok_or_else(|| damaged(origin))?;
         if *theirs != ours {
             let problem = format!("was written by another build: its {name} is {theirs}, and here it is {ours}");
-            return Err(refused(origin, &problem, "make it anew with this build, or go on with the one that wrote it"));
+            return Err(refused(
+                origin,
+                &problem,
+                "make it again with this build, or go on with the one that wrote it",
+            ));
         }
     }
     Ok(header)
@@ -553,7 +557,7 @@ pub(super) fn take_state(
         }
     };
     if !taken.is_ok_and(|now| header["time_ns"] == json!(now.0)) {
-        let remedy = "make it anew with this build, or go on with the one that wrote it";
+        let remedy = "make it again with this build, or go on with the one that wrote it";
         return Err(refused(origin, "was written by another build: its state has another form", remedy));
     }
     Ok(())

@@ -43,7 +43,8 @@ impl Point {
     }
 }
 
-/// The points of what is measured, in the order of time, and the arrivals; a bounded number of them, whatever a run's length.
+/// The points of what is measured, in the order of time, and the arrivals; a bounded number of them, whatever a run's
+/// length.
 #[derive(Clone, Default)]
 pub(super) struct Course {
     points: Vec<Point>,

@@ -1,5 +1,5 @@
-//! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`] is one; what is made of
-//! devices, or stands in for one, is another.
+//! What a drive is to those who play requests on it: a run, a server, another simulator. [`Device`] is one; what is
+//! made of devices, or stands in for one, is another.
 
 use std::io;
 use std::ops::Range;
@@ -27,9 +27,9 @@ use crate::zones::ZonesSeen;
 
 /// A drive.
 ///
-/// Contract: requests are submitted in the order of time, none before [`Drive::now`] unless others still wait to arrive; time goes on by
-/// `advance` alone, and completions are taken in the order in which they came. The same requests at the same times give the same
-/// completions.
+/// Contract: requests are submitted in the order of time, none before [`Drive::now`] unless others still wait to
+/// arrive; time goes on by `advance` alone, and completions are taken in the order in which they came. The same
+/// requests at the same times give the same completions.
 pub trait Drive {
     /// Logical capacity.
     fn capacity(&self) -> Bytes;
@@ -46,7 +46,8 @@ pub trait Drive {
     /// Hands several over, as one by one; returns their numbers.
     ///
     /// # Errors
-    /// See [`Drive::submit`]: of the first that is refused. Those before it have been submitted, those after it have not.
+    /// See [`Drive::submit`]: of the first that is refused. Those before it have been submitted, those after it have
+    /// not.
     fn submit_all(&mut self, requests: &[Request]) -> Result<Range<u64>, BatchError> {
         batch::submit_all(self.submitted(), requests, |request| self.submit(request))
     }
@@ -77,8 +78,8 @@ pub trait Drive {
     /// # Errors
     /// See [`Drive::advance`].
     fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError>;
-    /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; whether so few wait. Time does not go on
-    /// from there: what is submitted next is not too late.
+    /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; whether so few wait.
+    /// Time does not go on from there: what is submitted next is not too late.
     ///
     /// # Errors
     /// See [`Drive::advance`].
@@ -116,7 +117,8 @@ pub trait Drive {
         checkpoint::write(self, path)
     }
 
-    /// What of a load that has gone on before is to be played through its FTL alone, where requests are `paced` or not ([`Drive::warm`]).
+    /// What of a load that has gone on before is to be played through its FTL alone, where requests are `paced` or not
+    /// ([`Drive::warm`]).
     ///
     /// # Errors
     /// A parameter of the load cannot be met.
@@ -130,8 +132,8 @@ pub trait Drive {
     fn warm(&mut self, _load: &mut Warming, _requests: u64) -> Result<Option<Warmed>, RunError> {
         Ok(None)
     }
-    /// It is made of several drives, which are to begin as a load has left them; whether anything is to be played for that
-    /// ([`Drive::comes_into_its_state`]).
+    /// It is made of several drives, which are to begin as a load has left them; whether anything is to be played for
+    /// that ([`Drive::comes_into_its_state`]).
     ///
     /// # Errors
     /// See [`Drive::warming`].
@@ -165,7 +167,8 @@ pub trait Drive {
     fn start_of_life(&self) -> Start {
         Start::AsWritten
     }
-    /// Whether what it began with still goes on: a load settles when it does not, or where that makes no difference any more.
+    /// Whether what it began with still goes on: a load settles when it does not, or where that makes no difference any
+    /// more.
     fn settles(&self) -> bool {
         false
     }
@@ -179,7 +182,8 @@ pub trait Drive {
     }
     /// It is looked at, some hundred times in a run.
     fn is_looked_at(&mut self) {}
-    /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as that.
+    /// What puts the numbers of the drives in doubt that it is made of; none where it is one drive, and is judged as
+    /// that.
     fn findings_of_parts(&self) -> Option<Vec<Finding>> {
         None
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::error::RunError;
 
-/// The fingerprint of a file's content, as a run's manifest has it. Whoever prepares runs gives it, and may remember it: only
-/// outside is there a clock that tells whether a file has changed.
+/// The fingerprint of a file's content, as a run's manifest has it. Whoever prepares runs gives it, and may remember
+/// it: only outside is there a clock that tells whether a file has changed.
 pub type Fingerprint = fn(&Path) -> io::Result<String>;
 
 /// The fingerprint of a file that a run reads.

@@ -1,5 +1,5 @@
-//! The host: it stands between a source of requests and a drive and owns both ends of a request, when it is handed over and what
-//! follows from its completion.
+//! The host: it stands between a source of requests and a drive and owns both ends of a request, when it is handed over
+//! and what follows from its completion.
 
 use units::{Bytes, Span, Time};
 use workload::{Beyond, ClosedLoop, Request, Source, TaskEnd};

@@ -1,6 +1,7 @@
-//! States that runs begin in, kept in memory. FTLs as loads have left them: runs of a process that begin with the same load on the same FTL
-//! play it once. What schemes change, how dies read and in which order they work, the FTL alone does not see. And checkpoints that several
-//! runs go on from: they are read once. What is large in such a state the runs share, and change their own copies of what they change.
+//! States that runs begin in, kept in memory. FTLs as loads have left them: runs of a process that begin with the same
+//! load on the same FTL play it once. What schemes change, how dies read and in which order they work, the FTL alone
+//! does not see. And checkpoints that several runs go on from: they are read once. What is large in such a state the
+//! runs share, and change their own copies of what they change.
 //!
 //! Nothing is kept unless [`keep_warmed`] has said how much; a run of its own gains nothing from it.
 
@@ -22,13 +23,14 @@ use crate::persist::{Reader, SharedState, State, Writer};
 /// Sections and keys of the configuration that the FTL alone does not ask: a test changes them all.
 const NOT_ASKED: &[&str] = &["bus.", "ecc.", "read.", "schedule.", "energy."];
 
-/// All that decides what a load makes of an FTL: a digest of the configuration but for what is not asked, of the load and its random numbers, and of the
-/// state that it begins in, in which the rest has left its mark.
+/// All that decides what a load makes of an FTL: a digest of the configuration but for what is not asked, of the load
+/// and its random numbers, and of the state that it begins in, in which the rest has left its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key(pub [u8; 32]);
 
 impl Key {
-    /// None where nothing is kept, where nobody can tell two loads apart, or where policies from outside decide, which may remember.
+    /// None where nothing is kept, where nobody can tell two loads apart, or where policies from outside decide, which
+    /// may remember.
     pub fn of<P: Probe>(past: &dyn Past, device: &mut Device<P>) -> Option<Key> {
         if lock().most == 0 || !device.plan().config.policies.sources().is_empty() {
             return None;
@@ -134,8 +136,9 @@ impl All {
     }
 }
 
-/// From now on runs of this process keep up to so many bytes of FTLs that loads have been played through (`host.warmed_pages`), and of
-/// checkpoints that are read more than once, for other runs that begin with the same. Results do not depend on it.
+/// From now on runs of this process keep up to this many bytes of FTLs that loads have been played through
+/// (`host.warmed_pages`), and of checkpoints that are read more than once, for other runs that begin with the same.
+/// Results do not depend on it.
 pub fn keep_warmed(most: Bytes) {
     let mut all = lock();
     all.most = most.0 as usize;
@@ -177,7 +180,8 @@ fn noted<T>(
     Ok(taken)
 }
 
-/// Hands the state of a checkpoint over that is read from there. Where it has been read before it is kept, if there is room.
+/// Hands the state of a checkpoint over that is read from there. Where it has been read before it is kept, if there is
+/// room.
 pub(super) fn of_checkpoint<T>(
     key: Key,
     from: &mut dyn io::Read,

@@ -21,9 +21,9 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Measured;
 
-/// A run without a workload. It books what a replayed run books: with the last completion, where a replay ends, the same requests
-/// at the same times have the same result. A warm-up that ends while many requests wait for room in the drive's queues is the
-/// exception: a replay counts it as ended when it hands the next request over, which is later.
+/// A run without a workload. It books what a replayed run books: with the last completion, where a replay ends, the
+/// same requests at the same times have the same result. A warm-up that ends while many requests wait for room in the
+/// drive's queues is the exception: a replay counts it as ended when it hands the next request over, which is later.
 ///
 /// Its time starts at 0, after the overwriting that `age.precondition` asks for.
 pub struct Live<D: Drive = Device> {
@@ -37,8 +37,8 @@ pub struct Live<D: Drive = Device> {
 const PRECONDITIONING: u64 = 1 << 16;
 
 impl<P: Probe> Live<Device<P>> {
-    /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed`, `warmup` and
-    /// `checkpoint` are taken.
+    /// Builds a device and brings it into the state in which it meets its first request. Of the options, `seed`,
+    /// `warmup` and `checkpoint` are taken.
     pub fn open(
         config: &Config,
         options: &RunOptions,
@@ -72,8 +72,8 @@ impl<D: Drive> Live<D> {
         Ok(Live { measured, completions: Vec::new(), last: Time::ZERO })
     }
 
-    /// Submits a request for `request.time`, which lies neither before [`Live::now`] nor before the last request; returns its
-    /// number, from 0. The first request after the warm-up plays the run up to its time.
+    /// Submits a request for `request.time`, which lies neither before [`Live::now`] nor before the last request;
+    /// returns its number, from 0. The first request after the warm-up plays the run up to its time.
     pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
         let (time, earliest) = (request.time, self.last.max(self.now()));
         if time < earliest {
@@ -87,8 +87,8 @@ impl<D: Drive> Live<D> {
         Ok(id)
     }
 
-    /// Submits several, as [`Live::submit`] does one by one; returns their numbers. Of the first that is refused the error has the
-    /// index: those before it have been submitted, those after it have not.
+    /// Submits several, as [`Live::submit`] does one by one; returns their numbers. Of the first that is refused the
+    /// error has the index: those before it have been submitted, those after it have not.
     pub fn submit_all(&mut self, requests: &[Request]) -> Result<Range<u64>, BatchError> {
         batch::submit_all(self.submitted(), requests, |request| self.submit(request))
     }
@@ -118,16 +118,16 @@ impl<D: Drive> Live<D> {
         &self.measured.drive
     }
 
-    /// What was played so far has loaded the drive, which is now left alone for so long: at a temperature, or at that of its rest
-    /// ([`Device::rest`]). What is measured begins after it, as after a warm-up.
+    /// What was played so far has loaded the drive, which is now left alone for so long: at a temperature, or at that
+    /// of its rest ([`Device::rest`]). What is measured begins after it, as after a warm-up.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         let completions = &mut self.completions;
         let played = self.measured.rest(span, at, |completion| completions.push(*completion));
         self.with_the_last(played)
     }
 
-    /// When something happens next, if nothing is submitted before: nothing completes earlier. None where nothing completes
-    /// until another request is submitted.
+    /// When something happens next, if nothing is submitted before: nothing completes earlier. None where nothing
+    /// completes until another request is submitted.
     pub fn next_event(&self) -> Option<Time> {
         self.measured.drive.next_event().map(|time| Time(time.0 - self.measured.origin.0))
     }
@@ -143,8 +143,8 @@ impl<D: Drive> Live<D> {
         self.with_the_last(played)
     }
 
-    /// Plays until something has completed that was not taken, or up to `limit`, which may be [`Time::NEVER`]; returns whether
-    /// something has.
+    /// Plays until something has completed that was not taken, or up to `limit`, which may be [`Time::NEVER`]; returns
+    /// whether something has.
     pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
         let limit = if limit == Time::NEVER { limit } else { self.of_device(limit)? };
         if self.completions.is_empty() && limit >= self.measured.drive.now() {
@@ -212,8 +212,8 @@ impl<D: Drive> Live<D> {
         self.measured.so_far(Reading::default())
     }
 
-    /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not completed is
-    /// left out.
+    /// Ends the run, checks the conservation laws and gives what was found out. What was submitted and has not
+    /// completed is left out.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
         self.measured.finish(Reading::default())
     }

@@ -24,8 +24,8 @@ use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::Series;
 use crate::observe::stats::{Start, Totals, Warmed};
 
-/// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from the
-/// beginning of the workload.
+/// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from
+/// the beginning of the workload.
 pub(super) struct MeasuredDrive<D: Drive> {
     pub drive: D,
     warmup: u64,
@@ -77,8 +77,8 @@ pub(super) struct Saving {
 }
 
 impl<P: Probe> MeasuredDrive<Device<P>> {
-    /// A device in its initial state, or in that of the checkpoint that the options name. Of the load that is to be played the past may be
-    /// known, and whether its requests are paced.
+    /// A device in its initial state, or in that of the checkpoint that the options name. Of the load that is to be
+    /// played the past may be known, and whether its requests are paced.
     pub fn of_device(
         config: &Config,
         options: &RunOptions,
@@ -174,10 +174,10 @@ impl<D: Drive> MeasuredDrive<D> {
         }
     }
 
-    /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its life, and nothing else
-    /// is asked for that comes before what counts.
-    /// It waits for collections no longer than for as many requests as count. Where a steady state is looked for, that is for a load that
-    /// overwrites evenly, as the drive has been: any other one has to come to its own steady state.
+    /// The load is played until it has settled, and counts from then on: where the drive starts in the middle of its
+    /// life, and nothing else is asked for that comes before what counts. It waits for collections no longer than for
+    /// as many requests as count. Where a steady state is looked for, that is for a load that overwrites evenly, as the
+    /// drive has been: any other one has to come to its own steady state.
     pub fn settle_first(&mut self, counted: u64, evenly: bool) {
         let apart = self.warmup > 0 || self.before.is_some() && !self.leads || self.drive.now() > Time::ZERO;
         let stationary = evenly && !self.leads && self.drive.plan().config.age.fill.0 == 1.0;
@@ -201,7 +201,8 @@ impl<D: Drive> MeasuredDrive<D> {
         }
     }
 
-    /// Pages of host data that have been played through the FTL alone so far, and the write amplification, while that goes on.
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification, while that
+    /// goes on.
     pub fn warms(&self) -> Option<(u64, f64)> {
         self.before.as_ref().and_then(|before| before.so_far())
     }
@@ -211,7 +212,7 @@ impl<D: Drive> MeasuredDrive<D> {
         if self.settling.is_some() { Time::NEVER } else { self.settled_at }
     }
 
-    /// Of so many requests that are asked for, those that are submitted.
+    /// Of this many requests that are asked for, those that are submitted.
     pub fn all_requests(&self, counted: u64) -> u64 {
         if self.settling.is_some() { u64::MAX } else { counted.saturating_add(self.settled) }
     }
@@ -270,7 +271,8 @@ impl<D: Drive> MeasuredDrive<D> {
         self.course.start(Point::of(&self.drive));
     }
 
-    /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not measured.
+    /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not
+    /// measured.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
         self.drive.rest(span, at)?;
         self.collect(each)?;
@@ -309,8 +311,8 @@ impl<D: Drive> MeasuredDrive<D> {
         self.collect(each)
     }
 
-    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before: no more than
-    /// `looks` of these, which it counts down.
+    /// Plays until `play` says that what it plays to has come, or to `time`, closing the intervals that end before: no
+    /// more than `looks` of these, which it counts down.
     pub fn advance_by(
         &mut self,
         time: Time,

@@ -1,5 +1,6 @@
-//! What a run is asked for: every option is declared here, once. The command line, the keyword arguments of Python with their
-//! documentation and types, the options of sweep files and what a manifest keeps of them follow from [`declared`].
+//! What a run is asked for: every option is declared here, once. The command line, the keyword arguments of Python with
+//! their documentation and types, the options of sweep files and what a manifest keeps of them follow from
+//! [`declared`].
 
 use std::path::PathBuf;
 
@@ -257,12 +258,12 @@ fn input_options() -> Vec<Declared> {
         };
     }
     inputs! {
-        /// Preset (`ssdlab.presets()`), device file (TOML), a device in a line (`"2TB, 16 ch x 4 dies, TLC"`), or a dict
-        /// of what a device file would hold: `{"base": "tlc", "geometry.channels": 4}`.
+        /// Preset (`ssdlab.presets()`), device file (TOML), a device in a line (`"2TB, 16 ch x 4 dies, TLC"`), or a
+        /// dict of what a device file would hold: `{"base": "tlc", "geometry.channels": 4}`.
         device [Kind::Path, "NAME|FILE|LINE", default = Some("tlc"),
             help = Some("Preset, device file (TOML), or a device in a line: \"2TB, 16 ch x 4 dies, TLC\".")]
-        /// File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. `device`, `scheme`, `age` and `settings`
-        /// are those of each of its drives, `array.KEY` in `settings` those of the array.
+        /// File (TOML) of an array of drives, on which the workload is run: docs/arrays.md. `device`, `scheme`, `age`
+        /// and `settings` are those of each of its drives, `array.KEY` in `settings` those of the array.
         array [Kind::Path, "FILE", help = Some("Run on an array of drives (TOML), such as examples/array.toml.")]
         /// Preset, workload file (.toml), trace (plain, gzip or zstd), or a dict of what a workload file would hold:
         /// `{"rw": "randread", "bs": "4KiB"}`; several traces are merged by time.
@@ -286,8 +287,8 @@ fn input_options() -> Vec<Declared> {
         /// "my_policies.py:oldest"}` or `"victim=my_policies.py:oldest"`; see `ssdlab.policy`.
         policies [Kind::Policies, "AXIS=FILE:FUNCTION,…", flag = Some("--policy"),
             help = Some("Functions that stand in for built-in choices, such as victim=my_policies.py:oldest.")]
-        /// An FTL of your own, a class in Python: `"mine.py:MyFtl"` or the class itself; the same as the policy `ftl`. See
-        /// `ssdlab.policy.Ftl`.
+        /// An FTL of your own, a class in Python: `"mine.py:MyFtl"` or the class itself; the same as the policy `ftl`.
+        /// See `ssdlab.policy.Ftl`.
         ftl [Kind::Ftl, "FILE:CLASS", help = Some("An FTL of your own, such as examples/own_ftl.py:PageMapped.")]
     }
 }

@@ -1,10 +1,11 @@
-//! Whether a load leaves dies idle (`age.load`): a drive in the middle of its life then has other blocks free than one that is written as fast
-//! as it takes data.
+//! Whether a load leaves dies idle (`age.load`): a drive in the middle of its life then has other blocks free than one
+//! that is written as fast as it takes data.
 //!
-//! The load is tried for some thousand requests on a drive of the same data and age that has nothing to collect. What dies do for the host
-//! then, and what relocation for so much data will take of them by the theory of uniform overwriting, is their use in the long run, where
-//! that is below one. What this theory takes for full is played through the FTL alone, where it does not overwrite uniformly: its own write
-//! amplification counts. Of requests that come from outside nothing is known: paced ones are taken to leave dies idle.
+//! The load is tried for some thousand requests on a drive of the same data and age that has nothing to collect. What
+//! dies do for the host then, and what relocation for so much data will take of them by the theory of uniform
+//! overwriting, is their use in the long run, where that is below one. What this theory takes for full is played
+//! through the FTL alone, where it does not overwrite uniformly: its own write amplification counts. Of requests that
+//! come from outside nothing is known: paced ones are taken to leave dies idle.
 
 use std::borrow::Cow;
 
@@ -30,8 +31,9 @@ const PAGES: u64 = 1 << 15;
 const ROUNDS: usize = 3;
 /// From this use of dies on, collection never comes to rest (assumed: the theory knows neither waits nor skew).
 const FULL: f64 = 0.9;
-/// The part of the other planes' relocation that a plane waits for: the rest is programmed together with its own (fitted to electronics25 at 3,000 and 7,000
-/// requests a second of 32 KiB, half of them reads, and to its twin of prxy_1).
+/// The part of the other planes' relocation that a plane waits for: the rest is programmed together with its own
+/// (fitted to electronics25 at 3,000 and 7,000 requests a second of 32 KiB, half of them reads, and to its twin of
+/// prxy_1).
 const WAITED_FOR: f64 = 0.1;
 /// Of what takes longer because a die is shared, at most four times as long (assumed).
 const SLOWEST: f64 = 0.75;
@@ -47,7 +49,8 @@ pub(super) struct Decided<'a> {
     pub assumed: bool,
 }
 
-/// The configuration of a drive that meets a load, of which the past may be known, and whether requests are paced: with `age.load` decided.
+/// The configuration of a drive that meets a load, of which the past may be known, and whether requests are paced: with
+/// `age.load` decided.
 pub(super) fn decided<'a>(
     config: &'a Config,
     options: &RunOptions,
@@ -106,14 +109,16 @@ fn of_paced(
     if used.least() >= FULL {
         return Ok(PastLoad::Full);
     }
-    // What is relocated on a plane is read first, waits for what the die does for the host and for its other planes, and takes as much longer.
+    // What is relocated on a plane is read first, waits for what the die does for the host and for its other planes,
+    // and takes as much longer.
     let planes = f64::from(plan.layout.planes_per_die);
     let others = used.host + WAITED_FOR * used.relocation * (planes - 1.0) / planes;
     let slower = (1.0 + used.reading) / (1.0 - others.min(SLOWEST));
     Ok(PastLoad::Share(Fraction(preferred(share(used.programs * slower, amplification)))))
 }
 
-/// Of requests that wait for others: they come less often where relocation delays these, with the load that came before, which is looked for.
+/// Of requests that wait for others: they come less often where relocation delays these, with the load that came
+/// before, which is looked for.
 fn of_closed_loop(
     config: &Config,
     options: &RunOptions,
@@ -136,15 +141,17 @@ fn of_closed_loop(
     Ok(load(programs))
 }
 
-/// The nearest of five steps a decade (1, 1.6, 2.5, 4, 6.3): schemes under which nearly as much is left idle then begin on the same drive,
-/// and differ by what they do. A step changes the write amplification of the first requests by some percent.
+/// The nearest of five steps a decade (1, 1.6, 2.5, 4, 6.3): schemes under which nearly as much is left idle then begin
+/// on the same drive, and differ by what they do. A step changes the write amplification of the first requests by some
+/// percent.
 fn preferred(share: f64) -> f64 {
     // A share is below one.
     libm::pow(10.0, (5.0 * libm::log10(share)).round().min(-1.0) / 5.0)
 }
 
-/// The write amplification of the load itself, played through the FTL alone, where that can be: by the theory of uniform overwriting a load
-/// that writes to some pages more than to others would be taken for full though it leaves dies idle.
+/// The write amplification of the load itself, played through the FTL alone, where that can be: by the theory of
+/// uniform overwriting a load that writes to some pages more than to others would be taken for full though it leaves
+/// dies idle.
 fn played(config: &Config, options: &RunOptions, past: &dyn Past) -> Result<Option<f64>, RunError> {
     let mut config = config.clone();
     config.age.load = PastLoad::Full;
@@ -215,11 +222,12 @@ fn play(host: &mut dyn Host, device: &mut Device, requests: u64) -> Result<(), R
     Ok(())
 }
 
-/// Shares of the dies' time: for the host, and for the relocation that goes with so much host data; and of a plane's time for programs of
-/// host data, if planes were programmed one by one. Then the time in which what a program takes is read, in programs.
+/// Shares of the dies' time: for the host, and for the relocation that goes with so much host data; and of a plane's
+/// time for programs of host data, if planes were programmed one by one. Then the time in which what a program takes is
+/// read, in programs.
 ///
-/// Relocation takes as much of a die as programs of the host do, or less: the busier a die is, the more of its planes relocate at once, and are
-/// programmed together (`chip.plane_programs = "lockstep"`).
+/// Relocation takes as much of a die as programs of the host do, or less: the busier a die is, the more of its planes
+/// relocate at once, and are programmed together (`chip.plane_programs = "lockstep"`).
 struct UseOfDies {
     host: f64,
     relocation: f64,

@@ -74,7 +74,8 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     }
 }
 
-/// Prepares a run. With `check` the drive verifies its invariants after every event ([`Checker`]); what comes of the run is the same.
+/// Prepares a run. With `check` the drive verifies its invariants after every event ([`Checker`]); what comes of the
+/// run is the same.
 pub fn open(
     config: &Config,
     source: Box<dyn Source>,

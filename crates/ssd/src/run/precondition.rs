@@ -9,7 +9,8 @@ use crate::config::{Plan, Precondition};
 use crate::error::RunError;
 use crate::observe::stats::Warmed;
 
-/// Random writes of whole pages, or of whole units of the map where these are larger, before the workload (`age.precondition = "write:N"`).
+/// Random writes of whole pages, or of whole units of the map where these are larger, before the workload
+/// (`age.precondition = "write:N"`).
 #[derive(Clone)]
 pub struct Overwriting {
     next: u64,

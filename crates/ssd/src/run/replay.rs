@@ -21,8 +21,8 @@ use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
 use crate::observe::stats::SteadyState;
 
-/// Most looks at the device (an interval of the time series each, some thousandth of what has been simulated) in a step: one that is
-/// long because its requests are ends before them.
+/// Most looks at the device (an interval of the time series each, some thousandth of what has been simulated) in a
+/// step: one that is long because its requests are ends before them.
 const LOOKS_OF_STEP: u64 = 16;
 
 /// A run in progress.
@@ -119,7 +119,8 @@ impl<D: Drive> Run<D> {
         self.measured.saving.is_some()
     }
 
-    /// Why the run ended before its workload, where the drive's life has ended: what was found out until then is its result.
+    /// Why the run ended before its workload, where the drive's life has ended: what was found out until then is its
+    /// result.
     pub fn end_of_life(&self) -> Option<&RunError> {
         self.end_of_life.as_ref()
     }
@@ -140,8 +141,8 @@ impl<D: Drive> Run<D> {
         (self.measured.submitted, self.measured.submitted.saturating_sub(self.measured.drive.outstanding()))
     }
 
-    /// How much of the workload has been played, from 0 to 1, where that can be known. It moves while a single request is served, page
-    /// by page.
+    /// How much of the workload has been played, from 0 to 1, where that can be known. It moves while a single request
+    /// is served, page by page.
     pub fn progress(&self) -> Option<f64> {
         if self.measured.preconditions() || self.measured.steady.is_some() {
             return None;
@@ -157,8 +158,8 @@ impl<D: Drive> Run<D> {
             .map(|p| p.min(1.0))
     }
 
-    /// Pages of host data that have been played through the FTL alone so far, and the write amplification then, while the drive is brought to the state that its
-    /// load leaves.
+    /// Pages of host data that have been played through the FTL alone so far, and the write amplification then, while
+    /// the drive is brought to the state that its load leaves.
     pub fn warms(&self) -> Option<(u64, f64)> {
         self.measured.warms()
     }
@@ -168,8 +169,8 @@ impl<D: Drive> Run<D> {
         self.measured.steady.as_ref().map(Steady::state)
     }
 
-    /// Plays on for some `requests` more, or for a part of them where they are long; returns whether the workload has been played to
-    /// its end.
+    /// Plays on for some `requests` more, or for a part of them where they are long; returns whether the workload has
+    /// been played to its end.
     pub fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         self.looks = LOOKS_OF_STEP;
         if self.measured.preconditions() {
@@ -188,8 +189,8 @@ impl<D: Drive> Run<D> {
         played
     }
 
-    /// Plays until this many requests have been submitted, or to the end of the step; returns whether the workload has been played to its
-    /// end.
+    /// Plays until this many requests have been submitted, or to the end of the step; returns whether the workload has
+    /// been played to its end.
     fn play(&mut self, target: u64) -> Result<bool, RunError> {
         while self.measured.submitted < target {
             let next = self.host.next(&self.standing())?;

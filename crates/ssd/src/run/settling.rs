@@ -1,8 +1,9 @@
-//! The beginning of a run on a drive that starts in the middle of its life (`age.precondition = "closed-form"`): the load itself is played until
-//! the drive holds what it holds under it. The flash is in the state of a long run at full speed from the start. The write buffer is
-//! empty, and would take up a stretch of writes at the speed of the DRAM: it has settled when it fills no further. A load that does
-//! not fill it leaves dies idle, and so fewer planes collect than at full speed: it has settled when the collections that were under way at the start
-//! have ended. Those that go on then are those of blocks that were opened since, as at any later time.
+//! The beginning of a run on a drive that starts in the middle of its life (`age.precondition = "closed-form"`): the
+//! load itself is played until the drive holds what it holds under it. The flash is in the state of a long run at full
+//! speed from the start. The write buffer is empty, and would take up a stretch of writes at the speed of the DRAM: it
+//! has settled when it fills no further. A load that does not fill it leaves dies idle, and so fewer planes collect
+//! than at full speed: it has settled when the collections that were under way at the start have ended. Those that go
+//! on then are those of blocks that were opened since, as at any later time.
 
 /// Requests after which the buffer is looked at (assumed: some for each die, and few beside any run).
 const STRETCH: u64 = 256;
@@ -27,8 +28,8 @@ impl Settling {
         Settling { patience, all: 0, requests: 0, most: 0, before: None }
     }
 
-    /// One request more is submitted, to a drive that buffers this many pages. Whether the load has settled: in a stretch the buffer
-    /// has held no more than in those before, and `at_rest` says the same of collection.
+    /// One request more is submitted, to a drive that buffers this many pages. Whether the load has settled: in a
+    /// stretch the buffer has held no more than in those before, and `at_rest` says the same of collection.
     pub fn settles(&mut self, buffered_pages: u32, at_rest: impl Fn() -> bool) -> bool {
         self.most = self.most.max(buffered_pages);
         self.requests += 1;

@@ -5,15 +5,16 @@
 //! Tracked are the requests completed a second and, where there are writes, the write amplification: a workload
 //! with given arrival times would otherwise be steady at once.
 //!
-//! A round lasts at least as long as was asked for, and until requests have completed and every plane that the host writes to
-//! has been programmed over by several blocks' worth: before collection has come round on every plane, a drive only looks
-//! steady. After each 25 rounds in vain rounds become twice as long, since few requests differ by chance.
+//! A round lasts at least as long as was asked for, and until requests have completed and every plane that the host
+//! writes to has been programmed over by several blocks' worth: before collection has come round on every plane, a
+//! drive only looks steady. After each 25 rounds in vain rounds become twice as long, since few requests differ by
+//! chance.
 //!
-//! A drive that starts in the middle of its life (`age.precondition = "closed-form"`), full, and is overwritten evenly has nothing to come round
-//! to: its planes are spread over their cycles, and any stretch is one of the long run. There only chance tells rounds apart. Where pacing
-//! mixes host data and relocated data program by program, a round is as long as that takes: some thousand programs and some collections of
-//! all planes together. Without pacing a plane does one after the other, each for a block's length, and a round has to see several of every
-//! plane as before.
+//! A drive that starts in the middle of its life (`age.precondition = "closed-form"`), full, and is overwritten evenly
+//! has nothing to come round to: its planes are spread over their cycles, and any stretch is one of the long run. There
+//! only chance tells rounds apart. Where pacing mixes host data and relocated data program by program, a round is as
+//! long as that takes: some thousand programs and some collections of all planes together. Without pacing a plane does
+//! one after the other, each for a block's length, and a round has to see several of every plane as before.
 
 use std::collections::VecDeque;
 
@@ -40,15 +41,15 @@ const ROUNDS: u64 = 25;
 const SHORT_ROUNDS: u64 = 10;
 /// Blocks' worth of pages that a round programs on every plane that the host writes to (assumed: several).
 pub const TURNOVERS: u64 = 3;
-/// Programs of a round of a drive that is stationary from its start (assumed). Of n programs, of which each is of host data with a
-/// probability of 1 / A, the amplification A scatters by sqrt((A - 1) / n): 2.4 % for A = 6. Five rounds then lie within 20 % of their mean, by
-/// more than three deviations.
+/// Programs of a round of a drive that is stationary from its start (assumed). Of n programs, of which each is of host
+/// data with a probability of 1 / A, the amplification A scatters by sqrt((A - 1) / n): 2.4 % for A = 6. Five rounds
+/// then lie within 20 % of their mean, by more than three deviations.
 const PROGRAMS: u64 = 1 << 13;
-/// Blocks' worth of pages that such a round programs at least, so that as many are collected (assumed): a program is none by itself, since
-/// those of a block's relocation follow one another.
+/// Blocks' worth of pages that such a round programs at least, so that as many are collected (assumed): a program is
+/// none by itself, since those of a block's relocation follow one another.
 const COLLECTIONS: u64 = 8;
-/// Planes that the host hardly writes to are waited for until the drive has been programmed over so many times as often
-/// (assumed).
+/// Planes that the host hardly writes to are waited for until the drive has been programmed over this many times as
+/// often (assumed).
 const PATIENCE: u64 = 4;
 /// A round that is not full is looked at again after this share of its length (assumed: a quarter more is little).
 const AGAIN: u64 = 4;
@@ -56,7 +57,8 @@ const AGAIN: u64 = 4;
 /// How long a round lasts at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// As long as the device takes to program several blocks on every plane, or some thousand times where it is stationary from its start.
+    /// As long as the device takes to program several blocks on every plane, or some thousand times where it is
+    /// stationary from its start.
     Auto,
     /// So long.
     Of(Span),
@@ -129,7 +131,8 @@ impl Least {
         }
     }
 
-    /// Whether that was programmed on planes, of which each has programmed this many pages, and this many of the host's among them.
+    /// Whether that was programmed on planes, of which each has programmed this many pages, and this many of the host's
+    /// among them.
     fn is_met(self, done: &[(u64, u64)]) -> bool {
         let all: u64 = done.iter().map(|(pages, _)| pages).sum();
         match self {

@@ -1,11 +1,12 @@
-//! A drive that is to start in the middle of its life (`age.precondition = "closed-form"`) under a load that has no closed form: the load's
-//! own writes, of a past that goes before the run, are played through the FTL alone (`ftl/warming.rs`), from the state that uniform
-//! overwriting leaves, until the write amplification stays the same from turnover to turnover.
+//! A drive that is to start in the middle of its life (`age.precondition = "closed-form"`) under a load that has no
+//! closed form: the load's own writes, of a past that goes before the run, are played through the FTL alone
+//! (`ftl/warming.rs`), from the state that uniform overwriting leaves, until the write amplification stays the same
+//! from turnover to turnover.
 //!
-//! A turnover is as many pages of the host as the flash has for what the load writes: those pages, and their part of the spare ones. A load
-//! that leaves a part of the drive alone does not collect all that is stale there: from where the blocks of that part hold no more
-//! valid pages than its own, it collects its own. A load that would take too long is not played: its drive starts as uniform
-//! overwriting leaves it, and the result says so.
+//! A turnover is as many pages of the host as the flash has for what the load writes: those pages, and their part of
+//! the spare ones. A load that leaves a part of the drive alone does not collect all that is stale there: from where
+//! the blocks of that part hold no more valid pages than its own, it collects its own. A load that would take too long
+//! is not played: its drive starts as uniform overwriting leaves it, and the result says so.
 
 use std::sync::Arc;
 
@@ -23,24 +24,28 @@ use crate::observe::stats::Warmed;
 
 /// Rounds of half a turnover.
 const ROUNDS: usize = 4;
-/// Half turnovers that are played at least: one to leave the state that uniform overwriting leaves, and two that are compared (assumed).
+/// Half turnovers that are played at least: one to leave the state that uniform overwriting leaves, and two that are
+/// compared (assumed).
 pub(super) const LEAST: u64 = 3;
-/// How much the write amplification of half a turnover may differ from that of the one before (assumed: from one to the next a change
-/// becomes a third or less), beside twice what it differs by by chance.
+/// How much the write amplification of half a turnover may differ from that of the one before (assumed: from one to the
+/// next a change becomes a third or less), beside twice what it differs by by chance.
 pub(super) const SAME: f64 = 0.01;
 /// Pages that are programmed at most, relocated ones included (assumed: some seconds, and less than 1 GiB of memory).
 pub(super) const MOST: u64 = 1 << 24;
 
-/// Requests of the past for each page that may be played, at most (assumed): of a past that hardly writes no more is read.
+/// Requests of the past for each page that may be played, at most (assumed): of a past that hardly writes no more is
+/// read.
 const REQUESTS_OF_PAGE: u64 = 16;
 /// Requests that are taken at a time.
 const BATCH: usize = 256;
-/// Requests ahead of the one that is played whose map entries are fetched (assumed: as many as hide a miss of the cache, twice).
+/// Requests ahead of the one that is played whose map entries are fetched (assumed: as many as hide a miss of the
+/// cache, twice).
 const AHEAD: usize = 32;
 /// How long a request that another one waits for is under way: jobs at the same depth then take turns.
 const SERVED: Span = Span::from_us(1);
 
-/// Whether a load has overwritten all the data alike of a drive of this plan, or of several with this `capacity` together.
+/// Whether a load has overwritten all the data alike of a drive of this plan, or of several with this `capacity`
+/// together.
 pub(super) fn is_uniform(past: &dyn Past, capacity: Bytes, plan: &Plan) -> bool {
     let unit = plan.layout.page_size;
     let filled = Bytes(((capacity.0 / unit.0) as f64 * plan.config.age.fill.0) as u64 * unit.0);
@@ -81,7 +86,8 @@ pub enum Played {
 }
 
 impl Warming {
-    /// How a device is brought to the state of a load, of which the past is known. Requests that are `paced` leave the drive time.
+    /// How a device is brought to the state of a load, of which the past is known. Requests that are `paced` leave the
+    /// drive time.
     pub(super) fn of<P: Probe>(past: &dyn Past, paced: bool, device: &mut Device<P>) -> Result<Played, RunError> {
         let plan = device.plan();
         let page = plan.layout.page_size.0;
@@ -146,8 +152,8 @@ impl Warming {
             && self.change().is_some_and(|(change, chance)| change.abs() <= SAME.max(2.0 * chance));
     }
 
-    /// By how much the write amplification of the last half turnover differs from that of the one before, and by how much it does by chance, as the
-    /// rounds of each differ.
+    /// By how much the write amplification of the last half turnover differs from that of the one before, and by how
+    /// much it does by chance, as the rounds of each differ.
     fn change(&self) -> Option<(f64, f64)> {
         let last = self.rounds.len().checked_sub(2 * ROUNDS).map(|first| &self.rounds[first..])?;
         let (before, after) = last.split_at(ROUNDS);
@@ -224,8 +230,8 @@ impl Warming {
     }
 }
 
-/// Takes up to so many requests of a past, of which this many were taken before. Those that wait for completions have them at once, one after
-/// another.
+/// Takes up to this many requests of a past, of which this many were taken before. Those that wait for completions have
+/// them at once, one after another.
 ///
 /// # Errors
 /// The source cannot be read.

@@ -136,7 +136,8 @@ fn program(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> 
     Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests: None })
 }
 
-/// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its place.
+/// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its
+/// place.
 fn twins_trace(given: &WorkloadGiven, path: &str, settings: &[&str]) -> Result<Opened, RunError> {
     let (paced, others): (Vec<&str>, Vec<&str>) =
         settings.iter().partition(|word| word.starts_with("workload.iodepth="));

@@ -102,8 +102,9 @@ impl CachedMap {
         true
     }
 
-    /// Brings in a group, which may have been read for that, for `owner` (a submission queue; `None` is the drive itself). Returns the translation page to
-    /// write back, if a dirty group had to go: its other dirty groups go with it.
+    /// Brings in a group, which may have been read for that, for `owner` (a submission queue; `None` is the drive
+    /// itself). Returns the translation page to write back, if a dirty group had to go: its other dirty groups go with
+    /// it.
     pub fn insert(&mut self, group: u32, owner: Option<u16>, dirty: bool) -> Option<u32> {
         if self.look_up(group, dirty) {
             return None;

@@ -1,5 +1,5 @@
-//! A table from group numbers to places: open addressing with linear probing, so that a look-up touches one cache line, which
-//! can be fetched ahead.
+//! A table from group numbers to places: open addressing with linear probing, so that a look-up touches one cache line,
+//! which can be fetched ahead.
 
 use crate::persist::stored;
 
@@ -25,8 +25,8 @@ impl Places {
         Places { slots: vec![EMPTY; 64], len: 0 }
     }
 
-    /// Where a group's search begins: Fibonacci hashing of four neighbours at once, which a request is likely to look up
-    /// together and which so share a cache line.
+    /// Where a group's search begins: Fibonacci hashing of four neighbours at once, which a request is likely to look
+    /// up together and which so share a cache line.
     #[inline]
     fn home(&self, group: u32) -> usize {
         let spread = u64::from(group >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,17 +1,20 @@
-//! The learned mapping table (Sun et al., "LeaFTL: A Learning-Based Flash Translation Layer for Solid-State Drives", ASPLOS'23): in place of an
-//! entry for each page, segments of straight lines over logical pages, which say where a page is to within a bound.
+//! The learned mapping table (Sun et al., "LeaFTL: A Learning-Based Flash Translation Layer for Solid-State Drives",
+//! ASPLOS'23): in place of an entry for each page, segments of straight lines over logical pages, which say where a
+//! page is to within a bound.
 //!
-//! Logical pages are kept in groups of 256, those of a group in levels of segments: the newest on top, and none that overlap in one level. The
-//! pages that a program brings are sorted by their logical numbers and cut into segments, greedily. Where a segment's logical pages stand at equal
-//! distances on consecutive pages of the flash, it is exact; any others are approximate: no page is further from the line than `mapping.error`, and
-//! which pages the segment has is kept beside it (LeaFTL's conflict resolution buffer, CRB). A new segment takes its pages out of older ones;
-//! what is left of one that still overlaps it goes a level down.
+//! Logical pages are kept in groups of 256, those of a group in levels of segments: the newest on top, and none that
+//! overlap in one level. The pages that a program brings are sorted by their logical numbers and cut into segments,
+//! greedily. Where a segment's logical pages stand at equal distances on consecutive pages of the flash, it is exact;
+//! any others are approximate: no page is further from the line than `mapping.error`, and which pages the segment has
+//! is kept beside it (LeaFTL's conflict resolution buffer, CRB). A new segment takes its pages out of older ones; what
+//! is left of one that still overlaps it goes a level down.
 //!
-//! A segment takes 8 bytes, and an approximate one a byte for each of its pages and one more in the CRB. Of groups, levels and trimmed pages nothing
-//! is counted. Lines end in their last page, so that every page which one leads to was programmed with it (our choice: LeaFTL fits lines that
-//! end anywhere within the bound).
+//! A segment takes 8 bytes, and an approximate one a byte for each of its pages and one more in the CRB. Of groups,
+//! levels and trimmed pages nothing is counted. Lines end in their last page, so that every page which one leads to was
+//! programmed with it (our choice: LeaFTL fits lines that end anywhere within the bound).
 //!
-//! What stands where the initial state has it is in no group here: its segments are worked out where they are asked for.
+//! What stands where the initial state has it is in no group here: its segments are worked out where they are asked
+//! for.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +97,8 @@ impl Segment {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Without these pages; nothing where it has no other ones. An exact one has the pages between its ends still: who is above has them too.
+    /// Without these pages; nothing where it has no other ones. An exact one has the pages between its ends still: who
+    /// is above has them too.
     fn without(mut self, taken: &Places) -> Option<Segment> {
         let mut left = self.places();
         left.iter_mut().zip(taken).for_each(|(left, taken)| *left &= !taken);
@@ -167,7 +171,8 @@ fn exact_run(points: &[Point]) -> (usize, u8) {
     (1 + pairs, if pairs == 0 { 1 } else { step })
 }
 
-/// How many points, three at least, are within the bound of the line from the first to the last of them, as its slope is kept; and that slope.
+/// How many points, three at least, are within the bound of the line from the first to the last of them, as its slope
+/// is kept; and that slope.
 fn near_run(points: &[Point], error: u32) -> Option<(usize, f32)> {
     let first = points.first()?;
     let far = |point: &Point| (f64::from(point.place - first.place), (point.ppn.0 - first.ppn.0) as f64);
@@ -332,7 +337,8 @@ impl LearnedTable {
         segments.iter().find(|segment| segment.holds(place)).map(|segment| segment.at(place))
     }
 
-    /// Checks that it leads to a page of the flash with a page's data, to within its bound. `initially` is where that was at the start.
+    /// Checks that it leads to a page of the flash with a page's data, to within its bound. `initially` is where that
+    /// was at the start.
     pub fn leads(&self, lpn: Lpn, ppn: Ppn, initially: Option<Ppn>) -> Result<(), String> {
         let found = self.groups.get(&(lpn.0 / GROUP)).and_then(|group| group.find((lpn.0 % GROUP) as u8));
         match found {
@@ -355,8 +361,9 @@ impl LearnedTable {
         cut(&found, self.pages_of_block, self.error).collect()
     }
 
-    /// What the table of this many logical pages takes: of the groups that are as at the start, and of the pages of others that are, `SAMPLE` groups
-    /// are worked out. `initially` has where a page was at the start, if it still is there.
+    /// What the table of this many logical pages takes: of the groups that are as at the start, and of the pages of
+    /// others that are, `SAMPLE` groups are worked out. `initially` has where a page was at the start, if it still is
+    /// there.
     pub fn size(
         &self,
         pages: u64,

@@ -1,5 +1,6 @@
-//! What is programmed when a zone is finished: the program that has begun is completed with padding, and so is the rest of the zone's blocks, where it is
-//! (`zones.finish`). Each die gets the next padding when it has programmed the last: other zones of the die go between.
+//! What is programmed when a zone is finished: the program that has begun is completed with padding, and so is the rest
+//! of the zone's blocks, where it is (`zones.finish`). Each die gets the next padding when it has programmed the last:
+//! other zones of the die go between.
 
 use std::ops::Range;
 

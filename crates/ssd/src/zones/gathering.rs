@@ -1,4 +1,5 @@
-//! How far the data of zones has come: which pages of a zone make whole programs of a die, and so leave the write buffer.
+//! How far the data of zones has come: which pages of a zone make whole programs of a die, and so leave the write
+//! buffer.
 
 use std::ops::Range;
 
@@ -11,7 +12,8 @@ use crate::arena::CommandId;
 use crate::config::ZonePlan;
 
 impl Zones {
-    /// This many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether all that is under way to it has.
+    /// This many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether
+    /// all that is under way to it has.
     pub fn arrives(&mut self, zone: u32, bytes: u64) -> bool {
         let entry = &mut self.zones[zone as usize];
         entry.under_way = entry.under_way.saturating_sub(bytes);
@@ -38,7 +40,8 @@ impl Zones {
         self.zones[first as usize..=last as usize].iter().any(|zone| zone.under_way > 0)
     }
 
-    /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is written to its end, or is lost.
+    /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is
+    /// written to its end, or is lost.
     pub fn leave(&mut self, zone: u32, lost: bool, plan: &ZonePlan) -> Option<Range<u64>> {
         let page = plan.size_bytes() / plan.size;
         let entry = &mut self.zones[zone as usize];
@@ -88,7 +91,8 @@ impl Zones {
         Some(command)
     }
 
-    /// Whether that version of a page may be data of its zone: what is behind the write pointer, or older than the last reset, was there before that.
+    /// Whether that version of a page may be data of its zone: what is behind the write pointer, or older than the last
+    /// reset, was there before that.
     pub fn holds(&self, lpn: Lpn, version: u64, plan: &ZonePlan) -> bool {
         plan.sequential(lpn).is_none_or(|zone| {
             let is_before = lpn.0 - plan.first(zone).0 < self.gathered(zone, plan).end;

@@ -1,8 +1,10 @@
-//! The zones of a drive as its host sees them: states, write pointers, and which may be open (NVMe Zoned Namespace Command Set Specification
-//! 1.1, section 2.1.1.3 and Figure 8, the zone state machine; the zone random write area of TP 4076b).
+//! The zones of a drive as its host sees them: states, write pointers, and which may be open (NVMe Zoned Namespace
+//! Command Set Specification 1.1, section 2.1.1.3 and Figure 8, the zone state machine; the zone random write area of
+//! TP 4076b).
 //!
-//! What is asked is allowed or refused here, with the status of the specification. Of time, flash and buffer nothing is known: how far the data of a
-//! zone has come is told by the caller, who is told in turn which pages of a zone make whole programs of a die (`gathering.rs`).
+//! What is asked is allowed or refused here, with the status of the specification. Of time, flash and buffer nothing is
+//! known: how far the data of a zone has come is told by the caller, who is told in turn which pages of a zone make
+//! whole programs of a die (`gathering.rs`).
 
 mod finishing;
 mod gathering;
@@ -54,7 +56,8 @@ impl ZoneState {
         ZoneState::Offline,
     ];
 
-    /// Its number in a zone descriptor. That of a conventional zone, which NVMe does not have, is that of ZBC ("not write pointer").
+    /// Its number in a zone descriptor. That of a conventional zone, which NVMe does not have, is that of ZBC ("not
+    /// write pointer").
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -189,8 +192,8 @@ impl ZonesSeen<'_> {
         (self.plan.max_open, self.plan.max_active)
     }
 
-    /// What a report of zones says of one (Zone Management Receive), if there is one of that number. It takes no time: a request with
-    /// [`workload::Op::ZoneReport`] takes that of its data.
+    /// What a report of zones says of one (Zone Management Receive), if there is one of that number. It takes no time:
+    /// a request with [`workload::Op::ZoneReport`] takes that of its data.
     #[must_use]
     pub fn zone(&self, zone: u32) -> Option<ZoneDescriptor> {
         (zone < self.plan.zones).then(|| self.zones.descriptor(zone, self.plan))
@@ -283,8 +286,8 @@ impl Zones {
         }
     }
 
-    /// Whether a zone that is not active can be so too, and one that is not open open: for that the drive closes the zone that a write has opened
-    /// longest ago (section 2.1.1.4.1).
+    /// Whether a zone that is not active can be so too, and one that is not open open: for that the drive closes the
+    /// zone that a write has opened longest ago (section 2.1.1.4.1).
     fn may_open(&mut self, zone: u32, plan: &ZonePlan) -> Result<(), Status> {
         let state = self.zones[zone as usize].state;
         if !state.is_active() && self.active >= plan.max_active {
@@ -305,7 +308,8 @@ impl Zones {
         self.erasing.push(Erasing { plane, block, command });
     }
 
-    /// A block of a plane has been erased or is out of service, or all of them, or of all planes: the commands that have waited for that, for each block one.
+    /// A block of a plane has been erased or is out of service, or all of them, or of all planes: the commands that
+    /// have waited for that, for each block one.
     pub fn has_erased(&mut self, plane: Option<PlaneId>, block: Option<u32>) -> Vec<CommandId> {
         let is_one = |erasing: &mut Erasing| {
             plane.is_none_or(|plane| erasing.plane == plane) && block.is_none_or(|block| erasing.block == block)
@@ -347,7 +351,8 @@ impl Zones {
             _ => {}
         }
         if append {
-            // Section 3.4.1: the address of the zone, and no more than the Zone Append Size Limit; not to a zone with a random area.
+            // Section 3.4.1: the address of the zone, and no more than the Zone Append Size Limit; not to a zone with a
+            // random area.
             let too_long = plan.append_limit.is_some_and(|limit| bytes > limit.0);
             if within != 0 || too_long {
                 return Err(Status::InvalidField);
@@ -399,8 +404,8 @@ impl Zones {
         }
     }
 
-    /// An action of the host's on the zones of a range: which of them it has an effect on. Of a range of several zones those are left alone whose
-    /// state does not have the action (Select All, section 3.4.3.1).
+    /// An action of the host's on the zones of a range: which of them it has an effect on. Of a range of several zones
+    /// those are left alone whose state does not have the action (Select All, section 3.4.3.1).
     pub fn act(
         &mut self,
         action: ZoneAction,
@@ -531,7 +536,8 @@ impl Zones {
         Ok(zone)
     }
 
-    /// The power was cut: what had not come is not written, and no zone is open (section 2.1.1.3: an NVM Subsystem Reset closes them).
+    /// The power was cut: what had not come is not written, and no zone is open (section 2.1.1.3: an NVM Subsystem
+    /// Reset closes them).
     pub fn power_cut(&mut self, plan: &ZonePlan) {
         self.waiting.clear();
         self.erasing.clear();
@@ -553,8 +559,8 @@ impl Zones {
         }
     }
 
-    /// The drive has become read-only: every zone that has data can be read, and none can be written. Finishes are not waited for any more: the
-    /// commands that did, for each zone one.
+    /// The drive has become read-only: every zone that has data can be read, and none can be written. Finishes are not
+    /// waited for any more: the commands that did, for each zone one.
     pub fn become_read_only(&mut self) -> Vec<CommandId> {
         let mut finishing = Vec::new();
         for zone in 0..self.zones.len() as u32 {
@@ -568,8 +574,8 @@ impl Zones {
         finishing
     }
 
-    /// A part of the flash on which a zone lies has broken (section 2.1.1.3: transitions ZSRO and ZSO): it can be read if anything is in it. The
-    /// command that waited for its finish is given. Its random area is final.
+    /// A part of the flash on which a zone lies has broken (section 2.1.1.3: transitions ZSRO and ZSO): it can be read
+    /// if anything is in it. The command that waited for its finish is given. Its random area is final.
     pub fn fails(&mut self, zone: u32) -> Option<CommandId> {
         let entry = &mut self.zones[zone as usize];
         let state = entry.state;

@@ -1,5 +1,5 @@
-//! The zones of an array of drives: each is made of a zone of every drive, which is written as the array's is. Their states are those of a drive's
-//! zones; what the drives are asked for is the array's.
+//! The zones of an array of drives: each is made of a zone of every drive, which is written as the array's is. Their
+//! states are those of a drive's zones; what the drives are asked for is the array's.
 
 use units::Bytes;
 use workload::{Op, Request};
@@ -36,7 +36,8 @@ pub enum Allowed {
 }
 
 impl SpreadZones {
-    /// The zones of an array of drives with these plans, each of which has the data of `width` zones of drives; none where the drives have none.
+    /// The zones of an array of drives with these plans, each of which has the data of `width` zones of drives; none
+    /// where the drives have none.
     ///
     /// # Errors
     /// The drives do not have the same zones: in what they differ.

@@ -4,8 +4,8 @@ use ssd::{Config, Device};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 
-/// The queues in the order in which their requests complete. The requests, of which `count` go to each queue, all arrive within
-/// the service of the first one; `late` ones arrive in the midst of it all.
+/// The queues in the order in which their requests complete. The requests, of which `count` go to each queue, all
+/// arrive within the service of the first one; `late` ones arrive in the midst of it all.
 fn served(settings: &[&str], count: &[u64], late: &[Request]) -> Vec<u16> {
     let mut config = Config::default();
     let base = ["host.commands=1", "host.queue_depth=4096", "age.fill=1.0"];

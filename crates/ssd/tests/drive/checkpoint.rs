@@ -10,7 +10,7 @@ use workload::{Op, Request};
 use testing::soak::{Case, configuration, draw, resumed, resumed_otherwise};
 use testing::{KeptLog, cases};
 
-/// The first so many random devices that are accepted.
+/// The first random devices, this many of them, that are accepted.
 fn accepted(wanted: u32) -> impl Iterator<Item = (Case, Config)> {
     let configured = |case: Case| configuration(&case).ok().map(|config| (case, config));
     (1..).map(draw).filter_map(configured).take(wanted as usize)

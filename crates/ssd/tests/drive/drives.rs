@@ -186,7 +186,8 @@ proptest! {
         prop_assert_eq!(&played(EndToEnd::new(&config, 2), &words, replay, size).0, &alone.0);
     }
 
-    /// Timed requests to either device meet what they would have met if it had been alone, and complete in the order of time.
+    /// Timed requests to either device meet what they would have met if it had been alone, and complete in the order of
+    /// time.
     #[test]
     fn devices_of_a_drive_do_not_meet((words, _) in loads()) {
         let config = config();

@@ -74,7 +74,8 @@ fn a_lone_read_with_retries_is_its_equation() {
             let steps = of.stages.iter().map(|stage| u64::from(stage.step)).max().unwrap();
             most = most.max(steps);
             assert_eq!((sum("host queue"), sum("sense")), (700, (steps + 1) * 60_000), "{of:?}");
-            // Pipelined steps hide the transfers and decodings of those before, but for the first sense's and the last's.
+            // Pipelined steps hide the transfers and decodings of those before, but for the first sense's and the
+            // last's.
             let seen = if pipeline == "off" { steps + 1 } else { steps.min(1) + 1 };
             assert_eq!((sum("decode"), sum("command")), (seen * 5_000, (steps + 1) * 200), "{of:?}");
             // The next step's command goes over the bus before the page.

@@ -94,7 +94,8 @@ fn to_next_event(live: &mut Live, limit: Time, taken: &mut Vec<Completion>) -> R
     live.advance(next.min(limit))
 }
 
-/// As another simulator does it: it plays up to what happens next, be it in the drive or a request. Gives what has completed.
+/// As another simulator does it: it plays up to what happens next, be it in the drive or a request. Gives what has
+/// completed.
 fn driven_by_events(config: &Config, options: &RunOptions, requests: &[Request]) -> Result<Vec<Completion>, RunError> {
     let mut live = Live::open(config, options, None, Unwatched)?;
     let mut taken = Vec::new();

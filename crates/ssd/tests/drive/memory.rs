@@ -1,6 +1,6 @@
 //! Memory grows with what a workload writes, as stated: 16 bytes a block and 16 more on planes that were collected, 8
-//! bytes a page of the blocks that hold data of the run, 64 bytes for each group of 16 logical pages written in and 256 for
-//! each 1024; and 4 bytes for each 1024 logical pages of the drive.
+//! bytes a page of the blocks that hold data of the run, 64 bytes for each group of 16 logical pages written in and 256
+//! for each 1024; and 4 bytes for each 1024 logical pages of the drive.
 
 use ssd::{Config, Device};
 use units::{Bytes, Stream, Time};

@@ -1,5 +1,5 @@
-//! FTLs of one's own: one that decides as the drive's does changes nothing, one that decides otherwise loses nothing, and a wrong answer ends the
-//! run with the request that shows it.
+//! FTLs of one's own: one that decides as the drive's does changes nothing, one that decides otherwise loses nothing,
+//! and a wrong answer ends the run with the request that shows it.
 
 use std::sync::Arc;
 
@@ -94,8 +94,8 @@ impl OwnFtl for Wrong {
     }
 }
 
-/// What ends the run of a drive with such an FTL, on which pages 0 to 3 are written and flushed and page 2 is read, and all of it is written over until
-/// blocks are reclaimed.
+/// What ends the run of a drive with such an FTL, on which pages 0 to 3 are written and flushed and page 2 is read, and
+/// all of it is written over until blocks are reclaimed.
 fn mistake(wrong: Wrong) -> String {
     let mut config = Config::default();
     let words = [

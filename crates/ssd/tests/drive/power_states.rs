@@ -1,5 +1,5 @@
-//! What the drive may use: operations wait until the limit has paid for those before them, to the nanosecond; and what it has used
-//! heats it.
+//! What the drive may use: operations wait until the limit has paid for those before them, to the nanosecond; and what
+//! it has used heats it.
 
 use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
@@ -93,10 +93,11 @@ fn a_sense_waits_until_the_limit_has_paid_for_those_before_it() {
     assert_eq!(waits(&["energy.power_states=[9, 0.5]", "energy.power_state=1"]), [0, 10_000, 20_000, 30_000]);
     // What the rest of the drive draws is not there for them.
     assert_eq!(waits(&["energy.power_states=[0.5]", "energy.idle_mw=400"]), [0, 50_000, 100_000, 150_000]);
-    // 8 uJ are saved in 16 us: two senses begin at once, since less is owed when the second comes, and the third when 2 uJ are paid.
-    // The second page waits 17 ns for the link.
+    // 8 uJ are saved in 16 us: two senses begin at once, since less is owed when the second comes, and the third when 2
+    // uJ are paid. The second page waits 17 ns for the link.
     assert_eq!(waits(&["energy.power_states=[0.5]", "energy.window=16us"]), [0, 17, 4_000, 14_000]);
-    // 16 KiB over a bus and through a decoder: 1.6 and 3.2 uJ more, when they leave. The fourth sense waits for the three pages too.
+    // 16 KiB over a bus and through a decoder: 1.6 and 3.2 uJ more, when they leave. The fourth sense waits for the
+    // three pages too.
     let more = ["energy.power_states=[0.25]", "energy.transfer_nj=100", "energy.decode_nj=200"];
     assert_eq!(waits(&more), [0, 20_000, 40_000, 117_600]);
 }

@@ -81,8 +81,8 @@ fn written(outcome: &Outcome) -> (f64, f64) {
     (pages, pages * 16_384.0 / counters.bytes_settled as f64)
 }
 
-/// A drive that starts in the steady state of its load plays as many programs as chance needs, and finds the write amplification of the
-/// long run; one that has to come to it waits until every plane has been programmed over.
+/// A drive that starts in the steady state of its load plays as many programs as chance needs, and finds the write
+/// amplification of the long run; one that has to come to it waits until every plane has been programmed over.
 #[test]
 fn rounds_are_short_where_the_drive_starts_in_the_steady_state_of_its_load() {
     let whole = 3.0 * 96.0 * 128.0;
@@ -101,7 +101,8 @@ fn rounds_are_short_where_the_drive_starts_in_the_steady_state_of_its_load() {
     let plan =
         RunOptions { replay: Replay::Closed(256), requests: Some(150_000), warmup: 50_000, ..RunOptions::default() };
     let (_, long) = written(&play(&many_planes(&[]), plan, &random));
-    // Of 40 blocks a plane one that is free is a fortieth of the space: the start has too few of them here, by 3 % of the amplification.
+    // Of 40 blocks a plane one that is free is a fortieth of the space: the start has too few of them here, by 3 % of
+    // the amplification.
     assert!((short / long - 1.0).abs() < 0.04, "{short:.3} and {long:.3}");
     // Half as many planes.
     for (settings, words) in [

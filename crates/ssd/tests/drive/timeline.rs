@@ -213,8 +213,8 @@ fn union(mut stretches: Vec<(u64, u64)>, window: (u64, u64)) -> Vec<(u64, u64)> 
     found
 }
 
-/// Plays requests to the end under a timeline of some windows: what it shows, and the usage at both ends of the first window
-/// and at the end.
+/// Plays requests to the end under a timeline of some windows: what it shows, and the usage at both ends of the first
+/// window and at the end.
 fn played(config: &Config, requests: &[Request], window: Option<(u64, u64)>) -> (Shown, [Usage; 3], Vec<Completion>) {
     let file = Shared::default();
     let windows = vec![window.map_or((Time::ZERO, Time::NEVER), |(from, to)| (Time(from), Time(to)))];
@@ -286,7 +286,8 @@ proptest! {
     }
 }
 
-/// Without CACHE READ nothing is speculative, what the controller reads of sentinel cells included, which is not decoded.
+/// Without CACHE READ nothing is speculative, what the controller reads of sentinel cells included, which is not
+/// decoded.
 #[test]
 fn retries_that_wait_for_what_was_before_are_not_called_speculative() {
     let mut config = one_plane();
@@ -302,7 +303,8 @@ fn retries_that_wait_for_what_was_before_are_not_called_speculative() {
     assert!(!names.iter().any(|name| name.contains("speculative")), "{names:?}");
 }
 
-/// One retried read: its senses by name, the speculative one that was in vain, RESET, and a suspended erase with its pulses.
+/// One retried read: its senses by name, the speculative one that was in vain, RESET, and a suspended erase with its
+/// pulses.
 #[test]
 fn retries_speculation_and_suspensions_have_names() {
     let mut config = one_plane();

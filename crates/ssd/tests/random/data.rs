@@ -80,8 +80,8 @@ impl Truth {
         self.flash.get(&ppn).map_or(0, |(_, page)| page[sector])
     }
 
-    /// By `now`, a page that holds what a slot lacks has been sensed since it was filled. Every page of these loads was written before the
-    /// run, so that there always is such a page.
+    /// By `now`, a page that holds what a slot lacks has been sensed since it was filled. Every page of these loads was
+    /// written before the run, so that there always is such a page.
     fn filled(slot: &Slot, now: Time) -> bool {
         let lacking = || (0..SECTORS).filter(|sector| slot.held[*sector].is_none());
         let good =
@@ -383,7 +383,8 @@ proptest! {
         parts in broken_parts(),
     ) {
         let layout = config(&settings).plan().unwrap().layout;
-        // A chip loses pages by itself: where a wrong prediction sends a read past the references that fit, or erases are too short.
+        // A chip loses pages by itself: where a wrong prediction sends a read past the references that fit, or erases
+        // are too short.
         let more = [faults(&parts, &layout), "wear.end_of_life=read-only".into(), "gc.start=6".into(), "gc.stop=6".into(), "chip.model=none".into()];
         let settings: Vec<String> = settings.into_iter().chain(more).collect();
         let (config, mut requests) = (config(&settings), requests(&load));
@@ -429,7 +430,8 @@ proptest! {
     }
 }
 
-/// Whether one of these parts, all of which have broken, holds a page for certain: blocks may stand for others that were never opened.
+/// Whether one of these parts, all of which have broken, holds a page for certain: blocks may stand for others that
+/// were never opened.
 fn breaks(faults: &[ssd::config::Fault], layout: &Layout, ppn: Ppn) -> bool {
     let (die, plane) = (layout.place_of(ppn).0, layout.flash_plane_of(ppn).0);
     faults.iter().any(|fault| match fault.part {

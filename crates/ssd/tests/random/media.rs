@@ -69,7 +69,8 @@ fn command(media: &Media, time: Time, drawn: &Drawn, oracle: &Oracle) -> MediaCo
     MediaCommand::new(time, op, at)
 }
 
-/// What each block holds: pages programmed, and which of them hold nothing. The first half of a plane's blocks is full at the start.
+/// What each block holds: pages programmed, and which of them hold nothing. The first half of a plane's blocks is full
+/// at the start.
 #[derive(Default)]
 struct Oracle {
     blocks: HashMap<(u32, u32, u32), (u32, Vec<u32>)>,
@@ -86,7 +87,8 @@ impl Oracle {
         self.blocks.get(&(at.die, at.plane, at.block)).map_or(full, |(next, _)| *next)
     }
 
-    /// The status of a command, where all before it have been done. Whether a program fails or a page can be corrected is the flash's to say.
+    /// The status of a command, where all before it have been done. Whether a program fails or a page can be corrected
+    /// is the flash's to say.
     fn judge(&mut self, command: &MediaCommand, unit: u32, said: MediaStatus) -> MediaStatus {
         let (next, empty) = self.block(command.at);
         let page = command.at.page;
@@ -153,7 +155,8 @@ proptest! {
             prop_assert_eq!(done.status, oracle.judge(command, unit, done.status), "{:?}", done);
             prop_assert_eq!(done.problem().is_none(), done.status == MediaStatus::Success);
         }
-        // What was done was done in the order of its block: nothing ends before a program or an erase that it depends on.
+        // What was done was done in the order of its block: nothing ends before a program or an erase that it depends
+        // on.
         let block = |done: &MediaCompletion| PageAddress { page: 0, ..done.command.at };
         let mut last: HashMap<PageAddress, Time> = HashMap::new();
         for done in done.iter().filter(|done| done.status == MediaStatus::Success && done.command.op != MediaOp::Read) {

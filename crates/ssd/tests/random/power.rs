@@ -154,8 +154,8 @@ fn small(settings: &[&str]) -> Config {
 /// How its map is kept.
 const KEPT: [&str; 2] = ["mapping.checkpoint=512KiB", "mapping.journal=true"];
 
-/// Plays loads on a small drive with these settings besides, whose power is cut again and again. Which mistakes they find out is in
-/// tests/mutants.toml.
+/// Plays loads on a small drive with these settings besides, whose power is cut again and again. Which mistakes they
+/// find out is in tests/mutants.toml.
 fn keeps_its_promises(settings: &[&str], loads: u64) {
     let config = small(&[&KEPT, settings].concat());
     for seed in 0..loads {

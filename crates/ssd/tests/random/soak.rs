@@ -47,7 +47,8 @@ fn what_broke_once_holds() {
         own: false,
     };
     for case in [
-        // Planes with room in the SLC cache could take no more data, and what others could have taken past it waited for ever.
+        // Planes with room in the SLC cache could take no more data, and what others could have taken past it waited
+        // for ever.
         nth(7255),
         // Lockstep programs of the map and of the host opened the last free block both.
         case(300, 64, "geometry.channels=2 geometry.planes=3 geometry.blocks=30 geometry.pages=9 geometry.page_size=4KiB

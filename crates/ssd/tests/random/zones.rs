@@ -1,5 +1,6 @@
-//! A zoned drive against a model of the specification: random commands one after another, what each is answered, the state and write pointer of
-//! each zone after it, and which addresses hold data. And several at once: what is appended lies apart.
+//! A zoned drive against a model of the specification: random commands one after another, what each is answered, the
+//! state and write pointer of each zone after it, and which addresses hold data. And several at once: what is appended
+//! lies apart.
 
 use ssd::zones::{ZoneDescriptor, ZoneState};
 use ssd::{Checker, Completion, Config, Device, Status};

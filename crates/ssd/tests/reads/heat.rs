@@ -1,4 +1,5 @@
-//! What the drive's temperature does to its data: how fast it ages, and that it is read at another temperature than it was programmed at.
+//! What the drive's temperature does to its data: how fast it ages, and that it is read at another temperature than it
+//! was programmed at.
 
 use nand::VirtualChip;
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState};

@@ -69,7 +69,8 @@ fn commands_of_a_block_take_effect_in_their_order_and_others_pass() {
     assert_eq!(done.iter().map(|done| done.id).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert_eq!(ends(&done[..2]), [erased * 1000, first * 1000]);
     assert!(done.iter().all(|done| done.status == MediaStatus::Success), "{done:?}");
-    // A read of another block of the plane goes first: it is older. The command of the erase has the bus before its page.
+    // A read of another block of the plane goes first: it is older. The command of the erase has the bus before its
+    // page.
     let done = played(&mut media(&[]), &[(Read, at(0, 5, 0)), (Erase, block(0))]);
     assert_eq!((done[0].id, done[0].finish), (0, Time(65_000)));
 }

@@ -85,7 +85,8 @@ fn neighbours_are_disturbed_more_and_data_programmed_later_less() {
     assert_eq!(first_lost(&mut drive, 300), None);
     let reads = |drive: &Device, page: u64| drive.conditions(Lpn(page)).unwrap().reads;
     assert_eq!([0, 2, 3, 5, 6, 23, 24].map(|page| reads(&drive, page)), [300, 300, 1500, 1500, 300, 300, 0]);
-    // Three pages fill a wordline of a block, which is then read; what is programmed behind has met the reads that come after it.
+    // Three pages fill a wordline of a block, which is then read; what is programmed behind has met the reads that come
+    // after it.
     let go = |drive: &mut Device, op: Op, page: u64| {
         drive.submit(Request::new(drive.now(), op, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
         drive.advance_to_completion(Time::NEVER).unwrap();
@@ -136,7 +137,8 @@ fn reclaim_by_wordline_moves_the_neighbours_alone() {
     assert!((pages, blocks) == (12, 0) && worst < 700, "{pages} pages, {blocks} blocks, at most {worst} reads");
 }
 
-/// Blocks of an SLC cache have as many wordlines as others, of a page each: the pages beside one that is read are disturbed, and move.
+/// Blocks of an SLC cache have as many wordlines as others, of a page each: the pages beside one that is read are
+/// disturbed, and move.
 #[test]
 fn reclaim_by_wordline_moves_the_pages_beside_one_of_an_slc_cache() {
     let moved = |more: &[&str]| {

@@ -177,7 +177,8 @@ fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     assert_eq!(found, [T_SET + alone(0), alone(0), alone(1)]);
     let counters = device.counters();
     assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated, counters.set_features), (3, 0, 1));
-    // Nine tenths of tPRE are too many: the first sense is repeated, and those of similar pages take the default timing for a while.
+    // Nine tenths of tPRE are too many: the first sense is repeated, and those of similar pages take the default timing
+    // for a while.
     let table = file("hasty.csv", "pec,months,cut\n100000,1200,0.9\n");
     let table = format!("read.rpt={}", table.display());
     let reads: Vec<(u64, u64)> = (0..30).map(|index| (index * 1_000_000, 12 * (index % 3))).collect();
@@ -239,7 +240,8 @@ fn what_is_learned_needs_its_tree() {
 
 #[test]
 fn trees_know_what_first_senses_have_shown() {
-    // Nine tenths of tPRE are too many. Until one sense has failed in haste all are hasty; then those of similar pages are not.
+    // Nine tenths of tPRE are too many. Until one sense has failed in haste all are hasty; then those of similar pages
+    // are not.
     let rest = T_DMA + T_ECC;
     let table = file("hasty.csv", "pec,months,cut\n100000,1200,0.9\n");
     let table = format!("read.rpt={}", table.display());
@@ -251,7 +253,8 @@ fn trees_know_what_first_senses_have_shown() {
     let failed = |kind: usize| T_SET + tr(kind) - SENSES[kind] * 21_600 + rest + T_SET + full(kind);
     assert_eq!(found, [failed(0), failed(1), full(0), full(1), full(0), full(1)]);
     assert_eq!(device.counters().first_senses_repeated, 2);
-    // What is kept of them are the failures that the tree looks at, a byte for each group; no rests of a rule that is not asked.
+    // What is kept of them are the failures that the tree looks at, a byte for each group; no rests of a rule that is
+    // not asked.
     assert_eq!(device.tables().0, 2);
 }
 
@@ -365,8 +368,8 @@ fn a_sense_in_vain_that_ends_before_a_reset_would_is_waited_for_and_then_the_tim
 
 #[test]
 fn another_reads_retries_wait_whatever_came_between() {
-    // A's first retry begins 114 us after its beginning. At 113 us B's first sense of the plane slips in before it; B's retries
-    // begin when A has ended all the same. At 115 us B does not begin before.
+    // A's first retry begins 114 us after its beginning. At 113 us B's first sense of the plane slips in before it; B's
+    // retries begin when A has ended all the same. At 115 us B does not begin before.
     let (steps, page) = (20, tr(0) + T_DMA + T_ECC);
     let model = needing(steps);
     for (name, short, pipelined) in

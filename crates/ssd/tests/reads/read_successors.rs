@@ -1,5 +1,5 @@
-//! Schemes after the four papers, on an idle drive: each read takes its senses one after another, to the nanosecond, and as many
-//! as the scheme promises.
+//! Schemes after the four papers, on an idle drive: each read takes its senses one after another, to the nanosecond,
+//! and as many as the scheme promises.
 
 use ssd::{Config, Device};
 use testing::lone_page_reads;
@@ -79,7 +79,8 @@ fn the_syndrome_weight_leads_to_the_references_in_a_few_steps() {
     let pages = same_layer();
     let sum = |scheme: &str| steps(&config(scheme, &coded), &pages).iter().sum::<u64>();
     let (vendor, search, near) = (sum("baseline"), sum("next=syndrome"), sum("syndrome"));
-    // From the default references the weight says little: half of the checks see an odd number of errors wherever one is far off.
+    // From the default references the weight says little: half of the checks see an odd number of errors wherever one
+    // is far off.
     assert!(search < vendor && near * 4 < search, "{near}, {search} for {vendor}");
     // Without a code the weights are those of hpca24's, and the chip's capability says what is corrected.
     let uncoded = |scheme: &str| steps(&config(scheme, &[]), &pages).iter().sum::<u64>();

@@ -47,8 +47,8 @@ impl Read {
         self.senses[0].of_host
     }
 
-    /// Of the senses of another read, but for those that go along with others', those that come between the first retry for which this one has
-    /// the die and its last sense.
+    /// Of the senses of another read, but for those that go along with others', those that come between the first retry
+    /// for which this one has the die and its last sense.
     fn between<'a>(&'a self, other: &'a Read) -> impl Iterator<Item = &'a Begins> {
         let from =
             self.senses.iter().find(|sense| sense.attempt > 0 && sense.leads).map_or(Time::NEVER, |sense| sense.at);

@@ -148,7 +148,8 @@ fn a_die_that_predicts_again_goes_on_until_its_page_can_be_corrected() {
     let (latency, device) = read(&config("baseline", &wrong), 0, 1, 0..0);
     let counters = device.counters();
     assert_eq!((counters.predictions_right, counters.uncorrectable_transfers), (0, 3));
-    // Steps 0 to 2 each leave and fail; step 3 is sensed, taken for bad, and so are those behind it, which read it as well.
+    // Steps 0 to 2 each leave and fail; step 3 is sensed, taken for bad, and so are those behind it, which read it as
+    // well.
     assert!(latency > 4 * (T_R + T_PRED) + 3 * (T_DMA + T_FAILED));
 }
 
@@ -162,8 +163,8 @@ fn planes_that_sense_together_are_predicted_and_read_again_one_by_one() {
     assert_eq!(counters.uncorrectable_transfers, 0);
 }
 
-/// Fig. 7 and 8: 256 KiB from two dies of four planes on one channel, as commands A, B, C and D of 64 KiB, of which A and
-/// B need a retry.
+/// Fig. 7 and 8: 256 KiB from two dies of four planes on one channel, as commands A, B, C and D of 64 KiB, of which A
+/// and B need a retry.
 fn fig7(scheme: &str, settings: &[&str]) -> (u64, Device) {
     let all: Vec<&str> =
         ["geometry.chips=2", "geometry.planes=4", "ftl.page_order=PCWD"].iter().chain(settings).copied().collect();
@@ -174,8 +175,8 @@ fn fig7(scheme: &str, settings: &[&str]) -> (u64, Device) {
 fn the_256_kib_read_of_fig_7_and_8() {
     let (zero, _) = fig7("ssd-zero", &[]);
     assert_eq!(zero, T_R + 16 * T_DMA + T_ECC + MOVE);
-    // The paper says 166 and 126 us. Of buffers of whole pages the one of two, one decoding and one waiting, comes closest;
-    // without tPRED, which the figure leaves out, RiF gains 120.
+    // The paper says 166 and 126 us. Of buffers of whole pages the one of two, one decoding and one waiting, comes
+    // closest; without tPRED, which the figure leaves out, RiF gains 120.
     let ideal = ["read.t_pred=0us"];
     let deltas = [1, 2, 3, 4].map(|pages| {
         let buffer = format!("ecc.buffer={pages}");

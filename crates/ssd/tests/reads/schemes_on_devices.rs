@@ -1,5 +1,5 @@
-//! Every named scheme runs on every preset device: what a device does not say of itself has a default, and that plays as if it had
-//! been given.
+//! Every named scheme runs on every preset device: what a device does not say of itself has a default, and that plays
+//! as if it had been given.
 
 use std::collections::BTreeMap;
 

@@ -77,7 +77,8 @@ fn the_weight_of_what_the_best_references_read_says_how_finely() {
         let all = ["read.predictor=on-die-again", "read.prediction_accuracy=1", "read.next=oracle", "ecc.soft=weighed"];
         config(two_bit, &[&all, settings].concat())
     };
-    // Both senses are weighed on the die; the second crosses the bus as the first bit of each cell, and is not decoded alone.
+    // Both senses are weighed on the die; the second crosses the bus as the first bit of each cell, and is not decoded
+    // alone.
     let hard = 2 * (T_R + T_PRED) + T_DMA;
     let two = 2 * T_R + T_DMA + 7 * ITERATION;
     let three = 6 * T_R + 2 * T_DMA + 7 * ITERATION;
@@ -109,7 +110,8 @@ fn what_is_read_again_moves_the_codewords_that_are_not_corrected() {
         let (whole, _, all) = played("codeword", capability);
         let codewords = |device: &Device| device.counters().bytes_read / 4096;
         assert!(correct && codewords(&device) >= 4 && codewords(&device) <= codewords(&all));
-        // Each codeword that does not cross saves a quarter of a page's time, and nothing else changes: the others are corrected as before.
+        // Each codeword that does not cross saves a quarter of a page's time, and nothing else changes: the others are
+        // corrected as before.
         assert_eq!(whole - latency, (codewords(&all) - codewords(&device)) * (T_DMA / 4), "{capability}");
         parts.insert(codewords(&all) - codewords(&device));
     }

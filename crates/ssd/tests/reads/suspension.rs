@@ -99,8 +99,8 @@ fn alone(config: &Config, kind: &str) -> (u64, u64) {
     (*start, *end)
 }
 
-/// A read comes `offset` after an operation has begun: how long it waits for its sense, and how much longer the operation
-/// takes than alone, beyond the time from the suspension to the resumption.
+/// A read comes `offset` after an operation has begun: how long it waits for its sense, and how much longer the
+/// operation takes than alone, beyond the time from the suspension to the resumption.
 fn meets(config: &Config, kind: &str, offset: u64) -> (u64, i64) {
     let (start, end) = alone(config, kind);
     let all = play(config, 1, &[start + offset]);
@@ -258,7 +258,8 @@ fn a_read_waits_as_long_as_it_may_before_it_suspends() {
 
 #[test]
 fn what_goes_on_gets_on_before_it_is_suspended_again() {
-    // A read every 50 us, which takes 30: a program of 140 us goes on between two of them, and is suspended by the next.
+    // A read every 50 us, which takes 30: a program of 140 us goes on between two of them, and is suspended by the
+    // next.
     let all_of = |settings: &[&str]| {
         let config = config(SLC, &[&["schedule.suspend_program=inter-phase"], settings].concat());
         let (start, _) = alone(&config, "program");
@@ -295,14 +296,16 @@ fn suspensions_prolong_an_operation_by_no_more_than_their_budget() {
     };
     let (suspends, resumes, added, _) = erased("none");
     assert!(suspends[0] == 204_000 && resumes[0] > 5_000_000 && added > 4_800_000, "{suspends:?} {resumes:?}");
-    // The voltages are set again in 4 us: it is to go on 496 us after it has got so far, and the read that has begun by then ends.
+    // The voltages are set again in 4 us: it is to go on 496 us after it has got so far, and the read that has begun by
+    // then ends.
     let (suspends, resumes, added, senses) = erased("500us");
     let by = 200_000 + 500_000 - 4_000;
     let last = senses.iter().rfind(|at| **at < resumes[0]).unwrap();
     assert_eq!(suspends, [204_000]);
     assert!(*last < by && resumes[0] >= by && resumes[0] <= last + 60_000, "{last} {resumes:?}");
     assert_eq!(added, resumes[0] - 200_000 + 4_000);
-    // Resetting the pulse's voltages and setting them again takes 8 us, which must leave something to spare; repeating the verify takes 4.
+    // Resetting the pulse's voltages and setting them again takes 8 us, which must leave something to spare; repeating
+    // the verify takes 4.
     assert_eq!(erased("8us").0, [1_504_000]);
     assert_eq!(erased("8001ns").0[0], 204_000);
 }
@@ -356,7 +359,8 @@ fn an_erase_lets_programs_of_the_host_go_first() {
     let (_, suspended, _) = from(&both, "suspend").unwrap();
     let (_, program, programmed) = from(&both, "program").unwrap();
     let (_, resumed, erased) = from(&both, "resume").unwrap();
-    // The voltages are reset in 4 us, the data takes 20 us, and the erase goes on as soon as it is programmed: its voltages are set again.
+    // The voltages are reset in 4 us, the data takes 20 us, and the erase goes on as soon as it is programmed: its
+    // voltages are set again.
     assert!((start + 500_000..start + 530_000).contains(&(suspended - 4_000)), "{both:?}");
     assert_eq!((program, programmed, resumed), (suspended + 20_000, program + 140_000, programmed), "{both:?}");
     assert_eq!(erased, end + (resumed - suspended) + 8_000);
@@ -472,8 +476,8 @@ fn the_drives_own_programs_and_erases_are_suspended_for_user_reads() {
 
 #[test]
 fn the_statistics_say_what_suspension_did() {
-    // A read 25 us after the program's beginning: at the end of the verify, 3 us on, it is suspended, for 10 us of sense
-    // and 20 us of transfer, and loses T_buffer.
+    // A read 25 us after the program's beginning: at the end of the verify, 3 us on, it is suspended, for 10 us of
+    // sense and 20 us of transfer, and loses T_buffer.
     let config = config(SLC, &["schedule.suspend_program=inter-phase"]);
     let (start, _) = alone(&config, "program");
     let mut device = Device::new(&config, 1).unwrap();

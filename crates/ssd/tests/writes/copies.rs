@@ -1,5 +1,5 @@
-//! What copying data back costs: errors that add up copy by copy, in closed form; where they cannot be corrected any more; and the
-//! limit of copies in a row.
+//! What copying data back costs: errors that add up copy by copy, in closed form; where they cannot be corrected any
+//! more; and the limit of copies in a row.
 
 use nand::VirtualChip;
 use ssd::stats::Counters;

@@ -1,4 +1,5 @@
-//! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for reads.
+//! Erases of a drive, to the nanosecond: electronics25 sections 3.2 and 4 with Table 1, and what its schemes leave for
+//! reads.
 
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
@@ -8,7 +9,8 @@ use testing::{Entry, Watch, one_plane, watched};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
-/// A half-full drive of one plane, in which a write opens a block that is erased first, and nothing but the array takes time.
+/// A half-full drive of one plane, in which a write opens a block that is erased first, and nothing but the array takes
+/// time.
 fn config(settings: &[&str]) -> Config {
     let mut config = one_plane();
     for word in [
@@ -75,8 +77,8 @@ fn erase_time(config: &Config, seed: u64) -> u64 {
     first(&play(config, seed, 1, &[]), "erase").1
 }
 
-/// What the erase of the first empty block of each plane should take after this many cycles, by the equations: pulses side by
-/// side, each followed by a verify read.
+/// What the erase of the first empty block of each plane should take after this many cycles, by the equations: pulses
+/// side by side, each followed by a verify read.
 fn expected(scheme: EraseScheme, planes: u64, block: u32, pec: u32, seed: u64) -> (u64, Vec<Vec<Pulse>>) {
     let chip = nand::VirtualChip::preset("tlc48-reo").unwrap().erasing;
     let (eraser, archetypes) = (Eraser::new(&chip, scheme, 63.0), Archetypes::new(seed));
@@ -105,7 +107,8 @@ fn an_idle_erase_takes_equations_2_and_3() {
         // Fresh blocks need 3.5 to 3.7 grains of 0.5 ms: one loop of 3.5 ms and a verify read.
         assert_eq!(erase_time(&scheme("ispe", &[]), seed), 3_600_000);
         assert_eq!(erase_time(&scheme("i-ispe", &[]), seed), 3_600_000);
-        // After the first 1 ms they have 1.5 to 1.7 grains to go, less than delta fail bits: Table 1's 1 ms, or nothing.
+        // After the first 1 ms they have 1.5 to 1.7 grains to go, less than delta fail bits: Table 1's 1 ms, or
+        // nothing.
         assert_eq!(erase_time(&scheme("reo-minus", &[]), seed), 1_100_000 + 1_100_000);
         assert_eq!(erase_time(&scheme("reo", &[]), seed), 1_100_000);
         for pec in [500, 1_000, 2_000, 2_500, 3_000, 4_500] {
@@ -140,8 +143,8 @@ fn blocks_that_were_read_are_erased_by_what_that_has_found() {
         device.check().unwrap();
         device.counters().erase_ns
     };
-    // At 3,500 cycles the worst block that needs as many loops has no room; young data of most blocks has some. Collection reads what it relocates; the more
-    // pages are read, the worse the worst of them.
+    // At 3,500 cycles the worst block that needs as many loops has no room; young data of most blocks has some.
+    // Collection reads what it relocates; the more pages are read, the worse the worst of them.
     let (few, all) = (erased("reo,margin=tracked", false), erased("reo,margin=tracked", true));
     assert!(few <= all && all < erased("reo", true), "{few} {all}");
     let error = scheme("reo,margin=tracked", &["chip.model=none"]).plan().unwrap_err().to_string();
@@ -164,7 +167,8 @@ fn cells_of_five_bits_keep_their_data_where_reads_have_shown_how_little_room_the
         };
         (1..6).map(lost).sum::<u64>()
     };
-    // The table goes by the errors of TLC's erase model: with those of the cells themselves more are left than the code corrects.
+    // The table goes by the errors of TLC's erase model: with those of the cells themselves more are left than the code
+    // corrects.
     let (profiled, tracked, none) = (lost("reo"), lost("reo,margin=tracked"), lost("reo-minus"));
     assert!(profiled > 20 && tracked == 0 && none == 0, "{profiled} {tracked} {none}");
 }

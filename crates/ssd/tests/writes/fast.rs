@@ -1,4 +1,5 @@
-//! A mapping by blocks with a log (FAST): what each merge costs, page by page, and what a load of each kind makes of it beside a mapping by pages.
+//! A mapping by blocks with a log (FAST): what each merge costs, page by page, and what a load of each kind makes of it
+//! beside a mapping by pages.
 
 use ssd::stats::Counters;
 use ssd::{Config, Device};

@@ -305,8 +305,8 @@ fn dies_of_a_staggered_drive_collect_one_after_another() {
     assert!((one / other - 1.0).abs() < 0.03, "{one} {other}");
 }
 
-/// A cache on flash (CacheLib): a large log that is overwritten cyclically, in which small objects are overwritten at random
-/// where they stand. Every other write is of an object; each has its own hint.
+/// A cache on flash (CacheLib): a large log that is overwritten cyclically, in which small objects are overwritten at
+/// random where they stand. Every other write is of an object; each has its own hint.
 fn cache_amplification(settings: &[&str]) -> f64 {
     let base = ["ftl.over_provisioning=0.15", "geometry.blocks=300", "gc.start=4", "gc.stop=4", "ftl.streams=2"];
     let mut device = Device::new(&config(&[&base, settings].concat()), 1).unwrap();
@@ -344,7 +344,8 @@ fn a_handle_for_the_log_and_one_for_the_objects_amplify_less_than_one_for_both()
 /// Writes at a time: fewer than there are planes, so that they wait for collections and not for one another.
 const DEPTH: u64 = 4;
 
-/// Latencies of overwrites at random, `DEPTH` at a time, on a drive in a steady state; the time that they took, and what they programmed.
+/// Latencies of overwrites at random, `DEPTH` at a time, on a drive in a steady state; the time that they took, and
+/// what they programmed.
 fn overwrites(pacing: &str) -> (Vec<u64>, f64, f64) {
     let pacing = format!("gc.pacing={pacing}");
     let settings =
@@ -409,7 +410,8 @@ fn paced_writes_wait_for_two_collections_at_most_and_cost_nothing() {
             paced_time / time
         );
         assert!((paced_time / time - 1.0).abs() < 0.05 && (paced_amplification / amplification - 1.0).abs() < 0.05);
-        // Of a block that is collected 25 of 32 pages are valid, each is programmed for 0.3 ms, and the block is erased for 2 ms.
+        // Of a block that is collected 25 of 32 pages are valid, each is programmed for 0.3 ms, and the block is erased
+        // for 2 ms.
         let collection = 25.0 * 0.3 + 2.0;
         assert!(of(&paced, 1.0) < 2.0 * collection, "{} ms", of(&paced, 1.0));
         waits.push(of(&paced, 0.999) / of(&free, 0.999));
@@ -419,8 +421,9 @@ fn paced_writes_wait_for_two_collections_at_most_and_cost_nothing() {
 
 #[test]
 fn a_hundred_thousand_empty_blocks_are_reclaimed_one_after_another() {
-    // The drive is written over from its start to its end, so that collection, which begins late and ends late, finds stale blocks
-    // alone, and where blocks are erased when they are opened each is free at once: all in one event, on a test's stack of 2 MiB.
+    // The drive is written over from its start to its end, so that collection, which begins late and ends late, finds
+    // stale blocks alone, and where blocks are erased when they are opened each is free at once: all in one event, on a
+    // test's stack of 2 MiB.
     const EMPTY: u64 = 100_000;
     let config = config(&[
         "geometry.blocks=112000",

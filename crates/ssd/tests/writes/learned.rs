@@ -1,4 +1,5 @@
-//! The learned mapping table: what a wrong prediction costs, what a program's pages make of it, and what is left of it after a power cut.
+//! The learned mapping table: what a wrong prediction costs, what a program's pages make of it, and what is left of it
+//! after a power cut.
 
 use ssd::{Completion, Config, Device};
 use testing::{Watch, Watched, watched};

@@ -56,7 +56,8 @@ fn what_a_blocks_reads_have_found_says_how_much_of_its_erase_may_be_left() {
             assert_eq!(with(&tracked, None), with(&profiled, Some(10.0)));
             for errors in [0.0, 20.0, 45.0, 62.0, 63.0, 200.0] {
                 let (time, left) = with(&tracked, Some(errors));
-                // As many whole grains as the requirement leaves room for beside its errors, and the part of one that the fail bits do not show.
+                // As many whole grains as the requirement leaves room for beside its errors, and the part of one that
+                // the fail bits do not show.
                 assert!(left <= f64::from(ept.spared(errors)) + 1e-9, "{errors}: {left}");
                 assert!(errors + erasing.incomplete(left) <= erasing.requirement.max(errors) + 1e-9 || left == 0.0);
                 shorter += u32::from(time < with(&profiled, None).0);
@@ -147,12 +148,13 @@ fn i_ispe_begins_where_the_last_erase_ended() {
     assert_eq!(failed.time(&erasing), Span::from_us(7_200));
 }
 
-/// One rule for all schemes: the last loop's voltage is the highest, and is repeated as often as there are loops (decision 22).
+/// One rule for all schemes: the last loop's voltage is the highest, and is repeated as often as there are loops
+/// (decision 22).
 #[test]
 fn every_scheme_repeats_the_last_loop_and_gives_up_alike() {
     let erasing = chip();
-    // What a scheme's pulses have done before the last loop's: all schemes but one go through all loops; what it skips is made
-    // up for in part by the first.
+    // What a scheme's pulses have done before the last loop's: all schemes but one go through all loops; what it skips
+    // is made up for in part by the first.
     let skipped = (1.0 - erasing.skip_loss) * 28.0;
     for (scheme, before, done) in
         [(ISPE, 0, 28.0), (DPES, 0, 28.0), (REO_MINUS, 0, 28.0), (REO, 0, 28.0), (I_ISPE, 4, skipped)]
@@ -164,8 +166,8 @@ fn every_scheme_repeats_the_last_loop_and_gives_up_alike() {
             let found = erase(done + 7.0 * f64::from(repeated) - 0.5);
             assert_eq!((highest(&found) as u32, found.exhausted, found.left), (repeated, false, 0.0), "{scheme:?}");
         }
-        // What it leaves then is the same for the same fail bits, and costs what the margin may leave: errors by fail bits
-        // (electronics25 Fig. 17b).
+        // What it leaves then is the same for the same fail bits, and costs what the margin may leave: errors by fail
+        // bits (electronics25 Fig. 17b).
         let failed = erase(done + 36.5);
         assert_eq!((highest(&failed), failed.exhausted), (5, true), "{scheme:?}");
         assert!((failed.left - 1.5).abs() < 1e-9, "{scheme:?}");
@@ -227,8 +229,8 @@ fn chips_live_as_long_as_their_presets_say() {
     }
 }
 
-/// electronics25 Fig. 21: at 4,500 cycles all schemes but i-ISPE meet their requirement, and so can erase their blocks; i-ISPE's are
-/// worn out.
+/// electronics25 Fig. 21: at 4,500 cycles all schemes but i-ISPE meet their requirement, and so can erase their blocks;
+/// i-ISPE's are worn out.
 #[test]
 fn blocks_that_meet_their_requirement_at_4500_cycles_can_be_erased() {
     let erasing = chip();

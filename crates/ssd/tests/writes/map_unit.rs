@@ -1,5 +1,5 @@
-//! Units of the map that are smaller or larger than a flash page: what they read and write, and write amplification against
-//! theory.
+//! Units of the map that are smaller or larger than a flash page: what they read and write, and write amplification
+//! against theory.
 
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;

@@ -1,5 +1,5 @@
-//! The order of passes: exact times of wordlines that are programmed in two, each with the next one's first pass between them; what
-//! the write buffer holds meanwhile, and where it is too small for that.
+//! The order of passes: exact times of wordlines that are programmed in two, each with the next one's first pass
+//! between them; what the write buffer holds meanwhile, and where it is too small for that.
 
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Time};
@@ -45,7 +45,8 @@ fn config(settings: &[&str]) -> Config {
     config
 }
 
-/// Writes this many pages at once, and waits until they are on flash: how long each pass took, and the time between passes.
+/// Writes this many pages at once, and waits until they are on flash: how long each pass took, and the time between
+/// passes.
 fn passes(settings: &[&str], pages: u64) -> (Vec<u64>, Vec<u64>) {
     let watch = Watch::default();
     let mut device = watched(&config(settings), 1, watch.clone());
@@ -61,7 +62,8 @@ fn passes(settings: &[&str], pages: u64) -> (Vec<u64>, Vec<u64>) {
 
 #[test]
 fn the_first_pass_of_the_next_wordline_goes_before_the_second_of_a_wordline() {
-    // Three wordlines: the third has no next one. Five: the fourth is the last of its block, and of the next block there is one.
+    // Three wordlines: the third has no next one. Five: the fourth is the last of its block, and of the next block
+    // there is one.
     let (took, between) = passes(&[], 12);
     assert_eq!(took, [COARSE, COARSE, FINE, COARSE, FINE, FINE]);
     assert_eq!(between, [DATA; 5]);
@@ -70,8 +72,8 @@ fn the_first_pass_of_the_next_wordline_goes_before_the_second_of_a_wordline() {
     // Data crosses the bus while passes run.
     let (took, between) = passes(&["chip.cache_program=true"], 12);
     assert_eq!((took, between), (vec![COARSE, COARSE, FINE, COARSE, FINE, FINE], vec![0; 5]));
-    // A wordline whose second pass runs, the next one, and the one whose data is sent meanwhile: three are enough. With two the
-    // second of these is finished before any data of a third has come.
+    // A wordline whose second pass runs, the next one, and the one whose data is sent meanwhile: three are enough. With
+    // two the second of these is finished before any data of a third has come.
     let (took, between) = passes(&["chip.cache_program=true", "buffer.size=192KiB"], 16);
     assert_eq!(took, [COARSE, COARSE, FINE, COARSE, FINE, COARSE, FINE, FINE]);
     assert_eq!(between, [0; 7]);
@@ -109,7 +111,8 @@ fn data_stays_in_the_buffer_until_its_second_pass_has_ended() {
 #[test]
 fn a_power_cut_takes_the_wordline_that_an_array_has_begun_and_not_one_that_is_still_sent_to_it() {
     for (at, begun) in [
-        // The data crosses the bus for the first pass; that is in the array; the data is sent again; the second pass; its end.
+        // The data crosses the bus for the first pass; that is in the array; the data is sent again; the second pass;
+        // its end.
         (DATA / 2, false),
         (DATA + COARSE / 2, true),
         (DATA + COARSE + DATA / 2, true),

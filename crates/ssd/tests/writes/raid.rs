@@ -146,7 +146,8 @@ fn what_was_there_before_the_run_has_parity_as_if_it_had_been_written_in_stripes
     }
 }
 
-/// A map that is kept for power cuts lets the drive compare each stripe with what its parity on flash was worked out of.
+/// A map that is kept for power cuts lets the drive compare each stripe with what its parity on flash was worked out
+/// of.
 #[test]
 fn parity_on_flash_is_that_of_the_pages_of_its_stripe() {
     for wide in [4, 8] {
@@ -163,7 +164,8 @@ fn parity_on_flash_is_that_of_the_pages_of_its_stripe() {
     }
 }
 
-/// After a power cut the stripes are those that were closed before it: the loss of a die costs what it held of open stripes, and no more.
+/// After a power cut the stripes are those that were closed before it: the loss of a die costs what it held of open
+/// stripes, and no more.
 #[test]
 fn stripes_are_found_again_after_a_power_cut() {
     for (wide, settings) in [

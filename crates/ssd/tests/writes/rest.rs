@@ -1,4 +1,5 @@
-//! A drive that is left alone for months: what it keeps of its temperature, its SLC cache, its journal and its cuts of power.
+//! A drive that is left alone for months: what it keeps of its temperature, its SLC cache, its journal and its cuts of
+//! power.
 
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Span, Temperature, Time};

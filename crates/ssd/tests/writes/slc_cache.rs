@@ -1,5 +1,5 @@
-//! The SLC cache: exact times of what it programs, folds and reads; where its cliff is and how fast a drive writes before and
-//! behind it, in closed form; and what it costs.
+//! The SLC cache: exact times of what it programs, folds and reads; where its cliff is and how fast a drive writes
+//! before and behind it, in closed form; and what it costs.
 
 use std::collections::HashSet;
 
@@ -17,8 +17,8 @@ const SLC_PROGRAM: u64 = 200;
 const SLC_READ: u64 = 25;
 const SLC_ERASE: u64 = 2_000;
 
-/// Four dies of one plane of 60 blocks of 60 TLC pages (20 wordlines), programmed by wordlines; nothing but the arrays and
-/// 1-GB/s buses takes time.
+/// Four dies of one plane of 60 blocks of 60 TLC pages (20 wordlines), programmed by wordlines; nothing but the arrays
+/// and 1-GB/s buses takes time.
 fn config(settings: &[&str]) -> Config {
     let mut config = Config::default();
     let small = [
@@ -272,8 +272,8 @@ fn a_slow_link_hides_the_cliff() {
 
 #[test]
 fn a_full_cache_that_writes_wait_for_is_as_fast_as_it_is_folded() {
-    // Of three pages: their programs of one bit, their senses, the wordline that they are folded into, and their part of the erase
-    // of a block of the cache, whose 20 pages fold into 7 wordlines. The arrays are never idle.
+    // Of three pages: their programs of one bit, their senses, the wordline that they are folded into, and their part
+    // of the erase of a block of the cache, whose 20 pages fold into 7 wordlines. The arrays are never idle.
     let settings = [
         "ftl.slc_cache=static",
         "slc.blocks=5",
@@ -404,7 +404,8 @@ fn an_erase_in_the_cache_wears_as_much_as_it_is_said_to() {
     assert!(in_cache > 0);
 }
 
-/// A drive whose old data is read with retries; the mean latency of rounds of reads of a hot block's worth of pages [us].
+/// A drive whose old data is read with retries; the mean latency of rounds of reads of a hot block's worth of pages
+/// [us].
 fn hot_rounds(convert: &str) -> (Vec<f64>, Device) {
     let settings = [
         "ftl.slc_cache=static",

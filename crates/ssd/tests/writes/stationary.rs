@@ -71,9 +71,9 @@ fn mean(all: &[Window]) -> Window {
     Window { waf: of(|w| w.waf), iops: of(|w| w.iops), mean: of(|w| w.mean) }
 }
 
-/// Write amplification, requests a second and mean latency of the first requests, over five seeds, are those of a long run: of the
-/// first 400, half a block's worth of a plane, and of the first 6,000. Without blocks under collection at the start the former would find
-/// free blocks: a write amplification near one.
+/// Write amplification, requests a second and mean latency of the first requests, over five seeds, are those of a long
+/// run: of the first 400, half a block's worth of a plane, and of the first 6,000. Without blocks under collection at
+/// the start the former would find free blocks: a write amplification near one.
 #[test]
 fn the_first_requests_meet_the_drive_of_a_long_run() {
     let of_policies = [
@@ -127,8 +127,9 @@ fn a_drive_in_the_middle_of_its_life_holds_together() {
     }
 }
 
-/// A load that leaves dies idle meets as many free blocks as collection leaves it, and not as few as a full one: of windows of two blocks' worth
-/// of a plane and more from the first request on, the write amplification and the free blocks are those of a long run.
+/// A load that leaves dies idle meets as many free blocks as collection leaves it, and not as few as a full one: of
+/// windows of two blocks' worth of a plane and more from the first request on, the write amplification and the free
+/// blocks are those of a long run.
 #[test]
 fn a_load_that_leaves_dies_idle_meets_a_drive_whose_collection_has_kept_up() {
     let config = config(&["gc.start=4", "gc.stop=5"]);

@@ -1,4 +1,5 @@
-//! Superblocks (`ftl.allocation`): the blocks of one number on all planes of a die, opened, filled and collected as one.
+//! Superblocks (`ftl.allocation`): the blocks of one number on all planes of a die, opened, filled and collected as
+//! one.
 
 use ssd::{Config, Device};
 use testing::one_plane;
@@ -99,7 +100,8 @@ fn steady_random_writes_use_all_planes() {
         "steady 4-KiB writes: {planes:.0?} by planes, {superblocks:.0?} with superblocks [1/s, write amplification]"
     );
     let (gain, amplification) = (superblocks.0 / planes.0, superblocks.1 / planes.1);
-    // Planes collected each by itself seldom program together: up to the number of planes is to be gained, at the same amplification.
+    // Planes collected each by itself seldom program together: up to the number of planes is to be gained, at the same
+    // amplification.
     assert!((1.8..4.0).contains(&gain), "{gain}");
     assert!((0.97..1.06).contains(&amplification), "{amplification}");
 }
@@ -116,8 +118,8 @@ fn what_superblocks_cannot_do_is_refused() {
     assert!(large.contains("ftl.allocation") && large.contains("2 147 483 648"), "{large}");
 }
 
-/// Pages that are copied back stay on their plane of the flash, and those that would have to leave it go through the controller: no place
-/// is left empty for that, so that collection costs as much as without.
+/// Pages that are copied back stay on their plane of the flash, and those that would have to leave it go through the
+/// controller: no place is left empty for that, so that collection costs as much as without.
 #[test]
 fn most_of_what_moves_within_superblocks_is_copied_back() {
     for (unit, streams) in [("page", 1), ("page", 2), ("wordline", 2), ("wordline", 3)] {

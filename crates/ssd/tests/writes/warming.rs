@@ -107,8 +107,8 @@ const KINDS: [(&[&str], &[&str]); 6] = [
     (&[], &["workload.rw=write"]),
 ];
 
-/// Write amplification and requests a second of the first requests, over four seeds, are those of a long run; without the warm-up the former
-/// is further off.
+/// Write amplification and requests a second of the first requests, over four seeds, are those of a long run; without
+/// the warm-up the former is further off.
 #[test]
 fn the_first_requests_of_a_skewed_load_meet_the_drive_of_a_long_run() {
     let mut wrong = Vec::new();
@@ -132,8 +132,9 @@ fn the_first_requests_of_a_skewed_load_meet_the_drive_of_a_long_run() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// A skewed load at times of its own that leaves dies idle, but would not if it overwrote uniformly: planes are collecting as at a random moment, so that
-/// the first requests meet the write amplification of a long run; with every collection at its end they met a sixth less.
+/// A skewed load at times of its own that leaves dies idle, but would not if it overwrote uniformly: planes are
+/// collecting as at a random moment, so that the first requests meet the write amplification of a long run; with every
+/// collection at its end they met a sixth less.
 #[test]
 fn a_skewed_load_that_leaves_dies_idle_meets_collections_that_go_on() {
     let config = config(&["ftl.allocation=plane", "ftl.placement=static", "geometry.pages=768"]);
@@ -223,7 +224,8 @@ fn a_warmed_drive_is_checked_like_any_other() {
     }
 }
 
-/// A load that would take too long is not played, and the result says so; one that has a closed form is not either, and need not be.
+/// A load that would take too long is not played, and the result says so; one that has a closed form is not either, and
+/// need not be.
 #[test]
 fn a_drive_that_is_too_large_to_be_warmed_is_marked() {
     let marked = |config: &Config, words: &[&str]| -> (Option<Warmed>, bool) {

@@ -87,8 +87,8 @@ impl Books {
         array.check_all()
     }
 
-    /// The version that each block has when all requests have been done in their order: those of writes, and of trims where the array
-    /// has handed them on. What is not there was never written.
+    /// The version that each block has when all requests have been done in their order: those of writes, and of trims
+    /// where the array has handed them on. What is not there was never written.
     fn in_order(&self, layout: &Layout, oracle: &Oracle) -> BTreeMap<u64, u64> {
         let mut versions = BTreeMap::new();
         let changes = |request: &Request| [Op::Write, Op::Trim].contains(&request.op);
@@ -106,8 +106,8 @@ impl Books {
         versions
     }
 
-    /// The version of each block after all writes and trims of an array that writes to a log, which does them in their order. Blocks of refused
-    /// requests have none: they may have been written or not.
+    /// The version of each block after all writes and trims of an array that writes to a log, which does them in their
+    /// order. Blocks of refused requests have none: they may have been written or not.
     fn in_order_of_log(&self) -> BTreeMap<u64, Option<u64>> {
         let changes = |request: &Request| [Op::Write, Op::Trim].contains(&request.op);
         let each = (0..).zip(&self.requests).filter(|(_, request)| changes(request));

@@ -1,6 +1,6 @@
-//! An oracle of where data is. It keeps of each block of each unit which versions of the data it holds: a data unit its own version, a
-//! parity unit those of all data units that it was worked out of. It sees what the array reads and writes, works out what that gives, and
-//! refuses what does not fit together.
+//! An oracle of where data is. It keeps of each block of each unit which versions of the data it holds: a data unit its
+//! own version, a parity unit those of all data units that it was worked out of. It sees what the array reads and
+//! writes, works out what that gives, and refuses what does not fit together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -236,8 +236,9 @@ impl Oracle {
         }
     }
 
-    /// Checks of each stripe of which enough is there that it gives each block in the version that `current` says, from the drives that are
-    /// in the places, and that copies do not differ; without `current`, as of a log, that data and parity fit. Returns how many stripes there are such.
+    /// Checks of each stripe of which enough is there that it gives each block in the version that `current` says, from
+    /// the drives that are in the places, and that copies do not differ; without `current`, as of a log, that data and
+    /// parity fit. Returns how many stripes there are such.
     pub fn check(&self, seats: &[usize], current: Option<&BTreeMap<u64, u64>>) -> u64 {
         let stripes = self.layout.stripes();
         let there: Vec<u64> = (0..stripes).filter(|stripe| self.is_there(*stripe)).collect();

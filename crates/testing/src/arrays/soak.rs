@@ -200,8 +200,8 @@ fn policies(d: &mut Dice, parity: u64) -> Vec<String> {
     ]
 }
 
-/// Any small device of those that `draw` draws, with those settings. Data that a drive loses by itself, when its power is cut, is nothing that an array
-/// makes good for.
+/// Any small device of those that `draw` draws, with those settings. Data that a drive loses by itself, when its power
+/// is cut, is nothing that an array makes good for.
 fn device(first: u64, draw: fn(u64) -> Case, settings: &[&str], d: &mut Dice) -> Vec<String> {
     let limited = d.chance(50).then(|| format!("read.fail_fast={}", d.one(&["1", "2", "5"])));
     let more = ["geometry.channels=1", "geometry.chips=1", "geometry.dies=1", "ftl.raid=none", "power.cut_at=[]"];
@@ -278,8 +278,8 @@ fn requests<D: Drive>(case: &ArrayCase, array: &Array<D>) -> Result<Vec<Request>
     Ok(each.map(|request| if request.op == Op::Flush { request } else { in_blocks(request) }).collect())
 }
 
-/// Saves an array of a case in the middle of its load, whatever is under way, and plays it on; and another one that is loaded: both are the
-/// same in all that they do.
+/// Saves an array of a case in the middle of its load, whatever is under way, and plays it on; and another one that is
+/// loaded: both are the same in all that they do.
 ///
 /// # Errors
 /// What differs.
@@ -405,7 +405,8 @@ fn play(case: &ArrayCase) -> Result<String, RunError> {
     Ok(format!("{:?}{counters:?}{counted}{:?}", array.now(), books.completions.values()))
 }
 
-/// Plays a case and checks everything that holds for every array; one case in eight is played twice, and one in four is saved and loaded.
+/// Plays a case and checks everything that holds for every array; one case in eight is played twice, and one in four is
+/// saved and loaded.
 pub fn verdict(case: &ArrayCase) -> Verdict {
     judged(|| {
         let ended = play(case)?;

@@ -1,8 +1,8 @@
-//! Arrays of drives with zones, under the load of a host that knows of zones: the array's zones are those of its drives, and every piece of data is
-//! on the drives, and in the places, that the layout says.
+//! Arrays of drives with zones, under the load of a host that knows of zones: the array's zones are those of its
+//! drives, and every piece of data is on the drives, and in the places, that the layout says.
 //!
-//! Within a drive a watch says what each read was given. Here it is compared with what the array's zones say is written, so that nothing has to be
-//! known of the order in which requests were done.
+//! Within a drive a watch says what each read was given. Here it is compared with what the array's zones say is
+//! written, so that nothing has to be known of the order in which requests were done.
 
 use array::Array;
 use ssd::zones::ZoneState::{self, Closed, Conventional, Empty, ExplicitlyOpen, ImplicitlyOpen, Offline, ReadOnly};
@@ -69,7 +69,8 @@ fn has_failed(array: &Array<Device<Watched>>) -> bool {
     broken + array.counters_so_far().drives_failed > 0
 }
 
-/// Compares an array's zones with its drives', and reads all of them, if no part of it has failed. Drives have done all that they were asked for.
+/// Compares an array's zones with its drives', and reads all of them, if no part of it has failed. Drives have done all
+/// that they were asked for.
 ///
 /// # Errors
 /// What does not hold.
@@ -120,7 +121,8 @@ fn check_pointers(array: &Array<Device<Watched>>, zone: u32) -> Result<(), RunEr
     Ok(())
 }
 
-/// Reads a piece: the array asks a drive that has it for it, which holds something there as far as the write pointer says.
+/// Reads a piece: the array asks a drive that has it for it, which holds something there as far as the write pointer
+/// says.
 fn check_piece(
     array: &mut Array<Device<Watched>>,
     watches: &[Watch],

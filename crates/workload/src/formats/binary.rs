@@ -7,9 +7,9 @@ use super::entry::{Column, Entry, Reader};
 use super::line::{Fault, LineReader, Separator, Why};
 use crate::request::{Op, Request};
 
-/// The CloudPhysics traces: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC Construction with SHARDS",
-/// FAST'15; version 1 of vscsiStats' records: sn u32, length u32 \[B], nSG u32, command u16, version u16, LBN u64 \[512 B],
-/// time u64 \[us]. Commands that neither read nor write only describe.
+/// The CloudPhysics traces: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC Construction with
+/// SHARDS", FAST'15; version 1 of vscsiStats' records: sn u32, length u32 \[B], nSG u32, command u16, version u16, LBN
+/// u64 \[512 B], time u64 \[us]. Commands that neither read nor write only describe.
 pub(super) static VSCSI: Entry = Entry {
     name: "vscsi",
     title: "CloudPhysics vscsi",
@@ -28,8 +28,9 @@ pub(super) static VSCSI: Entry = Entry {
 
 const VSCSI_RECORD: usize = 32;
 
-/// libCacheSim's oracleGeneral: time u32 \[s], object u64, size u32 \[B], next access i64. J. Yang, Y. Yue, K. V. Rashmi, "A
-/// large-scale analysis of hundreds of in-memory key-value cache clusters at Twitter", ACM TOS 2021 (its simulator).
+/// libCacheSim's oracleGeneral: time u32 \[s], object u64, size u32 \[B], next access i64. J. Yang, Y. Yue, K. V.
+/// Rashmi, "A large-scale analysis of hundreds of in-memory key-value cache clusters at Twitter", ACM TOS 2021 (its
+/// simulator).
 ///
 /// Records are accesses to objects: each is a read, and object n is taken to lie at n x 512 B, modulo 1 TiB.
 pub(super) static ORACLE: Entry = Entry {

@@ -63,8 +63,8 @@ pub(super) fn decimal_with(
 pub(super) const POWERS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// The numbers of a line of `N` whole numbers with one space between each two, and nothing else, as most lines are: eight bytes at a
-/// time. Nothing where it may be another one.
+/// The numbers of a line of `N` whole numbers with one space between each two, and nothing else, as most lines are:
+/// eight bytes at a time. Nothing where it may be another one.
 #[inline]
 pub(super) fn plain_numbers<const N: usize>(line: &[u8]) -> Option<[u64; N]> {
     if !(8..=64).contains(&line.len()) {
@@ -226,8 +226,8 @@ pub(super) fn next<'a>(rest: &mut Option<&'a [u8]>, separator: Separator) -> Opt
     }
 }
 
-/// The text between the quotes that a line begins with, without blanks around it, and what follows them (RFC 4180: a quote that stands
-/// twice is one of the text). Nothing where no text is quoted or its end is missing.
+/// The text between the quotes that a line begins with, without blanks around it, and what follows them (RFC 4180: a
+/// quote that stands twice is one of the text). Nothing where no text is quoted or its end is missing.
 fn quoted(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = line.strip_prefix(b"\"")?;
     let mut end = memchr::memchr(b'"', text)?;

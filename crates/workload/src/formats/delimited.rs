@@ -177,8 +177,8 @@ layout!(
     ]
 );
 
-/// Y. Zhang, P. Huang, K. Zhou, H. Wang, J. Hu, Y. Ji, B. Cheng, "OSCA: An Online-Model Based Cache Allocation Scheme in
-/// Cloud Block Storage Systems", ATC'20. Its operation codes are the reverse of MQSim's.
+/// Y. Zhang, P. Huang, K. Zhou, H. Wang, J. Hu, Y. Ji, B. Cheng, "OSCA: An Online-Model Based Cache Allocation Scheme
+/// in Cloud Block Storage Systems", ATC'20. Its operation codes are the reverse of MQSim's.
 pub(super) static TENCENT: Entry = Entry {
     name: "tencent",
     title: "Tencent CBS",
@@ -255,8 +255,8 @@ layout!(
     ]
 );
 
-/// What FlashNet's replayer writes and its data sets hold, replayed requests with their latencies: io_replayer.c, "format:
-/// ts_record(ms),latency(us),io_type(r=1/w=0),size(B),offset,ts_submit(ms),size(B)".
+/// What FlashNet's replayer writes and its data sets hold, replayed requests with their latencies: io_replayer.c,
+/// "format: ts_record(ms),latency(us),io_type(r=1/w=0),size(B),offset,ts_submit(ms),size(B)".
 pub(super) static FLASHNET_LOG: Entry = Entry {
     name: "flashnet-log",
     title: "FlashNet trace with latencies",

@@ -1,8 +1,8 @@
 //! fio's I/O logs (`write_iolog`, `read_iolog`), versions 2 and 3.
 //!
-//! J. Axboe, "fio - Flexible I/O tester", documentation, section "Trace file format": version 2 has `file action [offset
-//! length]` with `wait` lines that give microseconds in place of the offset; version 3 puts a time in milliseconds
-//! before each line. Each file is a device, numbered as they appear.
+//! J. Axboe, "fio - Flexible I/O tester", documentation, section "Trace file format": version 2 has `file action
+//! [offset length]` with `wait` lines that give microseconds in place of the offset; version 3 puts a time in
+//! milliseconds before each line. Each file is a device, numbered as they appear.
 
 use units::{Bytes, Time};
 

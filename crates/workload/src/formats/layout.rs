@@ -73,7 +73,8 @@ pub(super) fn reader(layout: &Layout) -> Box<dyn LineReader> {
 
 struct Delimited {
     layout: Layout,
-    /// What stands before decimals: the point, and where columns are not parted by commas the first of point and comma that the file has.
+    /// What stands before decimals: the point, and where columns are not parted by commas the first of point and comma
+    /// that the file has.
     mark: Option<u8>,
 }
 

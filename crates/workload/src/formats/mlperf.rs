@@ -1,8 +1,9 @@
-//! What the KV-cache benchmark of MLPerf Storage logs in place of doing it (`--io-trace-log`): reads and writes of named objects in three tiers.
+//! What the KV-cache benchmark of MLPerf Storage logs in place of doing it (`--io-trace-log`): reads and writes of
+//! named objects in three tiers.
 //!
-//! MLCommons, storage, "Using --io-trace-log Trace Mode": columns, tiers, and that an object's key links its writes to its reads. Those of `Tier-2` (NVMe)
-//! are requests. The log says no addresses: objects lie one behind the other here, in the order in which they are met; one that has grown
-//! lies again.
+//! MLCommons, storage, "Using --io-trace-log Trace Mode": columns, tiers, and that an object's key links its writes to
+//! its reads. Those of `Tier-2` (NVMe) are requests. The log says no addresses: objects lie one behind the other here,
+//! in the order in which they are met; one that has grown lies again.
 
 use std::collections::HashMap;
 

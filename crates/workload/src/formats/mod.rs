@@ -254,7 +254,8 @@ impl Format {
         self.entry.name.contains(':')
     }
 
-    /// The option that reads these columns in other units, where units may be chosen: `options` is time=…,offset=…,size=….
+    /// The option that reads these columns in other units, where units may be chosen: `options` is
+    /// time=…,offset=…,size=….
     pub(crate) fn remedy(self, options: &str) -> Option<String> {
         match self.units {
             Some(_) => Some(format!("--format {}:{options}", self.entry.name)),

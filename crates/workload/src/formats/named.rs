@@ -1,5 +1,5 @@
-//! Columns by their names: files whose first line names the columns are read as `csv:…`, `semicolons:…`, `tabs:…` or `blanks:…` with what the names
-//! say, and with units guessed from the first lines where they do not.
+//! Columns by their names: files whose first line names the columns are read as `csv:…`, `semicolons:…`, `tabs:…` or
+//! `blanks:…` with what the names say, and with units guessed from the first lines where they do not.
 
 use super::columns::split;
 use super::line::Separator;
@@ -71,7 +71,8 @@ pub(crate) fn names_columns(line: &[u8]) -> bool {
     named > 2 && named + unnamed == words.len()
 }
 
-/// What parts the columns of a line of names: what stands in it most often outside of quotes, and blanks where nothing else does.
+/// What parts the columns of a line of names: what stands in it most often outside of quotes, and blanks where nothing
+/// else does.
 fn separator_of(line: &[u8]) -> Separator {
     let mut counts = [(Separator::Semicolon, 0), (Separator::Comma, 0), (Separator::Tab, 0)];
     let mut inside = false;
@@ -123,8 +124,8 @@ fn meaning(name: &str) -> Option<Meaning> {
     })
 }
 
-/// What a first line and those behind it make of a file; none where the line does not name what a trace has. An error is the problem and its
-/// remedy.
+/// What a first line and those behind it make of a file; none where the line does not name what a trace has. An error
+/// is the problem and its remedy.
 pub(super) fn named(head: &[u8], lines: &[&[u8]]) -> Option<Result<Named, (String, String)>> {
     if !names_columns(head) {
         return None;
@@ -297,8 +298,8 @@ fn number(text: &str) -> f64 {
     text.replacen(',', ".", 1).parse().unwrap_or(f64::NAN)
 }
 
-/// The unit that times are probably in: that of the years from 2001 on where they are so large, else the first in which requests come at a
-/// rate of [`RATES`].
+/// The unit that times are probably in: that of the years from 2001 on where they are so large, else the first in which
+/// requests come at a rate of [`RATES`].
 fn time_unit(times: &[&str]) -> Result<&'static str, (String, String)> {
     let values: Vec<f64> = times.iter().map(|time| number(time)).filter(|time| time.is_finite()).collect();
     let (Some(first), Some(last)) = (values.first(), values.last()) else { return Ok("us") };

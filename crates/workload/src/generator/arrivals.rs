@@ -12,12 +12,12 @@ pub enum Arrivals {
     Fixed,
     /// Hyperexponential gaps of two phases with this squared coefficient of variation, above 1: the gaps of a Poisson
     /// process that is switched on and off at random (A. Kuczura, "The interrupted Poisson process as an overflow
-    /// process", BSTJ 52(3), 1973), and the distribution that fits the gaps of block traces best (M. Wajahat et al., Performance
-    /// Evaluation 142, 2020). The phases carry equal load.
+    /// process", BSTJ 52(3), 1973), and the distribution that fits the gaps of block traces best (M. Wajahat et al.,
+    /// Performance Evaluation 142, 2020). The phases carry equal load.
     Bursty(f64),
-    /// Batches of requests, this many in a batch on average (geometrically distributed): within a batch gaps have this mean
-    /// (none: all come at once), between batches a longer one. Both are exponential: hyperexponential gaps again, with the
-    /// short ones as short as one likes.
+    /// Batches of requests, this many in a batch on average (geometrically distributed): within a batch gaps have this
+    /// mean (none: all come at once), between batches a longer one. Both are exponential: hyperexponential gaps again,
+    /// with the short ones as short as one likes.
     Batches(f64, Span),
 }
 

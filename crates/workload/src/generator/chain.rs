@@ -52,9 +52,10 @@ struct KindDraws {
     earlier: WeightedChoice<(Op, u32)>,
 }
 
-/// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every scale
-/// and in no pattern: a van der Corput sequence with its digits scrambled, each by those before it (S. Laine, T. Karras,
-/// "Stratified sampling for stochastic transparency", Computer Graphics Forum 30(4), 2011; the constants are any even ones).
+/// The point on the circle of 2^64 of a visit, such that the visits one after the other spread evenly over it at every
+/// scale and in no pattern: a van der Corput sequence with its digits scrambled, each by those before it (S. Laine, T.
+/// Karras, "Stratified sampling for stochastic transparency", Computer Graphics Forum 30(4), 2011; the constants are
+/// any even ones).
 fn scattered(visit: u64) -> u64 {
     // A digit depends on those below it only, so that turned around it depends on those before it.
     let scramble = |x: u64, even: u64| x ^ x.wrapping_mul(even);
@@ -190,8 +191,8 @@ impl PhaseDraws {
     }
 }
 
-/// The uniform draw of a visit, stratified: the interval is cut into `deck` parts, and each of `deck` visits draws from another
-/// part, in the order of a keyed permutation (a Feistel network, walked until it stays within 0..deck).
+/// The uniform draw of a visit, stratified: the interval is cut into `deck` parts, and each of `deck` visits draws from
+/// another part, in the order of a keyed permutation (a Feistel network, walked until it stays within 0..deck).
 fn sample_without_replacement(stream: Stream, visit: u64, deck: u64) -> f64 {
     let fresh = stream.uniform(visit);
     if deck <= 1 {

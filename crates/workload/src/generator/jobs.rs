@@ -159,8 +159,8 @@ impl Workload {
         self.jobs.iter().fold(0, |sum, (_, job)| sum.saturating_add(job.requests.saturating_mul(job.numjobs.into())))
     }
 
-    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of this many does not end before. Of prompts and operations there are
-    /// then as many.
+    /// Lets the jobs go on where they make fewer than `requests` together, so that a run of this many does not end
+    /// before. Of prompts and operations there are then as many.
     pub fn extend(&mut self, requests: u64) {
         match &mut self.program {
             Some(Program::Kv(kv)) => kv.number = kv.number.max(requests.min(1 << 32)),
@@ -208,8 +208,8 @@ impl Workload {
         self.drawn_from(capacity, &|what| Stream::new(seed, what))
     }
 
-    /// The requests that the same load may have made before, or those of them that are no reads, perhaps with reads among them: the same
-    /// addresses are popular, and all else is drawn again. They do not end.
+    /// The requests that the same load may have made before, or those of them that are no reads, perhaps with reads
+    /// among them: the same addresses are popular, and all else is drawn again. They do not end.
     pub fn source_before(&self, capacity: Bytes, seed: u64, reads: bool) -> Result<Box<dyn Source>, ConfigError> {
         self.endless(reads).drawn_from(capacity, &|what| match what {
             "scatter" => Stream::new(seed, what),
@@ -282,8 +282,8 @@ impl Workload {
     }
 }
 
-/// How many jobs a workload has at most, copies included: each has a table of its own (16 KiB under Zipf's law), and every
-/// request looks at all of them.
+/// How many jobs a workload has at most, copies included: each has a table of its own (16 KiB under Zipf's law), and
+/// every request looks at all of them.
 const MOST_JOBS: u64 = 1024;
 
 /// How long a load has gone on before a run, at most: nine years, as requests can have times.
@@ -319,7 +319,8 @@ impl Running {
         }
     }
 
-    /// When the next request, or task, arrives, if that waits for no completion; none of either where there are no more requests.
+    /// When the next request, or task, arrives, if that waits for no completion; none of either where there are no more
+    /// requests.
     fn arrives(&self) -> Option<Option<Time>> {
         let arrival = self.job.next_time()?;
         Some(match &self.slots {

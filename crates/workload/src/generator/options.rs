@@ -9,7 +9,8 @@ use super::zoned::Zoned;
 use crate::request::{LARGEST_REQUEST, Op, ZoneAction};
 
 units::section! {
-    /// The requests of a generator. What stands in [workload] holds for every job; [job.NAME] sections hold what differs.
+    /// The requests of a generator. What stands in [workload] holds for every job; [job.NAME] sections hold what
+    /// differs.
     pub struct Generator in "workload" {
         /// How many requests.
         requests: u64 = 200_000,
@@ -17,7 +18,8 @@ units::section! {
         rw: Rw = Rw::RandRw,
         /// Share of reads among the requests of rw and randrw; the others are writes.
         read_ratio: Fraction = Fraction(0.7),
-        /// Share of the reads that go to data which the workload never writes; "none" lets reads and writes go to the same addresses.
+        /// Share of the reads that go to data which the workload never writes; "none" lets reads and writes go to the
+        /// same addresses.
         cold_read_ratio: Option<Fraction> = None,
         /// With a cold-read ratio: the share of the footprint, from its start, that is written.
         written: Fraction = Fraction(0.5),
@@ -25,7 +27,8 @@ units::section! {
         random_distribution: Distribution = Distribution::Random,
         /// Size of requests.
         bs: Sizes = Sizes::Fixed(Bytes::from_kib(16)),
-        /// Requests start at multiples of this; "bs" is their smallest size, "1B" gives requests that are unaligned to everything.
+        /// Requests start at multiples of this; "bs" is their smallest size, "1B" gives requests that are unaligned to
+        /// everything.
         align: Alignment = Alignment::Of(Bytes::from_kib(4)),
         /// Where on the device the addresses begin.
         offset: Bytes = Bytes(0),
@@ -38,19 +41,21 @@ units::section! {
         /// The most requests under way, or tasks where there are tasks (steps, batch): a further one waits until
         /// another completes; "none" has no bound.
         iodepth: Option<u32> = None,
-        /// With an iodepth: the time between a completion and the request that takes its place; within a task that between its batches.
+        /// With an iodepth: the time between a completion and the request that takes its place; within a task that
+        /// between its batches.
         thinktime: Span = Span(0),
-        /// Requests that a task makes at once: it waits for all of them. Above 1 requests come in tasks, whose time from the first request to the
-        /// last completion is reported (host.task).
+        /// Requests that a task makes at once: it waits for all of them. Above 1 requests come in tasks, whose time
+        /// from the first request to the last completion is reported (host.task).
         batch: u32 = 1,
-        /// Batches of a task, each made when the last one has completed and the thinktime has passed: reads that depend on those before.
+        /// Batches of a task, each made when the last one has completed and the thinktime has passed: reads that depend
+        /// on those before.
         steps: u32 = 1,
         /// Submission queues, to which requests are dealt in turn.
         queues: u16 = 1,
         /// Placement hint of the requests, for devices that take hints (ftl.hints); 0 is none.
         hint: u16 = 0,
-        /// Distance of zones, for zoned drives: writes go on where the last one in their zone ended, and each zone is reset before it is written
-        /// again (fio's zonemode=zbd); "none" knows no zones.
+        /// Distance of zones, for zoned drives: writes go on where the last one in their zone ended, and each zone is
+        /// reset before it is written again (fio's zonemode=zbd); "none" knows no zones.
         zone_size: Option<Bytes> = None,
         /// With a zone size: bytes of a zone that are written; "none" is all of it.
         zone_capacity: Option<Bytes> = None,

@@ -20,8 +20,8 @@ pub struct PastOfGenerator {
 /// More requests of a past than anything plays.
 const LONG: u64 = 1 << 28;
 
-/// By how much of the range the ends of what is written may differ from those of what holds data (assumed): too little to tell in the
-/// write amplification.
+/// By how much of the range the ends of what is written may differ from those of what holds data (assumed): too little
+/// to tell in the write amplification.
 const SAME_RANGE: f64 = 0.01;
 
 impl PastOfGenerator {

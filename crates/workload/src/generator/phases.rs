@@ -1,8 +1,8 @@
 //! Requests by phases: a hidden Markov model of a workload.
 //!
-//! Requests follow one phase of a Markov chain for a dwell time. In it the phase draws requests (a class of requests, a class
-//! of gaps and an access pattern) and bursts of such; then the chain takes a step. After P. G. Harrison, S. K. Harrison,
-//! N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
+//! Requests follow one phase of a Markov chain for a dwell time. In it the phase draws requests (a class of requests, a
+//! class of gaps and an access pattern) and bursts of such; then the chain takes a step. After P. G. Harrison, S. K.
+//! Harrison, N. M. Patel, S. Zertal, "Storage workload modelling by hidden Markov models: application to flash memory",
 //! Performance Evaluation 69(1), 2012, for block traces: bursts, runs of reads and of writes, and lulls at all time
 //! scales come from phases that are seldom left.
 
@@ -224,7 +224,8 @@ units::section! {
         zones: Quantiles<Bytes> = Quantiles(vec![Bytes(0), Bytes(1 << 30)]),
         /// What new requests start at multiples of: sizes with their shares.
         align: Sizes = Sizes::Fixed(Bytes::from_kib(4)),
-        /// Which of the last streams of its operation goes on, where requests go to `next`: 0 is the one that went on last.
+        /// Which of the last streams of its operation goes on, where requests go to `next`: 0 is the one that went on
+        /// last.
         streams: Shares<u32> = Shares(vec![(0, 1.0)]),
         /// Which of the last streams goes on, where requests go to `skip`.
         skip_streams: Shares<u32> = Shares(vec![(0, 1.0)]),
@@ -242,7 +243,8 @@ units::section! {
 units::section! {
     /// Requests that come together, in this order, in a workload of phases: [burst.NAME].
     pub struct Burst in "burst" {
-        /// Its requests, each with the class of the gap to the next; the phase that draws the burst specifies the last gap.
+        /// Its requests, each with the class of the gap to the next; the phase that draws the burst specifies the last
+        /// gap.
         requests: RequestSequence = RequestSequence::default(),
     }
 }
@@ -256,8 +258,8 @@ units::section! {
         stay: Shares<Count> = Shares(vec![(Count(1), 1.0)]),
         /// Which phase follows.
         next: Shares<PhaseName> = Shares(Vec::new()),
-        /// Visits over which it samples without replacement: together they have the shares of stay, next and mix as exactly as
-        /// their number allows. 1 samples each visit independently.
+        /// Visits over which it samples without replacement: together they have the shares of stay, next and mix as
+        /// exactly as their number allows. 1 samples each visit independently.
         deck: u32 = 1,
     }
 }

@@ -1,7 +1,8 @@
-//! Tasks: what a program does whose next reads depend on its last ones, as a search in a graph does, or that waits for all of a number of
-//! requests, as whoever loads a prompt's cache or writes a checkpoint does.
+//! Tasks: what a program does whose next reads depend on its last ones, as a search in a graph does, or that waits for
+//! all of a number of requests, as whoever loads a prompt's cache or writes a checkpoint does.
 //!
-//! A task makes a batch of requests at once, and the next batch when all of these have completed and the thinktime has passed, this many times.
+//! A task makes a batch of requests at once, and the next batch when all of these have completed and the thinktime has
+//! passed, this many times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

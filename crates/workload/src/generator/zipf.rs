@@ -33,7 +33,8 @@ impl Zipf {
         zipf.lower = zipf.integral(1.5) - 1.0;
         zipf.upper = zipf.integral(zipf.n + 0.5);
         zipf.at_once = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
-        // The rank grows, and the draws accepted for one rank are all on one side: what both ends give all in between do.
+        // The rank grows, and the draws accepted for one rank are all on one side: what both ends give all in between
+        // do.
         let width = 1.0 / CELLS as f64;
         let of_cell = |cell: usize| {
             let (first, last) =

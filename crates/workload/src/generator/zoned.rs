@@ -1,5 +1,5 @@
-//! Requests of a host that knows zones, as fio's `zonemode=zbd` makes them: writes go on where the last one in their zone ended, and a zone is reset
-//! before it is written from its beginning.
+//! Requests of a host that knows zones, as fio's `zonemode=zbd` makes them: writes go on where the last one in their
+//! zone ended, and a zone is reset before it is written from its beginning.
 
 use units::Stream;
 

@@ -1,5 +1,5 @@
-//! Which blocks are on the drive, and where; and which are in memory too. Of both the least recently used block makes way; of a drive that is
-//! written by zones all blocks of a zone do, those of the one that was written first.
+//! Which blocks are on the drive, and where; and which are in memory too. Of both the least recently used block makes
+//! way; of a drive that is written by zones all blocks of a zone do, those of the one that was written first.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -72,7 +72,8 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// This many places on the drive, and this many blocks in memory; whether there were blocks on the drive before the run.
+    /// This many places on the drive, and this many blocks in memory; whether there were blocks on the drive before the
+    /// run.
     pub fn new(slots: u32, memory: u64, has_stored: bool, zones: Option<Zones>) -> Cache {
         let written = zones.map(|zones| {
             let before = if has_stored { zones.count / 2 } else { 0 };
@@ -96,7 +97,8 @@ impl Cache {
         }
     }
 
-    /// Where a block is, which has been used now. Whether it is one of those that were there before the run, if that has not met it yet.
+    /// Where a block is, which has been used now. Whether it is one of those that were there before the run, if that
+    /// has not met it yet.
     pub fn find(&mut self, block: BlockId, was_stored: bool) -> Option<Found> {
         let is_new = self.seen.as_mut().is_some_and(|seen| seen.insert(block));
         let slots = self.written.as_ref().map_or(self.slots, |written| written.before * written.zones.blocks);

@@ -1,9 +1,11 @@
-//! The KV cache of an engine that serves a language model: what of prompts is known is read from the drive, the rest is computed and written.
+//! The KV cache of an engine that serves a language model: what of prompts is known is read from the drive, the rest is
+//! computed and written.
 //!
-//! Prompts are taken as Mooncake's traces have them (R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST'25): a prompt is a list of
-//! blocks, each named by all tokens up to its end, so that prompts which begin alike share their first blocks. A prompt's time to its first
-//! token is that of reading its known blocks, of waiting for an engine, and of computing its other tokens (prefill). What follows, token by token, is
-//! left out: it keeps to the memory of the engine.
+//! Prompts are taken as Mooncake's traces have them (R. Qin et al., "Mooncake: Trading More Storage for Less
+//! Computation", FAST'25): a prompt is a list of blocks, each named by all tokens up to its end, so that prompts which
+//! begin alike share their first blocks. A prompt's time to its first token is that of reading its known blocks, of
+//! waiting for an engine, and of computing its other tokens (prefill). What follows, token by token, is left out: it
+//! keeps to the memory of the engine.
 
 mod cache;
 mod options;

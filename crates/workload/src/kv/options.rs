@@ -7,11 +7,13 @@ use crate::generator::{LONGEST_RUN_S, ZoneReset};
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
-    /// The KV cache of an engine that serves a language model. Prompts come; the keys and values of their known beginnings are read from the drive, those
-    /// of the rest are computed and then written. A task (host.task) is a prompt, from its arrival to its first token.
+    /// The KV cache of an engine that serves a language model. Prompts come; the keys and values of their known
+    /// beginnings are read from the drive, those of the rest are computed and then written. A task (host.task) is a
+    /// prompt, from its arrival to its first token.
     pub struct Kv in "kv" {
-        /// Where prompts come from: "generated", or a file of them in Mooncake's format (a JSON object a line with timestamp in ms, input_length and
-        /// output_length in tokens, and hash_ids, the blocks of the prompt), plain, gzip or zstd.
+        /// Where prompts come from: "generated", or a file of them in Mooncake's format (a JSON object a line with
+        /// timestamp in ms, input_length and output_length in tokens, and hash_ids, the blocks of the prompt), plain,
+        /// gzip or zstd.
         prompts: String = GENERATED.to_owned(),
         /// The factor by which arrivals of the file come faster.
         speed: f64 = 1.0,
@@ -31,12 +33,13 @@ units::section! {
         token_bytes: Bytes = Bytes::from_kib(128),
         /// Tokens a second that an engine computes before the first new one (prefill).
         prefill_rate: f64 = 8_000.0,
-        /// Prompts that are computed at the same time, each at that rate; others wait in the order in which their loads have ended.
+        /// Prompts that are computed at the same time, each at that rate; others wait in the order in which their loads
+        /// have ended.
         engines: u32 = 1,
         /// Blocks that are kept in memory too, by recent use: these are not read [B].
         memory: Bytes = Bytes(0),
-        /// Share of a prompt, from its first block on, that was on the drive before the run, unless the run has met it before: with data as old as
-        /// the drive's.
+        /// Share of a prompt, from its first block on, that was on the drive before the run, unless the run has met it
+        /// before: with data as old as the drive's.
         stored: Fraction = Fraction(0.0),
         /// Whether a block that is on the drive is computed all the same.
         recompute: Recompute = Recompute::Never,
@@ -44,10 +47,12 @@ units::section! {
         bs: Bytes = Bytes::from_mib(1),
         /// Where on the drive the cache begins.
         offset: Bytes = Bytes(0),
-        /// Bytes of the cache on the drive, where the least recently used block makes way; "none" is the rest of the drive.
+        /// Bytes of the cache on the drive, where the least recently used block makes way; "none" is the rest of the
+        /// drive.
         footprint: Option<Bytes> = None,
-        /// Blocks are written one behind the other into zones of this size, which make way as a whole, the one written first before the others; of a
-        /// zoned drive those of the drive. "none": each block has a place of its own, which the least recently used one leaves [B].
+        /// Blocks are written one behind the other into zones of this size, which make way as a whole, the one written
+        /// first before the others; of a zoned drive those of the drive. "none": each block has a place of its own,
+        /// which the least recently used one leaves [B].
         zone_size: Option<Bytes> = None,
         /// What of a zone is written; "none" is all of it [B].
         zone_capacity: Option<Bytes> = None,
@@ -65,8 +70,9 @@ units::choices! {
     pub enum Recompute {
         /// Never: it is read.
         Never = "never",
-        /// When computing what is missing with it takes less time than reading it would, at the bandwidth of the loads before. Of this many prompts
-        /// in a row of which that holds the last one is read all the same, so that the bandwidth stays known; 0: none is.
+        /// When computing what is missing with it takes less time than reading it would, at the bandwidth of the loads
+        /// before. Of this many prompts in a row of which that holds the last one is read all the same, so that the
+        /// bandwidth stays known; 0: none is.
         Faster(u32 = 16 in 0..=1_000_000) = "faster",
     }
 }

@@ -19,7 +19,8 @@ pub(super) struct Prompt {
     pub arrives: Time,
     /// Its length.
     pub tokens: u64,
-    /// Its blocks, each named by all that the prompt has up to its end: prompts that begin alike have the same first ones.
+    /// Its blocks, each named by all that the prompt has up to its end: prompts that begin alike have the same first
+    /// ones.
     pub blocks: Arc<[BlockId]>,
 }
 

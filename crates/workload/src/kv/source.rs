@@ -89,7 +89,8 @@ pub(super) struct Engine {
     reading: HashMap<u64, u32>,
     /// When each engine has computed what it was given.
     engines: Vec<Time>,
-    /// Bytes of a nanosecond in the loads before, as a moving average; and prompts since the last of them that are computed in place of loads.
+    /// Bytes of a nanosecond in the loads before, as a moving average; and prompts since the last of them that are
+    /// computed in place of loads.
     bandwidth: Option<f64>,
     computed_in_a_row: u32,
     /// When the first prompt and the last one have arrived.
@@ -217,7 +218,8 @@ impl Engine {
         self.loads.insert(number, Load { prompt: begun, bytes, left, places });
     }
 
-    /// The first block on the drive, if computing it and all that has been found behind it takes less time than reading what of them is there.
+    /// The first block on the drive, if computing it and all that has been found behind it takes less time than reading
+    /// what of them is there.
     fn faster_to_compute_from(&mut self, prompt: &Prompt, found: &[Found]) -> Option<usize> {
         let Recompute::Faster(probe) = self.kv.recompute else { return None };
         let bandwidth = self.bandwidth?;
@@ -233,7 +235,8 @@ impl Engine {
         (self.computed_in_a_row != probe).then_some(first)
     }
 
-    /// All that is known of a prompt has been read: the rest is computed when an engine is free, and written when that is done.
+    /// All that is known of a prompt has been read: the rest is computed when an engine is free, and written when that
+    /// is done.
     fn is_loaded(&mut self, prompt: Begun, now: Time) {
         let took = self.computes(prompt.tokens);
         let engine = self.engines.iter_mut().min().expect("Invariant: there is an engine");
@@ -253,8 +256,8 @@ impl Engine {
         }
     }
 
-    /// What prompts asked the engines for, over what these can compute from the first arrival to the last; and how many prompts' worth of it
-    /// is left for each engine at the last arrival.
+    /// What prompts asked the engines for, over what these can compute from the first arrival to the last; and how many
+    /// prompts' worth of it is left for each engine at the last arrival.
     fn offered(&self) -> Option<(f64, f64)> {
         let (first, last) = self.arrivals?;
         let (engines, prompts) = (self.engines.len() as f64, self.counts.prompts as f64);

@@ -172,7 +172,8 @@ fn loads_that_were_slow_are_tried_again() {
         at.dedup();
         at
     };
-    // The first prompt fills the cache, the second one's load is slow; every so many prompts one is loaded all the same.
+    // The first prompt fills the cache, the second one's load is slow; every few prompts one is loaded all the
+    // same.
     assert_eq!(loads(0), [1]);
     assert_eq!(loads(4), [1, 5, 9]);
     assert_eq!(loads(1), (1..12).collect::<Vec<_>>());
@@ -196,7 +197,8 @@ fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
     let (_file, kv) = of("stored", &[(0, 2048, &[5, 6, 7, 8]), (9_000, 1024, &[7, 8]), (19_000, 1536, &[5, 6, 9])]);
     let (requests, ended, _) = play(&Kv { stored: Fraction(0.5), ..kv.clone() }, MS);
     let of = |op, time| requests.iter().filter(move |r| r.1 == op && r.0 == time).map(|r| r.2).collect::<Vec<_>>();
-    // The first half of the first prompt; of the second one nothing more, which it has met; of the third one what the first one has read.
+    // The first half of the first prompt; of the second one nothing more, which it has met; of the third one what the
+    // first one has read.
     assert_eq!(of(Op::Read, 0), [0, 1, 2, 3]);
     assert_eq!(ended[1].ended, Time(1_001 * MS));
     assert_eq!(of(Op::Write, 1_001), [4, 5, 6, 7]);
@@ -209,7 +211,8 @@ fn blocks_of_before_the_run_are_read_once_they_are_asked_for() {
 
 #[test]
 fn a_cache_in_zones_is_written_in_order_and_the_zone_written_first_makes_way_as_a_whole() {
-    // A block every second, which an engine has computed after half of it; then one that has made way and one that has not.
+    // A block every second, which an engine has computed after half of it; then one that has made way and one that has
+    // not.
     let blocks: Vec<[u64; 1]> = (0..19).map(|block| [block]).collect();
     let mut prompts: Vec<(u64, u64, &[u64])> = blocks.iter().map(|block| (block[0] * 1_000, 512, &block[..])).collect();
     prompts.extend([(30_000, 512, &blocks[0][..]), (31_000, 512, &blocks[6][..])]);
@@ -231,7 +234,8 @@ fn a_cache_in_zones_is_written_in_order_and_the_zone_written_first_makes_way_as_
     // Trims tell a drive without zones the same.
     let trims = play(&Kv { zone_reset: ZoneReset::Trim, ..kv.clone() }, MS).0;
     assert_eq!(trims.iter().filter(|(_, op, _)| *op == Op::Trim).count(), 4);
-    // Of before the run are blocks of the first half of the zones, as many as these have room for; what is new goes behind them.
+    // Of before the run are blocks of the first half of the zones, as many as these have room for; what is new goes
+    // behind them.
     let begun = play(&Kv { stored: Fraction(1.0), ..kv.clone() }, MS).0;
     let before: Vec<_> = (0..6).flat_map(|block| two(block * 1_000, Op::Read, block * 2)).collect();
     assert_eq!(begun[..12], before);

@@ -1,13 +1,17 @@
-//! A log-structured file system on flash, as F2FS is one (C. Lee et al., "F2FS: A New File System for Flash Storage", FAST'15): what programs write goes
-//! to one of several logs by how long it is expected to live, and what is left of old sections is cleaned.
+//! A log-structured file system on flash, as F2FS is one (C. Lee et al., "F2FS: A New File System for Flash Storage",
+//! FAST'15): what programs write goes to one of several logs by how long it is expected to live, and what is left of
+//! old sections is cleaned.
 //!
-//! Of the paper: node and data blocks with hot, warm and cold logs of each (Table 1); sections that are written in order; cleaning, greedy or by cost and
-//! benefit, whose data goes to the cold log (3.3, 3.4); a node address table (NAT), by which a block that moves changes its direct node alone; checkpoints,
-//! which write NAT, segment information (SIT) and checkpoint packs in place, and free what was cleaned before (3.5). Of the kernel's source
-//! (fs/f2fs/segment.c): which log a block goes to where four or two are active, and the blocks of tables: 455 NAT entries, 55 SIT entries.
+//! Of the paper: node and data blocks with hot, warm and cold logs of each (Table 1); sections that are written in
+//! order; cleaning, greedy or by cost and benefit, whose data goes to the cold log (3.3, 3.4); a node address table
+//! (NAT), by which a block that moves changes its direct node alone; checkpoints, which write NAT, segment information
+//! (SIT) and checkpoint packs in place, and free what was cleaned before (3.5). Of the kernel's source
+//! (fs/f2fs/segment.c): which log a block goes to where four or two are active, and the blocks of tables: 455 NAT
+//! entries, 55 SIT entries.
 //!
-//! Left out: adaptive logging (writes into the holes of old sections), roll-forward marks, atomic writes and compression; and that a
-//! program waits for anything: requests have times, and what cleaning reads is not waited for before it is written.
+//! Left out: adaptive logging (writes into the holes of old sections), roll-forward marks, atomic writes and
+//! compression; and that a program waits for anything: requests have times, and what cleaning reads is not waited for
+//! before it is written.
 
 mod options;
 mod shape;

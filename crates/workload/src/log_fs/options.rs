@@ -7,8 +7,9 @@ use crate::generator::{Distribution, LONGEST_RUN_S, ZoneReset};
 use crate::request::LARGEST_REQUEST;
 
 units::section! {
-    /// A log-structured file system on flash (F2FS). Programs read and update blocks of files, and write files again; the file system writes all that to its
-    /// logs, cleans old sections and makes checkpoints. Placement hints 1 to 6 are its logs: hot, warm and cold data, hot, warm and cold nodes.
+    /// A log-structured file system on flash (F2FS). Programs read and update blocks of files, and write files again;
+    /// the file system writes all that to its logs, cleans old sections and makes checkpoints. Placement hints 1 to 6
+    /// are its logs: hot, warm and cold data, hot, warm and cold nodes.
     pub struct LogFs in "log_fs" {
         /// What programs ask for: how many reads, updates and files that are written again.
         operations: u64 = 200_000,
@@ -20,7 +21,8 @@ units::section! {
         replaced: Fraction = Fraction(0.05),
         /// What is read or updated at once, in whole 4-KiB blocks [B].
         bs: Bytes = Bytes::from_kib(16),
-        /// Share of updates that are synchronous (fsync): the file's node is written with them, and otherwise by the next checkpoint.
+        /// Share of updates that are synchronous (fsync): the file's node is written with them, and otherwise by the
+        /// next checkpoint.
         fsync: Fraction = Fraction(0.5),
         /// Which files are read and updated how often.
         random_distribution: Distribution = Distribution::Zipf(0.9),
@@ -44,7 +46,8 @@ units::section! {
         section_size: Bytes = Bytes::from_mib(2),
         /// What the drive is told of a section that was freed: "trim", or "reset" of a zoned drive.
         section_reset: ZoneReset = ZoneReset::Trim,
-        /// How often the main area was written before the run: what then is where, and how full sections are, is known from there.
+        /// How often the main area was written before the run: what then is where, and how full sections are, is known
+        /// from there.
         past: f64 = 2.0,
         /// Where on the drive the file system begins: its tables, which are written in place, and then its logs.
         offset: Bytes = Bytes(0),
@@ -70,8 +73,8 @@ units::choices! {
     pub enum Cleaning {
         /// The one with the fewest live blocks.
         Greedy = "greedy",
-        /// The one whose free room times its age is the largest, for what cleaning costs (M. Rosenblum, J. Ousterhout, 1992; as F2FS's
-        /// background cleaning).
+        /// The one whose free room times its age is the largest, for what cleaning costs (M. Rosenblum, J. Ousterhout,
+        /// 1992; as F2FS's background cleaning).
         CostBenefit = "cost-benefit",
     }
 }
@@ -165,7 +168,8 @@ impl LogFs {
         let of_section = self.section_size.0 / BLOCK;
         let all = bytes / self.section_size.0;
         let blocks_of_file = self.file_size.0 / BLOCK;
-        // Tables for as many nodes as there could be blocks of files of a block each would be F2FS's; here for those that there are.
+        // Tables for as many nodes as there could be blocks of files of a block each would be F2FS's; here for those
+        // that there are.
         let blocks = all * of_section;
         let tables =
             2 * SEGMENT / BLOCK + (blocks / (SEGMENT / BLOCK)).div_ceil(SIT_ENTRIES) + blocks.div_ceil(NAT_ENTRIES);

@@ -17,8 +17,8 @@ pub(super) const OF_INODE: u64 = 923;
 /// Blocks of a checkpoint pack: its header and footer, and the summaries of six logs.
 pub(super) const PACK: u64 = 8;
 
-/// How many of what there is. Blocks are numbered: data file by file; a node for each file, and another one where files are large; of each directory the
-/// block of its entries, and its node.
+/// How many of what there is. Blocks are numbered: data file by file; a node for each file, and another one where files
+/// are large; of each directory the block of its entries, and its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub files: u64,

@@ -175,7 +175,7 @@ impl Source for FileSystem {
         let count = |name, unit, about, value: u64| SourceStatistic { name, unit, about, value: Number::Count(value) };
         let all = data + nodes + cleaned + tables;
         vec![
-            count("log_fs.operations", "operations", "reads, updates and files written anew", self.made),
+            count("log_fs.operations", "operations", "reads, updates and files written again", self.made),
             count("log_fs.written_bytes", "B", "data that programs wrote", data * BLOCK),
             count("log_fs.node_bytes", "B", "nodes and directories that were written for that", nodes * BLOCK),
             count("log_fs.cleaned_bytes", "B", "live blocks that cleaning has moved", cleaned * BLOCK),

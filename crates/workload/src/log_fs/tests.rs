@@ -60,7 +60,8 @@ fn no_block_is_lost_whatever_is_written_and_cleaned() {
     }
 }
 
-/// What a drive with zones demands: each section is freed before it is written, and written from its beginning on in order.
+/// What a drive with zones demands: each section is freed before it is written, and written from its beginning on in
+/// order.
 #[test]
 fn sections_are_written_in_order_between_their_resets() {
     let options = LogFs { section_reset: ZoneReset::Reset, ..small() };

@@ -340,7 +340,8 @@ impl Volume {
         }
     }
 
-    /// A checkpoint: dirty nodes and directories are written to their logs, then the tables and a pack in place; what held nothing before is free.
+    /// A checkpoint: dirty nodes and directories are written to their logs, then the tables and a pack in place; what
+    /// held nothing before is free.
     pub fn checkpoint(&mut self) {
         for node in take(&mut self.dirty_nodes) {
             self.counts.nodes += 1;
@@ -355,7 +356,8 @@ impl Volume {
         self.frees();
     }
 
-    /// The part of a checkpoint that frees sections. Where cleaning needs them at once, nodes that have changed stay for the next whole one (assumed).
+    /// The part of a checkpoint that frees sections. Where cleaning needs them at once, nodes that have changed stay
+    /// for the next whole one (assumed).
     fn frees(&mut self) {
         let pack = self.counts.checkpoints % 2 * (SEGMENT / BLOCK);
         let sit = 2 * SEGMENT / BLOCK;

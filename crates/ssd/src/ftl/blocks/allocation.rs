@@ -1,5 +1,5 @@
-//! Free and open blocks: which block a stream opens, which pages it gives out, and how a block becomes free again or goes out of
-//! service.
+//! Free and open blocks: which block a stream opens, which pages it gives out, and how a block becomes free again or
+//! goes out of service.
 
 use std::cmp::Reverse;
 
@@ -76,8 +76,8 @@ impl Blocks {
         }
     }
 
-    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held; none where it has been
-    /// erased.
+    /// Takes the block that a stream opens next, and the number of the youngest read that may still want what it held;
+    /// none where it has been erased.
     fn take_free(&mut self, plane: PlaneId, stream: StreamId) -> (u32, Option<u64>) {
         let fixed = self.opens_slc(stream).then_some(self.slc.as_mut()).flatten();
         let fixed = fixed.map(|slc| slc.plane_mut(plane)).filter(|cache| cache.fixed > 0);
@@ -97,7 +97,8 @@ impl Blocks {
         (next.block, next.barrier)
     }
 
-    /// The next block that would be opened before it has been erased, of those that have held something; and takes it out of the free ones.
+    /// The next block that would be opened before it has been erased, of those that have held something; and takes it
+    /// out of the free ones.
     pub fn take_unerased(&mut self, plane: PlaneId) -> Option<u32> {
         let released = &self.plane(plane).released;
         let next =
@@ -325,7 +326,8 @@ impl Blocks {
         (record < EMPTY).then(|| self.written[record as usize].live)
     }
 
-    /// An empty block may be opened again; one that has not been erased for programs that start after the reads that are older than `barrier`.
+    /// An empty block may be opened again; one that has not been erased for programs that start after the reads that
+    /// are older than `barrier`.
     pub fn release(&mut self, plane: PlaneId, block: u32, barrier: Option<u64>) {
         let rank = match self.free_block {
             FreeBlock::LeastWorn => self.block(plane, block).erases,
@@ -402,7 +404,8 @@ impl Blocks {
         self.plane(plane).open.iter().zip(&self.pages).position(fills).map(StreamId::new)
     }
 
-    /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the factory found bad.
+    /// The block that stands for one: blocks that were never opened are alike, and the next of them does. None that the
+    /// factory found bad.
     pub fn stands_for(&self, plane: PlaneId, block: u32) -> Option<u32> {
         if self.slc.as_ref().is_some_and(|slc| slc.plane(plane).owns(block)) {
             return Some(block);

@@ -11,7 +11,8 @@ use super::{Aged, Blocks, EMPTY, FROM_BEFORE, INITIAL, Released, STALE};
 type Found = (String, String, String);
 
 impl Blocks {
-    /// Valid pages of a block that holds data of the run, those of them that are under way, and those from before the run.
+    /// Valid pages of a block that holds data of the run, those of them that are under way, and those from before the
+    /// run.
     pub fn counts(&self, plane: PlaneId, block: u32) -> Option<(u32, u32, u32)> {
         let record = self.block(plane, block).written;
         (record < EMPTY).then(|| {
@@ -21,8 +22,8 @@ impl Blocks {
         })
     }
 
-    /// Checks that every block of a plane is free, open, full or out of service, as many of each as are counted. All blocks of a plane
-    /// that has broken are out of service, with what they hold.
+    /// Checks that every block of a plane is free, open, full or out of service, as many of each as are counted. All
+    /// blocks of a plane that has broken are out of service, with what they hold.
     pub fn check(&self, plane: PlaneId, erasing: bool, broken: bool, aged: &Aged) -> Result<(), Found> {
         let entry = self.plane(plane);
         let mut is_free = vec![false; self.layout.blocks as usize];
@@ -72,7 +73,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// Checks a plane's part of the SLC cache: the blocks that hold data in its mode, those of them that are full, and its pages.
+    /// Checks a plane's part of the SLC cache: the blocks that hold data in its mode, those of them that are full, and
+    /// its pages.
     fn check_cache(&self, plane: PlaneId) -> Result<(), Found> {
         let Some(slc) = &self.slc else { return Ok(()) };
         let (cache, mut used) = (slc.plane(plane), 0);

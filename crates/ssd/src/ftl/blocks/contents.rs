@@ -28,8 +28,8 @@ impl Held {
     }
 }
 
-/// The number of a page that was written in the run, in 32 bits: the place of its block in `Blocks::written`, and the page's
-/// in the block. It holds until the block is emptied.
+/// The number of a page that was written in the run, in 32 bits: the place of its block in `Blocks::written`, and the
+/// page's in the block. It holds until the block is emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenPage(pub u32);
 

@@ -115,8 +115,8 @@ impl Blocks {
         }
     }
 
-    /// The conditions under which a page is read, and how much warmer than at rest the drive was at its program, unless that was
-    /// before the run.
+    /// The conditions under which a page is read, and how much warmer than at rest the drive was at its program, unless
+    /// that was before the run.
     #[inline]
     pub fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> (Conditions, Option<u8>) {
         let address = self.layout.unpack(ppn);

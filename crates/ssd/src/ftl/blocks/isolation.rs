@@ -1,7 +1,9 @@
-//! Blocks of placement handles that are persistently isolated (TP 4146): relocated data of each goes into blocks of its own.
+//! Blocks of placement handles that are persistently isolated (TP 4146): relocated data of each goes into blocks of its
+//! own.
 //!
-//! A plane relocates one block at a time, which holds the data of one handle, and every program of it has ended before the next block begins. So the
-//! streams of relocated data have one open block, as on any drive: that of the handle whose data moves. Those of the others wait here.
+//! A plane relocates one block at a time, which holds the data of one handle, and every program of it has ended before
+//! the next block begins. So the streams of relocated data have one open block, as on any drive: that of the handle
+//! whose data moves. Those of the others wait here.
 
 use nand::{Address, PlaneId};
 use units::Ppn;

@@ -16,7 +16,8 @@ pub(crate) enum Holds {
     AtStart,
     /// Nothing since it was erased.
     Nothing,
-    /// Nothing that can be read, and it must be erased before it is programmed: as if it were full of what is out of date.
+    /// Nothing that can be read, and it must be erased before it is programmed: as if it were full of what is out of
+    /// date.
     Rubbish,
     /// Pages up to that one have been programmed since it was opened for a stream by that program.
     Pages { stream: StreamId, opened: u64, programmed: u32 },
@@ -88,12 +89,14 @@ impl Blocks {
         }
     }
 
-    /// The blocks of a plane that may have been opened: those that have been, and those that are the SLC cache's for good.
+    /// The blocks of a plane that may have been opened: those that have been, and those that are the SLC cache's for
+    /// good.
     fn ever_opened(&self, plane: PlaneId) -> impl Iterator<Item = u32> + use<> {
         (0..self.plane(plane).fresh).chain(self.fixed_blocks(plane))
     }
 
-    /// What was found of a block; rubbish as pages of the host's: of the chip's own cells, if the block is not the SLC cache's for good.
+    /// What was found of a block; rubbish as pages of the host's: of the chip's own cells, if the block is not the SLC
+    /// cache's for good.
     fn as_pages(&self, plane: PlaneId, block: u32, found: &FoundBlocks) -> Holds {
         match (found.holds)(plane, block) {
             Holds::Rubbish => {
@@ -170,8 +173,8 @@ impl Blocks {
         self.planes[plane.0 as usize].live += 1;
     }
 
-    /// Blocks that hold nothing are free: those that were found so and, where free blocks are erased when they are opened, those
-    /// whose pages are all out of date, unless pages of stripes may be among these.
+    /// Blocks that hold nothing are free: those that were found so and, where free blocks are erased when they are
+    /// opened, those whose pages are all out of date, unless pages of stripes may be among these.
     pub fn release_empty(&mut self, found: &FoundBlocks, aged: &Aged, striped: bool) {
         let at_once = self.erase_when == EraseWhen::Opened && !striped;
         for plane in (0..self.layout.planes).map(PlaneId).filter(|plane| !(found.is_broken)(*plane)) {
@@ -222,7 +225,8 @@ impl Blocks {
         self.planes[plane.0 as usize].logs = logs.into_iter().map(|(_, block)| block).collect();
     }
 
-    /// The blocks of the SLC cache: those that hold data, and the full ones of these in the order in which they were opened.
+    /// The blocks of the SLC cache: those that hold data, and the full ones of these in the order in which they were
+    /// opened.
     fn refill_cache(&mut self, plane: PlaneId, found: &FoundBlocks) {
         let Some(slc) = &self.slc else { return };
         let holds = |block: &u32| slc.holds(plane, *block) && self.block(plane, *block).written < EMPTY;

@@ -85,7 +85,8 @@ impl Blocks {
         self.turn(plane);
     }
 
-    /// The open block of an ended filling on a plane is closed, if nothing waits for it; the filling is forgotten with the last.
+    /// The open block of an ended filling on a plane is closed, if nothing waits for it; the filling is forgotten with
+    /// the last.
     fn zone_closes(&mut self, plane: PlaneId, id: u32) {
         let full = self.full();
         let Some(zones) = &mut self.zones else { return };
@@ -220,8 +221,8 @@ impl Blocks {
         (open.next_page < self.pages_of_stream(stream)).then_some(Apart { zone, open })
     }
 
-    /// A plane is written for a zone that is full when the run begins, or for the conventional ones, not by way of the SLC cache; the zone before has
-    /// all of its data.
+    /// A plane is written for a zone that is full when the run begins, or for the conventional ones, not by way of the
+    /// SLC cache; the zone before has all of its data.
     pub fn zone_is_filled(&mut self, plane: PlaneId, zone: Option<u32>) {
         let begun = self.begun(plane, StreamId::RELOCATED);
         let Some(zones) = &mut self.zones else { return };
@@ -231,8 +232,8 @@ impl Blocks {
         }
     }
 
-    /// The SLC cache has too few blocks left on a plane, and none of them is full: of those that zones have begun the fullest is written no further, so
-    /// that it can be folded.
+    /// The SLC cache has too few blocks left on a plane, and none of them is full: of those that zones have begun the
+    /// fullest is written no further, so that it can be folded.
     pub fn closes_for_folding(&mut self, plane: PlaneId) {
         let (Some(slc), Some(zones)) = (&self.slc, &self.zones) else { return };
         let cache = slc.plane(plane);
@@ -329,7 +330,8 @@ impl Blocks {
         opens.find(|open| open.block == block && open.next_page < full).map(|open| open.next_page)
     }
 
-    /// The power is cut: nothing waits any more. The table of zones, which is kept by capacitors, says which blocks are open for each.
+    /// The power is cut: nothing waits any more. The table of zones, which is kept by capacitors, says which blocks are
+    /// open for each.
     pub fn zones_stop(&mut self) {
         let full = self.full();
         let Some(zones) = &self.zones else { return };
@@ -355,7 +357,8 @@ impl Blocks {
         }
     }
 
-    /// The blocks are as they were found after a power cut: those of zones that are being written go on being so. What was erased is nobody's.
+    /// The blocks are as they were found after a power cut: those of zones that are being written go on being so. What
+    /// was erased is nobody's.
     pub fn zones_go_on(&mut self) {
         let full = self.full();
         let Some(mut zones) = self.zones.take() else { return };

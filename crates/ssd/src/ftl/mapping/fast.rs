@@ -1,11 +1,14 @@
-//! FAST, a hybrid mapping (Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative sector
-//! translation", ACM TECS 6(3), 2007): data blocks are mapped by blocks, and what is written goes into a few log blocks first.
+//! FAST, a hybrid mapping (Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using
+//! fully-associative sector translation", ACM TECS 6(3), 2007): data blocks are mapped by blocks, and what is written
+//! goes into a few log blocks first.
 //!
-//! The pages that are dealt to a plane are divided, in their order, into *logical blocks* of a block each. The data block of one has its pages at their
-//! places. A write goes
+//! The pages that are dealt to a plane are divided, in their order, into *logical blocks* of a block each. The data
+//! block of one has its pages at their places. A write goes
 //!
-//! - into the *sequential log block* of its plane, if it is the first page of a logical block or the next one of that which is being written there;
-//! - otherwise into the *random log blocks*, of which there are `ftl.log_blocks`, behind what was written before, whatever its logical block.
+//! - into the *sequential log block* of its plane, if it is the first page of a logical block or the next one of that
+//!   which is being written there;
+//! - otherwise into the *random log blocks*, of which there are `ftl.log_blocks`, behind what was written before,
+//!   whatever its logical block.
 //!
 //! | merge | when | costs |
 //! |---|---|---|
@@ -13,10 +16,12 @@
 //! | partial | another logical block begins to be written in order | the rest of the logical block is copied behind what was written |
 //! | full | no random log block has room: the oldest goes | of each logical block that it has data of, all pages are copied to an erased block |
 //!
-//! The paper programs the pages of an empty data block in any order; chips of today program a block in order, so that here a data block is only ever the outcome of a
-//! merge. Pages that a merge finds no data for are programmed with padding.
+//! The paper programs the pages of an empty data block in any order; chips of today program a block in order, so that
+//! here a data block is only ever the outcome of a merge. Pages that a merge finds no data for are programmed with
+//! padding.
 //!
-//! Where each page is, is answered by page: what the table of data blocks and that of log pages say together. That they suffice is checked (`check`).
+//! Where each page is, is answered by page: what the table of data blocks and that of log pages say together. That they
+//! suffice is checked (`check`).
 
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};

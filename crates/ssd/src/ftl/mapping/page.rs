@@ -1,5 +1,5 @@
-//! The page mapping: any logical page may be on any page of the flash. An entry of a table for what was written in the run; everything else is
-//! where the formula of the initial state has it.
+//! The page mapping: any logical page may be on any page of the flash. An entry of a table for what was written in the
+//! run; everything else is where the formula of the initial state has it.
 
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};

@@ -2,8 +2,9 @@
 //!
 //! Only what was written in the run is stored, sixteen neighbouring pages a cache line; everything else is
 //! the initial state's formula. Memory grows with what the workload touches: one line of 64 bytes for each
-//! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Four bytes for each
-//! 1024 pages of the drive name the leaves; the operating system never backs untouched parts of them with memory.
+//! group of 16 pages written in, and a leaf of the directory of 256 bytes for each 1024 pages written in. Four bytes
+//! for each 1024 pages of the drive name the leaves; the operating system never backs untouched parts of them with
+//! memory.
 
 use std::io;
 use std::sync::Arc;
@@ -36,8 +37,8 @@ const LEAF: usize = 1 << LEAF_BITS;
 /// Lines are kept in chunks, so that growing never copies them.
 const CHUNK_BITS: u32 = 16;
 
-/// An entry as it is stored: all ones = as in the initial state, one less = deallocated; otherwise, from `BUFFER` on, a buffer
-/// slot, of which there are at most 2^24; otherwise a written page.
+/// An entry as it is stored: all ones = as in the initial state, one less = deallocated; otherwise, from `BUFFER` on, a
+/// buffer slot, of which there are at most 2^24; otherwise a written page.
 const INITIAL: u32 = u32::MAX;
 const UNMAPPED: u32 = u32::MAX - 1;
 const BUFFER: u32 = UNMAPPED - (1 << 24) - 1;
@@ -105,8 +106,8 @@ impl Lines {
 
 pub(crate) struct Map {
     own: Lines,
-    /// What was known in a state that other drives have gone on from too, where it is: a group that is written in has its line there
-    /// copied first.
+    /// What was known in a state that other drives have gone on from too, where it is: a group that is written in has
+    /// its line there copied first.
     before: Option<Arc<Lines>>,
 }
 

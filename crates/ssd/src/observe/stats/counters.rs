@@ -1,5 +1,5 @@
-//! What a device counts. A counter that is a statistic by itself is declared here once, with its name, unit and description, in
-//! the group beside which the report shows it.
+//! What a device counts. A counter that is a statistic by itself is declared here once, with its name, unit and
+//! description, in the group beside which the report shows it.
 
 use super::relocation_causes;
 use crate::persist::{Reader, Stored, Writer};
@@ -218,7 +218,7 @@ counters! {
         planes_broken = "ftl.faults.planes", "planes", "planes that broke (faults)";
         blocks_broken = "ftl.faults.blocks", "blocks", "blocks that broke by themselves, with their data";
         pages_rescued = "ftl.faults.rescued", "logical pages", "pages programmed elsewhere because their plane had broken or they could not be read";
-        pages_lost = "ftl.faults.lost", "logical pages", "pages relocated or merged whose data could not be read: lost until they are written anew";
+        pages_lost = "ftl.faults.lost", "logical pages", "pages relocated or merged whose data could not be read: lost until they are written again";
     }
     /// What the SLC cache took.
     SLC_CACHE {
@@ -299,7 +299,8 @@ counters! {
         blocks_relocated: [u64; relocation_causes::CAUSES.len()],
         /// Pages that were relocated, by the same causes.
         pages_relocated: [u64; relocation_causes::CAUSES.len()],
-        /// Pages programmed with what the host wrote, of each placement handle of each group, by the number of its stream.
+        /// Pages programmed with what the host wrote, of each placement handle of each group, by the number of its
+        /// stream.
         handle_written: [u64; HOSTS],
         /// Pages of that data which were relocated, however often before.
         handle_relocated: [u64; HOSTS],
@@ -349,8 +350,8 @@ counters! {
         trim_requests: u64,
         /// Flushes started.
         flush_requests: u64,
-        /// Bytes that the host wrote and that have left the write buffer for good: given to a program, trimmed, or written again
-        /// before.
+        /// Bytes that the host wrote and that have left the write buffer for good: given to a program, trimmed, or
+        /// written again before.
         bytes_settled: u64,
     }
 }

@@ -59,10 +59,11 @@ pub struct Trend {
     pub iops: f64,
     /// Write amplification, mean of the rounds; 0 where nothing was written.
     pub waf: f64,
-    /// Largest less smallest number of the rounds over their mean, of the number that has the larger one: at most 0.2 in a steady
-    /// state (PTS 2.0.1).
+    /// Largest less smallest number of the rounds over their mean, of the number that has the larger one: at most 0.2
+    /// in a steady state (PTS 2.0.1).
     pub spread: f64,
-    /// The rise of the line fitted to the rounds over their mean, of the number that has the larger one: at most 0.1 in a steady state.
+    /// The rise of the line fitted to the rounds over their mean, of the number that has the larger one: at most 0.1 in
+    /// a steady state.
     pub slope: f64,
 }
 
@@ -75,7 +76,8 @@ pub enum Start {
     MidLife,
     /// As after long uniform overwriting, but nothing is being collected: not stationary.
     BetweenCollections,
-    /// In the middle of the life of a drive under another load than that of the run, or not yet under that for long enough.
+    /// In the middle of the life of a drive under another load than that of the run, or not yet under that for long
+    /// enough.
     OnTheWay,
 }
 

@@ -43,7 +43,8 @@ pub struct Row {
     pub percentage_used: f64,
     /// Its media errors until the end of the interval.
     pub media_errors: u64,
-    /// Mean power in it \[W], the whole energy of what began in it included; 0 where neither power is limited nor temperature followed.
+    /// Mean power in it \[W], the whole energy of what began in it included; 0 where neither power is limited nor
+    /// temperature followed.
     pub power_w: f64,
     /// Temperature of the drive at its end \[C]; 0 where it is not followed.
     pub temperature: f64,

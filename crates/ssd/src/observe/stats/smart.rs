@@ -1,4 +1,5 @@
-//! How a drive says that it is, as in the SMART / Health Information log of NVMe (NVM Express Base Specification, log page 02h).
+//! How a drive says that it is, as in the SMART / Health Information log of NVMe (NVM Express Base Specification, log
+//! page 02h).
 
 /// The log's entries that follow from a drive's blocks and reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,7 +17,8 @@ pub struct Smart {
 }
 
 impl Smart {
-    /// The log's bits: 0, little spare is left; 2, its reliability is degraded, since it has been used up; 3, it is in read-only mode.
+    /// The log's bits: 0, little spare is left; 2, its reliability is degraded, since it has been used up; 3, it is in
+    /// read-only mode.
     pub fn critical_warning(&self) -> u64 {
         let spare = self.available_spare < self.available_spare_threshold;
         let used_up = self.percentage_used.is_some_and(|used| used >= 100.0);

@@ -1,8 +1,9 @@
 //! A timeline of a run for the Perfetto UI: what every die, plane, channel, decoder, link and host queue did.
 //!
-//! A track a resource. Those of dies, channels, decoders, link and DRAM are what the usage statistics sum up, to the nanosecond;
-//! planes show each sense, retry, program and erase by itself, with its pulses and suspensions; host queues show each request with
-//! the stages of its time ([`crate::observe::explain`]). Arrows lead from a request to the operations on its pages.
+//! A track a resource. Those of dies, channels, decoders, link and DRAM are what the usage statistics sum up, to the
+//! nanosecond; planes show each sense, retry, program and erase by itself, with its pulses and suspensions; host queues
+//! show each request with the stages of its time ([`crate::observe::explain`]). Arrows lead from a request to the
+//! operations on its pages.
 
 pub mod perfetto;
 mod tracks;
@@ -48,8 +49,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Writes to `out` what the windows show of a device, in time from the beginning of the workload on; an operation or
-    /// request that a window shows a part of is shown whole.
+    /// Writes to `out` what the windows show of a device, in time from the beginning of the workload on; an operation
+    /// or request that a window shows a part of is shown whole.
     pub fn new(plan: &Plan, windows: Vec<(Time, Time)>, out: Box<dyn io::Write + Send>) -> Timeline {
         Timeline::of_drive("drive", 0, plan, windows, out)
     }

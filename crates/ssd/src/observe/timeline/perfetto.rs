@@ -1,5 +1,5 @@
-//! The part of Perfetto's trace format that a timeline needs (protos/perfetto/trace of <https://github.com/google/perfetto>): its
-//! messages' and fields' names and numbers.
+//! The part of Perfetto's trace format that a timeline needs (protos/perfetto/trace of
+//! <https://github.com/google/perfetto>): its messages' and fields' names and numbers.
 #![allow(missing_docs)] // As Perfetto documents them.
 
 use prost::{Enumeration, Message};

@@ -36,8 +36,8 @@ impl Evidence<'_> {
         f64::from(self.measured.drive.plan.layout.planes)
     }
 
-    /// The share of the dies' time that goes into programs and erases. It is of all their time: what reads take says nothing of how
-    /// many of them meet a program, and schemes that read faster are to be judged alike.
+    /// The share of the dies' time that goes into programs and erases. It is of all their time: what reads take says
+    /// nothing of how many of them meet a program, and schemes that read faster are to be judged alike.
     pub fn write_share(&self) -> f64 {
         let sum = |cause: usize| self.measured.totals.usage.dies.iter().map(|die| die[cause].0 as f64).sum::<f64>();
         let writes = sum(die::LOAD) + sum(die::PROGRAM) + sum(die::ERASE);

@@ -4,11 +4,11 @@ use super::super::course::Point;
 use super::evidence::{Evidence, finding, grouped};
 use crate::observe::stats::Finding;
 
-/// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is then as much
-/// less than what it is offered.
+/// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is
+/// then as much less than what it is offered.
 pub const BACKLOG: f64 = 0.05;
-/// A queue that grows with the run from nothing has three times as many requests in the second half of it as in the first, on the
-/// mean; one that does not grow has as many.
+/// A queue that grows with the run from nothing has three times as many requests in the second half of it as in the
+/// first, on the mean; one that does not grow has as many.
 pub const GROWTH: f64 = 2.0;
 /// The queue of a drive that keeps up holds some requests for each die.
 pub const QUEUED_PER_DIE: f64 = 4.0;

@@ -1,7 +1,8 @@
-//! What puts the numbers of a run in doubt: one list, computed once at a run's end, that goes with the result everywhere.
+//! What puts the numbers of a run in doubt: one list, computed once at a run's end, that goes with the result
+//! everywhere.
 //!
-//! [`KINDS`] says of each finding when it is made and why there; docs/warnings.md is written from it. What a run cannot know of
-//! itself, such as a clock that depended on the machine, others add ([`add`]).
+//! [`KINDS`] says of each finding when it is made and why there; docs/warnings.md is written from it. What a run cannot
+//! know of itself, such as a clock that depended on the machine, others add ([`add`]).
 
 mod evidence;
 mod input;
@@ -29,8 +30,8 @@ pub struct Kind {
     pub when: fn() -> String,
     /// Why there.
     pub why: &'static str,
-    /// Comparisons, searches and fits leave such a result out, unless told otherwise: its numbers are not what they are taken for.
-    /// The others say what to know about numbers that hold.
+    /// Comparisons, searches and fits leave such a result out, unless told otherwise: its numbers are not what they are
+    /// taken for. The others say what to know about numbers that hold.
     pub excludes: bool,
     /// How it is found at a run's end; what is known only elsewhere is added there.
     test: Option<fn(&Evidence) -> Option<Finding>>,
@@ -127,7 +128,7 @@ pub const KINDS: &[Kind] = &[
             format!(
                 "age.precondition is closed-form, programs and erases take {} of the dies' time or more, and: the drive has parity, power cuts or \
                  a checkpointed map; or it has an SLC cache, or the load does not overwrite all data uniformly, and the FTL could not be \
-                 warmed with the load: {} half turnovers of what that writes to take more than {} programmed pages, or after so many the write amplification of the last two differs by more than {} and twice \
+                 warmed with the load: {} half turnovers of what that writes to take more than {} programmed pages, or after as many the write amplification of the last two differs by more than {} and twice \
                  what it differs by by chance",
                 percent(writes::WRITES_MATTER),
                 warming::LEAST,

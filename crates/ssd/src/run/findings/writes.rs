@@ -12,12 +12,14 @@ use super::load::KIND;
 use crate::config::{Allocation, Placement, Precondition};
 use crate::observe::stats::{Finding, Measured, Start, SteadyState, Warmed, relocation_causes};
 
-/// The share of the dies' time that programs and erases take, from which on the state of collection moves what is measured: with an
-/// amplification of 4 fewer than one read in 25 meets a write below it.
+/// The share of the dies' time that programs and erases take, from which on the state of collection moves what is
+/// measured: with an amplification of 4 fewer than one read in 25 meets a write below it.
 pub const WRITES_MATTER: f64 = 0.01;
-/// The share of the blocks programmed that came out of the stock of free blocks, without that others were collected for them.
+/// The share of the blocks programmed that came out of the stock of free blocks, without that others were collected for
+/// them.
 pub const STOCK: f64 = 0.1;
-/// Blocks of each plane programmed, below which a start that is not quite the long run's shows by 3 % or more (measured; docs/model-state.md).
+/// Blocks of each plane programmed, below which a start that is not quite the long run's shows by 3 % or more
+/// (measured; docs/model-state.md).
 pub const START_SHOWS: f64 = 16.0;
 /// [`START_SHOWS`] where the planes of a die have blocks of their own and are programmed together: their fill levels
 /// drift apart slowly (measured; docs/model-state.md).
@@ -26,8 +28,8 @@ pub const PLANES_COME_APART: f64 = 160.0;
 pub const MANY_STREAMS: u32 = 4;
 /// The share of what was programmed that was relocated, from which on collection is most of what the dies write.
 pub const MOSTLY_RELOCATED: f64 = 0.5;
-/// A load that writes less than this share of what the drive's past is taken to have written is another one (assumed: `age.load` is decided to
-/// a factor of 1.6).
+/// A load that writes less than this share of what the drive's past is taken to have written is another one (assumed:
+/// `age.load` is decided to a factor of 1.6).
 pub const ANOTHER_LOAD: f64 = 0.5;
 /// The share of the bytes written that has left the buffer, below which the buffer was measured.
 pub const LEFT_BUFFER: f64 = 0.5;
@@ -132,7 +134,8 @@ fn longer(evidence: &Evidence) -> String {
     format!("{written}run until nothing changes (--until-steady auto), or longer, with a --warmup")
 }
 
-/// A drive that started in the middle of the life of a load that writes more than the run's own: it is that load's data that is collected.
+/// A drive that started in the middle of the life of a load that writes more than the run's own: it is that load's data
+/// that is collected.
 pub(super) fn start_of_another_load(evidence: &Evidence) -> Option<Finding> {
     let Measured { drive, totals, past_assumed, .. } = evidence.measured;
     let (plan, counters) = (&drive.plan, &totals.counters);
@@ -198,7 +201,8 @@ struct Miss {
     with: &'static str,
 }
 
-/// A drive that started in the middle of its life with settings whose state there is known to be off, in a run that shows it.
+/// A drive that started in the middle of its life with settings whose state there is known to be off, in a run that
+/// shows it.
 pub(super) fn start_approximate(evidence: &Evidence) -> Option<Finding> {
     let drive = &evidence.measured.drive;
     let programmed = evidence.blocks(evidence.last().programmed) / evidence.planes();
@@ -286,8 +290,8 @@ fn warmed_in_part(warmed: &Warmed) -> Finding {
     finding("start-not-stationary", text, &numbers, remedy)
 }
 
-/// How much more it takes to program this many more blocks, at the pace of the run: in words, and as a number. Of a drive of an array the
-/// requests are not those of the run.
+/// How much more it takes to program this many more blocks, at the pace of the run: in words, and as a number. Of a
+/// drive of an array the requests are not those of the run.
 fn more_for(evidence: &Evidence, blocks: f64) -> Option<(String, (&'static str, f64))> {
     let programmed = evidence.blocks(evidence.last().programmed - evidence.first().programmed);
     let times = blocks / programmed;
@@ -320,7 +324,8 @@ fn too_short(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// Blocks were written that nobody collected: the stock of free blocks falls, and the drive slows down when it is used up.
+/// Blocks were written that nobody collected: the stock of free blocks falls, and the drive slows down when it is used
+/// up.
 fn stock_used(evidence: &Evidence) -> Option<Finding> {
     let (first, last) = (evidence.first(), evidence.last());
     let programmed = evidence.blocks(last.programmed - first.programmed);
@@ -348,7 +353,8 @@ fn stock_used(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// The write amplification of the second half of what was programmed differs from that of the first by more than collection's chance.
+/// The write amplification of the second half of what was programmed differs from that of the first by more than
+/// collection's chance.
 fn amplification_moves(evidence: &Evidence) -> Option<Finding> {
     let (first, last) = (evidence.first(), evidence.last());
     let middle = u64::midpoint(first.programmed, last.programmed);

@@ -1,5 +1,6 @@
-//! The statistics of a run, each with name, unit and description; JSON, terminal table, time series and plots take them from here.
-//! Plain counts are declared in `counters.rs`; what is worked out of several stands here, in the order of the report.
+//! The statistics of a run, each with name, unit and description; JSON, terminal table, time series and plots take them
+//! from here. Plain counts are declared in `counters.rs`; what is worked out of several stands here, in the order of
+//! the report.
 
 mod flash;
 mod ftl;
