@@ -63,7 +63,7 @@ def test_the_halves_are_what_they_were() -> None:
         "theory": 0,
         "products": 12,
         "recovery": 0,
-        "placement": 0,
+        "placement": 7,
         "kv-cache": 0,
         "hbf": 0,
         "redundancy": 0,

@@ -472,7 +472,7 @@ def test_the_pages_commands_run(cli: Cli, tmp_path: Path) -> None:
     (suspending,) = [
         line.strip()[1:] for line in page.splitlines() if "schedule.suspend_erase=" in line and "$" in line
     ]
-    (added,) = [line.split("`")[1] for line in page.splitlines() if "can add what MQSim lacks" in line]
+    (added,) = re.findall(r"can add what MQSim lacks[^`]*`([^`]*)`", page)
     done = cli(*shlex.split(suspending)[1:], "-q", "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["flash"]["suspend"]["programs"] > 0

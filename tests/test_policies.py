@@ -144,6 +144,24 @@ def test_a_policy_gives_the_bytes_of_its_twin_in_rust(
     assert counting.times == 10 if axis == "order" else counting.times > 50, counting.times
 
 
+def test_a_victim_is_chosen_by_wear_and_stream() -> None:
+    """Streams of the host are told apart, relocated data has none, and blocks are erased as the statistics say."""
+    seen: list[tuple[int, int | None]] = []
+
+    def least_worn(blocks: policy.Blocks) -> policy.Candidate | None:
+        found = blocks.all()
+        assert all(blocks.valid(block.number) == block.valid for block in found)
+        assert {block.number for block in blocks.contenders()} <= {block.number for block in found}
+        seen.extend((block.erases, block.stream) for block in found)
+        gains = [block for block in found if block.valid < blocks.limit]
+        return min(gains, key=lambda block: (block.erases, block.valid), default=None)
+
+    options = small(**{"ftl.hints": 2, "workload.hint": 1, "workload.rwmixread": 0})
+    result = ssdlab.run("tlc-page", **options | {"policies": {"victim": least_worn}})
+    assert {stream for _, stream in seen} == {None, 1}
+    assert 0 < max(erases for erases, _ in seen) <= result.ftl.wear.erases.max
+
+
 MISTAKES = """\
 def divides(blocks):
     share = blocks.pages
@@ -221,7 +239,7 @@ def test_a_mistake_is_told_with_the_policys_line(
 @pytest.mark.parametrize(
     ("given", "problem", "remedy"),
     [
-        ({"victims": twins.greedy}, "policies.victims: there is no such axis", "the axes are victim, order, next"),
+        ({"victims": twins.greedy}, "policies.victims: there is no such axis", "the axes are victim, order, start"),
         ({"victim": 7}, "policies.victim: 7 is not accepted", "a function, or FILE:FUNCTION"),
         ("victim", "policies: 'victim' is not accepted", "AXIS=FILE:FUNCTION"),
         ("victim=none.py:f", "none.py: cannot be read: No such file", "policies.victim"),

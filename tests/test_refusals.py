@@ -49,6 +49,7 @@ TRIALS: list[tuple[str, dict[str, object]]] = [
     ("tlc", {"ftl.mapping": "fast"}),
     ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "gc.copyback": True, "mapping.unit": "page"}),
     ("tlc", {"ftl.mapping": "fast", "ftl.placement": "static", "ftl.hints": 2}),
+    ("asplos21", {"policies.start": "examples/strided.py:stride"}),
     ("zns", {"policies.ftl": "examples/own_ftl.py:PageMapped"}),
     ("tlc", {"policies.ftl": "examples/own_ftl.py:PageMapped", "policies.victim": "examples/strided.py:stride"}),
 ]

@@ -10,7 +10,7 @@ module control #(parameter SEGMENTS = 36, parameter GROUP_BITS = 3, parameter LA
   wire last = segment == LAST;
   wire final_ = last && &group;
 
-  // What is said of a word travels as long as the word does, unless a prediction is begun again.
+  // What is said of a word travels as long as the word does, unless a prediction is begun anew.
   reg [LATENCY:0] continuing, closing, ending;
   assign continues = continuing[LATENCY - 1];
   assign complete = closing[LATENCY];

@@ -162,6 +162,14 @@ class Candidate:
     def age(self) -> int:
         """Pages programmed on the plane since it last lost one."""
 
+    @property
+    def erases(self) -> int:
+        """How often it has been erased in the run; 0 while a load is played before the run."""
+
+    @property
+    def stream(self) -> int | None:
+        """The stream of host data that it holds; None of relocated data and of what was there before the run."""
+
 class Blocks:
     """The full blocks of a plane, as they were when the policy was asked."""
 
@@ -185,6 +193,9 @@ class Blocks:
 
     def contenders(self) -> list[Candidate]:
         """Of each number of valid pages below the limit, from the fewest up, the block that lost none for longest."""
+
+    def all(self) -> list[Candidate]:
+        """All of them, by their numbers."""
 
     def first_filled(self) -> Candidate | None:
         """The block that was filled first; kept with ``gc.victim = "fifo"`` only."""

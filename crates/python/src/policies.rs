@@ -11,7 +11,7 @@ use pyo3::types::PyTraceback;
 use schemes::{Class, Price, ReadReference, ResumeMode};
 use ssd::RunError;
 use ssd::policies::own_ftl::{self, OwnFtl, Place};
-use ssd::policies::{Answer, Policies, PolicySource, StandIn};
+use ssd::policies::{Answer, BlockFacts, Policies, PolicySource, StandIn};
 use units::{ConfigError, Lpn, Ppn, Span};
 
 use crate::error::{InputError, raise};
@@ -26,6 +26,10 @@ pub struct Candidate {
     valid: u32,
     /// Pages programmed on the plane since it last lost one.
     age: u32,
+    /// How often it has been erased in the run; 0 while a load is played before the run.
+    erases: u32,
+    /// The stream of host data that it holds; None of relocated data and of what was there before the run.
+    stream: Option<u8>,
 }
 
 #[pymethods]
@@ -42,7 +46,8 @@ pub struct Blocks(ssd::policies::Blocks);
 impl Blocks {
     fn candidate(&self, number: u32) -> Candidate {
         let (valid, age) = self.0.candidates.block(number);
-        Candidate { number, valid, age }
+        let BlockFacts { erases, stream } = self.0.facts.get(number as usize).copied().unwrap_or_default();
+        Candidate { number, valid, age, erases, stream }
     }
 
     /// Refuses what the drive does not keep.
@@ -96,6 +101,12 @@ impl Blocks {
         let least = self.least_valid()?.unwrap_or(u32::MAX);
         let oldest = (least..self.limit()).filter_map(|valid| self.0.candidates.oldest(valid));
         Ok(oldest.map(|block| self.candidate(block)).collect())
+    }
+
+    /// All of them, by their numbers.
+    fn all(&self) -> Vec<Candidate> {
+        let numbers = 0..self.0.facts.len() as u32;
+        numbers.filter(|number| self.valid(*number).is_some()).map(|number| self.candidate(number)).collect()
     }
 
     /// The block that was filled first.

@@ -19,7 +19,7 @@ use schemes::{
 use units::{ConfigError, Stream};
 
 pub(crate) use self::blocks::lend;
-pub use self::blocks::{Answer, Blocks};
+pub use self::blocks::{Answer, BlockFacts, Blocks};
 use self::own_ftl::{DriveLayout, NewFtl, OwnFtl};
 
 /// Where a stand-in comes from.
@@ -151,17 +151,19 @@ impl Policies {
         self.victim.is_some()
     }
 
-    /// The block that collection reclaims. `draws` and `drawn` give random bits.
+    /// The block that collection reclaims. `facts` are asked for by stand-ins alone; `draws` and `drawn` give random
+    /// bits.
     pub(crate) fn pick<C: Candidates + Clone + Send + Sync + 'static>(
         &self,
         built_in: Victim,
         blocks: &C,
+        facts: Vec<BlockFacts>,
         is_one: impl Fn(u32) -> bool,
         draws: Stream,
         drawn: &mut u64,
     ) -> Option<u32> {
         let asked = self.victim.as_ref().and_then(|stand_in| {
-            let ask = |policy: &VictimPolicy| lend(built_in, blocks, draws, drawn, policy);
+            let ask = |policy: &VictimPolicy| lend(built_in, blocks, facts, draws, drawn, policy);
             let check = |picked: &Option<u32>| {
                 picked
                     .map_or(Ok(()), |block| reclaims_something(built_in.asks_for_valid(), blocks, block, is_one(block)))

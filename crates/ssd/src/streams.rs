@@ -53,6 +53,11 @@ impl StreamId {
         self.0 < StreamId::RELOCATED.0
     }
 
+    /// Its number among those of the host's data.
+    pub fn of_host(self) -> Option<u8> {
+        self.is_of_host().then_some(self.0)
+    }
+
     /// Whether relocated data goes into it.
     #[inline]
     pub const fn is_relocated(self) -> bool {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import textwrap
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 from ssdlab._core import InputError
 from ssdlab.study.claims import Verdict
 
+COLUMNS = 120
 FILE = "figures.toml"
 BEGIN, END = "<!-- figures -->", "<!-- end -->"
 """Between these lines of a README its figures stand."""
@@ -84,7 +86,8 @@ def _entry(shown: Shown, verdicts: Sequence[Verdict]) -> str:
         lines += [_row(verdict) for verdict in verdicts]
         lines += [""]
     ending = {"explains": "Nothing is measured in it."}.get(shown.verdict, f"**{shown.verdict.capitalize()}.**")
-    return "\n".join([*lines, f"{ending} {shown.why}", "", ""])
+    said = textwrap.fill(f"{ending} {shown.why}", COLUMNS, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*lines, said, "", ""])
 
 
 def _row(verdict: Verdict) -> str:

@@ -81,6 +81,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     }
 
     /// The step of the table where a read begins of which a similar page was last read with `last`.
+    #[inline(never)]
     fn tracked_step(&self, op: &PageOp, last: Option<u8>) -> u8 {
         let config = &self.core.plan.config;
         let (start, walks) = (config.read.start, config.read.next.walks());

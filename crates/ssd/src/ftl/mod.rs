@@ -518,15 +518,17 @@ impl Ftl {
         }
         self.own();
         let takes_data = self.blocks.free(plane) > plan.space.reserve;
+        let is_asked = self.own.0.is_some() || policies.pick_victims();
+        let facts = if is_asked { self.blocks.facts(plane) } else { Vec::new() };
         let candidates = self.blocks.candidates(plane, self.mapping.start());
         let is_one = |block| candidates.contains(block);
         let block = match &mut self.own.0 {
             Some(own) => {
                 let check = |block| reclaims_something(true, &*candidates, block, is_one(block));
                 let reclaim = |blocks| own.reclaim(plane, blocks, takes_data, check);
-                lend(victim, &*candidates, self.draws, &mut self.drawn, reclaim)?
+                lend(victim, &*candidates, facts, self.draws, &mut self.drawn, reclaim)?
             }
-            None => policies.pick(victim, candidates, is_one, self.draws, &mut self.drawn)?,
+            None => policies.pick(victim, candidates, facts, is_one, self.draws, &mut self.drawn)?,
         };
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;

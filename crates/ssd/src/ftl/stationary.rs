@@ -25,6 +25,7 @@ use units::{Span, Stream};
 
 use super::candidates::FullBlocks;
 use crate::config::{Placement, Plan, SlcCache};
+use crate::policies::BlockFacts;
 use crate::streams::{MOST, StreamId};
 
 /// Bundles of a block, at most (assumed): a block's valid share differs by chance by a percent.
@@ -562,7 +563,10 @@ impl<'a> Life<'a> {
             entry.candidates.settle();
             let candidates = &entry.candidates;
             let is_one = |block| candidates.contains(block);
-            let pick = self.plan.config.policies.pick(gc.victim, candidates, is_one, self.picks, &mut self.picked);
+            let policies = &self.plan.config.policies;
+            let fact = |stream: &StreamId| BlockFacts { erases: 0, stream: stream.of_host() };
+            let facts = if policies.pick_victims() { entry.stream.iter().map(fact).collect() } else { Vec::new() };
+            let pick = policies.pick(gc.victim, candidates, facts, is_one, self.picks, &mut self.picked);
             entry.no_victim = pick.is_none();
             let Some(block) = pick else { break };
             entry.candidates.remove(block);

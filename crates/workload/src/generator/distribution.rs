@@ -134,10 +134,7 @@ impl SlotSampler {
     pub fn draw(&self, stream: Stream, counter: u64) -> u64 {
         match &self.sampling {
             Sampling::Random => stream.below(counter, self.slots),
-            Sampling::RandomOnce(scatter) => {
-                let (pass, place) = (counter / self.slots, counter % self.slots);
-                scatter.varied(stream.bits(pass)).permuted(place)
-            }
+            Sampling::RandomOnce(scatter) => self.once(scatter, stream, counter),
             Sampling::Zipf(zipf, scatter) => scatter.permuted(zipf.rank(stream, counter) - 1),
             Sampling::Pareto(power, scatter) => {
                 let rank = libm::pow(stream.uniform(counter), *power) * self.slots as f64;
@@ -151,6 +148,13 @@ impl SlotSampler {
                 zone.first + stream.entity(1).below(counter, zone.slots)
             }
         }
+    }
+
+    /// The slot of a draw of which each pass over the slots has another order.
+    #[inline(never)]
+    fn once(&self, scatter: &Scatter, stream: Stream, counter: u64) -> u64 {
+        let (pass, place) = (counter / self.slots, counter % self.slots);
+        scatter.varied(stream.bits(pass)).permuted(place)
     }
 
     /// Box and Muller's transform; what falls outside of the range is drawn again.

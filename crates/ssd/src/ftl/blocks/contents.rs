@@ -4,6 +4,7 @@ use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::{Aged, Blocks, EMPTY, FROM_BEFORE, FullBlocks, HELD, INITIAL, STALE};
+use crate::policies::BlockFacts;
 use crate::streams::StreamId;
 
 /// What a page that was written in the run holds.
@@ -147,6 +148,15 @@ impl Blocks {
     pub fn stream_of(&self, ppn: Ppn) -> Option<StreamId> {
         let Address { plane, block, .. } = self.layout.unpack(ppn);
         self.stream_of_block(plane, block)
+    }
+
+    /// What is known of the blocks of a plane, by their numbers.
+    pub fn facts(&self, plane: PlaneId) -> Vec<BlockFacts> {
+        let fact = |block| BlockFacts {
+            erases: self.block(plane, block).erases,
+            stream: self.stream_of_block(plane, block).and_then(StreamId::of_host),
+        };
+        (0..self.layout.blocks).map(fact).collect()
     }
 
     /// The stream whose data a block has, or none for data from before the run.
