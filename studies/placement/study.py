@@ -19,7 +19,7 @@ from ssdlab.study.claims import Measured, Tables, fitted, key, measures, predict
 BRIEF: dict[str, dict[str, Any]] = {
     "cache-writes": {"requests": 30_000, "drive": ["no hints", "handles"], "seed": [1]},
     "warp-alone": {"requests": 400_000, "map": ["each block once"], "seed": [1]},
-    "warp-streams": {"requests": 400_000, "seed": [1]},
+    "warp-streams": {"requests": 900_000, "seed": [1]},
     "warp-spare": {"requests": 400_000, "seed": [1]},
 }
 """For the levers of what is predicted: ssdlab.study.levers."""
