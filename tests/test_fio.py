@@ -223,6 +223,7 @@ def test_placement_identifiers_are_hints(load: Load) -> None:
     imported = load("[a]\nrw=write\ndataplacement=fdp\nplids=1,2")
     assert jobs(imported)["a"]["hint"] == 1
     assert any("the first alone" in line for line in imported.notes)
+    assert any("no effect: plids=1: the drive has 0 placement handles" in line for line in imported.notes)
 
 
 # For every option that means something a value other than the default, and what else it needs.

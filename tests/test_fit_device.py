@@ -21,7 +21,7 @@ from ssdlab._core import Simulation
 from ssdlab.cli.main import commands
 from ssdlab.common import signals
 from ssdlab.devices import fitting, folds, trust
-from ssdlab.devices.bench import Bench
+from ssdlab.devices.bench import Bench, _played
 from ssdlab.devices.intervals import blurs, left_open, profiles, seen_by
 from ssdlab.devices.start import units
 from ssdlab.devices.unknowns import Shape, amplification, space
@@ -350,6 +350,16 @@ def test_the_closed_form_of_a_steady_state_is_near_collection(spare: float, tmp_
     options: dict[str, Any] = {"requests": 150_000, "warmup": 100_000, "precondition": "closed-form"}
     played = ssdlab.run("tlc", "random-read-closed", settings=[*known, *smaller, *words], **options)
     assert run["write", "iops"] == pytest.approx(played.host["write"]["iops"], rel=0.15)
+
+
+def test_random_blocks_of_a_measured_job_are_drawn_with_replacement(tmp_path: Path) -> None:
+    """Their steady state has a closed form; without `norandommap` fio's jobs have none."""
+    (tmp_path / "steady.csv").write_text(
+        "job,rw,bs,iodepth,metric,value,state\nsteady,randwrite,4k,256,iops,50k,steady\n"
+    )
+    (job,) = devices.read(tmp_path / "steady.csv")
+    _played(space("tlc", (), steady=True), job, 1000, str(tmp_path / "load.toml"))
+    assert 'random_distribution = "random"' in (tmp_path / "load.toml").read_text()
 
 
 def test_the_write_amplification_of_a_closed_form_solves_its_equation() -> None:

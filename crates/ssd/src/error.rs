@@ -55,7 +55,7 @@ pub enum RunError {
     Endless {
         /// When it was noticed.
         time: Time,
-        /// How often it has programmed all of its pages, on average, since the host's data was on flash.
+        /// Pages that work of its own has programmed since the host's data was on flash, over all that it has.
         times: u64,
         /// What it is busy with.
         busy: String,
@@ -115,7 +115,7 @@ impl fmt::Display for RunError {
             ),
             RunError::Endless { time, times, busy } => write!(
                 f,
-                "the drive does not come to rest: the host's data is on flash, and since then the drive has been programmed over {times} times for work of its own, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own (refresh.reads, mapping.checkpoint, wear.static_spread)",
+                "the drive does not come to rest: since the host's data is on flash, work of its own has programmed {times} times as many pages as the drive has, at {:.3} s: {busy}\n  help: give the drive more spare (ftl.over_provisioning) or less work of its own (refresh.reads, mapping.checkpoint, wear.static_spread)",
                 time.0 as f64 / 1e9
             ),
             RunError::TooMuchWritten { pages } => write!(

@@ -195,12 +195,7 @@ impl Policies {
     ) -> u8 {
         let Some(stand_in) = &self.start else { return built_in.step(last, walks) };
         let sense = sense();
-        let check = |step: &u8| match *step <= sense.table {
-            true => Ok(()),
-            false => {
-                Err((format!("answered step {step}"), format!("answer a step of the table, 0 to {}", sense.table)))
-            }
-        };
+        let check = |step: &u8| step_exists(*step, sense.table);
         self.asked("start", stand_in, |policy| policy(sense), check).unwrap_or_else(|| built_in.step(last, walks))
     }
 
@@ -261,6 +256,14 @@ pub(crate) fn reclaims_something(
     Ok(())
 }
 
+/// Refuses a step that a table with this last one does not have.
+fn step_exists(step: u8, last: u8) -> Result<(), Nonsense> {
+    if step <= last {
+        return Ok(());
+    }
+    Err((format!("answered step {step}"), format!("answer a step of the table, 0 to {last}")))
+}
+
 /// Refuses references that there are not, and a read without an end.
 fn references_exist(
     answer: Option<ReadReference>,
@@ -273,9 +276,7 @@ fn references_exist(
             format!("has had a page sensed {MOST_SENSES} times"),
             "answer none when all has been tried that it would".into(),
         ),
-        Some(ReadReference::Step(step)) if step > last => {
-            (format!("answered step {step}"), format!("answer a step of the table, 0 to {last}"))
-        }
+        Some(ReadReference::Step(step)) => return step_exists(step, last),
         Some(ReadReference::Sentinel) if predictor.is_on_die() => (
             "answered the sentinel's boundary, and the die predicts failures by itself".into(),
             "answer other references, or set read.predictor to another choice".into(),

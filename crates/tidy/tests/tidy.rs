@@ -70,17 +70,25 @@ fn layers_without_a_clock_read_none() {
     }
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// Files of that ending in a folder and those below it, but for what is built there.
+fn files_of(ending: &str, folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if path.is_dir() && !path.is_symlink() {
+            if !name.starts_with('.') && !["target", "results"].contains(&&*name) {
+                files.extend(files_of(ending, &path));
+            }
+        } else if path.extension().is_some_and(|of| of == ending) {
             files.push(path);
         }
     }
     files
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    files_of("rs", folder)
 }
 
 /// Files of a crate's `src` by the paths of their modules.
@@ -341,32 +349,12 @@ fn no_further_tuple_of_three_has_no_names() {
     assert!(left.is_empty(), "no tuples of three any more: take them off TUPLES\n{}", left.join("\n"));
 }
 
-/// Files with this ending in a folder of the repository, but what is built there.
-fn files_with(ending: &str, folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let (path, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy();
-        if path.is_dir() && !path.is_symlink() {
-            if !name.starts_with('.') && !["target", "results", "node_modules", "_build"].contains(&&*name) {
-                files_with(ending, &path, found);
-            }
-        } else if path.extension().is_some_and(|of| of == ending) {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn comments_and_pages_have_no_long_lines() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut long = Vec::new();
-    for (ending, folders) in [("rs", &["crates"][..]), ("md", &["docs", "studies", "examples", "hardware"])] {
-        let mut files: Vec<PathBuf> = fs::read_dir(root)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|of| of == ending))
-            .collect();
-        folders.iter().for_each(|folder| files_with(ending, &root.join(folder), &mut files));
+    for ending in ["rs", "md"] {
+        let files = files_of(ending, root);
         assert!(files.len() > 50);
         for file in files {
             let lines = tidy::long_lines(&fs::read_to_string(&file).unwrap(), ending == "rs");

@@ -146,6 +146,8 @@ def _played(space: Space, job: MeasuredJob, requests: int, path: str) -> Played:
     drive, notes = TargetDrive(int(space.capacity), 1, {}), Notes()
     # How long it ran is known from what was measured.
     section.values.pop("time_based", None)
+    # A small part of a pass is played, and the state before it is that of uniform overwriting, which has a closed form.
+    section.values["norandommap"] = "1", job.file, 1
     drive.lay_out([section], notes)
     clones = section.whole("numjobs", 1, 1)
     document: Document = {"about": job.name, "job": {}}

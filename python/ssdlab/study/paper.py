@@ -14,6 +14,7 @@ from ssdlab._core import InputError
 from ssdlab.study.claims import Verdict
 
 COLUMNS = 120
+"""Of its README's lines."""
 FILE = "figures.toml"
 BEGIN, END = "<!-- figures -->", "<!-- end -->"
 """Between these lines of a README its figures stand."""

@@ -86,18 +86,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let config = &self.core.plan.config;
         let (start, walks) = (config.read.start, config.read.next.walks());
         let sense = || {
-            let state = self.conditions_of(op);
-            let (_, page) = self.place_of(op.ppn.get());
-            let of = self.flash.outcomes.as_ref();
-            FirstSense {
-                last,
-                walks,
-                table: of.map_or(0, |of| of.last_step()),
-                pec: state.pec,
-                days: (state.retention.0 as f64 * config.read.age_error / DAY_NS) as u32,
-                layer: of.map_or(0, |of| of.layer(page).0),
-                kind: self.core.plan.layout.page_type(op.ppn.get()),
-            }
+            let [pec, days, layer, kind] = self.known_of_page(op);
+            let table = self.flash.outcomes.as_ref().map_or(0, |of| of.last_step());
+            FirstSense { last, walks, table, pec, days, layer, kind }
         };
         config.policies.begins(start, sense, last, walks)
     }
@@ -116,20 +107,27 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         share >= 1.0 || share > 0.0 && self.flash.explorations.entity(op.seq).uniform(question as u64) < share
     }
 
-    /// What the controller knows of a read that begins.
-    fn context(&mut self, op: &PageOp, place: Similar) -> Context {
+    /// What the controller knows of a page: its block's P/E cycles, the age of its data in days, its group of layers,
+    /// and which page of its wordline it is.
+    fn known_of_page(&self, op: &PageOp) -> [u32; 4] {
         let state = self.conditions_of(op);
         let (_, page) = self.place_of(op.ppn.get());
         let layer = self.flash.outcomes.as_ref().map_or(0, |of| of.layer(page).0);
         let age = state.retention.0 as f64 * self.core.plan.config.read.age_error;
+        [state.pec, (age / DAY_NS) as u32, layer, self.core.plan.layout.page_type(op.ppn.get())]
+    }
+
+    /// What the controller knows of a read that begins.
+    fn context(&mut self, op: &PageOp, place: Similar) -> Context {
+        let [pec, days, layer, kind] = self.known_of_page(op);
         let queues = &self.flash.dies[op.die].queues;
         let of_plane = |plane| [Class::UserRead, Class::InternalRead].map(|class| QueueId::of_reads(class, plane));
         let mut known = self.flash.references.known(place);
         for (feature, value) in [
-            (Feature::Pec, state.pec),
-            (Feature::Days, (age / DAY_NS) as u32),
+            (Feature::Pec, pec),
+            (Feature::Days, days),
             (Feature::Layer, layer),
-            (Feature::Kind, self.core.plan.layout.page_type(op.ppn.get())),
+            (Feature::Kind, kind),
             (Feature::Waiting, (0..PLANES).flat_map(of_plane).map(|queue| queues[queue].len).sum()),
         ] {
             known.set(feature, value);

@@ -344,7 +344,8 @@ impl Ftl {
             block: self.blocks.open_block(plane, stream),
             next_page: self.blocks.next_place(plane, stream),
         });
-        let stripes = self.stripes.iter().flat_map(|stripes| stripes.protected());
+        // Of zones; that of other data is where a formula says.
+        let stripes = self.stripes.iter().filter(|_| plan.zones.is_some()).flat_map(|stripes| stripes.protected());
         let parity = stripes.filter_map(|(lpn, pages)| match self.locate(lpn) {
             Location::Flash(ppn) => Some(ParityAtStart { lpn, ppn, pages }),
             _ => None,

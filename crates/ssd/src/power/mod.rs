@@ -94,7 +94,7 @@ impl Power {
             }
         }
         // Their parity, which is in blocks outside zones.
-        for ParityAtStart { lpn, ppn, pages } in at_start.parity.into_iter().filter(|_| plan.zones.is_some()) {
+        for ParityAtStart { lpn, ppn, pages } in at_start.parity {
             let members = pages.iter().filter_map(|place| flash.member(*place)).collect();
             flash.program(ppn, plan.streams.opened_by(StreamId::PARITY), 1);
             flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Parity(members) });

@@ -370,9 +370,9 @@ fn a_zone_with_parity_over_dies_is_read_whole_when_one_of_them_breaks_and_its_st
     }
 }
 
-#[test]
-fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_moves() {
-    let settings = [
+/// Four dies with parity, a fifth of whose zones are full at the start.
+fn full_with_parity(settings: &[&str]) -> Device<Watched> {
+    let parity = [
         "geometry.dies=4",
         "zones.dies=4",
         "ftl.raid=parity:4",
@@ -381,10 +381,13 @@ fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_mov
         "gc.start=4",
         "ftl.over_provisioning=4",
         "geometry.blocks=80",
-        "power.cut_at=[10s]",
-        "faults.at=[1ms blocks 1:60]",
     ];
-    let mut device = watched(&config(&settings), 1, Watch::default());
+    watched(&config(&[&parity[..], settings].concat()), 1, Watch::default())
+}
+
+#[test]
+fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_moves() {
+    let mut device = full_with_parity(&["power.cut_at=[10s]", "faults.at=[1ms blocks 1:60]"]);
     at_once(&mut device, &[(Op::Read, 0, PAGE)]);
     device.advance(Time(2_000_000_000)).unwrap();
     let counters = device.counters();
@@ -395,19 +398,7 @@ fn parity_of_zones_that_are_full_at_the_start_is_that_of_its_stripe_where_it_mov
 
 #[test]
 fn parity_of_zones_that_are_full_at_the_start_is_known_after_a_power_cut() {
-    let settings = [
-        "geometry.dies=4",
-        "zones.dies=4",
-        "ftl.raid=parity:4",
-        "age.fill=0.2",
-        "buffer.size=4MiB",
-        "gc.start=4",
-        "ftl.over_provisioning=4",
-        "geometry.blocks=80",
-        "power.cut_at=[1s]",
-        "faults.at=[10s die 1]",
-    ];
-    let mut device = watched(&config(&settings), 1, Watch::default());
+    let mut device = full_with_parity(&["power.cut_at=[1s]", "faults.at=[10s die 1]"]);
     let (count, size) = (u64::from(device.zones().unwrap().count()), device.zones().unwrap().size());
     let full = (count as f64 * 0.2).round() as u64;
     device.advance(Time(20_000_000_000)).unwrap();

@@ -27,6 +27,8 @@ class TargetDrive:
     """The options of :func:`ssdlab.run` that specify the drive."""
     zones: tuple[int, int, int] | None = None
     """Size and capacity of its zones, and how many may be open, where a job asks for them."""
+    handles: int = 0
+    """Its placement handles."""
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Where each file begins and how large it is: one behind another."""
 
@@ -96,11 +98,11 @@ def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: No
     if think:
         job["thinktime"] = f"{think}ns"
     job["requests"] = _requests(section, room, mean, rate, notes)
-    job.update(_placement(section, notes))
+    job.update(_placement(section, drive, notes))
     return job
 
 
-def _placement(section: JobSection, notes: Notes) -> Document:
+def _placement(section: JobSection, drive: TargetDrive, notes: Notes) -> Document:
     """The hint by which a job's writes are placed: its first placement identifier."""
     placement = section.text("dataplacement", "fdp" if section.flag("fdp") else "none")
     if placement not in ("none", "fdp", "streams"):
@@ -112,6 +114,9 @@ def _placement(section: JobSection, notes: Notes) -> Document:
         notes.add("approximated", f"plids={section.text('plids')}: the first alone; make it several jobs")
     if not first.strip().isdigit() or int(first) > 0xFFFF:
         raise section.bad("plids", "a placement identifier such as 1")
+    if int(first) >= drive.handles:
+        kind = "approximated" if drive.handles else "no effect"
+        notes.add(kind, f"plids={int(first)}: the drive has {drive.handles} placement handles (ftl.hints)")
     return {"hint": int(first)}
 
 

@@ -51,6 +51,7 @@ def load(
     config = manifest["device"]
     target = {"device": device, "scheme": scheme, "age": age, "settings": list(settings)}
     drive = TargetDrive(int(config["capacity_bytes"]), int(config["config"]["host"]["queues"]), target)
+    drive.handles = int(config["config"]["ftl"]["hints"])
     if any(section.text("zonemode", "none") == "zbd" for section in wanted):
         zones = Device(device, scheme=scheme, age=age, settings=plain).zones(0, 2)
         if len(zones) == 2:
