@@ -182,16 +182,10 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
     assert differences == []
 
 
-TO_RUN_AGAIN: dict[str, tuple[str, ...]] = {
-    "fast12": ("space",),
-}  # fmt: skip
-"""Tables that are not of the present results version: no other table may be. Empty is right."""
-
-
-def test_no_further_table_is_of_another_results_version() -> None:
+def test_every_table_is_of_the_present_results_version() -> None:
     for found in study.studies():
         if (found.folder / "results").exists():
-            assert tuple(found.outdated()) == TO_RUN_AGAIN.get(found.id, ()), found.id
+            assert tuple(found.outdated()) == (), found.id
 
 
 def test_tables_say_of_which_results_version_they_are(tmp_path: Path) -> None:
