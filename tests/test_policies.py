@@ -162,6 +162,23 @@ def test_a_victim_is_chosen_by_wear_and_stream() -> None:
     assert 0 < max(erases for erases, _ in seen) <= result.ftl.wear.erases.max
 
 
+def test_blocks_that_a_policy_keeps_stay_as_they_were_and_change_nothing() -> None:
+    def described(blocks: policy.Blocks) -> list[tuple[int, int, int, int, int | None]]:
+        return [(block.number, block.valid, block.age, block.erases, block.stream) for block in blocks.all()]
+
+    kept: list[tuple[policy.Blocks, list[tuple[int, int, int, int, int | None]]]] = []
+
+    def greedy(blocks: policy.Blocks) -> policy.Candidate | None:
+        kept.append((blocks, described(blocks)))
+        return next(iter(blocks.contenders()), None)
+
+    options = small(**{"gc.victim": "greedy"})
+    result = ssdlab.run("tlc-page", **options | {"policies": {"victim": greedy}})
+    assert statistics(result) == statistics(ssdlab.run("tlc-page", **options))
+    assert len({str(of) for _, of in kept}) > 50
+    assert all(described(blocks) == of for blocks, of in kept)
+
+
 MISTAKES = """\
 def divides(blocks):
     share = blocks.pages

@@ -39,14 +39,15 @@ impl Candidate {
     }
 }
 
-/// The full blocks of a plane, as they were when the policy was asked.
+/// The full blocks of a plane, as they were when the policy was asked: the drive lends its own, and copies them only if
+/// the policy keeps them beyond its answer.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Blocks(ssd::policies::Blocks);
 
 impl Blocks {
     fn candidate(&self, number: u32) -> Candidate {
         let (valid, age) = self.0.candidates.block(number);
-        let BlockFacts { erases, stream } = self.0.facts.get(number as usize).copied().unwrap_or_default();
+        let BlockFacts { erases, stream } = self.0.candidates.facts(number);
         Candidate { number, valid, age, erases, stream }
     }
 
@@ -105,7 +106,7 @@ impl Blocks {
 
     /// All of them, by their numbers.
     fn all(&self) -> Vec<Candidate> {
-        let numbers = 0..self.0.facts.len() as u32;
+        let numbers = 0..self.0.candidates.blocks();
         numbers.filter(|number| self.valid(*number).is_some()).map(|number| self.candidate(number)).collect()
     }
 

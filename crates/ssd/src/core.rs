@@ -354,3 +354,21 @@ state! {
     // A device that has failed is not saved.
     DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure, stranded } }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_programmed_alone_counts_from_the_last_thing_that_was_done_for_the_host() {
+        let (mut alone, mut counters) = (Alone::default(), Counters::default());
+        assert_eq!(alone.programs(&counters, 1, 500), None, "a command is under way");
+        assert_eq!(alone.programs(&counters, 0, 700), Some(200));
+        assert_eq!(alone.programs(&counters, 0, 9000), Some(8500));
+        counters.requests_completed += 1;
+        assert_eq!(alone.programs(&counters, 0, 9100), Some(0), "a request has completed meanwhile");
+        counters.user_pages_programmed += 1;
+        assert_eq!(alone.programs(&counters, 0, 9300), Some(0), "a page of the host's has been programmed meanwhile");
+        assert_eq!(alone.programs(&counters, 0, 9301), Some(1));
+    }
+}

@@ -19,7 +19,7 @@ use schemes::{
 use units::{ConfigError, Stream};
 
 pub(crate) use self::blocks::lend;
-pub use self::blocks::{Answer, BlockFacts, Blocks};
+pub use self::blocks::{Answer, BlockFacts, Blocks, Shown};
 use self::own_ftl::{DriveLayout, NewFtl, OwnFtl};
 
 /// Where a stand-in comes from.
@@ -151,27 +151,27 @@ impl Policies {
         self.victim.is_some()
     }
 
-    /// The block that collection reclaims. `facts` are asked for by stand-ins alone; `draws` and `drawn` give random
-    /// bits.
-    pub(crate) fn pick<C: Candidates + Clone + Send + Sync + 'static>(
+    /// The block that collection reclaims. `draws` and `drawn` give random bits.
+    pub(crate) fn pick<C: Shown + Clone + Default + Send + Sync + 'static>(
         &self,
         built_in: Victim,
-        blocks: &C,
-        facts: Vec<BlockFacts>,
-        is_one: impl Fn(u32) -> bool,
+        blocks: &mut C,
         draws: Stream,
         drawn: &mut u64,
     ) -> Option<u32> {
         let asked = self.victim.as_ref().and_then(|stand_in| {
-            let ask = |policy: &VictimPolicy| lend(built_in, blocks, facts, draws, drawn, policy);
-            let check = |picked: &Option<u32>| {
-                picked
-                    .map_or(Ok(()), |block| reclaims_something(built_in.asks_for_valid(), blocks, block, is_one(block)))
+            let ask = |policy: &VictimPolicy| {
+                lend(built_in, blocks, draws, drawn, |lent| {
+                    let shown = Arc::clone(&lent.candidates);
+                    let picked = policy(lent)?;
+                    let checks = |block| reclaims_something(built_in.asks_for_valid(), &*shown, block);
+                    Ok((picked, picked.map_or(Ok(()), checks)))
+                })
             };
-            self.asked("victim", stand_in, ask, check)
+            self.asked("victim", stand_in, ask, |(_, checked)| checked.clone())
         });
-        asked.unwrap_or_else(|| {
-            built_in.pick(blocks, || {
+        asked.map(|(picked, _)| picked).unwrap_or_else(|| {
+            built_in.pick(&*blocks, || {
                 *drawn += 1;
                 draws.bits(*drawn)
             })
@@ -240,11 +240,10 @@ impl Policies {
 /// Refuses a victim that cannot be reclaimed, or, where it must gain something, whose reclaiming gains nothing.
 pub(crate) fn reclaims_something(
     must_gain: bool,
-    blocks: &impl Candidates,
+    blocks: &(impl Candidates + ?Sized),
     block: u32,
-    is_one: bool,
 ) -> Result<(), Nonsense> {
-    if !is_one {
+    if blocks.block(block).0 > blocks.pages() {
         let problem = format!("answered block {block}, which cannot be reclaimed");
         return Err((problem, "answer a block that it was given, or none".into()));
     }

@@ -6,7 +6,8 @@
 
 use nand::Layout;
 
-use crate::persist::stored;
+use crate::persist::{Reader, Stored, Writer, stored};
+use crate::policies::{BlockFacts, Shown};
 
 const NONE: u32 = u32::MAX;
 
@@ -22,8 +23,21 @@ struct Member {
 
 const _: () = assert!(size_of::<Member>() == 16, "the stated memory of a candidate");
 
-/// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected.
-#[derive(Clone)]
+/// What policies from outside see of full blocks, by their numbers: it stays as it is until they are erased. Nothing
+/// where none has been asked; no state.
+#[derive(Clone, Default)]
+struct Facts(Vec<BlockFacts>);
+
+impl Stored for Facts {
+    fn write(&self, _to: &mut Writer) {}
+    fn read(_from: &mut Reader) -> std::io::Result<Facts> {
+        Ok(Facts::default())
+    }
+}
+
+/// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected; 8 more a
+/// block where policies from outside choose victims.
+#[derive(Clone, Default)]
 pub(crate) struct FullBlocks {
     members: Vec<Member>,
     /// First and last block with each count; all in one list where the order of filling is asked for.
@@ -37,6 +51,7 @@ pub(crate) struct FullBlocks {
     /// Pages programmed on the plane, modulo 2^32.
     pub now: u32,
     count: u32,
+    facts: Facts,
 }
 
 impl FullBlocks {
@@ -51,11 +66,25 @@ impl FullBlocks {
             least: layout.pages,
             now: 0,
             count: 0,
+            facts: Facts::default(),
         }
     }
 
+    /// Whether policies from outside can be asked.
+    pub fn is_shown(&self) -> bool {
+        !self.facts.0.is_empty()
+    }
+
+    /// Policies from outside will be asked: what is known of each block now.
+    pub fn show(&mut self, facts: Vec<BlockFacts>) {
+        self.facts = Facts(facts);
+    }
+
     /// A block is full and may be reclaimed.
-    pub fn insert(&mut self, block: u32, valid: u32) {
+    pub fn insert(&mut self, block: u32, valid: u32, facts: BlockFacts) {
+        if let Some(known) = self.facts.0.get_mut(block as usize) {
+            *known = facts;
+        }
         debug_assert_eq!(self.members[block as usize].valid, NONE, "Invariant: a block is a candidate once");
         self.members[block as usize].valid = valid;
         self.members[block as usize].changed = self.now;
@@ -157,8 +186,17 @@ impl schemes::Candidates for FullBlocks {
     }
 }
 
+impl Shown for FullBlocks {
+    fn blocks(&self) -> u32 {
+        self.members.len() as u32
+    }
+    fn facts(&self, block: u32) -> BlockFacts {
+        self.facts.0.get(block as usize).copied().unwrap_or_default()
+    }
+}
+
 stored! {
-    FullBlocks { members, lists, by_valid, pages, victim_valid_limit, least, now, count }
+    FullBlocks { members, lists, by_valid, pages, victim_valid_limit, least, now, count, facts }
     Member { prev, next, valid, changed }
 }
 
@@ -181,7 +219,7 @@ mod tests {
                 let draw = |n: u64| random.below(2 * step, n);
                 if plain.len() < 50 {
                     let block = (0..layout.blocks).find(|block| !candidates.contains(*block)).unwrap();
-                    candidates.insert(block, layout.pages);
+                    candidates.insert(block, layout.pages, BlockFacts::default());
                     plain.push((block, layout.pages, step));
                 } else if let Some(entry) = plain.get_mut(draw(50) as usize).filter(|entry| entry.1 > 0) {
                     (entry.1, entry.2) = (entry.1 - 1, step);

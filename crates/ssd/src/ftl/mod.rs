@@ -53,7 +53,7 @@ use crate::buffer::Buffer;
 use crate::config::{Fold, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
-use crate::policies::{lend, reclaims_something};
+use crate::policies::lend;
 use crate::streams::StreamId;
 use crate::window::Window;
 use aged::Aged;
@@ -519,17 +519,18 @@ impl Ftl {
         }
         self.own();
         let takes_data = self.blocks.free(plane) > plan.space.reserve;
-        let is_asked = self.own.0.is_some() || policies.pick_victims();
-        let facts = if is_asked { self.blocks.facts(plane) } else { Vec::new() };
-        let candidates = self.blocks.candidates(plane, self.mapping.start());
-        let is_one = |block| candidates.contains(block);
+        let start = self.mapping.start();
+        let candidates = if self.own.0.is_some() || policies.pick_victims() {
+            self.blocks.shown(plane, start)
+        } else {
+            self.blocks.candidates(plane, start)
+        };
         let block = match &mut self.own.0 {
             Some(own) => {
-                let check = |block| reclaims_something(true, &*candidates, block, is_one(block));
-                let reclaim = |blocks| own.reclaim(plane, blocks, takes_data, check);
-                lend(victim, &*candidates, facts, self.draws, &mut self.drawn, reclaim)?
+                let reclaim = |blocks| own.reclaim(plane, blocks, takes_data);
+                lend(victim, candidates, self.draws, &mut self.drawn, reclaim)?
             }
-            None => policies.pick(victim, candidates, facts, is_one, self.draws, &mut self.drawn)?,
+            None => policies.pick(victim, candidates, self.draws, &mut self.drawn)?,
         };
         if background && candidates.block(block).0 >= plan.space.victim_valid_limit {
             return None;
@@ -581,8 +582,8 @@ impl Ftl {
         if self.blocks.zone_of(plane, block).is_some() {
             return;
         }
-        let valid = self.valid(plane, block);
-        self.blocks.candidates(plane, self.mapping.start()).insert(block, valid);
+        let (valid, facts) = (self.valid(plane, block), self.blocks.facts(plane, block));
+        self.blocks.candidates(plane, self.mapping.start()).insert(block, valid, facts);
     }
 
     /// Takes a block out of the candidates or of the full ones of the SLC cache, if it is one.

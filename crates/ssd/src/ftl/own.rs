@@ -11,7 +11,7 @@ use units::{ConfigError, Lpn, Ppn};
 use crate::config::{Config, Plan};
 use crate::persist::{Reader, State, Stored as _, Writer};
 use crate::policies::own_ftl::{DriveLayout, NewFtl, OwnFtl, Place};
-use crate::policies::{Answer, Blocks, Nonsense, PolicySource, StandIn};
+use crate::policies::{Answer, Blocks, PolicySource, StandIn, reclaims_something};
 
 /// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 4.
 fn host_streams(config: &Config) -> u16 {
@@ -176,20 +176,15 @@ impl Own {
         self.refuse(problem, "answer the place that placed() told last; None before it has told one".into());
     }
 
-    /// The block of a plane that is reclaimed next, as `check` lets pass. A plane that `takes_data` of the host's may
-    /// wait; in another one a block must be reclaimed if any gains something.
-    pub fn reclaim(
-        &mut self,
-        plane: PlaneId,
-        blocks: Blocks,
-        takes_data: bool,
-        check: impl Fn(u32) -> Result<(), Nonsense>,
-    ) -> Option<u32> {
-        let limit = blocks.candidates.victim_valid_limit();
-        let least = if blocks.by_valid { blocks.candidates.least_valid() } else { None };
+    /// The block of a plane that is reclaimed next. A plane that `takes_data` of the host's may wait; in another one a
+    /// block must be reclaimed if any gains something.
+    pub fn reclaim(&mut self, plane: PlaneId, blocks: Blocks, takes_data: bool) -> Option<u32> {
+        let shown = Arc::clone(&blocks.candidates);
+        let limit = shown.victim_valid_limit();
+        let least = if blocks.by_valid { shown.least_valid() } else { None };
         let block = self.ask(|ftl| ftl.reclaim(plane, blocks))?;
         let mistake = match block {
-            Some(block) => check(block).err(),
+            Some(block) => reclaims_something(true, &*shown, block).err(),
             None if !takes_data && least.is_some_and(|least| least < limit) => Some((
                 "answered None, and the plane takes no more data".into(),
                 format!("answer a full block with fewer than {limit} valid pages"),

@@ -545,7 +545,8 @@ impl<'a> Life<'a> {
             entry.filled[open.block as usize] = self.fills;
             let written = &mut entry.written[open.block as usize];
             *written = (*written + self.programs) / 2;
-            entry.candidates.insert(open.block, entry.valid[open.block as usize]);
+            let facts = entry.facts(open.block);
+            entry.candidates.insert(open.block, entry.valid[open.block as usize], facts);
         }
     }
 
@@ -561,12 +562,8 @@ impl<'a> Life<'a> {
                 break;
             }
             entry.candidates.settle();
-            let candidates = &entry.candidates;
-            let is_one = |block| candidates.contains(block);
             let policies = &self.plan.config.policies;
-            let fact = |stream: &StreamId| BlockFacts { erases: 0, stream: stream.of_host() };
-            let facts = if policies.pick_victims() { entry.stream.iter().map(fact).collect() } else { Vec::new() };
-            let pick = policies.pick(gc.victim, candidates, facts, is_one, self.picks, &mut self.picked);
+            let pick = policies.pick(gc.victim, &mut entry.candidates, self.picks, &mut self.picked);
             entry.no_victim = pick.is_none();
             let Some(block) = pick else { break };
             entry.candidates.remove(block);
@@ -634,9 +631,17 @@ impl Plane {
         };
         for block in 0..held {
             plane.valid[block as usize] = before[block as usize + 1] - before[block as usize];
-            plane.candidates.insert(block, plane.valid[block as usize]);
+            plane.candidates.insert(block, plane.valid[block as usize], plane.facts(block));
+        }
+        if plan.config.policies.pick_victims() {
+            plane.candidates.show((0..layout.blocks).map(|block| plane.facts(block)).collect());
         }
         plane
+    }
+
+    /// What policies from outside are told of a block: none has been erased in the run.
+    fn facts(&self, block: u32) -> BlockFacts {
+        BlockFacts { erases: 0, stream: self.stream[block as usize].of_host() }
     }
 
     /// Opens a block for a stream.

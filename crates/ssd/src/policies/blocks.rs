@@ -18,35 +18,42 @@ pub struct BlockFacts {
     pub stream: Option<u8>,
 }
 
+/// The full blocks of a plane, as policies from outside see them.
+pub trait Shown: Candidates {
+    /// How many blocks the plane has; their numbers are below that.
+    fn blocks(&self) -> u32;
+    /// What else is known of a full block.
+    fn facts(&self, block: u32) -> BlockFacts;
+}
+
 /// The full blocks of a plane, as they are when a stand-in is asked for a victim.
 pub struct Blocks {
-    /// They, as every policy of the axis sees them.
-    pub candidates: Box<dyn Candidates + Send + Sync>,
+    /// They, as every policy of the axis sees them: the drive's own, unless the stand-in keeps them beyond its answer.
+    pub candidates: Arc<dyn Shown + Send + Sync>,
     /// Whether they can be asked for by their valid pages; otherwise for the one that was filled first.
     pub by_valid: bool,
-    /// By the number of a block.
-    pub facts: Vec<BlockFacts>,
     /// Random bits.
     pub draw: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// Shows the full blocks of a plane to what picks one. `draws` and `drawn` give random bits.
-pub(crate) fn lend<C: Candidates + Clone + Send + Sync + 'static, T>(
+/// Lends the full blocks of a plane to what picks one. `draws` and `drawn` give random bits.
+pub(crate) fn lend<C: Shown + Clone + Default + Send + Sync + 'static, T>(
     built_in: Victim,
-    blocks: &C,
-    facts: Vec<BlockFacts>,
+    blocks: &mut C,
     draws: Stream,
     drawn: &mut u64,
     ask: impl FnOnce(Blocks) -> T,
 ) -> T {
     let counter = Arc::new(AtomicU64::new(*drawn));
     let counts = Arc::clone(&counter);
+    let lent = Arc::new(std::mem::take(blocks));
     let answer = ask(Blocks {
-        candidates: Box::new(blocks.clone()),
+        candidates: Arc::clone(&lent) as _,
         by_valid: built_in.asks_for_valid(),
-        facts,
         draw: Box::new(move || draws.bits(counts.fetch_add(1, Ordering::Relaxed) + 1)),
     });
+    // Whoever has kept them keeps them as they are now.
+    *blocks = Arc::try_unwrap(lent).unwrap_or_else(|kept| C::clone(&kept));
     *drawn = counter.load(Ordering::Relaxed);
     answer
 }

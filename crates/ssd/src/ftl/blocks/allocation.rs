@@ -279,8 +279,9 @@ impl Blocks {
         if self.zone_of(plane, block).is_some() {
             return;
         }
+        let facts = self.facts(plane, block);
         if let Some(candidates) = &mut self.planes[plane.0 as usize].candidates {
-            candidates.insert(block, valid);
+            candidates.insert(block, valid, facts);
         }
     }
 

@@ -6,6 +6,7 @@ use nand::PlaneId;
 use schemes::Candidates as _;
 
 use super::{Aged, Blocks, EMPTY, FROM_BEFORE, INITIAL, Released, STALE};
+use crate::policies::Shown as _;
 
 /// Where, what was found, what was expected.
 type Found = (String, String, String);
@@ -133,6 +134,10 @@ impl Blocks {
                 let found = format!("a candidate for collection with {} valid pages", candidates.block(block).0);
                 let full = if self.is_full(plane, block) { "full" } else { "not full" };
                 return Err((at(), found, format!("{full}, with {valid}")));
+            }
+            let (shown, facts) = (candidates.facts(block), self.facts(plane, block));
+            if candidates.is_shown() && shown != facts {
+                return Err((at(), format!("shown to policies as {shown:?}"), format!("{facts:?}")));
             }
         }
         Ok(())

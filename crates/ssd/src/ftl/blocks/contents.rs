@@ -88,7 +88,7 @@ impl Blocks {
         for block in 0..self.plane(plane).fresh {
             if self.is_full(plane, block) && !self.in_slc(plane, block) && self.zone_of(plane, block).is_none() {
                 candidates.now = 0u32.wrapping_sub(aged.untouched(plane, block));
-                candidates.insert(block, self.live_in_block(plane, block, aged));
+                candidates.insert(block, self.live_in_block(plane, block, aged), self.facts(plane, block));
             }
         }
         candidates.now = 0;
@@ -150,13 +150,21 @@ impl Blocks {
         self.stream_of_block(plane, block)
     }
 
-    /// What is known of the blocks of a plane, by their numbers.
-    pub fn facts(&self, plane: PlaneId) -> Vec<BlockFacts> {
-        let fact = |block| BlockFacts {
+    /// What policies from outside are told of a block.
+    pub fn facts(&self, plane: PlaneId, block: u32) -> BlockFacts {
+        BlockFacts {
             erases: self.block(plane, block).erases,
             stream: self.stream_of_block(plane, block).and_then(StreamId::of_host),
-        };
-        (0..self.layout.blocks).map(fact).collect()
+        }
+    }
+
+    /// The full blocks of a plane, for policies from outside to choose one from.
+    pub fn shown(&mut self, plane: PlaneId, aged: &Aged) -> &mut FullBlocks {
+        if !self.candidates(plane, aged).is_shown() {
+            let facts = (0..self.layout.blocks).map(|block| self.facts(plane, block)).collect();
+            self.candidates(plane, aged).show(facts);
+        }
+        self.candidates(plane, aged)
     }
 
     /// The stream whose data a block has, or none for data from before the run.
