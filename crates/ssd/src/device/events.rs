@@ -166,7 +166,11 @@ impl<P: Probe> Device<P> {
             self.map_survives();
         }
         for plane in planes(set) {
-            self.collect(self.core.plan.layout.plane(die, plane as u8));
+            let plane = self.core.plan.layout.plane(die, plane as u8);
+            if self.zones.is_some() {
+                Zoning(self).whole_again(plane);
+            }
+            self.collect(plane);
         }
     }
 

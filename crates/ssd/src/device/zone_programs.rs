@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use nand::PlaneId;
+use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::Device;
@@ -129,12 +129,25 @@ impl<P: Probe> Zoning<'_, P> {
             let lpn = if matches!(owner, Owner::Slot(_)) { lpn } else { Lpn(first) };
             let Some(plan) = &self.0.core.plan.zones else { return };
             let place = plan.place(zone, page);
-            let (bytes, seq) = (self.0.core.plan.layout.page_size.0 as u32, self.0.flash.number());
-            let queue = QueueId::of_programs(IN_ORDER, place.plane.into());
-            let op = PageOp { seq, ..PageOp::new(owner, lpn, Ppn(0), (place.die, queue), bytes) };
-            let op = self.0.flash.ops.insert(op);
-            self.queue(zone, op);
+            self.queue_page(zone, owner, lpn, (place.die, place.plane));
         }
+    }
+
+    fn queue_page(&mut self, zone: u32, owner: Owner, lpn: Lpn, (die, plane): (DieId, u8)) {
+        let (bytes, seq) = (self.0.core.plan.layout.page_size.0 as u32, self.0.flash.number());
+        let queue = QueueId::of_programs(IN_ORDER, plane.into());
+        let op = PageOp { seq, ..PageOp::new(owner, lpn, Ppn(0), (die, queue), bytes) };
+        let op = self.0.flash.ops.insert(op);
+        self.queue(zone, op);
+    }
+
+    /// Some pages of a program have failed, on one plane of a superblock, and wait again: padding makes a whole program
+    /// of them.
+    pub(super) fn whole_again(&mut self, plane: PlaneId) {
+        let Some((zone, lacks)) = self.0.ftl.blocks.zone_lacks(plane) else { return };
+        let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone)) else { return };
+        let place = self.0.core.plan.layout.die_of(plane);
+        (0..lacks).for_each(|_| self.queue_page(zone, Owner::Padding(0), first, place));
     }
 
     /// Pages of a zone that make whole programs leave the buffer.

@@ -637,3 +637,23 @@ fn a_program_that_waits_behind_a_failed_one_of_a_zone_that_was_reset_waits_for_a
     device.check_all().unwrap();
     device.check_mapping().unwrap();
 }
+
+#[test]
+fn where_a_block_of_a_superblock_breaks_the_pages_that_it_was_to_hold_wait_for_a_whole_program() {
+    // Two zones write at once, and one of the two blocks of the first zone's superblock breaks in its first program.
+    let superblock = ["geometry.planes=2", "chip.plane_programs=lockstep", "ftl.allocation=superblock"];
+    let faults = ["faults.at=[400us block 0:0]", "ftl.over_provisioning=1", "buffer.size=2MiB"];
+    let mut device = watched(&config(&[&superblock[..], &faults].concat()), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let writes: Vec<(Op, u64, u64)> =
+        (0..24).flat_map(|page| [0, 1].map(|zone| (Op::Write, zone * size + page * PAGE, PAGE))).collect();
+    at_once(&mut device, &writes);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+    let counters = device.counters();
+    assert_eq!((counters.blocks_broken, counters.pages_failed), (1, 3), "half of a program");
+    assert_eq!(counters.zone_padding, 3, "with which they make a program again");
+    let done = at_once(&mut device, &[(Op::Read, 0, 24 * PAGE), (Op::Read, size, 24 * PAGE)]);
+    assert!(done.iter().all(|done| done.status == Status::Success));
+}

@@ -36,6 +36,14 @@ impl Blocks {
         }
     }
 
+    /// The zone of which pages wait on a plane that are no whole program, and how many these lack.
+    pub fn zone_lacks(&self, plane: PlaneId) -> Option<(u32, u32)> {
+        let zones = self.zones.as_ref()?;
+        let begun = zones.begun[plane.0 as usize];
+        let last = zones.waiting[plane.0 as usize].back().filter(|_| begun > 0)?;
+        Some((zones.fillings[*last as usize].zone, zones.unit - begun))
+    }
+
     /// The plane's open block is that of the zone whose program is next.
     fn turn(&mut self, plane: PlaneId) {
         let full = self.full();
