@@ -295,7 +295,8 @@ impl<P: Probe> Device<P> {
     }
 
     pub(super) fn stripes(&mut self) -> &mut Stripes {
-        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
+        let stripes = &mut self.ftl.stripes;
+        stripes.as_mut().expect("Invariant: only parity has stripes")
     }
 
     /// Nothing needs a stripe any more.
