@@ -39,8 +39,9 @@ impl Candidate {
     }
 }
 
-/// The full blocks of a plane, as they were when the policy was asked: the drive lends its own, and copies them only if
-/// the policy keeps them beyond its answer.
+/// The full blocks of a plane, as they were when the policy was asked.
+///
+/// The drive lends its own, and copies them only if the policy keeps them beyond its answer.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Blocks(ssd::policies::Blocks);
 
