@@ -171,7 +171,10 @@ class Candidate:
         """The stream of host data that it holds; None of relocated data and of what was there before the run."""
 
 class Blocks:
-    """The full blocks of a plane, as they were when the policy was asked."""
+    """The full blocks of a plane, as they were when the policy was asked.
+
+    The drive lends its own, and copies them only if the policy keeps them beyond its answer.
+    """
 
     @property
     def pages(self) -> int:

@@ -295,8 +295,7 @@ impl<P: Probe> Device<P> {
     }
 
     pub(super) fn stripes(&mut self) -> &mut Stripes {
-        let stripes = &mut self.ftl.stripes;
-        stripes.as_mut().expect("Invariant: only parity has stripes")
+        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
     }
 
     /// Nothing needs a stripe any more.

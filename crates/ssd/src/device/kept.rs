@@ -230,8 +230,7 @@ impl Power {
     /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that
     /// these are still there.
     pub(super) fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
-        let stripes = &ftl.stripes;
-        for (lpn, pages) in stripes.iter().flat_map(Stripes::protected) {
+        for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
             let Location::Flash(place) = ftl.locate(lpn) else {
                 return Err(format!("parity of {pages:?} is on flash, and the map does not say where"));
             };

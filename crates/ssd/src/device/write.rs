@@ -17,7 +17,7 @@ use super::placed::Because;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
 use crate::flash::op::{Owner, PageData, PageOp};
-use crate::flash::{Placement as _, QueueId, QueueSet};
+use crate::flash::{Placement, QueueId, QueueSet};
 use crate::ftl::Location;
 use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
@@ -254,7 +254,7 @@ impl<P: Probe> Device<P> {
             _ => None,
         };
         if let Some(older) = older {
-            self.ftl.blocks.prefetch(older);
+            Placement::prefetch(&self.ftl, older);
         }
     }
 

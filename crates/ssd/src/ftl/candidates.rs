@@ -36,7 +36,7 @@ impl Stored for Facts {
 }
 
 /// Memory: 16 bytes a block and 8 bytes for each count of valid pages, on planes that have been collected; 8 more a
-/// block where policies from outside choose victims.
+/// block where a policy from outside, or an FTL of one's own, picks victims.
 #[derive(Clone, Default)]
 pub(crate) struct FullBlocks {
     members: Vec<Member>,
