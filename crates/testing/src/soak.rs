@@ -1236,6 +1236,7 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
             if left != ((0, 0), 0) {
                 return Err(broken(format!("{left:?} requests and pages are left after a flush")));
             }
+            rests(&device)?;
         }
         device.check().map_err(broken)?;
         device.check_mapping().map_err(broken)?;
@@ -1394,6 +1395,12 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
     Ok(Some((device.counters().since(&start), rested)))
 }
 
+/// Nothing of a drive is under way after a flush.
+fn rests<P: Probe>(device: &Device<P>) -> Result<(), RunError> {
+    let broken = || RunError::Broken("after a flush something is under way".into());
+    device.rests().then_some(()).ok_or_else(broken)
+}
+
 /// Brings a device of a case to rest, saves it, and plays a loaded one on that has the policies of another case;
 /// whether these are accepted, and enough life was left.
 pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError> {
@@ -1412,9 +1419,7 @@ pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError>
     }
     device.take_completions();
     let broken = |text: String| RunError::Broken(text);
-    if !device.rests() {
-        return Err(broken("after a flush something is under way".into()));
-    }
+    rests(&device)?;
     let mut state = Vec::new();
     device.save(&mut state)?;
     let mut loaded = Device::load(&changed, &mut &state[..])?;

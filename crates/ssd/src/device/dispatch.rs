@@ -254,16 +254,21 @@ impl<P: Probe> Dispatch<'_, P> {
         }
     }
 
-    /// What waits on a plane in a stream goes into another one.
+    /// What waits on a plane in a stream goes into another one: relocated data in a partly filled unit, if it was to.
     fn send_elsewhere(&mut self, plane: PlaneId, from: StreamId, to: StreamId) {
         let (die, place) = self.core.plan.layout.die_of(plane);
-        for op in self.flash().empty_queue(die, QueueId::of_programs(from, place.into())) {
+        let from = QueueId::of_programs(from, place.into());
+        let is_forced = self.flash.is_forced(die, from);
+        for op in self.flash().empty_queue(die, from) {
             self.flash.ops[op].queue = QueueId::of_programs(to, place.into());
             if to.is_of_host() {
                 self.wait(op);
             } else {
                 self.flash().queue_program(op);
             }
+        }
+        if is_forced && to.is_relocated() {
+            self.flash().force_plane(die, place, QueueSet::of_programs(to));
         }
     }
 
@@ -343,4 +348,36 @@ impl PastTheCache {
 #[inline(always)] // Of nearly every die that is asked.
 fn has_room_for(view: &FlashView<'_, Ftl>, die: DieId, writes: StreamId) -> bool {
     view.takes_programs(die) && view.placement.planes_for_host(die, writes, view.plan) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::device::Device;
+
+    /// A block that is converted may have fewer valid pages than a program of the chip's own cells takes: nothing that
+    /// comes later would fill it.
+    #[test]
+    fn what_was_to_go_in_a_partly_filled_unit_does_so_past_the_cache() {
+        let mut config = Config::default();
+        for word in ["ftl.slc_cache=dynamic", "slc.convert=hot:100"] {
+            config.set(word).unwrap();
+        }
+        let (converted, relocated) =
+            (QueueId::of_programs(StreamId::CONVERTED, 0), QueueId::of_programs(StreamId::RELOCATED, 0));
+        for forced in [true, false] {
+            let mut device = Device::new(&config, 1).unwrap();
+            let (source, bytes) = (Ppn(0), device.plan().layout.page_size.0 as u32);
+            let op = PageOp::new(Owner::Relocation(source.into()), Lpn(0), source, (DieId(0), converted), bytes);
+            let op = device.flash.ops.insert(op);
+            device.flash().queue_program(op);
+            if forced {
+                device.flash().force_plane(DieId(0), 0, QueueSet::of_programs(StreamId::CONVERTED));
+            }
+            device.dispatch().send_elsewhere(PlaneId(0), StreamId::CONVERTED, StreamId::RELOCATED);
+            assert!(device.flash.waits_in(DieId(0), relocated) && !device.flash.waits_in(DieId(0), converted));
+            assert_eq!(device.flash.is_forced(DieId(0), relocated), forced);
+        }
+    }
 }

@@ -49,6 +49,11 @@ impl Flash {
         self.dies[die].waits_in(queue)
     }
 
+    /// Whether what waits in a queue of programs goes in a partly filled unit.
+    pub fn is_forced(&self, die: DieId, queue: QueueId) -> bool {
+        self.dies[die].flush_partial.has(queue)
+    }
+
     /// A collection begins on a die that nothing else may interrupt.
     pub fn begin_exclusive(&mut self, die: DieId) {
         self.dies[die].exclusive += 1;
