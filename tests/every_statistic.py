@@ -38,7 +38,7 @@ SMALL = {"requests": 100, "workload.rw": "randrw"}
 """Of a run whose statistics are told, not its numbers."""
 TREES = str(Path(__file__).parents[1] / "studies" / "learned" / "trees" / "rif-start.csv")
 RUNS: tuple[dict[str, Any], ...] = (
-    {"until_steady": "5ms"},
+    {"until_steady": "1ms", "workload.rw": "randread"},
     SMALL
     | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01, "read.sensing": "adaptive-first"}
     | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},

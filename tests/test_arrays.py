@@ -34,6 +34,7 @@ def _run(array: str, **options: Any) -> ssdlab.Result:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "more"),
     [
@@ -75,6 +76,7 @@ def test_an_array_reports_itself_and_each_drive(tmp_path: Path) -> None:
 REBUILT = "[array]\nlayout = 'raid5'\n" + DRIVES + "[drive.spare]\nspare = true\n[drive.dies]\nfails_at = '2ms'\n"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_the_checkpoint_of_an_array(tmp_path: Path) -> None:
     path, saved = _file(tmp_path, REBUILT), tmp_path / "array.ckpt"
     first = _run(path, save=saved, save_at="8ms", seed=3)
@@ -404,6 +406,7 @@ def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
     assert result.front["array.select"].to_list() == ["shortest-queue"]
 
 
+@pytest.mark.slow
 def test_drives_begin_as_their_parts_of_an_uneven_load_have_left_them(tmp_path: Path) -> None:
     """Half of a stripe's drives are written: they are warmed with their part, and the others have nothing to be warmed
     with. Of an uneven load every drive has its own, and that of a mirror is as on a drive alone."""

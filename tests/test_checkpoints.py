@@ -115,6 +115,7 @@ def test_a_run_goes_on_with_the_drive_of_another(tmp_path: Path) -> None:
     assert key_of(other.manifest.to_dict()) != key_of(result.manifest.to_dict())
 
 
+@pytest.mark.slow
 def test_a_command_of_a_report_asks_for_the_checkpoint(tmp_path: Path) -> None:
     save(tmp_path / "worn.ckpt")
     result = ssdlab.run(checkpoint=tmp_path / "worn.ckpt", requests=100)

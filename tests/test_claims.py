@@ -186,6 +186,7 @@ def test_the_lab_counts_what_holds(in_page: Callable[[str, str, str], None]) -> 
     in_page("studies.md", "claims", table_of_counts())
 
 
+@pytest.mark.slow
 def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureRequest) -> None:
     for found in STUDIES:
         counts = ((proves, study.count(verdicts(found.id), proves)) for proves in KINDS)
@@ -199,6 +200,7 @@ def test_the_readme_of_each_study_counts_its_claims(request: pytest.FixtureReque
             assert line in text.splitlines(), f"{path}: write it again with pytest --update-golden"
 
 
+@pytest.mark.slow
 def test_the_readme_of_a_study_shows_the_tables_of_its_results(request: pytest.FixtureRequest) -> None:
     """Behind the line `<!-- NAME -->` stands the table that study.py makes of the results."""
     shown = 0

@@ -48,6 +48,7 @@ def test_a_result_explains_its_requests() -> None:
     assert (first.arrival_ns, first.finish_ns) == (row["arrival_ns"], row["finish_ns"])
 
 
+@pytest.mark.slow
 def test_requests_are_numbered_from_the_workloads_first() -> None:
     settings = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
     result = ssdlab.run("tlc", "default", requests=200, precondition="write:1", settings=settings, keep_requests=True)

@@ -36,6 +36,7 @@ def test_parity_rebuilds_what_a_part_held() -> None:
     assert sum(counts["fault", kind].total() for kind in ("block", "plane", "die")) > 30
 
 
+@pytest.mark.slow
 def test_an_array_keeps_what_its_drives_lose() -> None:
     found = faults(EXAMPLES / "array-faults.toml", cases=20, threads=2)
     assert found.failures == []

@@ -263,6 +263,7 @@ KNOWN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_phases_of_programs_are_found_and_a_figure_that_is_wrong_bends_no_other(tmp_path: Path) -> None:
     device = tmp_path / "phases.toml"
     device.write_text(PHASES)
@@ -505,6 +506,7 @@ def test_the_command_keeps_the_best_candidate_of_an_interrupted_fit(
     assert kept["chip"]["t_read"]
 
 
+@pytest.mark.slow
 def test_progress_has_the_stage_and_the_time_left(tmp_path: Path) -> None:
     (tmp_path / "published.csv").write_text(QUICK)
     known = ("geometry.channels=8", "geometry.chips=4", "geometry.planes=4")

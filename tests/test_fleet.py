@@ -152,6 +152,7 @@ def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
     assert quantile(histogram, 0.995) == pytest.approx(1e6, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_fleet_from_its_file(tmp_path: Path) -> None:
     found = fleet(FILE, cache=tmp_path)
     rows = {(row["scheme"], row["rule"]): row for row in found.table.to_dicts()}

@@ -106,6 +106,7 @@ def test_a_new_key_at_its_default_leaves_every_hash_as_it_was(monkeypatch: pytes
         manifests._defaults.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_hash_changes_with_every_key() -> None:
     array = str(Path(__file__).parents[1] / "examples" / "array.toml")
     base = json.loads(open_simulation(Options(device=array, array=array, workload="default")).manifest)

@@ -296,6 +296,7 @@ def test_a_budget_is_kept_and_brings_candidates_to_the_end(fake: Callable[[Fake]
     assert set(found.candidates.filter(state="unplayed")["why"]) == {"the budget was spent before rung 2"}
 
 
+@pytest.mark.slow
 def test_optuna_searches_what_is_too_large(fake: Callable[[Fake], list[int]]) -> None:
     fake(bent)
     results = {}

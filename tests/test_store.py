@@ -118,6 +118,7 @@ def test_times_of_parts_are_kept_as_times_and_come_back_to_the_last_bit(tmp_path
         assert json.dumps(row(number)["data"] | {"manifest": 0}) == json.dumps(payload["data"] | {"manifest": 0})
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_cut_anywhere_gives_what_is_whole_and_goes_on(tmp_path: Path, played: Payload) -> None:
     payloads = {number: drawn(played, number) for number in range(3)}
     ends = [len(store.MAGIC)]
@@ -203,6 +204,7 @@ def test_a_damaged_record_is_named_and_costs_one_result(tmp_path: Path) -> None:
     assert (again.played, again.table.equals(first.table)) == (1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["torn", "flipped", "empty", "index", "no index"])
 def test_a_damaged_batch_is_named_and_its_cases_are_played_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str

@@ -143,6 +143,7 @@ def test_recovery_reads_what_its_closed_forms_say() -> None:
             assert row["power.reads.blocks"] <= cuts * forms.pages(blocks), row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "workload", "settings"),
     [
@@ -188,6 +189,7 @@ def test_every_table_is_of_the_present_results_version() -> None:
             assert tuple(found.outdated()) == (), found.id
 
 
+@pytest.mark.slow
 def test_tables_say_of_which_results_version_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "theory"
     shutil.copytree(study.study("theory").folder, folder)

@@ -50,6 +50,7 @@ def power_law(seeds: int = 3) -> dict[str, Any]:
     return {**whole, "values": values, "findings": [[]] * len(places)}
 
 
+@pytest.mark.slow
 def test_a_point_of_the_grid_is_the_mean_of_runs(measured: ssdlab.Tier) -> None:
     settings = {
         "workload.rw": "randrw",

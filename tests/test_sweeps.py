@@ -170,6 +170,7 @@ def spoilers(entries: list[Path]) -> dict[str, Callable[[], object]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", range(6))
 @pytest.mark.filterwarnings("ignore")
 def test_an_entry_counts_for_its_own_case_only_and_stops_nothing(tmp_path: Path, way: int) -> None:
