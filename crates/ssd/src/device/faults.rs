@@ -110,8 +110,7 @@ impl<P: Probe> Device<P> {
             }
             Breaks::Open => {
                 // What waits for the stream may have no room now.
-                let (die, place) = self.core.plan.layout.die_of(plane);
-                self.flash().update_plane_eligibility(die, place);
+                self.dispatch().room_changed(plane);
                 self.collect(plane);
             }
             Breaks::Closed => self.collect(plane),

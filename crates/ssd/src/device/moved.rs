@@ -131,7 +131,7 @@ impl<P: Probe> Device<P> {
         self.mark_stale(ppn);
         self.ftl.blocks.completed(ppn);
         // What waits for the same stream may have no room now.
-        self.flash().update_plane_eligibility(die, queue.plane() as u8);
+        self.dispatch().room_changed(plane);
         if self.core.plan.zones.is_some() && stream == IN_ORDER {
             return Zoning(self).program_again(id, ppn);
         }
@@ -150,6 +150,7 @@ impl<P: Probe> Device<P> {
             return self.redirect(id);
         }
         self.flash().queue_program(id);
+        self.dispatch().divert(plane);
         // Nothing may come any more that could fill the unit it waits in now.
         match owner {
             Owner::Relocation(_) => self.continue_relocation(plane),

@@ -87,8 +87,7 @@ impl<P: Probe> Zoning<'_, P> {
         if fdp.updates(handle, core.now, &mut core.counters) {
             ftl.blocks.leave_open(core.plan.groups.stream_of(handle));
             for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
-                let (die, place) = self.0.core.plan.layout.die_of(plane);
-                self.0.flash().update_plane_eligibility(die, place);
+                self.0.dispatch().room_changed(plane);
             }
         }
         self.0.host.acknowledge_now(&mut self.0.core, command);

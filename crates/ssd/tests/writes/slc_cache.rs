@@ -452,6 +452,37 @@ fn data_that_is_read_with_retries_is_read_without_when_it_has_been_converted_and
     }
 }
 
+/// A block of data that is converted fills the cache, and a program into the last block of that fails: what it held has
+/// no room in the cache any more, and goes past it.
+#[test]
+fn conversions_end_where_programs_into_the_last_block_of_the_cache_fail() {
+    let settings = [
+        "geometry.channels=1",
+        "geometry.dies=1",
+        "ftl.slc_cache=dynamic",
+        "slc.blocks=3",
+        "slc.fold_idle=0ns",
+        "slc.fold_start=1",
+        "slc.convert=hot:100",
+        "wear.program_fail=0.02",
+        "age.fill=0.5",
+    ];
+    let mut failed = 0;
+    for seed in 0..20 {
+        let mut device = Device::new(&config(&settings), seed).unwrap();
+        for count in 0..3_000 {
+            let at = device.now();
+            device.submit(Request::new(at, Op::Read, Bytes(count % 300 * PAGE), Bytes(PAGE))).unwrap();
+            assert!(device.advance_to_completion(Time::NEVER).unwrap());
+        }
+        device.take_completions();
+        device.flush().unwrap();
+        assert!(device.rests(), "{seed}: {:?}", device.counters());
+        failed += device.counters().pages_failed;
+    }
+    assert!(failed > 10, "{failed}");
+}
+
 #[test]
 fn pages_that_are_folded_in_two_passes_are_sent_twice_and_read_from_the_cache_until_the_second_has_ended() {
     let settings = [
