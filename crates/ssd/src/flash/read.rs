@@ -370,12 +370,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// FEATURE.
     fn set_back(&mut self, die: DieId, plane: usize, reset: Span) {
         // The die's timing is rolled back when nothing else is being retried on it; by the next sense, where something
-        // that ranks better has the array, or another die the chip.
+        // that ranks better has the array, or another die the chip, or a void page of the read is on its way out.
         let state = &self.flash.dies[die];
         let keeps = self.core.plan.config.read.sensing.hastens();
         let rolls_back = state.reserved.has_one() && state.reserved.shorter != 0 && !keeps;
         let taken = state.active.is_some() || self.view().chip_taken(die);
-        let busy = taken || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
+        let leaves = state.page_full >> plane & 1 != 0;
+        let busy = taken || leaves || state.sensing >> plane & 1 != 0 && reset == Span::ZERO;
         let set = if rolls_back && !busy { self.set_timing(die, 0) } else { Span::ZERO };
         if reset + set == Span::ZERO || busy {
             return self.flash.dies[die].reserved.release(plane);

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ssd::{Config, Device};
+use ssd::{Checker, Config, Device};
 use testing::{ROUND_TIMES, one_plane};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -116,11 +116,12 @@ fn lone_reads_take_what_the_equations_say() {
                 // Footnote 10: what follows is sensed while a page is decoded.
                 (n, "baseline,pipeline=page-read") => n * (full + T_DMA) + T_ECC,
                 (n, "ar2") => T_SET + n * (short + rest), // Eq. 5 without PR2
+                (n, "ar2,pipeline=page-read") => T_SET + n * (short + T_DMA) + T_ECC,
                 (n, "pnar2") => T_SET + n * short + rest, // Eq. 5
                 _ => unreachable!(),
             };
             let mut latencies = Vec::new();
-            for name in ["baseline", "pr2", "ar2", "pnar2", "baseline,pipeline=page-read"] {
+            for name in ["baseline", "pr2", "ar2", "pnar2", "baseline,pipeline=page-read", "ar2,pipeline=page-read"] {
                 let (found, device) = play(&with(name, &[&model]), &[(0, kind as u64)]);
                 assert_eq!(found[0], full + rest + retry(name) + MOVE, "{name}, {steps} steps, page {kind}");
                 assert_eq!(device.counters().retry_steps, steps, "{name}");
@@ -129,6 +130,25 @@ fn lone_reads_take_what_the_equations_say() {
             assert!(latencies[1] <= latencies[4] && latencies[4] <= latencies[0], "{steps} steps");
             assert!(latencies[1] <= latencies[0], "PR2 never makes a lone read slower");
         }
+    }
+}
+
+/// With PAGE READ a read ends when a page has been decoded, while the next one of its plane, which nobody needs, is
+/// sensed, waits in the page register or leaves it, as decodings are longer. Every event is checked.
+#[test]
+fn a_die_sets_its_timing_back_when_no_page_of_the_read_is_in_its_register() {
+    let (leaves, left) = (tr(0) - SENSES[0] * CUT, tr(0) - SENSES[0] * CUT + T_DMA);
+    for t_decode in (11..121).step_by(2) {
+        let mut config = with("ar2,pipeline=page-read", &[&needing(3)]);
+        config.set(&format!("ecc.t_decode={t_decode}us")).unwrap();
+        let mut device = Device::watched(&config, 1, Checker::new(&config.plan().unwrap())).unwrap();
+        for page in [0, 3] {
+            device.submit(read(device.now().0, page)).unwrap();
+            device.flush().unwrap();
+        }
+        // For the retries of each read, and back. While the page leaves, that is left to the next sense, if there is one.
+        let is_left = (leaves..left).contains(&(t_decode * 1_000));
+        assert_eq!(device.counters().set_features, 4 - u64::from(is_left), "{t_decode} us");
     }
 }
 
