@@ -72,10 +72,11 @@ impl OwnFtl for PageMapped {
 
     fn reclaim(&mut self, _: PlaneId, blocks: Blocks) -> Answer<Option<u32>> {
         let of = &blocks.candidates;
-        if !blocks.by_valid {
-            return Ok(of.first_filled().filter(|block| of.block(*block).0 < of.victim_valid_limit()));
-        }
         let gains = |valid: &u32| *valid < of.victim_valid_limit();
+        if !blocks.by_valid {
+            let gained = |block: &u32| gains(&of.block(*block).0);
+            return Ok(of.first_filled().filter(gained).or_else(|| (0..of.blocks()).find(gained)));
+        }
         let best = of.least_valid().filter(gains).and_then(|valid| of.oldest(valid));
         let random = of.random((blocks.draw)()).filter(|block| gains(&of.block(*block).0));
         Ok(if self.chooses == Chooses::AtRandom && self.below(4) == 0 { random.or(best) } else { best })

@@ -11,7 +11,7 @@ use units::{ConfigError, Lpn, Ppn};
 use crate::config::{Config, Plan};
 use crate::persist::{Reader, State, Stored as _, Writer};
 use crate::policies::own_ftl::{DriveLayout, NewFtl, OwnFtl, Place};
-use crate::policies::{Answer, Blocks, PolicySource, StandIn, reclaims_something};
+use crate::policies::{Answer, Blocks, PolicySource, Shown, StandIn, reclaims_something};
 
 /// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 4.
 fn host_streams(config: &Config) -> u16 {
@@ -181,11 +181,11 @@ impl Own {
     pub fn reclaim(&mut self, plane: PlaneId, blocks: Blocks, takes_data: bool) -> Option<u32> {
         let shown = Arc::clone(&blocks.candidates);
         let limit = shown.victim_valid_limit();
-        let least = if blocks.by_valid { shown.least_valid() } else { None };
+        let by_valid = blocks.by_valid;
         let block = self.ask(|ftl| ftl.reclaim(plane, blocks))?;
         let mistake = match block {
             Some(block) => reclaims_something(true, &*shown, block).err(),
-            None if !takes_data && least.is_some_and(|least| least < limit) => Some((
+            None if !takes_data && gains(&*shown, by_valid) => Some((
                 "answered None, and the plane takes no more data".into(),
                 format!("answer a full block with fewer than {limit} valid pages"),
             )),
@@ -219,6 +219,17 @@ impl Own {
     /// Whether it has been loaded without a state of its own.
     pub fn is_new(&self) -> bool {
         self.is_new
+    }
+}
+
+/// Whether reclaiming any of the full blocks of a plane gains something. Where they are listed in the order in which they
+/// were filled, all are looked at.
+#[cold]
+fn gains(blocks: &dyn Shown, by_valid: bool) -> bool {
+    let limit = blocks.victim_valid_limit();
+    match by_valid {
+        true => blocks.least_valid().is_some_and(|least| least < limit),
+        false => (0..blocks.blocks()).any(|block| blocks.block(block).0 < limit),
     }
 }
 

@@ -94,9 +94,9 @@ impl OwnFtl for Wrong {
     }
 }
 
-/// What ends the run of a drive with such an FTL, on which pages 0 to 3 are written and flushed and page 2 is read, and
+/// What ends the run of a drive with such an FTL, whose full blocks are listed as a policy asks, on which pages 0 to 3 are written and flushed and page 2 is read, and
 /// all of it is written over until blocks are reclaimed.
-fn mistake(wrong: Wrong) -> String {
+fn mistake(wrong: Wrong, victim: &str) -> String {
     let mut config = Config::default();
     let words = [
         "geometry.channels=1",
@@ -110,6 +110,7 @@ fn mistake(wrong: Wrong) -> String {
         "buffer.size=1MiB",
     ];
     words.iter().for_each(|word| config.set(word).unwrap());
+    config.set(victim).unwrap();
     let place = ("mine.py".into(), Some(3));
     let source = PolicySource { file: None, function: "Mine".into(), sha256: String::new(), place };
     let new = move |_: DriveLayout| Ok(Box::new(wrong) as Box<dyn OwnFtl>);
@@ -142,7 +143,9 @@ fn a_wrong_answer_ends_the_run_with_what_shows_it() {
         (Wrong { place: Some(2), ..right }, "reclaim(0) answered None, and the plane takes no more data"),
         (Wrong { place: Some(2), block: Some(99), ..right }, "reclaim(0) answered block 99, which cannot be reclaimed"),
     ] {
-        let found = mistake(wrong);
-        assert!(found.contains(expected) && found.contains("mine.py:3"), "{found}");
+        for victim in ["gc.victim=greedy", "gc.victim=fifo"] {
+            let found = mistake(wrong, victim);
+            assert!(found.contains(expected) && found.contains("mine.py:3"), "{victim}: {found}");
+        }
     }
 }
