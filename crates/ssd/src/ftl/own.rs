@@ -222,8 +222,8 @@ impl Own {
     }
 }
 
-/// Whether reclaiming any of the full blocks of a plane gains something. Where they are listed in the order in which they
-/// were filled, all are looked at.
+/// Whether reclaiming any of the full blocks of a plane gains something. Where they are listed in the order in which
+/// they were filled, all are looked at.
 #[cold]
 fn gains(blocks: &dyn Shown, by_valid: bool) -> bool {
     let limit = blocks.victim_valid_limit();

@@ -94,8 +94,8 @@ impl OwnFtl for Wrong {
     }
 }
 
-/// What ends the run of a drive with such an FTL, whose full blocks are listed as a policy asks, on which pages 0 to 3 are written and flushed and page 2 is read, and
-/// all of it is written over until blocks are reclaimed.
+/// What ends the run of a drive with such an FTL, whose full blocks are listed as a policy asks, on which pages 0 to 3
+/// are written and flushed and page 2 is read, and all of it is written over until blocks are reclaimed.
 fn mistake(wrong: Wrong, victim: &str) -> String {
     let mut config = Config::default();
     let words = [

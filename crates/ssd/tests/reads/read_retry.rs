@@ -146,7 +146,8 @@ fn a_die_sets_its_timing_back_when_no_page_of_the_read_is_in_its_register() {
             device.submit(read(device.now().0, page)).unwrap();
             device.flush().unwrap();
         }
-        // For the retries of each read, and back. While the page leaves, that is left to the next sense, if there is one.
+        // For the retries of each read, and back. While the page leaves, that is left to the next sense, if there is
+        // one.
         let is_left = (leaves..left).contains(&(t_decode * 1_000));
         assert_eq!(device.counters().set_features, 4 - u64::from(is_left), "{t_decode} us");
     }
