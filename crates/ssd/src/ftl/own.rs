@@ -224,12 +224,12 @@ impl Own {
 
 /// Whether reclaiming any of the full blocks of a plane gains something. Where they are listed in the order in which
 /// they were filled, all are looked at.
-#[cold]
 fn gains(blocks: &dyn Shown, by_valid: bool) -> bool {
     let limit = blocks.victim_valid_limit();
-    match by_valid {
-        true => blocks.least_valid().is_some_and(|least| least < limit),
-        false => (0..blocks.blocks()).any(|block| blocks.block(block).0 < limit),
+    if by_valid {
+        blocks.least_valid().is_some_and(|least| least < limit)
+    } else {
+        (0..blocks.blocks()).any(|block| blocks.block(block).0 < limit)
     }
 }
 
