@@ -1,13 +1,13 @@
 //! Plays random devices of every axis against every invariant: `make soak N=50000`.
 //!
-//! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command.
-//! `soak arrays N` and `soak array S` do the same with random arrays of random devices. With `zones` before it only
-//! those that have zones are played, and with `from S` behind it seeds from S on: `soak zones 1000 from 20000`, `soak
-//! zones arrays 1000`. `soak each FROM TO` and `soak each arrays FROM TO` print a line for each of these seeds as soon
-//! as it has ended, for a campaign that goes on behind a seed that hangs (`tests/campaigns.py devices N`). `soak digest
-//! N` prints a line for each of N seeds, `soak zones digest N from S` for N of those that have zones: two versions of
-//! the simulator give the same results where their lines are the same. No name of a key or a statistic goes into a
-//! digest.
+//! `soak N` plays seeds from 1 on until N devices were accepted; `soak seed S` plays one seed and prints its command;
+//! further settings of its device may follow (`host.timeout=none`). `soak arrays N` and `soak array S` do the same with
+//! random arrays of random devices. With `zones` before it only those that have zones are played, and with `from S`
+//! behind it seeds from S on: `soak zones 1000 from 20000`, `soak zones arrays 1000`. `soak each FROM TO` and `soak
+//! each arrays FROM TO` print a line for each of these seeds as soon as it has ended, for a campaign that goes on
+//! behind a seed that hangs (`tests/campaigns.py devices N`). `soak digest N` prints a line for each of N seeds, `soak
+//! zones digest N from S` for N of those that have zones: two versions of the simulator give the same results where
+//! their lines are the same. No name of a key or a statistic goes into a digest.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -56,16 +56,17 @@ fn main() -> ExitCode {
             digests(seeds, number(wanted).unwrap_or(1));
             ExitCode::SUCCESS
         }
-        ["seed", seed] if number(seed).is_some() => {
-            let case = soak::nth(number(seed).unwrap_or(1));
+        ["seed", seed, ref settings @ ..] if number(seed).is_some() => {
+            let mut case = soak::nth(number(seed).unwrap_or(1));
+            case.device.extend(settings.iter().map(|word| (*word).to_owned()));
             println!("{}", case.command());
             tell(soak::verdict(&case));
             ExitCode::SUCCESS
         }
         _ => {
             eprintln!(
-                "usage: soak [zones] N [from S] (devices to accept), soak seed S, soak [zones] arrays N [from S], \
-                 soak array S, soak each [arrays] FROM TO, or soak [zones] digest N [from S] (seeds)"
+                "usage: soak [zones] N [from S] (devices to accept), soak seed S [KEY=VALUE …], soak [zones] arrays N \
+                 [from S], soak array S, soak each [arrays] FROM TO, or soak [zones] digest N [from S] (seeds)"
             );
             ExitCode::from(2)
         }

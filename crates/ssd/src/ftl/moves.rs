@@ -100,9 +100,13 @@ impl Ftl {
         }
     }
 
-    /// A block of a plane has begun to move: if it was asked for, collection is next to take its turn.
+    /// A block of a plane has begun to move: if it was asked for, collection and the SLC cache are next to take their
+    /// turns.
     pub fn has_begun(&mut self, plane: PlaneId, cause: usize) {
-        self.relocator[plane].served |= cause != relocation_causes::COLLECTION;
+        let relocation = &mut self.relocator[plane];
+        if cause != relocation_causes::COLLECTION {
+            (relocation.served, relocation.fold_is_next) = (true, cause != relocation_causes::FOLD);
+        }
     }
 
     /// Whether host data on a plane is paid for by relocated pages.

@@ -61,6 +61,8 @@ pub(crate) struct PlaneRelocation {
     pub erasing: bool,
     /// Blocks whose data shall move, and whether one of them was the last to.
     pub served: bool,
+    /// One of them has begun to move since a block of the SLC cache was folded last.
+    pub fold_is_next: bool,
     pub requests: VecDeque<Relocation>,
     /// Blocks that failed: they are out of the candidates and wait to be emptied.
     pub failed: Vec<u32>,
@@ -230,7 +232,7 @@ state! {
 stored! {
     Relocation { block, cause, wordline }
     PlaneRelocation {
-        broken, orphans, victim, merging, collecting, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served, requests,
-        failed, from_start, least_erases, host_pages, levelled_at, paced, credit, valid,
+        broken, orphans, victim, merging, collecting, pages, scanned, reading, writing, moved, running, no_victim, no_background_victim, erasing, served,
+        fold_is_next, requests, failed, from_start, least_erases, host_pages, levelled_at, paced, credit, valid,
     }
 }

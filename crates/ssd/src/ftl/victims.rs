@@ -74,10 +74,12 @@ impl Ftl {
                 break;
             }
         }
-        // Under lasting writes collection never rests: it takes turns with the blocks that are requested.
+        // Under lasting writes collection never rests: it takes turns with the blocks that are requested, and so do
+        // these with those of the SLC cache.
         let running = self.relocator[plane].running;
         if !running || !self.relocator[plane].served {
-            let requested = self.next_requested(plane, now, plan, host_waits);
+            let fold = if self.relocator[plane].fold_is_next { self.next_fold(plane, plan) } else { None };
+            let requested = fold.or_else(|| self.next_requested(plane, now, plan, host_waits));
             if let Some(next) = requested.or_else(|| self.next_fold(plane, plan)) {
                 return Some(next);
             }

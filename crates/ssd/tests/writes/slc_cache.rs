@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ssd::stats::relocation_causes::{COLLECTION, CONVERSION, FOLD};
+use ssd::stats::relocation_causes::{COLLECTION, CONVERSION, FOLD, REFRESH};
 use ssd::{Config, Device};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
@@ -292,6 +292,19 @@ fn a_full_cache_that_writes_wait_for_is_as_fast_as_it_is_folded() {
     assert!((found / expected - 1.0).abs() < 0.03, "{found} pages/s, {expected} expected");
     let counters = device.counters();
     assert_eq!((counters.native_pages, counters.pages_relocated[COLLECTION]), (0, 0));
+}
+
+/// A drive with so little power has always blocks to refresh, and what the host writes waits for the cache.
+#[test]
+fn blocks_of_the_cache_are_folded_in_turn_with_those_that_are_refreshed() {
+    let old = ["refresh.period=8s", "age.retention=30d", "age.fill=0.9", "slc.full=wait", "host.timeout=5s"];
+    let slow = ["energy.program_mw=100", "energy.idle_mw=500", "energy.power_states=[0.52]", "energy.power_state=0"];
+    for cache in ["ftl.slc_cache=static", "ftl.slc_cache=dynamic"] {
+        let mut device = Device::new(&config(&[&old[..], &slow, &["slc.blocks=4", "slc.fold_start=1", cache]].concat()), 1).unwrap();
+        fill(&mut device, 1_000);
+        let [folded, refreshed] = [FOLD, REFRESH].map(|cause| device.counters().blocks_relocated[cause]);
+        assert!(folded >= 30 && folded.abs_diff(refreshed) <= 8, "{cache}: {folded} folded, {refreshed} refreshed");
+    }
 }
 
 #[test]
