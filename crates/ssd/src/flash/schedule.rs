@@ -261,7 +261,13 @@ impl<L: Placement> FlashView<'_, L> {
         // Of the same rank it would wait for the erase, which is older, were that not to be suspended for it.
         let programs = || {
             let (erase, program) = (ranks[Class::Erase as usize], ranks[Class::UserProgram as usize]);
-            program <= erase && (self.has_loaded_of_host(state) || !self.programs_beside_erase(die).is_empty())
+            // Other data in the registers keeps host data out of them until it is programmed, after the erase.
+            let can = if state.loaded.is_some() {
+                self.has_loaded_of_host(state)
+            } else {
+                !self.programs_beside_erase(die).is_empty()
+            };
+            program <= erase && can
         };
         reads || state.active.is_some_and(|(active, _)| self.gives_way(active)) && programs()
     }

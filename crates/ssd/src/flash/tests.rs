@@ -7,6 +7,7 @@ use units::{Conditions, Id, Lpn, PeCycles, Ppn, Span, Temperature, Time};
 use super::attempt::Attempt;
 use super::op::{Owner, PageData, PageOp};
 use super::queues::QueueId;
+use super::state::{Active, Program};
 use super::{AgeClock, Flash, FlashAt, PageConditions, Placement};
 use crate::arena::OpId;
 use crate::config::{Config, Plan};
@@ -34,7 +35,7 @@ impl Placement for Written {
         unreachable!("{NO_WRITES}")
     }
     fn needs_erase(&self, _: PlaneId, _: StreamId) -> bool {
-        unreachable!("{NO_WRITES}")
+        false
     }
     fn erase_barrier(&self, _: PlaneId, _: StreamId) -> u64 {
         unreachable!("{NO_WRITES}")
@@ -194,4 +195,35 @@ fn a_program_waits_in_its_queue_until_it_is_taken_out() {
     );
     assert_eq!(at.empty_queue(die, queue).len(), 1);
     assert!(!flash.waits_in(die, queue));
+}
+
+#[test]
+fn an_erase_is_suspended_for_a_program_that_the_registers_have_room_for() {
+    let plan = plan(&[
+        "schedule.suspend_erase=reset-and-resume",
+        "schedule.suspend_erase_for=reads-and-writes",
+        "chip.erase_loops=1",
+        "chip.t_bers=none",
+        "chip.t_erase_pulse=3ms",
+        "chip.t_erase_verify=100us",
+        "chip.cache_program=true",
+    ]);
+    let (mut flash, mut above) = (Flash::new(&plan, 1), Written { pec: 0, retention: Span::ZERO });
+    let mut core = Core::new(plan, Unwatched);
+    let (die, of_host) = (DieId(0), StreamId::new(0));
+    let [waiting, relocated, loaded] = [of_host, StreamId::RELOCATED, of_host].map(|writes| {
+        let queue = QueueId::of_programs(writes, 0);
+        flash.ops.insert(PageOp::new(Owner::Recovery, Lpn(0), Ppn(0), (die, queue), 0))
+    });
+    let queue = flash.ops[waiting].queue;
+    let state = &mut flash.dies[die];
+    state.queues[queue].push(&mut flash.ops, waiting);
+    state.ready.set(queue, true);
+    state.active = Some((Active::EraseOpened(of_host, 1), Time(1_000_000)));
+    for (ops, suspends) in [(None, true), (Some(relocated), false), (Some(loaded), true)] {
+        let program = |ops| Program { ops, planes: 1, ready: Time::ZERO, sensing: Span::ZERO, pass: 0 };
+        flash.dies[die].loaded = ops.map(program);
+        let at = FlashAt { flash: &mut flash, core: &mut core, placement: &mut above };
+        assert_eq!(at.view().is_waited_for(die, Class::Erase), suspends, "{ops:?} in the registers");
+    }
 }

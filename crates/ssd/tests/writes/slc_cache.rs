@@ -300,7 +300,8 @@ fn blocks_of_the_cache_are_folded_in_turn_with_those_that_are_refreshed() {
     let old = ["refresh.period=8s", "age.retention=30d", "age.fill=0.9", "slc.full=wait", "host.timeout=5s"];
     let slow = ["energy.program_mw=100", "energy.idle_mw=500", "energy.power_states=[0.52]", "energy.power_state=0"];
     for cache in ["ftl.slc_cache=static", "ftl.slc_cache=dynamic"] {
-        let mut device = Device::new(&config(&[&old[..], &slow, &["slc.blocks=4", "slc.fold_start=1", cache]].concat()), 1).unwrap();
+        let mut device =
+            Device::new(&config(&[&old[..], &slow, &["slc.blocks=4", "slc.fold_start=1", cache]].concat()), 1).unwrap();
         fill(&mut device, 1_000);
         let [folded, refreshed] = [FOLD, REFRESH].map(|cause| device.counters().blocks_relocated[cause]);
         assert!(folded >= 30 && folded.abs_diff(refreshed) <= 8, "{cache}: {folded} folded, {refreshed} refreshed");
