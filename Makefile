@@ -194,11 +194,11 @@ bench-mqsim: $(BUILT) ## the same million requests as MQSim, with its files; MQS
 	PYTHONPATH=tests $(BIN)/python tests/bench_mqsim.py
 
 bench-parts: ## count the instructions of a request, by part of the drive (needs valgrind)
-	$(CARGO) build --quiet --release --package ssdlab-drive --example bench
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only $(CARGO) build --quiet --release --package ssdlab-drive --example bench
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench
 
 bench-flat: ## count the instructions of a request as capacity, dies, depth and queues grow, and with heat or a journal (needs valgrind)
-	$(CARGO) build --quiet --release --package ssdlab-drive --example bench
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only $(CARGO) build --quiet --release --package ssdlab-drive --example bench
 	$(BIN)/python tests/bench_parts.py target/release/examples/bench --flat
 
 bench-serve: $(BUILT) ## requests a second of a served drive beside nbdkit's memory plugin, by fio at depths 1 and 32 (needs nbdkit and fio)
