@@ -17,7 +17,7 @@ echo "SSDLAB_${interface#libssdlab.so.} { global: ssdlab_*; local: *; };" > "$sy
 ${CC:-cc} -shared -o "$prefix/lib/libssdlab.so.$version" -Wl,-soname,"$interface" -Wl,--version-script="$symbols" -Wl,--gc-sections \
 	-Wl,--whole-archive "$from/libssdlab.a" -Wl,--no-whole-archive \
 	$(sed -n 's/^Libs.private: //p' "$here/ssdlab.pc.in")
-# Five sixths of them are for debuggers.
+# What the standard library has for debuggers is left out.
 strip --strip-unneeded "$prefix/lib/libssdlab.so.$version"
 strip --strip-debug "$prefix/lib/libssdlab.a"
 ln -sf "libssdlab.so.$version" "$prefix/lib/$interface"

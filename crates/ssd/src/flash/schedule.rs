@@ -261,13 +261,7 @@ impl<L: Placement> FlashView<'_, L> {
         // Of the same rank it would wait for the erase, which is older, were that not to be suspended for it.
         let programs = || {
             let (erase, program) = (ranks[Class::Erase as usize], ranks[Class::UserProgram as usize]);
-            // Other data in the registers keeps host data out of them until it is programmed, after the erase.
-            let can = if state.loaded.is_some() {
-                self.has_loaded_of_host(state)
-            } else {
-                !self.programs_beside_erase(die).is_empty()
-            };
-            program <= erase && can
+            program <= erase && (self.has_loaded_of_host(state) || !self.programs_beside_erase(die).is_empty())
         };
         reads || state.active.is_some_and(|(active, _)| self.gives_way(active)) && programs()
     }
@@ -283,10 +277,12 @@ impl<L: Placement> FlashView<'_, L> {
         state.loaded.is_some_and(|program| self.flash.ops[program.ops].queue.class() == Class::UserProgram)
     }
 
-    /// The queues of host data with a program for a block that is erased already.
+    /// The queues of host data with a program for a block that is erased already. Data in the registers keeps host data
+    /// out of them until it is programmed.
     fn programs_beside_erase(&self, die: DieId) -> QueueSet {
         let (state, mut programs) = (&self.flash.dies[die], QueueSet::NONE);
-        let mut ready = if state.exclusive == 0 { state.ready.and(HOST_PROGRAMS) } else { QueueSet::NONE };
+        let can = state.exclusive == 0 && state.loaded.is_none();
+        let mut ready = if can { state.ready.and(HOST_PROGRAMS) } else { QueueSet::NONE };
         while let Some(queue) = ready.pop() {
             programs.set(queue, !self.is_erase(die, queue));
         }

@@ -78,10 +78,13 @@ impl Ftl {
         // these with those of the SLC cache.
         let running = self.relocator[plane].running;
         if !running || !self.relocator[plane].served {
-            let fold = if self.relocator[plane].fold_is_next { self.next_fold(plane, plan) } else { None };
-            let requested = fold.or_else(|| self.next_requested(plane, now, plan, host_waits));
-            if let Some(next) = requested.or_else(|| self.next_fold(plane, plan)) {
-                return Some(next);
+            let next = if self.relocator[plane].fold_is_next {
+                self.next_fold(plane, plan).or_else(|| self.next_requested(plane, now, plan, host_waits))
+            } else {
+                self.next_requested(plane, now, plan, host_waits).or_else(|| self.next_fold(plane, plan))
+            };
+            if next.is_some() {
+                return next;
             }
         }
         self.relocator[plane].served = false;
