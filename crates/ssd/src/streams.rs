@@ -1,7 +1,7 @@
 //! Streams: where written data goes. The configuration makes a table of them; a plane has a queue of programs for each
 //! row, and an open block for each row that does not share another one's.
 
-use crate::persist::{Reader, Stored, Writer};
+use crate::persist::{Reader, Stored, Writer, stored};
 
 /// Streams of host data, at most. With those of the drive's own data, two rows of reads and one of erases a die has 16
 /// rows of queues: with eight planes a bit for each fills 128 bits (`flash/queues.rs`).
@@ -63,6 +63,18 @@ impl StreamId {
     pub const fn is_relocated(self) -> bool {
         self.0 >= StreamId::RELOCATED.0 && self.0 <= StreamId::CONVERTED.0
     }
+}
+
+/// Whose blocks these are: on a plane a block of a series is opened when the one before is full, or has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Series {
+    pub stream: StreamId,
+    /// The placement handle of the data, where relocated data of each stays apart.
+    pub handle: u8,
+}
+
+stored! {
+    Series { stream, handle }
 }
 
 impl Stored for StreamId {

@@ -56,10 +56,10 @@ impl<P: Probe> PowerAt<'_, P> {
             next = op.next;
             let writes = op.queue.writes().expect("Invariant: a program writes something");
             let (lpn, ppn) = op.pages();
-            let stream = plan.streams.opened_by(writes);
+            let of = ftl.series(ppn, plan.streams.opened_by(writes));
             match end {
-                ProgramEnd::Ended { .. } => power.flash.program(ppn, stream, number),
-                ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, stream, number),
+                ProgramEnd::Ended { .. } => power.flash.program(ppn, of, number),
+                ProgramEnd::Torn => self.core.counters.pages_torn += power.flash.tear(ppn, of, number),
             }
             let content = match power.parity(op.owner, lpn, number, ftl) {
                 None => power.content(op.owner, lpn, plan.logical_pages),

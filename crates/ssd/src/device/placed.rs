@@ -80,7 +80,7 @@ impl<P: Probe> Device<P> {
     fn is_newest(&mut self, lpn: Lpn, ppn: Ppn, because: Because) -> bool {
         match because {
             Because::Written(slot) => !self.writes.buffer[slot].outdated,
-            Because::Relocated(source) => self.ftl.is_at(lpn, source, &self.writes.buffer),
+            Because::Relocated(source) => self.seen().is_at(lpn, source),
             Because::Rewritten | Because::Journaled(_) => true,
             Because::Parity(stripe) => self.is_of_use(stripe, lpn, ppn),
         }

@@ -375,8 +375,6 @@ fn holds(flash: &OnFlash, plane: PlaneId, block: u32) -> Holds {
         BlockState::Initial => Holds::AtStart,
         BlockState::Blank => Holds::Nothing,
         BlockState::HalfErased => Holds::Rubbish,
-        BlockState::Written(block) => {
-            Holds::Pages { stream: block.stream, opened: block.opened, programmed: block.programmed }
-        }
+        BlockState::Written(block) => Holds::Pages { of: block.of, opened: block.opened, programmed: block.programmed },
     }
 }

@@ -54,7 +54,7 @@ use crate::config::{Fold, Plan};
 use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::policies::lend;
-use crate::streams::StreamId;
+use crate::streams::{Series, StreamId};
 use crate::window::Window;
 use aged::Aged;
 use blocks::Blocks;
@@ -90,7 +90,7 @@ pub(crate) struct ParityAtStart<'a> {
 pub(crate) struct OpenAtStart {
     pub plane: PlaneId,
     pub block: u32,
-    pub stream: StreamId,
+    pub of: Series,
     /// The place of its next page.
     pub next_page: u32,
 }
@@ -153,15 +153,6 @@ impl Ftl {
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Location {
         self.mapping.locate(lpn, &self.blocks)
-    }
-
-    /// Whether a page of the flash that has held the data of a page still has the newest that is programmed.
-    #[inline]
-    pub fn is_at(&self, lpn: Lpn, ppn: Ppn, buffer: &Buffer) -> bool {
-        let is_at = || self.flash_version(lpn, buffer) == Some(ppn);
-        // What has not changed since the start has been nowhere else.
-        debug_assert!(!self.mapping.is_initial(lpn) || is_at());
-        self.mapping.is_initial(lpn) || is_at()
     }
 
     /// The page of the flash with the newest programmed data of a page, which the write buffer may have newer data of.
@@ -338,11 +329,10 @@ impl Ftl {
         let planes = (0..plan.layout.planes).map(PlaneId).filter(|_| plan.config.age.is_staggered());
         let streams = planes.flat_map(|plane| plan.streams.open().map(move |stream| (plane, stream)));
         // The cache is empty at the start.
-        let open = streams.filter(|(_, stream)| !plan.streams.in_slc(*stream)).map(|(plane, stream)| OpenAtStart {
-            plane,
-            stream,
-            block: self.blocks.open_block(plane, stream),
-            next_page: self.blocks.next_place(plane, stream),
+        let open = streams.filter(|(_, stream)| !plan.streams.in_slc(*stream)).map(|(plane, stream)| {
+            let block = self.blocks.open_block(plane, stream);
+            let of = Series { stream, handle: self.blocks.handle_of(plane, block) };
+            OpenAtStart { plane, block, of, next_page: self.blocks.next_place(plane, stream) }
         });
         // Of zones; that of other data is where a formula says.
         let stripes = self.stripes.iter().filter(|_| plan.zones.is_some()).flat_map(|stripes| stripes.protected());
@@ -351,6 +341,11 @@ impl Ftl {
             _ => None,
         });
         AtStart { open: open.collect(), parity: parity.collect() }
+    }
+
+    /// Whose block the page is in that a stream has programmed.
+    pub fn series(&self, ppn: Ppn, stream: StreamId) -> Series {
+        Series { stream, handle: self.blocks.handle_of_page(ppn) }
     }
 
     /// The stream that a page's data was written in, where that is known.

@@ -38,6 +38,15 @@ impl<'a> Seen<'a> {
         self.ftl.flash_version(lpn, self.buffer)
     }
 
+    /// Whether a page of the flash that has held the data of a page still has the newest that is programmed.
+    #[inline]
+    pub fn is_at(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        let is_at = || self.flash_version(lpn) == Some(ppn);
+        // What has not changed since the start has been nowhere else.
+        debug_assert!(!self.ftl.mapping.is_initial(lpn) || is_at());
+        self.ftl.mapping.is_initial(lpn) || is_at()
+    }
+
     /// What a learned mapping table takes.
     pub fn learned_size(&self, learned: &LearnedTable) -> LearnedSize {
         let (pages, mapping) = (self.plan.logical_pages, &self.ftl.mapping);

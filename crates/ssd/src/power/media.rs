@@ -11,7 +11,7 @@ use units::{Lpn, Ppn};
 
 use crate::config::Plan;
 use crate::persist::{state, stored, stored_enum};
-use crate::streams::{MOST, StreamId};
+use crate::streams::{MOST, Series, StreamId};
 
 /// Data of the host, as a number that the host's side gave it; 0 is what was there before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Page {
 pub(crate) struct Block {
     /// The first program in it.
     pub opened: u64,
-    pub stream: StreamId,
+    pub of: Series,
     /// Pages up to here have been programmed; those without data are padding, or cannot be read.
     pub programmed: u32,
     pub pages: Vec<Option<Page>>,
@@ -211,18 +211,18 @@ impl OnFlash {
     }
 
     /// A program has ended in the unit that a page is in: so far the unit holds nothing.
-    pub fn program(&mut self, ppn: Ppn, stream: StreamId, number: u64) {
+    pub fn program(&mut self, ppn: Ppn, of: Series, number: u64) {
         let Address { plane, block, page } = self.layout.unpack(ppn);
-        let unit = self.modes.units[stream.index()];
+        let unit = self.modes.units[of.stream.index()];
         let end = page / unit * unit + unit;
-        let written = self.written(plane, block, stream, number);
+        let written = self.written(plane, block, of, number);
         written.programmed = written.programmed.max(end);
     }
 
-    fn written(&mut self, plane: PlaneId, block: u32, stream: StreamId, number: u64) -> &mut Block {
+    fn written(&mut self, plane: PlaneId, block: u32, of: Series, number: u64) -> &mut Block {
         let state = &mut self.blocks[self.layout.block_index(plane, block)];
         if !matches!(state, BlockState::Written(_)) {
-            *state = BlockState::Written(Block { opened: number, stream, programmed: 0, pages: Vec::new() });
+            *state = BlockState::Written(Block { opened: number, of, programmed: 0, pages: Vec::new() });
         }
         let BlockState::Written(written) = state else { unreachable!("Invariant: it was just made so") };
         written
@@ -240,10 +240,10 @@ impl OnFlash {
 
     /// A program was interrupted: nothing in its unit can be read, nor in the pages of the same wordline that were
     /// programmed before. Returns how many pages held data.
-    pub fn tear(&mut self, ppn: Ppn, stream: StreamId, number: u64) -> u64 {
-        self.program(ppn, stream, number);
+    pub fn tear(&mut self, ppn: Ppn, of: Series, number: u64) -> u64 {
+        self.program(ppn, of, number);
         let Address { plane, block, page } = self.layout.unpack(ppn);
-        let wordline = self.modes.layout_of(&self.layout, stream).wordline(page);
+        let wordline = self.modes.layout_of(&self.layout, of.stream).wordline(page);
         let BlockState::Written(written) = &mut self.blocks[self.layout.block_index(plane, block)] else { return 0 };
         written.programmed = written.programmed.max(wordline.end);
         let pages = written.pages.iter_mut().take(wordline.end as usize).skip(wordline.start as usize);
@@ -251,8 +251,8 @@ impl OnFlash {
     }
 
     /// A block that was opened before the run, with nothing in it that matters.
-    pub fn staggered(&mut self, plane: PlaneId, block: u32, stream: StreamId, programmed: u32) {
-        self.written(plane, block, stream, 0).programmed = programmed;
+    pub fn staggered(&mut self, plane: PlaneId, block: u32, of: Series, programmed: u32) {
+        self.written(plane, block, of, 0).programmed = programmed;
     }
 
     pub fn erase(&mut self, plane: PlaneId, block: u32, whole: bool) {
@@ -281,7 +281,7 @@ stored! {
     JournalPage { index, horizon, changes }
     Page { lpn, version, number, content }
     Member { place, number }
-    Block { opened, stream, programmed, pages }
+    Block { opened, of, programmed, pages }
     Anchor { boots, list, first, journal, bad, lost }
 }
 

@@ -85,18 +85,18 @@ impl Power {
         }
         let (mut flash, at_start) = (OnFlash::new(plan), ftl.at_start(plan));
         for open in &at_start.open {
-            flash.staggered(open.plane, open.block, open.stream, open.next_page);
+            flash.staggered(open.plane, open.block, open.of, open.next_page);
         }
         for lpn in (0..plan.logical_pages).map(Lpn).filter(|lpn| plan.fills_zone_with(*lpn)) {
             if let (Location::Flash(ppn), Some(zones)) = (ftl.locate(lpn), &plan.zones) {
-                flash.program(ppn, zones.stream_at_start(lpn), 1);
+                flash.program(ppn, ftl.series(ppn, zones.stream_at_start(lpn)), 1);
                 flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Host(Data::default()) });
             }
         }
         // Their parity, which is in blocks outside zones.
         for ParityAtStart { lpn, ppn, pages } in at_start.parity {
             let members = pages.iter().filter_map(|place| flash.member(*place)).collect();
-            flash.program(ppn, plan.streams.opened_by(StreamId::PARITY), 1);
+            flash.program(ppn, ftl.series(ppn, plan.streams.opened_by(StreamId::PARITY)), 1);
             flash.write(ppn, Page { lpn, version: 1, number: 1, content: Content::Parity(members) });
         }
         let mut power = Power {

@@ -4,8 +4,8 @@
 //! 1. The list of the last checkpoint is read, and the journal's pages from the one on that it names, as far as none is
 //!    missing; the last one says up to which program all changes of the map are in it.
 //! 2. The first page of every block says when the block was opened. In the blocks that may have been written later,
-//!    every page is read: in each stream of a plane the youngest that was opened before, and all that were opened
-//!    since.
+//!    every page is read: in each stream of a plane, and for each placement handle that it keeps apart, the youngest
+//!    that was opened before, and all that were opened since.
 //! 3. The translation pages are read: all of them where the map is in memory, otherwise those that have entries among
 //!    these.
 //!
@@ -28,7 +28,7 @@ use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
 use crate::ftl::stripes::FoundStripe;
 use crate::persist::stored;
-use crate::streams::StreamId;
+use crate::streams::Series;
 
 /// What recovery reads pages for.
 pub(crate) const STEPS: usize = 4;
@@ -225,16 +225,16 @@ impl<'a> Recovery<'a> {
     /// Reads every page of the blocks that may have been written since the horizon.
     fn read_young_blocks(&mut self) {
         for plane in self.planes() {
-            let mut blocks: Vec<(u64, StreamId, u32)> =
-                self.written(plane).map(|(number, block)| (block.opened, block.stream, number)).collect();
+            let mut blocks: Vec<(u64, Series, u32)> =
+                self.written(plane).map(|(number, block)| (block.opened, block.of, number)).collect();
             blocks.sort_unstable();
-            let youngest_before = |stream: StreamId| {
-                let mut before = blocks.iter().filter(|(opened, of, _)| *of == stream && *opened <= self.horizon);
+            let youngest_before = |series: Series| {
+                let mut before = blocks.iter().filter(|(opened, of, _)| *of == series && *opened <= self.horizon);
                 before.next_back().map_or(0, |(opened, ..)| *opened)
             };
             let young: Vec<u32> = blocks
                 .iter()
-                .filter(|(opened, stream, _)| self.horizon == 0 || *opened >= youngest_before(*stream))
+                .filter(|(opened, of, _)| self.horizon == 0 || *opened >= youngest_before(*of))
                 .map(|(.., number)| *number)
                 .collect();
             if self.has_parity() {
@@ -272,7 +272,7 @@ impl<'a> Recovery<'a> {
     fn reads_pages(&mut self, plane: PlaneId, number: u32) {
         let BlockState::Written(block) = self.flash.block(plane, number) else { return };
         let layout = &self.plan.layout;
-        let of_block = self.flash.pages_of(block.stream);
+        let of_block = self.flash.pages_of(block.of.stream);
         let pages = (block.programmed + 1).next_multiple_of(layout.shared()).min(of_block) / layout.shared();
         self.reads[2].push(Run { first: self.at(plane, number, 0), flash_pages: pages });
     }

@@ -366,6 +366,27 @@ fn persistent_isolation_outlasts_power_cuts_and_broken_blocks() {
 }
 
 #[test]
+fn after_a_power_cut_the_blocks_are_read_that_relocated_data_of_each_handle_goes_on_in() {
+    let settings = [
+        "geometry.cell=SLC",
+        "ftl.hints=3",
+        "ftl.isolation=persistent",
+        "ftl.over_provisioning=1.0",
+        "gc.start=8",
+        "gc.stop=9",
+        "mapping.checkpoint=1MiB",
+        "mapping.journal=true",
+        "power.cut_at=random:30ms",
+    ];
+    let mut drive = device(&settings);
+    overwrite(&mut drive, 400);
+    flush(&mut drive);
+    // What the drive has promised is checked at each.
+    assert!(drive.counters().cuts > 50, "{}", drive.counters().cuts);
+    assert!(drive.counters().pages_relocated.iter().sum::<u64>() > 1000);
+}
+
+#[test]
 fn what_cannot_stay_apart_is_refused() {
     let mut config = Config::default();
     ["ftl.hints=2", "ftl.isolation=persistent", "ftl.streams=1"].iter().for_each(|word| config.set(word).unwrap());

@@ -7,7 +7,7 @@ use units::{Lpn, Ppn};
 
 use super::{Aged, Blocks, EMPTY, HELD, INITIAL, Open, STALE, Written};
 use crate::config::EraseWhen;
-use crate::streams::{MOST, StreamId};
+use crate::streams::{MOST, Series, StreamId};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(crate) enum Holds {
     /// Nothing that can be read, and it must be erased before it is programmed: as if it were full of what is out of
     /// date.
     Rubbish,
-    /// Pages up to that one have been programmed since it was opened for a stream by that program.
-    Pages { stream: StreamId, opened: u64, programmed: u32 },
+    /// Pages up to that one have been programmed since it was opened by that program.
+    Pages { of: Series, opened: u64, programmed: u32 },
 }
 
 /// What recovery has found out of the blocks.
@@ -64,7 +64,7 @@ impl Blocks {
                 self.blocks[index].written = INITIAL;
                 self.planes[plane.0 as usize].live += aged.live_in_block(plane, block);
             }
-            Holds::Pages { stream, programmed, .. } => {
+            Holds::Pages { of: Series { stream, handle }, programmed, .. } => {
                 let record = match self.blocks[index].written {
                     EMPTY | INITIAL => self.spare.pop().unwrap_or_else(|| {
                         self.written.push(Written::default());
@@ -78,7 +78,8 @@ impl Blocks {
                 written.held.resize(programmed as usize, STALE);
                 written.programmed.resize(if programmed == 0 { 0 } else { flash_pages }, 0);
                 (written.live, written.pending) = (0, 0);
-                (written.block, written.stream, written.closed) = (self.layout.block(plane, block), stream, true);
+                (written.block, written.closed) = (self.layout.block(plane, block), true);
+                (written.stream, written.handle) = (stream, handle);
                 self.blocks[index].written = record;
                 let opens_slc = self.opens_slc(stream);
                 if let Some(slc) = &mut self.slc {
@@ -102,7 +103,8 @@ impl Blocks {
             Holds::Rubbish => {
                 let fixed = self.fixed_blocks(plane).contains(&block);
                 let stream = StreamId::all().find(|stream| fixed || !self.opens_slc(*stream)).unwrap_or_default();
-                Holds::Pages { stream, opened: 0, programmed: self.pages[stream.index()] }
+                let of = Series { stream, handle: self.handles };
+                Holds::Pages { of, opened: 0, programmed: self.pages[stream.index()] }
             }
             holds => holds,
         }
@@ -129,7 +131,7 @@ impl Blocks {
     fn restore_open(&mut self, plane: PlaneId, found: &FoundBlocks) {
         let mut youngest: [Option<(u64, u32, u32)>; MOST] = [None; MOST];
         for block in self.ever_opened(plane) {
-            if let Holds::Pages { stream, opened, programmed } = self.as_pages(plane, block, found)
+            if let Holds::Pages { of: Series { stream, .. }, opened, programmed } = self.as_pages(plane, block, found)
                 && !(found.is_bad)(plane, block)
                 && !(found.has_failed)(plane, block)
             {
@@ -214,7 +216,7 @@ impl Blocks {
         }
         let mut logs = Vec::new();
         for block in self.ever_opened(plane) {
-            if let Holds::Pages { stream, opened, .. } = self.as_pages(plane, block, found)
+            if let Holds::Pages { of: Series { stream, .. }, opened, .. } = self.as_pages(plane, block, found)
                 && self.block(plane, block).written < EMPTY
                 && self.logged == Some(stream)
             {
@@ -233,7 +235,7 @@ impl Blocks {
         let held: Vec<u32> = (0..self.layout.blocks).filter(holds).collect();
         let mut full: Vec<(u64, u32, bool)> = Vec::new();
         for block in held.iter().filter(|block| self.is_full(plane, **block)) {
-            if let Holds::Pages { stream, opened, .. } = self.as_pages(plane, *block, found) {
+            if let Holds::Pages { of: Series { stream, .. }, opened, .. } = self.as_pages(plane, *block, found) {
                 full.push((opened, *block, stream == StreamId::CONVERTED));
             }
         }
