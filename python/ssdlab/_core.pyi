@@ -66,12 +66,13 @@ class Described(TypedDict):
 
 class FinishedRun(TypedDict):
     """What is known at the end of a run: the result as JSON, without what is said of the process; its statistics; the
-    time series as Parquet bytes; the request log as (rows, Parquet bytes), the bytes empty where it went to a file; and
-    the latency distributions of reads and writes as (latency [ns], share of requests up to it)."""
+    time series as Parquet bytes, where it was asked for; the request log as (rows, Parquet bytes), the bytes empty
+    where it went to a file; and the latency distributions of reads and writes as (latency [ns], share of requests up to
+    it)."""
 
     result: str
     described: list[Described]
-    series: bytes
+    series: bytes | None
     requests: tuple[int, bytes] | None
     distributions: tuple[list[tuple[int, float]], list[tuple[int, float]]]
 
@@ -144,8 +145,8 @@ class Simulation:
         """Pages that have been played through the FTL alone so far, and the write amplification then, while that goes
         on before the run."""
 
-    def finish(self, interrupted: bool = ...) -> FinishedRun:
-        """Ends the run."""
+    def finish(self, interrupted: bool = ..., keep_series: bool = ...) -> FinishedRun:
+        """Ends the run. ``keep_series``: its time series is wanted."""
 
 class Candidate:
     """A full block."""

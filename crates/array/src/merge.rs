@@ -100,7 +100,7 @@ pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> D
     let together = |mut sum: DriveState, next: DriveState| {
         sum.written += next.written;
         sum.waf_before = sum.waf_before.zip(next.waf_before).map(|(one, other)| one + other);
-        sum.erases.extend(next.erases);
+        sum.erases.add(&next.erases);
         sum.effective_pec = sum.effective_pec.zip(next.effective_pec).map(|(all, more)| [all, more].concat());
         sum.end_of_life = [sum.end_of_life, next.end_of_life].into_iter().flatten().min();
         sum.smart = smart(sum.smart, next.smart);

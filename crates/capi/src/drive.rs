@@ -11,6 +11,7 @@ use serde_json::Value;
 use ssd::run::findings;
 use ssd::run::{BatchError, DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
 use ssd::stats::Finding;
+use ssd::stats::report::report;
 use ssd::{RequestLog, RunError, Unwatched};
 
 /// What the manifest calls the programs behind this interface.
@@ -101,7 +102,7 @@ impl Playing {
     pub fn result(&self) -> String {
         let mut measured = self.live.measured();
         findings::add(&mut measured.findings, self.findings.iter().cloned());
-        as_json(&result(&self.manifest, &measured))
+        as_json(&result(&self.manifest, &measured, &report(&measured)))
     }
 
     /// Ends the run: checks it, completes the request log and writes the time series.

@@ -539,12 +539,13 @@ impl Session {
         let Some(live) = live else { return Err(SimulationError::new_err("the session has been finished already")) };
         let mut outcome = py.detach(|| live.finish()).map_err(raise)?;
         findings::add(&mut outcome.measured.findings, self.findings.clone());
-        let mut root = result(&self.prepared.common().manifest, &outcome.measured);
+        let report = outcome.report();
+        let mut root = result(&self.prepared.common().manifest, &outcome.measured, &report);
         if let Value::Object(root) = &mut root {
             root.extend(outcome.device.sections());
             root.insert("serve".into(), self.serve.clone());
         }
-        let finished = finished_run(py, &mut outcome, &root)?;
+        let finished = finished_run(py, &mut outcome, report, &root, true)?;
         *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
         Ok(finished)
     }

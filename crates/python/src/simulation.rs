@@ -20,6 +20,7 @@ use ssd::run::{
     DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, Run, RunOptions, TraceOptions,
     open, parse, prepare, refused, result,
 };
+use ssd::stats::report::Report;
 use ssd::stats::{Finding, SteadyState, Trend, die};
 use ssd::{Config, Drive, Explainer, Explanation, FirstSense, RequestLog, Stage, Timeline};
 use units::{ConfigError, Span, Time};
@@ -362,8 +363,8 @@ pub(crate) struct FinishedRun<'py> {
     result: String,
     /// Its statistics.
     described: Vec<Described>,
-    /// The time series as Parquet bytes.
-    series: Bound<'py, PyBytes>,
+    /// The time series as Parquet bytes, where they were asked for.
+    series: Option<Bound<'py, PyBytes>>,
     /// The request log: rows, and Parquet bytes, which are empty where it went to a file.
     requests: Option<(u64, Bound<'py, PyBytes>)>,
     /// Latencies of reads and of writes \[ns], and the share of requests up to each.
@@ -374,21 +375,23 @@ pub(crate) struct FinishedRun<'py> {
 pub(crate) fn finished_run<'py, D>(
     py: Python<'py>,
     outcome: &mut Outcome<D>,
+    report: Report,
     result: &Value,
+    keep_series: bool,
 ) -> PyResult<FinishedRun<'py>> {
-    let of_run = outcome.report().0.into_iter();
+    let of_run = report.0.into_iter();
     let of_run = of_run.map(|s| Described { name: s.name, unit: s.unit, about: s.description });
     let of_array = array::described(result).into_iter();
     let of_array = of_array.map(|array::Described { name, unit, about }| Described { name, unit, about });
     let described = of_run.chain(of_array).collect();
-    let series = series_parquet(outcome.series.rows()).map_err(raise)?;
+    let series = keep_series.then(|| series_parquet(outcome.series.rows())).transpose().map_err(raise)?;
     let log = outcome.log.take().map(|log| log.close()).transpose().map_err(raise)?;
     let [reads, writes, ..] = outcome.measured.latencies.total();
     let distributions = [reads.distribution(), writes.distribution()];
     Ok(FinishedRun {
         result: result.to_string(),
         described,
-        series: PyBytes::new(py, &series),
+        series: series.map(|series| PyBytes::new(py, &series)),
         requests: log.map(|(rows, bytes)| (rows, PyBytes::new(py, &bytes))),
         distributions,
     })
@@ -687,9 +690,10 @@ impl Simulation {
         }
     }
 
-    /// Ends the run; with `interrupted` before its workload, which its result says.
-    #[pyo3(signature = (interrupted = false))]
-    fn finish<'py>(&self, py: Python<'py>, interrupted: bool) -> PyResult<FinishedRun<'py>> {
+    /// Ends the run; with `interrupted` before its workload, which its result says. `keep_series`: its time series is
+    /// wanted.
+    #[pyo3(signature = (interrupted = false, keep_series = true))]
+    fn finish<'py>(&self, py: Python<'py>, interrupted: bool, keep_series: bool) -> PyResult<FinishedRun<'py>> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.run(&self.raised)?;
         let RunState::Running(run) = std::mem::replace(&mut *state, RunState::Finished) else {
@@ -707,11 +711,12 @@ impl Simulation {
         }
         let interruption = interrupted.then(|| findings::interrupted(completed));
         findings::add(&mut outcome.measured.findings, self.findings.iter().cloned().chain(interruption));
-        let mut result = result(&self.manifest, &outcome.measured);
+        let report = outcome.report();
+        let mut result = result(&self.manifest, &outcome.measured, &report);
         if let Some(all) = result.as_object_mut() {
             all.extend(sections);
         }
-        let finished = finished_run(py, &mut outcome, &result)?;
+        let finished = finished_run(py, &mut outcome, report, &result, keep_series)?;
         if self.save.is_some() {
             *self.device.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.device);
         }

@@ -213,7 +213,7 @@ impl Told {
         findings::add(&mut outcome.measured.findings, self.findings);
         let [reads, writes, ..] = outcome.measured.latencies.total();
         json!({
-            "result": result(&self.manifest, &outcome.measured),
+            "result": result(&self.manifest, &outcome.measured, &outcome.report()),
             "ended": self.life,
             "reads": reads.distribution(),
             "writes": writes.distribution(),

@@ -44,6 +44,22 @@ def key_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+_KEYS: dict[bytes, str] = {}
+MOST_KEYS = 1 << 16
+"""The keys that a process remembers, at most."""
+
+
+def key_of_text(manifest: str) -> str:
+    """As :func:`key_of`, of a manifest as the core writes it; that of a text that was asked for before is known."""
+    digest = hashlib.blake2b(manifest.encode(), digest_size=16).digest()
+    key = _KEYS.get(digest)
+    if key is None:
+        if len(_KEYS) >= MOST_KEYS:
+            _KEYS.clear()
+        key = _KEYS[digest] = key_of(json.loads(manifest))
+    return key
+
+
 def _content_of(device: dict[str, Any]) -> dict[str, Any]:
     """What counts of a device in a manifest."""
     # What nothing is learned of has no trees.

@@ -72,15 +72,16 @@ def play(
     rounds: RoundsListener | None = None,
     stop: Stop | None = None,
     simulation: Simulation | None = None,
+    keep_series: bool = True,
 ) -> Result:
     """Plays one run to its end. Errors carry ``kept`` (a :class:`Kept`) and say it in their notes. ``simulation`` is
-    what ``options`` open, where that has been done."""
+    what ``options`` open, where that has been done. ``keep_series``: the result is to have its time series."""
     started = time.perf_counter()
     log = None if options.requests_out is None else Output(options.requests_out)
     saved = None if options.save is None else Output(options.save)
     try:
         simulation = simulation or open_simulation(_to_temporary(options, log, saved))
-        completed, finished = _played(simulation, log, progress, note, rounds, stop)
+        completed, finished = _played(simulation, log, progress, note, rounds, stop, keep_series)
     except Interrupted as error:
         if saved is not None:
             saved.discard()
@@ -99,7 +100,7 @@ def play(
     try:
         if log is not None and rows is not None:
             kept = Kept(completed, ((log.commit(), rows[0]),))
-        if options.series_out is not None:
+        if options.series_out is not None and series is not None:
             write(options.series_out, series)
         if saved is not None:
             simulation.save()
@@ -153,6 +154,7 @@ def _played(
     note: Callable[[str], None] | None,
     rounds: RoundsListener | None,
     stop: Stop | None,
+    keep_series: bool,
 ) -> tuple[int, FinishedRun]:
     """Plays a simulation to its end: requests that completed, and what the core gives at the end. A run that ends
     before keeps its request log."""
@@ -174,7 +176,7 @@ def _played(
                 rounds(Rounds(done, **trend) if trend else Rounds(done, None, None, None, None))
             if progress is not None:
                 progress(at["share"], at["submitted"], completed)
-        return completed, simulation.finish()
+        return completed, simulation.finish(keep_series=keep_series)
     except KeyboardInterrupt:
         kept, finished = _keep(simulation, log, completed)
         interrupted = Interrupted(kept)

@@ -33,7 +33,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import closing, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +44,7 @@ from ssdlab.common.output import TABLES, check_ending, check_folder, check_outpu
 from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, ids, shared
 from ssdlab.runs.kept import Interrupted, Kept
-from ssdlab.runs.manifest import inputs_of, key_of
+from ssdlab.runs.manifest import inputs_of, key_of_text
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result
 from ssdlab.runs.simulation import open_simulation
@@ -344,12 +344,10 @@ class _Campaign:
         asked = self.opened.asked(options)
         key = self.opened.key(asked)
         if key is None:
-            manifest = json.loads(open_simulation(options).manifest)
+            manifest = open_simulation(options).manifest
+            key = key_of_text(manifest)
             if asked is not None:
-                read = inputs_of(options, manifest)
-            key = key_of(manifest)
-            if asked is not None:
-                self.opened.learn(asked, key, options, read)
+                self.opened.learn(asked, key, options, inputs_of(options, json.loads(manifest)))
         return key
 
     def is_there(self, key: str) -> bool:
@@ -511,6 +509,7 @@ class _Campaign:
         """What there is of each case."""
         pattern = re.compile("|".join(map(fnmatch.translate, self.cases.sweep.statistics)))
 
+        @cache
         def is_kept(name: str) -> bool:
             return pattern.match(name) is not None and not name.startswith("run.")
 

@@ -16,6 +16,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.common.output import lock, write
@@ -96,6 +97,8 @@ class Journal:
         """Names, units and descriptions of statistics, by their digest."""
         self._first: bytes | None = None
         """The text of its first result, by which others are compressed."""
+        self._last: tuple[Any, bytes, bytes] | None = None
+        """Those of the last result, as text, and their digest."""
         self._synced = 0.0
 
     @classmethod
@@ -173,8 +176,10 @@ class Journal:
 
     def append(self, key: bytes, payload: Mapping[str, Any], now: float) -> Record:
         """Writes a result behind the others. ``now``: a clock, which tells when they are to be on the disk [s]."""
-        described = json.dumps(payload["described"], separators=(",", ":")).encode()
-        shape = _shape(described)
+        if self._last is None or self._last[0] != payload["described"]:
+            described = _text(payload["described"]).encode()
+            self._last = payload["described"], described, _shape(described)
+        _, described, shape = self._last
         if shape not in self._described:
             self._append(_record(DESCRIBED, described))
             self._described[shape] = described
@@ -207,7 +212,7 @@ class Journal:
         kept = self.kept(record)
         try:
             kept.data["manifest"] = json.loads(kept.manifest)
-            described = json.loads(kept.described)
+            described = _described(kept.described)
         except (ValueError, RecursionError):
             raise Damaged from None
         return {"data": kept.data, "described": described, "distributions": kept.distributions}
@@ -488,6 +493,13 @@ def _column(name: str, values: list[Any]) -> polars.Series:
         return polars.Series(name, values, dtype=polars.Int64)
     texts = [None if value is None else json.dumps(value) for value in values]
     return polars.Series(name, texts, dtype=polars.String)
+
+
+@lru_cache(maxsize=16)
+def _described(text: str) -> list[list[str]]:
+    """What a result calls its statistics by: results of a kind share it."""
+    found: list[list[str]] = json.loads(text)
+    return found
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,7 @@ from ssdlab._core import RESULTS_VERSION, InputError, SimulationError
 from ssdlab._core import __version__ as core_version
 from ssdlab.policy import source
 from ssdlab.runs.documents import is_text, title_of
-from ssdlab.runs.manifest import key_of
+from ssdlab.runs.manifest import key_of_text
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Stop, play
 from ssdlab.runs.simulation import open_simulation
@@ -79,7 +79,7 @@ def build() -> str:
 
     digest = hashlib.sha256()
     for options in SAMPLES:
-        data = play(options).to_payload()["data"]
+        data = play(options, keep_series=False).to_payload()["data"]
         digest.update(json.dumps([data[part] for part in sorted(data) if part != "process"], sort_keys=True).encode())
     return f"ssdlab {__version__} (core {core_version}, results {RESULTS_VERSION}, digest {digest.hexdigest()[:12]})"
 
@@ -107,7 +107,7 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
     except (InputError, SimulationError) as error:
         # It could be opened when the sweep began.
         return Answer("changed", f"{where or _here()}: {error}")
-    key = key_of(json.loads(simulation.manifest))
+    key = key_of_text(simulation.manifest)
     if key != task.key:
         words = (options.device, options.workload, *options.merge)
         inputs = ", ".join(title_of(word) if is_text(word) else word for word in words)
@@ -117,7 +117,7 @@ def execute(task: Task, stop: Stop | None = None, where: str | None = None, stor
             f"{task.key[:12]})\n  help: leave files as they are while a sweep runs, and have the same ones everywhere",
         )
     try:
-        payload = play(options, simulation=simulation, stop=stop).to_payload()
+        payload = play(options, simulation=simulation, stop=stop, keep_series=False).to_payload()
     except (InputError, SimulationError) as error:
         return Answer("failed", str(error))
     for path, state in read.items():

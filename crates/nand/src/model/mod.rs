@@ -12,6 +12,8 @@ pub mod programming;
 pub mod sensing;
 pub mod variation;
 
+use std::sync::OnceLock;
+
 use units::section::Section;
 use units::value::nearest;
 use units::{ConfigError, Document};
@@ -78,9 +80,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl VirtualChip {
-    /// The chip called `name`.
+    /// The chip called `name`, whose text is read once a process.
     pub fn preset(name: &str) -> Result<VirtualChip, ConfigError> {
-        let Some((_, text)) = ALL.iter().find(|(known, _)| *known == name) else {
+        static READ: [OnceLock<VirtualChip>; ALL.len()] = [const { OnceLock::new() }; ALL.len()];
+        let Some(place) = ALL.iter().position(|(known, _)| *known == name) else {
             let remedy = match nearest(name, names()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!(
@@ -91,7 +94,11 @@ impl VirtualChip {
             let origin = format!("chip `{name}`");
             return Err(ConfigError { origin, line: None, key: None, problem: "there is no such chip".into(), remedy });
         };
-        VirtualChip::parse(text, &format!("preset {name}"))
+        if let Some(chip) = READ[place].get() {
+            return Ok(chip.clone());
+        }
+        let chip = VirtualChip::parse(ALL[place].1, &format!("preset {name}"))?;
+        Ok(READ[place].get_or_init(|| chip).clone())
     }
 
     /// Reads a chip file; `origin` names it in errors.

@@ -2,15 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::observe::stats::report::report;
+use crate::observe::stats::report::Report;
 use crate::observe::stats::{Finding, Measured};
 
-/// The result of a run: its manifest, what puts it in doubt, its statistics, and how many events it took.
-pub fn result(manifest: &Value, measured: &Measured) -> Value {
+/// The result of a run: its manifest, what puts it in doubt, its statistics, which `report` has, and how many events it
+/// took.
+pub fn result(manifest: &Value, measured: &Measured, report: &Report) -> Value {
     let mut root = Map::new();
     root.insert("manifest".into(), manifest.clone());
     root.insert("warnings".into(), measured.findings.iter().map(Finding::to_json).collect());
-    root.extend(report(measured).to_json());
+    root.extend(report.to_json());
     if let Some(host) = root.get_mut("host").and_then(Value::as_object_mut) {
         // Without a request that counted there is no queue to report.
         host.entry("queue").or_insert_with(|| json!({}));

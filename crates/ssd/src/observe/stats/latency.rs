@@ -43,6 +43,13 @@ impl Latencies {
         self.bytes += other.bytes;
     }
 
+    /// All of them together.
+    pub fn sum<'a>(mut parts: impl Iterator<Item = &'a Latencies>) -> Latencies {
+        let mut sum = parts.next().cloned().unwrap_or_default();
+        parts.for_each(|part| sum.add(part));
+        sum
+    }
+
     /// How many requests.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -132,24 +139,16 @@ impl ByQueue {
 
     /// All queues together, in the order of [`Op::ALL`]: reads, writes, trims, flushes, and what is done to zones.
     pub fn total(&self) -> [Latencies; Op::COUNT] {
-        let mut total = std::array::from_fn(|_| Latencies::new());
-        for queue in &self.queues {
-            for (sum, part) in total.iter_mut().zip(queue) {
-                if let Some(part) = part {
-                    sum.add(part);
-                }
-            }
-        }
-        total
+        std::array::from_fn(|op| Latencies::sum(self.queues.iter().filter_map(|queue| queue[op].as_deref())))
     }
 
     /// The queues that were used: number and all their requests.
     pub fn used(&self) -> impl Iterator<Item = (usize, Latencies)> {
-        self.queues.iter().enumerate().filter(|(_, queue)| queue.iter().any(Option::is_some)).map(|(number, queue)| {
-            let mut sum = Latencies::new();
-            queue.iter().flatten().for_each(|part| sum.add(part));
-            (number, sum)
-        })
+        self.queues
+            .iter()
+            .enumerate()
+            .filter(|(_, queue)| queue.iter().any(Option::is_some))
+            .map(|(number, queue)| (number, Latencies::sum(queue.iter().flatten().map(Box::as_ref))))
     }
 }
 

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::latency::ByQueue;
 use super::smart::Smart;
 use super::throttling::Throttling;
-use super::{Counters, Steps, Usage, Victims};
+use super::{Counters, Erases, Steps, Usage, Victims};
 use crate::config::Plan;
 
 /// What a device has counted, up to a moment or between two.
@@ -137,8 +137,8 @@ pub struct DriveState {
     pub waf_before: Option<f64>,
     /// Bytes that the host has written since its start.
     pub written: u64,
-    /// Erases of each block since its start.
-    pub erases: Vec<u32>,
+    /// Erases of blocks since its start.
+    pub erases: Erases,
     /// Effective P/E cycles of each block, where blocks are erased pulse by pulse.
     pub effective_pec: Option<Vec<f64>>,
     /// When its life ended, if it has.

@@ -185,12 +185,7 @@ fn relocation(report: &mut Report, measured: &Measured) {
 
 fn wear(report: &mut Report, measured: &Measured) {
     let drive = &measured.drive;
-    let mut erases = drive.erases.clone();
-    erases.sort_unstable();
-    let count = erases.len().max(1) as f64;
-    let mean = erases.iter().map(|n| f64::from(*n)).sum::<f64>() / count;
-    let variance = erases.iter().map(|n| (f64::from(*n) - mean).powi(2)).sum::<f64>() / count;
-    let at = |share: f64| erases.get(((erases.len() as f64 * share) as usize).min(erases.len().saturating_sub(1)));
+    let (erases, mean) = (&drive.erases, drive.erases.mean());
     let pec = f64::from(drive.plan.config.age.pec.0);
     report.add(
         "ftl.wear.pec",
@@ -200,11 +195,11 @@ fn wear(report: &mut Report, measured: &Measured) {
     );
     for (name, what, value) in [
         ("mean", "mean erases of a block", json!(mean)),
-        ("deviation", "standard deviation of the blocks' erases", json!(variance.sqrt())),
-        ("min", "fewest erases of any block", json!(at(0.0))),
-        ("p50", "erases that half of the blocks do not exceed", json!(at(0.5))),
-        ("p99", "erases that 99 % of the blocks do not exceed", json!(at(0.99))),
-        ("max", "most erases of any block", json!(at(1.0))),
+        ("deviation", "standard deviation of the blocks' erases", json!(erases.deviation())),
+        ("min", "fewest erases of any block", json!(erases.at(0.0))),
+        ("p50", "erases that half of the blocks do not exceed", json!(erases.at(0.5))),
+        ("p99", "erases that 99 % of the blocks do not exceed", json!(erases.at(0.99))),
+        ("max", "most erases of any block", json!(erases.at(1.0))),
     ] {
         report.add(format!("ftl.wear.erases.{name}"), "cycles", format!("{what}, from the start of the run"), value);
     }
@@ -247,7 +242,7 @@ fn slc(report: &mut Report, measured: &Measured) {
     }
     let wear = measured.drive.plan.config.slc.wear;
     let cycles = (counters.blocks_erased - counters.slc_erases) as f64 + counters.slc_erases as f64 * wear;
-    let mean = cycles / measured.drive.erases.len().max(1) as f64 / f64::from(measured.drive.plan.layout.stripe);
+    let mean = cycles / measured.drive.erases.blocks().max(1) as f64 / f64::from(measured.drive.plan.layout.stripe);
     report.add(
         "ftl.slc.native_cycles",
         "cycles",
