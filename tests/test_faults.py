@@ -58,6 +58,18 @@ def test_zones_keep_what_was_acknowledged_through_power_cuts() -> None:
     assert sum(outcome.checked for outcome in found.outcomes) > 10_000
 
 
+def test_refused_cases_say_why() -> None:
+    half = {"seed": 1, "run": {"requests": 20}, "draw": {"ftl.hints": [0, 99]}, "cuts": {"most": 1, "within": 10}}
+    found = faults(half, cases=8)
+    (reason, count), *others = found.refused().items()
+    assert 0 < count < 8
+    assert not others
+    assert "ftl.hints" in reason
+    assert f"{count} refused: {reason}" in str(found)
+    with pytest.raises(InputError, match=r"every case is refused, the first for this: .*ftl\.hints.*\n  help: "):
+        faults({**half, "draw": {"ftl.hints": [99]}}, cases=8)
+
+
 def test_what_must_not_be_lost() -> None:
     def case(raid: str, *parts: str, cuts: tuple[int, ...] = ()) -> Case:
         return Case(0, {}, {"ftl.raid": raid}, {}, cuts, tuple(f"1us {part}" for part in parts))

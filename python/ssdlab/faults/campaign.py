@@ -58,6 +58,10 @@ class Found(NamedTuple):
     def _repr_html_(self) -> str:
         return html(self)
 
+    def refused(self) -> Counter[str]:
+        """Cases that the configuration refuses, by the reason."""
+        return Counter(found.why.splitlines()[0] for found in self.outcomes if found.outcome == "refused")
+
     def counts(self) -> dict[tuple[str, str], Counter[str]]:
         """Cases by outcome: for each value of what was drawn, by name and value, and under ("", "all")."""
         counts: dict[tuple[str, str], Counter[str]] = {("", "all"): Counter()}
@@ -87,7 +91,7 @@ def faults(
         progress: called with the cases played and all of them.
 
     Raises:
-        InputError: the file is wrong.
+        InputError: the file is wrong, or every case of it is refused.
     """
     campaign = Campaign.read(source)
     if cases is not None:
@@ -98,6 +102,8 @@ def faults(
             outcomes.append(found)
             if progress is not None:
                 progress(len(outcomes), campaign.cases)
+    if all(found.outcome == "refused" for found in outcomes):
+        raise InputError(f"every case is refused, the first for this: {outcomes[0].why}")
     failed = (found for found in outcomes if found.outcome == "failed")
     return Found(campaign, outcomes, [_failure(found) for found in failed])
 

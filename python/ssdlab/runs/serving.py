@@ -214,8 +214,9 @@ class Serving:
             finished = session.finish()
             if log is not None:
                 log.commit()
-            if drive.options.series_out is not None:
-                write(drive.options.series_out, finished["series"])
+            series = finished["series"]
+            if drive.options.series_out is not None and series is not None:
+                write(drive.options.series_out, series)
             cost = {"wall_s": time.perf_counter() - self._started, "peak_rss_bytes": peak_rss_bytes()}
             result = Result.from_core(finished, drive.options.requests_out, None, cost)
             yield Served(drive, result, session)
