@@ -58,9 +58,13 @@ class Found(NamedTuple):
     def _repr_html_(self) -> str:
         return html(self)
 
-    def refused(self) -> Counter[str]:
-        """Cases that the configuration refuses, by the reason."""
-        return Counter(found.why.splitlines()[0] for found in self.outcomes if found.outcome == "refused")
+    def refused(self) -> list[tuple[int, str]]:
+        """How many cases are refused for a key, and the first one's reason; the most frequent first."""
+        reasons = [found.why.splitlines()[0] for found in self.outcomes if found.outcome == "refused"]
+        # "device: ftl.hints: is 99, …": up to the key.
+        keys = [reason.split(": ")[:2] for reason in reasons]
+        first = {tuple(key): reason for key, reason in zip(reversed(keys), reversed(reasons), strict=True)}
+        return [(count, first[key]) for key, count in Counter(map(tuple, keys)).most_common()]
 
     def counts(self) -> dict[tuple[str, str], Counter[str]]:
         """Cases by outcome: for each value of what was drawn, by name and value, and under ("", "all")."""

@@ -19,7 +19,7 @@ def of_campaign(found: Found) -> tuple[list[Table], list[str]]:
     broken = sum(each.broken for each in found.outcomes)
     lines = [f"{number_text(cuts)} power cuts, {number_text(checked)} pages checked after them"] if cuts else []
     lines += [f"{number_text(broken)} planes and blocks broke with their data"] if broken else []
-    lines += [f"{number_text(count)} refused: {why}" for why, count in found.refused().most_common()]
+    lines += [f"{number_text(count)} refused: {why}" for count, why in found.refused()]
     for failure in found.failures:
         lines += [f"case {failure.number}: {failure.why}", f"  {failure.command}"]
     return [Table("Cases by what was drawn and by outcome", ("", *shown), rows)], lines
