@@ -58,6 +58,14 @@ def test_zones_keep_what_was_acknowledged_through_power_cuts() -> None:
     assert sum(outcome.checked for outcome in found.outcomes) > 10_000
 
 
+def test_drives_with_what_an_ftl_has_keep_what_they_promised() -> None:
+    found = faults(EXAMPLES / "ftl-faults.toml", cases=40, threads=2)
+    assert found.failures == []
+    counts = found.counts()
+    assert counts["", "all"]["kept"] + counts["", "all"]["lost"] >= 20
+    assert counts["ftl.isolation", "persistent"].total() > 10
+
+
 def test_refused_cases_say_why() -> None:
     half = {"seed": 1, "run": {"requests": 20}, "draw": {"ftl.hints": [0, 99]}, "cuts": {"most": 1, "within": 10}}
     found = faults(half, cases=8)
