@@ -92,8 +92,9 @@ impl Ftl {
         let was = self.blocks.breaks(plane, block);
         let relocation = &mut self.relocator[plane];
         let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
+        let waits = relocation.requests.contains(&Relocation::block(block, relocation_causes::BAD_BLOCK));
         let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
-        if holds_data && !moves && !relocation.failed.contains(&block) {
+        if holds_data && !moves && !waits && !relocation.failed.contains(&block) {
             relocation.failed.push(block);
         }
         was
@@ -129,6 +130,15 @@ mod tests {
     }
 
     const PLANE: PlaneId = PlaneId(0);
+
+    #[test]
+    fn a_block_that_breaks_while_it_waits_to_be_emptied_is_emptied_once() {
+        let (mut ftl, _) = drive(&[]);
+        assert_eq!(ftl.breaks(PLANE, 4), Breaks::Closed);
+        ftl.relocator[PLANE].requests.push_back(Relocation::block(5, relocation_causes::BAD_BLOCK));
+        assert_eq!(ftl.breaks(PLANE, 5), Breaks::Closed);
+        assert_eq!(ftl.relocator[PLANE].failed, [4]);
+    }
 
     #[test]
     fn a_block_is_worn_at_its_endurance() {
