@@ -18,6 +18,7 @@ from conftest import beyond_the_end
 from ssdlab import _core
 from ssdlab.common.confidence import mean_and_half_width, t_quantile
 from ssdlab.runs.options import OPTIONS, Options, options_of
+from ssdlab.runs.runner import play
 
 
 def small(**words: Any) -> ssdlab.Result:
@@ -166,6 +167,14 @@ def test_the_time_series_loses_no_request(tmp_path: Path) -> None:
     assert series.select(polars.col("reads") + polars.col("writes")).sum().item() == 3000
     assert series["read_bytes"].sum() == result.host.read.bytes
     assert series["time_ns"].is_sorted()
+
+
+def test_a_result_without_its_time_series_is_the_same_otherwise() -> None:
+    options = Options("tlc", "default", requests=200)
+    whole, without = play(options), play(options, keep_series=False)
+    assert whole.has_series
+    assert not without.has_series
+    assert without.to_json(process=False) == whole.to_json(process=False)
 
 
 def test_latency_distributions_rise_to_one() -> None:

@@ -46,17 +46,18 @@ def key_of(manifest: dict[str, Any]) -> str:
 
 _KEYS: dict[bytes, str] = {}
 MOST_KEYS = 1 << 16
-"""The keys that a process remembers, at most."""
+"""The keys that a process remembers, at most (assumed: they take some 15 MB)."""
 
 
-def key_of_text(manifest: str) -> str:
-    """As :func:`key_of`, of a manifest as the core writes it; that of a text that was asked for before is known."""
-    digest = hashlib.blake2b(manifest.encode(), digest_size=16).digest()
+def key_of_text(text: str, manifest: dict[str, Any] | None = None) -> str:
+    """As :func:`key_of`, of a manifest as the core writes it; that of a text that was asked for before is known.
+    ``manifest``: what the text says, where it has been read."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     key = _KEYS.get(digest)
     if key is None:
         if len(_KEYS) >= MOST_KEYS:
             _KEYS.clear()
-        key = _KEYS[digest] = key_of(json.loads(manifest))
+        key = _KEYS[digest] = key_of(json.loads(text) if manifest is None else manifest)
     return key
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
-from ssdlab.runs.manifest import key_of
+from ssdlab.runs.manifest import key_of_text
 from ssdlab.runs.options import Options, options_of
 from ssdlab.runs.runner import play
 from ssdlab.runs.simulation import open_simulation
@@ -199,7 +199,7 @@ class Bench:
                 raise InputError(state.error)
             options = options.replace(checkpoint=state.path)
         simulation = open_simulation(options)
-        key = key_of(json.loads(simulation.manifest))
+        key = key_of_text(simulation.manifest)
         if key not in self._rows:
             result = play(options, simulation=simulation)
             self._rows[key] = {name: value for name, value, _, _ in result.scalars() if not name.startswith("run.")}

@@ -344,10 +344,11 @@ class _Campaign:
         asked = self.opened.asked(options)
         key = self.opened.key(asked)
         if key is None:
-            manifest = open_simulation(options).manifest
-            key = key_of_text(manifest)
+            text = open_simulation(options).manifest
+            manifest = json.loads(text)
+            key = key_of_text(text, manifest)
             if asked is not None:
-                self.opened.learn(asked, key, options, inputs_of(options, json.loads(manifest)))
+                self.opened.learn(asked, key, options, inputs_of(options, manifest))
         return key
 
     def is_there(self, key: str) -> bool:

@@ -98,7 +98,7 @@ class Journal:
         self._first: bytes | None = None
         """The text of its first result, by which others are compressed."""
         self._last: tuple[Any, bytes, bytes] | None = None
-        """Those of the last result, as text, and their digest."""
+        """Those of the last result: as they were given, as text, and their digest."""
         self._synced = 0.0
 
     @classmethod

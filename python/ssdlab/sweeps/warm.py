@@ -7,14 +7,13 @@ made where the sweep runs, each by one sweep alone; workers elsewhere get the fi
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event
 
 from ssdlab._core import InputError, SimulationError, checkpoint_check
-from ssdlab.runs.manifest import key_of
+from ssdlab.runs.manifest import key_of_text
 from ssdlab.runs.options import Options
 from ssdlab.runs.runner import Stop, play
 from ssdlab.runs.simulation import open_simulation
@@ -83,7 +82,7 @@ def state_of(options: Options, cache: Cache, stop: Stop | None = None, retry_fai
 
 def state_key(options: Options) -> str:
     """The hash of everything that decides a state: the run, and when the drive is saved."""
-    key = key_of(json.loads(open_simulation(options).manifest))
+    key = key_of_text(open_simulation(options).manifest)
     return hashlib.sha256(f"{key} {options.save_at or 'rest'}".encode()).hexdigest()
 
 

@@ -70,7 +70,7 @@ impl Ftl {
 
     /// A program has failed in a block that a stream has opened: nothing more goes into it, and it is to be emptied.
     pub fn program_failed(&mut self, plane: PlaneId, block: u32, stream: StreamId) {
-        if !self.relocator[plane].broken && !self.relocator[plane].failed.contains(&block) {
+        if !self.relocator[plane].broken && !self.relocator[plane].has_failed(block) {
             self.relocator[plane].failed.push(block);
             if self.blocks.zones.is_some() && stream == zones::IN_ORDER {
                 self.blocks.zone_fails(plane, block);
@@ -92,9 +92,8 @@ impl Ftl {
         let was = self.blocks.breaks(plane, block);
         let relocation = &mut self.relocator[plane];
         let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
-        let waits = relocation.requests.contains(&Relocation::block(block, relocation_causes::BAD_BLOCK));
         let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
-        if holds_data && !moves && !waits && !relocation.failed.contains(&block) {
+        if holds_data && !moves && !relocation.has_failed(block) {
             relocation.failed.push(block);
         }
         was

@@ -10,7 +10,7 @@ use units::{PerId, Ppn, Time};
 use super::merging::Merging;
 use super::stationary::VictimState;
 use crate::config::Plan;
-use crate::observe::stats::Victims;
+use crate::observe::stats::{Victims, relocation_causes};
 use crate::persist::{state, stored};
 
 /// Data that is to move, and why.
@@ -85,6 +85,11 @@ impl PlaneRelocation {
     /// Whether it neither moves a block nor erases one.
     pub fn rests(&self) -> bool {
         self.victim.is_none() && !self.erasing
+    }
+
+    /// Whether a block has failed, and waits to be emptied.
+    pub fn has_failed(&self, block: u32) -> bool {
+        self.failed.contains(&block) || self.requests.contains(&Relocation::block(block, relocation_causes::BAD_BLOCK))
     }
 
     /// Nothing is relocated any more.
