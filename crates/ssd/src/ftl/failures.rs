@@ -87,11 +87,12 @@ impl Ftl {
     }
 
     /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being
-    /// relocated goes out of service after that anyway.
+    /// relocated goes out of service after that anyway, unless data is gathered: then it may stay ([`Ftl::end_move`]).
     pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
         let was = self.blocks.breaks(plane, block);
         let relocation = &mut self.relocator[plane];
-        let moves = relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
+        let moves = relocation.merging.is_none()
+            && relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
         let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
         if holds_data && !moves && !relocation.has_failed(block) {
             relocation.failed.push(block);
@@ -117,8 +118,12 @@ impl Ftl {
 
 #[cfg(test)]
 mod tests {
+    use units::Lpn;
+
     use super::*;
     use crate::config::Config;
+    use crate::ftl::Location;
+    use crate::ftl::moves::Emptied;
 
     fn drive(settings: &[&str]) -> (Ftl, Plan) {
         let mut config = Config::default();
@@ -137,6 +142,40 @@ mod tests {
         ftl.relocator[PLANE].requests.push_back(Relocation::block(5, relocation_causes::BAD_BLOCK));
         assert_eq!(ftl.breaks(PLANE, 5), Breaks::Closed);
         assert_eq!(ftl.relocator[PLANE].failed, [4]);
+    }
+
+    #[test]
+    fn a_block_that_breaks_while_it_is_merged_is_emptied_if_it_stays() {
+        let fast = ["ftl.mapping=fast", "ftl.placement=static", "ftl.log_blocks=4"];
+        let start = ["age.precondition=none", "age.staggered=false"];
+        let (mut ftl, plan) = drive(&[fast.as_slice(), &start].concat());
+        let full: Vec<u32> = (0..plan.layout.blocks).filter(|block| ftl.blocks.is_full(PLANE, *block)).collect();
+        let merge = |ftl: &mut Ftl, block: u32, partial: bool| {
+            assert!(ftl.claim(PLANE, block));
+            let moving = Relocation::block(block, relocation_causes::COLLECTION);
+            ftl.begin_relocation(PLANE, moving, &plan);
+            assert_eq!(ftl.breaks(PLANE, block), Breaks::Closed);
+            ftl.relocator[PLANE].merging.as_mut().unwrap().partial = partial;
+            ftl.end_move(PLANE, moving, &plan)
+        };
+        assert_eq!(merge(&mut ftl, full[0], true), Emptied::Stays);
+        assert_eq!(merge(&mut ftl, full[1], false), Emptied::Stays);
+        assert_eq!(ftl.relocator[PLANE].failed, [full[0], full[1]]);
+        // Of the third all data is gone: it goes out of service, and nothing of it is left to be emptied.
+        let held: Vec<Lpn> = (0..plan.logical_pages)
+            .map(Lpn)
+            .filter(|lpn| match ftl.locate(*lpn) {
+                Location::Flash(ppn) => plan.layout.unpack(ppn).block == full[2] && plan.layout.plane_of(ppn) == PLANE,
+                _ => false,
+            })
+            .collect();
+        for lpn in held {
+            let Location::Flash(ppn) = ftl.locate(lpn) else { unreachable!() };
+            ftl.trim(lpn);
+            ftl.goes_stale(ppn, &plan);
+        }
+        assert!(matches!(merge(&mut ftl, full[2], false), Emptied::Gained(_)));
+        assert_eq!(ftl.relocator[PLANE].failed, [full[0], full[1]]);
     }
 
     #[test]

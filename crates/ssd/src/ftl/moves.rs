@@ -205,10 +205,12 @@ impl Ftl {
         let Relocation { block, wordline, .. } = moved;
         let relocation = &mut self.relocator[plane];
         (relocation.victim, relocation.from_start) = (None, false);
-        if let Some(merging) = relocation.merging.take()
-            && self.ends_merge(plane, moved, *merging, plan)
-        {
-            return Emptied::Stays;
+        if let Some(merging) = relocation.merging.take() {
+            if self.ends_merge(plane, moved, *merging, plan) {
+                return Emptied::Stays;
+            }
+            // It has broken meanwhile, if it has failed: it is empty now.
+            self.takes_failed(plane, block);
         }
         let relocation = &self.relocator[plane];
         if wordline.is_some() {

@@ -108,7 +108,7 @@ impl Ftl {
     }
 
     /// Whether a block has failed, and waits for its turn to be emptied: it does so no longer.
-    fn takes_failed(&mut self, plane: PlaneId, block: u32) -> bool {
+    pub(super) fn takes_failed(&mut self, plane: PlaneId, block: u32) -> bool {
         let PlaneRelocation { failed, requests, .. } = &mut self.relocator[plane];
         let before = failed.len() + requests.len();
         failed.retain(|other| *other != block);
