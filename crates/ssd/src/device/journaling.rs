@@ -33,8 +33,8 @@ impl<P: Probe> Device<P> {
                 && power.recovering.is_none()
                 && self.core.life.read_only.is_none()
             {
-                let horizon = power.horizon();
-                let Some((place, page)) = power.journal.page(horizon) else { break };
+                let (horizon, begun) = (power.horizon(), power.begun());
+                let Some((place, page)) = power.journal.page(horizon, begun) else { break };
                 self.map_at().program_journal(place, page);
             }
             if !self.checkpoint_goes_on() {

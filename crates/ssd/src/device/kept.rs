@@ -15,7 +15,7 @@ use crate::ftl::{Ftl, Location};
 use crate::host::Completion;
 use crate::observe::probe::{DataFrom, Probe};
 use crate::power::checkpoint::Running;
-use crate::power::media::{Change, Content, Data, Mapped, Member, Page};
+use crate::power::media::{Change, Content, Data, Entries, Mapped, Member, Page};
 use crate::power::recover::Run;
 use crate::power::{Power, Stamp};
 use crate::writes::Writes;
@@ -145,8 +145,11 @@ impl Power {
                 Some((version, Content::Host(data)))
             }
             Owner::Relocation(source) if self.flash.is_initial(source.get()) => {
-                let content =
-                    if lpn.0 < logical_pages { Content::Host(Data::default()) } else { Content::Map(Vec::new()) };
+                let content = if lpn.0 < logical_pages {
+                    Content::Host(Data::default())
+                } else {
+                    Content::Map(Entries::default())
+                };
                 Some((0, content))
             }
             Owner::Relocation(source) => self.flash.page(source.get()).map(|page| (page.version, page.content.clone())),

@@ -13,7 +13,7 @@ use crate::flash::{Flash, FlashAt, QueueId, QueueSet};
 use crate::ftl::{Ftl, Location};
 use crate::observe::probe::Probe;
 use crate::power::Power;
-use crate::power::media::{Change, Content, JournalPage, Mapped};
+use crate::power::media::{Change, Content, Entries, JournalPage, Mapped};
 use crate::streams::StreamId;
 use crate::translation::TranslationPages;
 use crate::writes::Writes;
@@ -155,9 +155,9 @@ impl<P: Probe> MapAt<'_, P> {
             };
             Some(Change { lpn, to })
         };
-        let content = Content::Map(pages.filter_map(change).collect());
+        let entries = Entries { begun: power.begun(), changes: pages.filter_map(change).collect() };
         let version = power.next_version();
-        power.own.insert(lpn, (version, content));
+        power.own.insert(lpn, (version, Content::Map(entries)));
     }
 
     pub fn program_journal(&mut self, place: u32, page: JournalPage) {
@@ -185,11 +185,12 @@ impl<P: Probe> MapAt<'_, P> {
             }
         }
         while let Some(power) = &mut self.power
+            && let begun = power.begun()
             && let Some(running) = &mut power.checkpoints.running
             && let Some(list) = &mut running.list
             && !list.is_empty()
         {
-            let (place, page) = power.journal.page_of_list(list, running.horizon);
+            let (place, page) = power.journal.page_of_list(list, running.horizon, begun);
             self.program_journal(place, page);
         }
     }

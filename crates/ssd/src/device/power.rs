@@ -94,6 +94,7 @@ struct Kept {
     dirty: u64,
     valid: u64,
     hint: u16,
+    rescued: bool,
     stamp: Stamp,
 }
 
@@ -121,11 +122,12 @@ impl<P: Probe> PowerAt<'_, P> {
         let keeps = self.core.plan.config.power.plp;
         let (mut kept, mut lost) = (Vec::new(), 0);
         for id in self.writes.buffer.slots_in_use() {
-            let Slot { lpn, dirty, valid, hint, outdated, next_version, host_bytes, .. } = self.writes.buffer[id];
+            let Slot { lpn, dirty, valid, rescued, outdated, next_version, host_bytes, .. } = self.writes.buffer[id];
             self.core.counters.bytes_settled += host_bytes;
             if !outdated && next_version.is_none() {
                 lost += u64::from(!keeps);
-                kept.push(Kept { lpn, dirty, valid, hint, stamp: power.stamp_of(id) });
+                let hint = self.ftl.hint_of_slot(id, &self.writes.buffer, &self.core.plan);
+                kept.push(Kept { lpn, dirty, valid, hint, rescued, stamp: power.stamp_of(id) });
             }
         }
         self.core.counters.buffer_lost += lost;
@@ -135,16 +137,19 @@ impl<P: Probe> PowerAt<'_, P> {
 
     /// Puts what capacitors have kept into the buffer again.
     fn restore_buffer(&mut self, kept: Vec<Kept>) {
-        for Kept { lpn, dirty, valid, hint, stamp } in kept {
+        for Kept { lpn, dirty, valid, hint, rescued, stamp } in kept {
             let under = match self.ftl.locate(lpn) {
                 Location::Flash(ppn) => Some(ppn),
                 _ => None,
             };
-            // Where nothing is under it, the rest is zeros.
+            // Where nothing is under it, the rest is zeros, or is lost.
+            if valid != self.writes.buffer.full && self.power.flash.anchor.lost.contains_key(&lpn) {
+                self.ftl.rest_is_lost(lpn);
+            }
             let valid = if under.is_none() { self.writes.buffer.full } else { valid };
             self.writes.buffer.reserve(1);
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
-            self.writes.buffer[slot].hint = hint;
+            (self.writes.buffer[slot].hint, self.writes.buffer[slot].rescued) = (hint, rescued);
             self.ftl.buffer(lpn, slot);
             if self.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
                 self.writes.buffer.gather(slot);
@@ -342,7 +347,7 @@ impl Power {
     /// What of the journal is not on flash.
     fn unwritten(&mut self) -> KeptJournal {
         let page = |own: &(u64, Content)| match &own.1 {
-            Content::Journal(page) => Some((page.index, page.changes.clone())),
+            Content::Journal(page) => Some((page.index, page.entries.changes.clone())),
             _ => None,
         };
         let pages = self.own.values().filter_map(page).collect();

@@ -372,24 +372,27 @@ impl<L: Placement> FlashView<'_, L> {
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// Decides whether a program queue can start.
     pub(super) fn update_eligibility(&mut self, die: DieId, queue: QueueId) {
-        let Some((plane, stream)) = self.view().stream_of(die, queue) else { return };
-        let moved = queue.writes().is_some_and(StreamId::is_relocated);
+        let Some(writes) = queue.writes() else { return };
+        let (moved, of_host) = (writes.is_relocated(), HOST_PROGRAMS.has(queue));
         let state = &self.flash.dies[die];
-        let len = state.queues[queue].len;
-        let unit = queue.writes().map_or(0, |writes| self.core.plan.streams.unit_of(writes));
-        let whole = len >= unit || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
-        let of_host = HOST_PROGRAMS.has(queue);
-        let price = |writes| self.core.plan.streams.paced(writes);
-        let paid =
-            !of_host || queue.writes().is_some_and(|writes| self.placement.pays(plane, price(writes), &self.core.plan));
+        let (len, was) = (state.queues[queue].len, state.whole.has(queue));
+        let whole = len >= self.core.plan.streams.unit_of(writes)
+            || (len > 0 && (state.flush_partial.has(queue) || (!moved && self.flash.flush_units)));
+        if !whole && !was {
+            // Pages that make no program yet change nothing.
+            debug_assert!(!state.ready.has(queue), "Invariant: what can start makes a program");
+            return;
+        }
+        let (plane, stream) =
+            (self.core.plan.layout.plane(die, queue.plane() as u8), self.core.plan.streams.opened_by(writes));
+        let paid = !of_host || self.placement.pays(plane, self.core.plan.streams.paced(writes), &self.core.plan);
         let can = whole && paid && self.placement.has_room(plane, stream, moved);
         // What waits with host data for the cache to be folded is not lost; the rest is, and the device ends the
         // drive's life for it.
-        if whole && moved && !can && !queue.writes().is_some_and(|writes| self.core.plan.streams.in_slc(writes)) {
+        if whole && moved && !can && !self.core.plan.streams.in_slc(writes) {
             self.core.strand();
         }
         let state = &mut self.flash.dies[die];
-        let was = state.whole.has(queue);
         state.ready.set(queue, can);
         state.whole.set(queue, whole);
         if of_host {

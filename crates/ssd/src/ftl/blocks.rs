@@ -308,9 +308,10 @@ impl Blocks {
     }
 
     /// Whether a plane's part of the SLC cache has blocks that can be folded for a stream, now or later: not only
-    /// blocks that other streams of the host's fill.
+    /// blocks that other streams of the host's or converted data fill.
     pub fn folds_for(&self, plane: PlaneId, stream: StreamId) -> bool {
-        let others = StreamId::all().filter(|other| other.is_of_host() && *other != stream && self.opens_slc(*other));
+        let fills = |other: StreamId| other.is_of_host() || other == StreamId::CONVERTED;
+        let others = StreamId::all().filter(|other| fills(*other) && *other != stream && self.opens_slc(*other));
         let open = |other: &StreamId| self.plane(plane).open[other.index()].next_page < self.pages[other.index()];
         let open = others.filter(open).count() as u32;
         self.slc.as_ref().is_some_and(|slc| slc.plane(plane).used > open)
@@ -418,6 +419,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::streams::Series;
 
     #[test]
     fn more_blocks_of_data_than_can_be_numbered_are_noticed_and_numbers_name_their_pages() {
@@ -438,6 +440,54 @@ mod tests {
             }
         }
         assert_eq!(blocks.too_much_written(), Some(4 * u64::from(plan.layout.pages)));
+    }
+
+    #[test]
+    fn converted_data_that_fills_a_block_of_the_cache_is_nothing_to_wait_for() {
+        let mut config = Config::default();
+        for word in ["ftl.slc_cache=dynamic", "slc.convert=hot:20", "age.fill=0"] {
+            config.set(word).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let mut blocks = Blocks::new(&plan, &Aged::new(&plan, &usable, 1), &usable, 1);
+        let (plane, host) = (PlaneId(0), StreamId::new(0));
+        for (stream, folds) in [(StreamId::CONVERTED, false), (host, true)] {
+            assert!(blocks.make_room(plane, stream));
+            blocks.open_erased(plane, stream);
+            blocks.take_page(plane, stream, Some(Lpn(5)), AgeClock::warmer_by(Span::ZERO, 0.0));
+            assert_eq!(blocks.folds_for(plane, host), folds);
+        }
+    }
+
+    #[test]
+    fn behind_a_block_that_has_failed_no_older_one_goes_on_after_a_power_cut() {
+        let mut config = Config::default();
+        config.set("age.fill=0").unwrap();
+        let plan = config.plan().unwrap();
+        let usable = vec![plan.layout.blocks; plan.layout.planes as usize];
+        let aged = Aged::new(&plan, &usable, 1);
+        let (plane, stream) = (PlaneId(0), StreamId::new(0));
+        for (failed, goes_on) in [(None, Some(1)), (Some(0), Some(1)), (Some(1), None)] {
+            let mut blocks = Blocks::new(&plan, &aged, &usable, 1);
+            for _ in 0..2 {
+                assert!(blocks.make_room(plane, stream));
+                blocks.open_erased(plane, stream);
+                blocks.abandon(plane, stream);
+            }
+            let of = Series { stream, handle: 0 };
+            let holds = |at: PlaneId, block: u32| match at == plane && block < 2 {
+                true => Holds::Pages { of, opened: u64::from(block) + 1, programmed: 6 },
+                false => Holds::AtStart,
+            };
+            let has_failed = |_, block| failed == Some(block);
+            let (is_bad, is_broken) = (|_, _| false, |_| false);
+            let found = FoundBlocks { holds: &holds, is_bad: &is_bad, has_failed: &has_failed, is_broken: &is_broken };
+            blocks.restore(&found, &aged);
+            let open = blocks.open_of(plane, stream);
+            let opened = (open.next_page < blocks.pages_of_stream(stream)).then_some(open.block);
+            assert_eq!(opened, goes_on, "{failed:?}");
+        }
     }
 
     #[test]

@@ -86,15 +86,12 @@ impl Ftl {
         self.blocks.stands_for(plane, block).filter(|_| !self.relocator[plane].broken)
     }
 
-    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had; one that is being
-    /// relocated goes out of service after that anyway, unless data is gathered: then it may stay ([`Ftl::end_move`]).
+    /// A block breaks: what it was. One that holds data is to be emptied, as far as that can be had.
     pub fn breaks(&mut self, plane: PlaneId, block: u32) -> Breaks {
         let was = self.blocks.breaks(plane, block);
         let relocation = &mut self.relocator[plane];
-        let moves = relocation.merging.is_none()
-            && relocation.victim.is_some_and(|moving| moving.block == block && moving.wordline.is_none());
         let holds_data = matches!(was, Breaks::Open | Breaks::Closed);
-        if holds_data && !moves && !relocation.has_failed(block) {
+        if holds_data && !relocation.has_failed(block) {
             relocation.failed.push(block);
         }
         was
@@ -118,10 +115,11 @@ impl Ftl {
 
 #[cfg(test)]
 mod tests {
-    use units::Lpn;
+    use units::{Lpn, Span};
 
     use super::*;
     use crate::config::Config;
+    use crate::flash::AgeClock;
     use crate::ftl::Location;
     use crate::ftl::moves::Emptied;
 
@@ -135,6 +133,14 @@ mod tests {
 
     const PLANE: PlaneId = PlaneId(0);
 
+    const FAST: [&str; 5] = [
+        "ftl.mapping=fast",
+        "ftl.placement=static",
+        "ftl.log_blocks=4",
+        "age.precondition=none",
+        "age.staggered=false",
+    ];
+
     #[test]
     fn a_block_that_breaks_while_it_waits_to_be_emptied_is_emptied_once() {
         let (mut ftl, _) = drive(&[]);
@@ -146,9 +152,7 @@ mod tests {
 
     #[test]
     fn a_block_that_breaks_while_it_is_merged_is_emptied_if_it_stays() {
-        let fast = ["ftl.mapping=fast", "ftl.placement=static", "ftl.log_blocks=4"];
-        let start = ["age.precondition=none", "age.staggered=false"];
-        let (mut ftl, plan) = drive(&[fast.as_slice(), &start].concat());
+        let (mut ftl, plan) = drive(&FAST);
         let full: Vec<u32> = (0..plan.layout.blocks).filter(|block| ftl.blocks.is_full(PLANE, *block)).collect();
         let merge = |ftl: &mut Ftl, block: u32, partial: bool| {
             assert!(ftl.claim(PLANE, block));
@@ -162,20 +166,64 @@ mod tests {
         assert_eq!(merge(&mut ftl, full[1], false), Emptied::Stays);
         assert_eq!(ftl.relocator[PLANE].failed, [full[0], full[1]]);
         // Of the third all data is gone: it goes out of service, and nothing of it is left to be emptied.
-        let held: Vec<Lpn> = (0..plan.logical_pages)
-            .map(Lpn)
-            .filter(|lpn| match ftl.locate(*lpn) {
-                Location::Flash(ppn) => plan.layout.unpack(ppn).block == full[2] && plan.layout.plane_of(ppn) == PLANE,
-                _ => false,
-            })
-            .collect();
-        for lpn in held {
-            let Location::Flash(ppn) = ftl.locate(lpn) else { unreachable!() };
-            ftl.trim(lpn);
-            ftl.goes_stale(ppn, &plan);
-        }
+        trim(&mut ftl, full[2], &plan);
         assert!(matches!(merge(&mut ftl, full[2], false), Emptied::Gained(_)));
         assert_eq!(ftl.relocator[PLANE].failed, [full[0], full[1]]);
+    }
+
+    /// The logical pages that a block holds are trimmed.
+    fn trim(ftl: &mut Ftl, block: u32, plan: &Plan) {
+        for lpn in (0..plan.logical_pages).map(Lpn) {
+            if let Location::Flash(ppn) = ftl.locate(lpn)
+                && (plan.layout.plane_of(ppn), plan.layout.unpack(ppn).block) == (PLANE, block)
+            {
+                ftl.trim(lpn);
+                ftl.goes_stale(ppn, plan);
+            }
+        }
+    }
+
+    #[test]
+    fn no_block_that_has_failed_is_collected_and_another_is() {
+        let (mut ftl, plan) = drive(&FAST);
+        let full: Vec<u32> = (0..plan.layout.blocks).filter(|block| ftl.blocks.is_full(PLANE, *block)).collect();
+        (0..3).for_each(|place| trim(&mut ftl, full[place], &plan));
+        ftl.relocator[PLANE].failed = vec![full[0], full[1]];
+        ftl.claim_failed(PLANE);
+        let bad = |block| Relocation::block(block, relocation_causes::BAD_BLOCK);
+        assert_eq!(ftl.relocator[PLANE].requests, [bad(full[1]), bad(full[0])]);
+        assert_eq!(ftl.pick_gathered(PLANE), Some(full[2]));
+        assert_eq!(ftl.pick_gathered(PLANE), None);
+    }
+
+    #[test]
+    fn of_a_block_that_has_failed_no_other_move_begins() {
+        let (mut ftl, mut plan) = drive(&[]);
+        // What would make its data movable is not there.
+        plan.space.reserve = plan.layout.blocks;
+        ftl.relocator[PLANE].requests.push_back(Relocation::block(5, relocation_causes::READ_RECLAIM));
+        assert_eq!(ftl.breaks(PLANE, 5), Breaks::Closed);
+        let now = AgeClock::warmer_by(Span::ZERO, 0.0);
+        assert_eq!(ftl.next_relocation(PLANE, now, &plan, false), None);
+        assert_eq!(ftl.relocator[PLANE].requests, [Relocation::block(5, relocation_causes::BAD_BLOCK)]);
+    }
+
+    #[test]
+    fn a_block_that_breaks_while_it_moves_is_known_after_a_power_cut_and_forgotten_when_it_is_empty() {
+        for cut in [true, false] {
+            let (mut ftl, plan) = drive(&[]);
+            assert!(ftl.claim(PLANE, 5));
+            let moving = Relocation::block(5, relocation_causes::COLLECTION);
+            ftl.begin_relocation(PLANE, moving, &plan);
+            assert_eq!(ftl.breaks(PLANE, 5), Breaks::Closed);
+            if cut {
+                assert_eq!(ftl.stop_relocating()[0], (vec![5], false));
+            } else {
+                trim(&mut ftl, 5, &plan);
+                assert!(matches!(ftl.end_move(PLANE, moving, &plan), Emptied::Gained(_)));
+                assert!(ftl.relocator[PLANE].failed.is_empty());
+            }
+        }
     }
 
     #[test]

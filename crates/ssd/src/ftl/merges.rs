@@ -46,24 +46,32 @@ impl Ftl {
             Gathers::Left(block) => self.claim(plane, block).then_some(block),
             Gathers::Full(block) => {
                 // Blocks that merges have left empty come first, where free ones are few.
-                let empty = if self.relocator[plane].running { self.empty_block(plane) } else { None };
-                let block = empty.unwrap_or(block);
-                self.claim(plane, block).then_some(block)
+                let empty = if self.relocator[plane].running { self.empty_blocks(plane) } else { Vec::new() };
+                self.claim_first(plane, empty.into_iter().chain([block]))
             }
         }
     }
 
-    /// A full block of a plane that holds nothing any more.
-    fn empty_block(&self, plane: PlaneId) -> Option<u32> {
-        (0..self.blocks.layout().blocks)
-            .find(|block| self.blocks.is_full(plane, *block) && self.valid(plane, *block) == 0)
+    /// The full blocks of a plane that hold nothing any more.
+    fn empty_blocks(&self, plane: PlaneId) -> Vec<u32> {
+        let is_empty = |block: &u32| self.blocks.is_full(plane, *block) && self.valid(plane, *block) == 0;
+        (0..self.blocks.layout().blocks).filter(is_empty).collect()
     }
 
-    /// The block of a plane that is reclaimed where free ones are few: one that holds nothing; otherwise the oldest log
-    /// block; otherwise what is no data block.
+    /// Takes the first of these blocks that can be taken: those that have failed wait for their turn.
+    fn claim_first(&mut self, plane: PlaneId, mut blocks: impl Iterator<Item = u32>) -> Option<u32> {
+        blocks.find(|block| self.claim(plane, *block))
+    }
+
+    /// Takes the block of a plane that is reclaimed where free ones are few: one that holds nothing; otherwise the
+    /// oldest log block; otherwise what is no data block.
     pub(super) fn pick_gathered(&mut self, plane: PlaneId) -> Option<u32> {
-        let log = || self.blocks.logs(plane).iter().copied().find(|block| self.blocks.is_full(plane, *block));
-        self.empty_block(plane).or_else(log).or_else(|| self.disordered(plane).into_iter().next())
+        let mut first = self.empty_blocks(plane);
+        first.extend(self.blocks.logs(plane).iter().filter(|block| self.blocks.is_full(plane, **block)));
+        self.claim_first(plane, first.into_iter()).or_else(|| {
+            let disordered = self.disordered(plane);
+            self.claim_first(plane, disordered.into_iter())
+        })
     }
 
     /// Full blocks of a plane that are neither a log block nor the one data block of a logical block: programs that

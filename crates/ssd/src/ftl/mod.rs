@@ -203,6 +203,14 @@ impl Ftl {
         }
     }
 
+    /// The host writes a part of a page whose data a power cut has left nowhere: the rest of it is lost.
+    #[cold]
+    pub fn rest_is_lost(&mut self, lpn: Lpn) {
+        if let Some(damage) = &mut self.damage {
+            damage.set(lpn, PageData::Lost);
+        }
+    }
+
     /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
     pub fn recover_damage(&mut self, found: impl Iterator<Item = Lpn>, buffered: impl Iterator<Item = Lpn>) {
         if let Some(damage) = &mut self.damage {
@@ -359,13 +367,17 @@ impl Ftl {
         if plan.zones.is_some() {
             return (self.working_plane(entry.lpn, plan), zones::ANYWHERE);
         }
-        let hint = match on_flash.filter(|_| entry.rescued && plan.config.ftl.persistent_handles() > 0) {
-            // What was saved from a broken plane stays with its handle.
+        let (lpn, on_its_way) = (entry.lpn, entry.prev_version.is_some());
+        self.place_of_host_data(lpn, self.hint_of_slot(slot, buffer, plan), on_flash, on_its_way, plan)
+    }
+
+    /// The hint of a slot's page. What was saved from a broken plane stays with its handle.
+    pub fn hint_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> u16 {
+        let entry = &buffer[slot];
+        match buffer.newest_flash_copy(slot).filter(|_| entry.rescued && plan.config.ftl.persistent_handles() > 0) {
             Some(ppn) => plan.groups.identifier(self.blocks.handle_of_page(ppn).into()),
             None => entry.hint,
-        };
-        let (lpn, on_its_way) = (entry.lpn, entry.prev_version.is_some());
-        self.place_of_host_data(lpn, hint, on_flash, on_its_way, plan)
+        }
     }
 
     /// The plane that a page of host data is dealt to, and the stream. See [`Ftl::host_class`].
@@ -510,7 +522,7 @@ impl Ftl {
     fn pick_victim(&mut self, plane: PlaneId, plan: &Plan, background: bool) -> Option<u32> {
         let (policies, victim) = (&plan.config.policies, plan.config.gc.victim);
         if self.gathers() {
-            return self.pick_gathered(plane).filter(|block| self.claim(plane, *block));
+            return self.pick_gathered(plane);
         }
         self.own();
         let takes_data = self.blocks.free(plane) > plan.space.reserve;

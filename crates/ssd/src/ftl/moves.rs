@@ -205,12 +205,10 @@ impl Ftl {
         let Relocation { block, wordline, .. } = moved;
         let relocation = &mut self.relocator[plane];
         (relocation.victim, relocation.from_start) = (None, false);
-        if let Some(merging) = relocation.merging.take() {
-            if self.ends_merge(plane, moved, *merging, plan) {
-                return Emptied::Stays;
-            }
-            // It has broken meanwhile, if it has failed: it is empty now.
-            self.takes_failed(plane, block);
+        if let Some(merging) = relocation.merging.take()
+            && self.ends_merge(plane, moved, *merging, plan)
+        {
+            return Emptied::Stays;
         }
         let relocation = &self.relocator[plane];
         if wordline.is_some() {
@@ -218,6 +216,8 @@ impl Ftl {
             return Emptied::Stays;
         }
         let gained = plan.space.victim_valid_limit.saturating_sub(relocation.moved);
+        // It has broken meanwhile, if it has failed: nothing of it is left to be emptied.
+        self.takes_failed(plane, block);
         self.blocks.empty(plane, block);
         Emptied::Gained(gained)
     }
@@ -241,6 +241,7 @@ impl Ftl {
         if !self.relocator[plane].rests() || self.blocks.free(plane) >= plan.config.gc.idle_stop {
             return None;
         }
+        self.claim_failed(plane);
         let victim = self.pick_victim(plane, plan, true);
         self.relocator[plane].no_background_victim |= victim.is_none();
         let next = Relocation::block(victim?, relocation_causes::COLLECTION);

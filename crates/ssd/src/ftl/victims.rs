@@ -65,15 +65,7 @@ impl Ftl {
                 if self.takes_failed(plane, block) { relocation_causes::BAD_BLOCK } else { relocation_causes::RESET };
             return Some(Relocation::block(block, cause));
         }
-        // Failed blocks must never be picked: they give no free block back.
-        for index in 0..self.relocator[plane].failed.len() {
-            let block = self.relocator[plane].failed[index];
-            if self.claim(plane, block) {
-                self.relocator[plane].failed.swap_remove(index);
-                self.relocator[plane].requests.push_front(Relocation::block(block, relocation_causes::BAD_BLOCK));
-                break;
-            }
-        }
+        self.claim_failed(plane);
         // Under lasting writes collection never rests: it takes turns with the blocks that are requested, and so do
         // these with those of the SLC cache.
         let running = self.relocator[plane].running;
@@ -107,6 +99,19 @@ impl Ftl {
         victim.map(|block| Relocation::block(block, relocation_causes::COLLECTION))
     }
 
+    /// Failed blocks must never be picked, since they give no free block back: those that are full are to be emptied.
+    pub(super) fn claim_failed(&mut self, plane: PlaneId) {
+        for block in std::mem::take(&mut self.relocator[plane].failed) {
+            let claimed = self.claim(plane, block);
+            let relocation = &mut self.relocator[plane];
+            if claimed {
+                relocation.requests.push_front(Relocation::block(block, relocation_causes::BAD_BLOCK));
+            } else {
+                relocation.failed.push(block);
+            }
+        }
+    }
+
     /// Whether a block has failed, and waits for its turn to be emptied: it does so no longer.
     pub(super) fn takes_failed(&mut self, plane: PlaneId, block: u32) -> bool {
         let PlaneRelocation { failed, requests, .. } = &mut self.relocator[plane];
@@ -134,7 +139,10 @@ impl Ftl {
                 || (!folds && self.blocks.in_slc(plane, block))
             {
                 self.relocator[plane].requests.push_back(next);
-            } else if self.still_wanted(plane, next, now, plan) && self.claim(plane, block) {
+            } else if self.still_wanted(plane, next, now, plan)
+                && !self.relocator[plane].has_failed(block)
+                && self.claim(plane, block)
+            {
                 if cause == relocation_causes::WEAR_LEVELLING {
                     let relocation = &mut self.relocator[plane];
                     relocation.levelled_at = relocation.host_pages;

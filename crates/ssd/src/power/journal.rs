@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::arena::CommandId;
 use crate::config::{CHANGE, Plan};
 use crate::persist::{state, stored};
-use crate::power::media::{Change, JournalPage};
+use crate::power::media::{Change, Entries, JournalPage};
 
 /// A page of the journal that matters.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,7 @@ impl Journal {
 
     /// The next page to be programmed, with its place, if there is a full one, or if part of one is waited for.
     /// `horizon`: programs up to there have ended, and what they have changed has been gathered.
-    pub fn page(&mut self, horizon: u64) -> Option<(u32, JournalPage)> {
+    pub fn page(&mut self, horizon: u64, begun: u64) -> Option<(u32, JournalPage)> {
         self.marks.pop_back_if(|(gathered, _)| *gathered == self.gathered);
         self.marks.push_back((self.gathered, horizon));
         let wanted = self.tail.len() >= self.changes || self.paged < self.needed();
@@ -158,15 +158,15 @@ impl Journal {
         let index = self.next;
         self.next += 1;
         self.live.push_back(Live { index, place, upto: self.paged, programmed: false });
-        Some((place, JournalPage { index, horizon: self.horizon, changes }))
+        Some((place, JournalPage { index, horizon: self.horizon, entries: Entries { begun, changes } }))
     }
 
     /// The next page of a checkpoint's list, which is not empty. `horizon`: where programs had ended when it began.
-    pub fn page_of_list(&mut self, list: &mut Vec<Change>, horizon: u64) -> (u32, JournalPage) {
+    pub fn page_of_list(&mut self, list: &mut Vec<Change>, horizon: u64, begun: u64) -> (u32, JournalPage) {
         let place = self.free_of_lists.pop().expect("Invariant: there are places for two lists");
         let changes = list.split_off(list.len().saturating_sub(self.changes));
         self.lists.push(OfList { place, programmed: false, new: true });
-        (place, JournalPage { index: u64::MAX, horizon, changes })
+        (place, JournalPage { index: u64::MAX, horizon, entries: Entries { begun, changes } })
     }
 
     /// The page in a place has been programmed; returns its number, unless it is one of a list.

@@ -48,6 +48,14 @@ pub(crate) struct JournalPage {
     pub index: u64,
     /// What programs up to this number have changed is in the journal up to here, or in the checkpoint.
     pub horizon: u64,
+    pub entries: Entries,
+}
+
+/// Where pages of the host are, as it was written down at some time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries {
+    /// Programs that had begun by then: a block that a later one has opened is not the one that is named.
+    pub begun: u64,
     pub changes: Vec<Change>,
 }
 
@@ -56,7 +64,7 @@ pub(crate) struct JournalPage {
 pub(crate) enum Content {
     Host(Data),
     /// A page of the map: entries that are not as at the start.
-    Map(Vec<Change>),
+    Map(Entries),
     Journal(JournalPage),
     /// Parity of these pages (`ftl.raid`).
     Parity(Vec<Member>),
@@ -278,7 +286,8 @@ stored! {
     Data { number }
     Mapped { place, version }
     Change { lpn, to }
-    JournalPage { index, horizon, changes }
+    JournalPage { index, horizon, entries }
+    Entries { begun, changes }
     Page { lpn, version, number, content }
     Member { place, number }
     Block { opened, of, programmed, pages }
@@ -286,6 +295,6 @@ stored! {
 }
 
 stored_enum! {
-    Content { 0 = Host(data), 1 = Map(changes), 2 = Journal(page), 3 = Parity(members), }
+    Content { 0 = Host(data), 1 = Map(entries), 2 = Journal(page), 3 = Parity(members), }
     BlockState { 0 = Initial, 1 = Blank, 2 = Written(block), 3 = HalfErased, }
 }

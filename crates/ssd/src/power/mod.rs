@@ -165,6 +165,11 @@ impl Power {
         self.running[die].push_back((first, self.numbers));
     }
 
+    /// Programs that have begun.
+    pub fn begun(&self) -> u64 {
+        self.numbers
+    }
+
     /// The number of a program of a die that has not ended.
     pub fn program_of(&self, die: DieId, first: OpId) -> u64 {
         let running = self.running[die].iter().find(|(of, _)| *of == first);

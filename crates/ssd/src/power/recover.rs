@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nand::{Address, PlaneId};
 use units::{Lpn, Ppn};
 
-use super::media::{Block, BlockState, Change, Content, JournalPage, Mapped, Member, OnFlash, Page};
+use super::media::{Block, BlockState, Change, Content, Entries, JournalPage, Mapped, Member, OnFlash, Page};
 use crate::config::{MapTable, Plan};
 use crate::ftl::Ftl;
 use crate::ftl::stripes::FoundStripe;
@@ -177,30 +177,30 @@ impl<'a> Recovery<'a> {
         for place in &self.flash.anchor.list {
             self.reads[1].extend(place.map(|first| Run { first, flash_pages: 1 }));
             let page = place.and_then(|place| self.page(place));
-            if let Some(Page { content: Content::Journal(page), number, .. }) = page {
+            if let Some(Page { content: Content::Journal(page), .. }) = page {
                 self.horizon = page.horizon;
-                page.changes.iter().for_each(|change| self.consider(*change, *number));
+                let Entries { begun, changes } = &page.entries;
+                changes.iter().for_each(|change| self.consider(*change, *begun));
             } else {
                 self.without_map = true;
             }
         }
         for index in self.flash.anchor.first.. {
             let place = places.get(&index).copied();
-            let page = place.and_then(|place| self.page(place)).map(|page| (&page.content, page.number));
+            let page = place.and_then(|place| self.page(place)).map(|page| &page.content);
             match (page, kept.get(&index)) {
-                (Some((Content::Journal(JournalPage { index: held, horizon, changes }), number)), _)
-                    if *held == index =>
-                {
+                (Some(Content::Journal(JournalPage { index: held, horizon, entries })), _) if *held == index => {
+                    let Entries { begun, changes } = entries;
                     self.reads[1].extend(place.map(|first| Run { first, flash_pages: 1 }));
                     if broken {
-                        self.learn(changes, number);
+                        self.learn(changes, *begun);
                         continue;
                     }
                     pages.extend(place.map(|place| (index, place)));
                     self.horizon = self.horizon.max(*horizon);
                     for change in changes {
                         self.touches(change.lpn);
-                        self.consider(*change, number);
+                        self.consider(*change, *begun);
                     }
                 }
                 (_, Some(changes)) => {
@@ -347,15 +347,14 @@ impl<'a> Recovery<'a> {
             if self.flash.is_initial(place) {
                 continue;
             }
-            let Some((Content::Map(changes), number)) = self.page(place).map(|page| (&page.content, page.number))
-            else {
+            let Some(Content::Map(Entries { begun, changes })) = self.page(place).map(|page| &page.content) else {
                 whole = false;
                 continue;
             };
             for change in changes {
                 // This version may have been relocated since.
                 if self.found.get(&change.lpn).is_none_or(|found| found.version < change.to.version) {
-                    self.consider(*change, number);
+                    self.consider(*change, *begun);
                 }
             }
         }
@@ -376,7 +375,8 @@ impl<'a> Recovery<'a> {
         self.changed.contains(&page)
     }
 
-    /// Takes a version of a page that was written down before program `by`, if it is newer than the one known.
+    /// Takes a version of a page that was written down before the program behind `by` began, if it is newer than the
+    /// one known.
     fn consider(&mut self, Change { lpn, to }: Change, by: u64) {
         let known = self.known.entry(lpn).or_insert(0);
         *known = to.version.max(*known);
@@ -396,7 +396,7 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    /// Whether the block of a page has not been erased since program `by`, and can be read.
+    /// Whether the block of a page has not been erased since program `by` began, and can be read.
     fn still_there(&self, place: Ppn, by: u64) -> bool {
         if (self.broken)(place) {
             return false;
@@ -472,4 +472,42 @@ impl<'a> Recovery<'a> {
 
 stored! {
     Run { first, flash_pages }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::streams::StreamId;
+
+    /// A translation page names a page of a block that was erased and opened again since; collection moves the
+    /// translation page, unread, afterwards.
+    #[test]
+    fn what_was_trimmed_is_not_lost_because_its_translation_page_has_moved() {
+        let mut config = Config::default();
+        for word in ["mapping.checkpoint=1MiB", "power.cut_at=[on-demand]", "age.fill=0"] {
+            config.set(word).unwrap();
+        }
+        let plan = config.plan().unwrap();
+        let initial = Ftl::new(&plan, 1).unwrap();
+        let mut flash = OnFlash::new(&plan);
+        let at = |block: u32| plan.layout.pack(Address { plane: PlaneId(0), block, page: 0 });
+        let of = |stream| Series { stream, handle: 0 };
+        let mut write = |block: u32, stream, page: Page| {
+            flash.program(at(block), of(stream), page.number);
+            flash.write(at(block), page);
+        };
+        let (trimmed, other) = (Lpn(3), Lpn(7));
+        let change = Change { lpn: trimmed, to: Mapped { place: Some(at(50)), version: 5 } };
+        let entries = Entries { begun: 10, changes: vec![change] };
+        let (host, map) = (StreamId::new(0), StreamId::MAP);
+        let data = Content::Host(Default::default());
+        write(50, host, Page { lpn: other, version: 9, number: 20, content: data });
+        write(60, map, Page { lpn: plan.map_page(0), version: 8, number: 30, content: Content::Map(entries) });
+        let remains = Remains { flash: &flash, is_broken: &|_| false, lossy: false };
+        let recovered = recover(remains, &KeptJournal::default(), &initial, &plan);
+        assert!(recovered.lost.is_empty(), "{:?}", recovered.lost);
+        assert_eq!(recovered.found[&other].place, Some(at(50)));
+        assert_eq!(recovered.found[&trimmed].place, None);
+    }
 }

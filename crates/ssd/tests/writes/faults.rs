@@ -115,6 +115,44 @@ fn broken_blocks_are_emptied_and_leave_service_and_what_they_held_stays_lost() {
 }
 
 #[test]
+fn half_of_a_page_that_a_power_cut_has_left_nowhere_leaves_the_rest_lost() {
+    // The host writes half of a lost page before the cut, which capacitors keep, or after it.
+    for before in [true, false] {
+        let plp = format!("power.plp={before}");
+        let cut = ["faults.at=1s blocks 0:30", "power.cut_at=[1000001us]", "mapping.checkpoint=1MiB", &plp];
+        let mut device = Device::new(&config(&cut), 1).unwrap();
+        let pages = device.plan().logical_pages / 2;
+        play(&mut device, writes(pages, 3000).chain([(Op::Flush, 0)]));
+        let half = |page: u64, time: Time| Request::new(time, Op::Write, Bytes(page * PAGE), Bytes(PAGE / 2));
+        let written: Vec<u64> = (0..pages).step_by(3).collect();
+        if before {
+            written.iter().for_each(|page| drop(device.submit(half(*page, Time(999_000_000))).unwrap()));
+        }
+        device.advance(Time(2_000_000_000)).unwrap();
+        assert!(device.counters().cuts == 1 && device.counters().blocks_broken > 10);
+        device.take_completions();
+        let lost: Vec<u64> = if before {
+            written
+        } else {
+            let done = play(&mut device, reads(pages));
+            let lost = (0..).zip(&done).filter(|(_, read)| read.uncorrectable).map(|(page, _)| page);
+            let lost: Vec<u64> = lost.collect();
+            let now = device.now();
+            lost.iter().for_each(|page| drop(device.submit(half(*page, now)).unwrap()));
+            lost
+        };
+        device.flush().unwrap();
+        device.take_completions();
+        let read = play(&mut device, lost.iter().map(|page| (Op::Read, *page)));
+        let reported = read.iter().filter(|read| read.uncorrectable).count();
+        assert!(if before { reported > 10 } else { reported == lost.len() && reported > 10 }, "{before}: {reported}");
+        // All of it is there again when all of it has been written.
+        play(&mut device, lost.iter().map(|page| (Op::Write, *page)).chain([(Op::Flush, 0)]));
+        assert!(play(&mut device, lost.iter().map(|page| (Op::Read, *page))).iter().all(|read| !read.uncorrectable));
+    }
+}
+
+#[test]
 fn a_stuck_program_and_a_stuck_erase_cost_a_block_each() {
     for (part, failed) in [("program 1", 3), ("erase 1", 0)] {
         let config = config(&["age.precondition=closed-form", "age.fill=1", &format!("faults.at=0ns {part}")]);

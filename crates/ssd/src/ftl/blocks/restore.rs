@@ -133,7 +133,6 @@ impl Blocks {
         for block in self.ever_opened(plane) {
             if let Holds::Pages { of: Series { stream, .. }, opened, programmed } = self.as_pages(plane, block, found)
                 && !(found.is_bad)(plane, block)
-                && !(found.has_failed)(plane, block)
             {
                 let best = &mut youngest[stream.index()];
                 *best = (*best).max(Some((opened, block, programmed)));
@@ -145,6 +144,10 @@ impl Blocks {
             let Some((_, block, next_page)) = youngest.filter(|(.., programmed)| u64::from(*programmed) < pages) else {
                 continue;
             };
+            if (found.has_failed)(plane, block) {
+                // Of an older one the next recovery would not ask what has been written since.
+                continue;
+            }
             let record = self.block(plane, block).written;
             let written = &mut self.written[record as usize];
             if self.handles > 0
