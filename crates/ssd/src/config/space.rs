@@ -113,7 +113,7 @@ impl Relocation {
 impl Config {
     /// Whether data may be damaged in a way that goes along with it.
     pub(crate) fn keeps_damage(&self) -> bool {
-        self.faults.break_parts() || self.ecc.miscorrection.0 > 0.0 || !self.power.cut_at.is_empty()
+        self.faults.break_parts() || self.ecc.miscorrection.0 > 0.0
     }
 
     /// Whether blocks may go out of service in a run.

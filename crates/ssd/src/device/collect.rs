@@ -184,6 +184,7 @@ impl<P: Probe> Device<P> {
         let block = self.view().placement.open_block(plane, stream);
         let failed = self.erase_fails(plane, block);
         self.ftl.open_erased(plane, stream, failed);
+        Zoning(self).has_erased(Some(plane), Some(block));
         if failed {
             self.retire(plane, block);
             self.freed(plane);

@@ -9,7 +9,8 @@ use crate::config::Plan;
 use crate::flash::op::PageData;
 use crate::persist::state;
 
-/// The damaged pages, where parts may break or the decoder miscorrects. Memory: some 30 bytes each.
+/// The damaged pages, where parts may break, the decoder miscorrects, or power cuts may take data. Memory: some 30 bytes
+/// each.
 pub(crate) struct Damage {
     /// Their reads are reported as uncorrectable.
     lost: BTreeSet<u64>,
@@ -18,9 +19,10 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// Where parts may break or the decoder miscorrects.
+    /// Where data may come to harm.
     pub fn new(plan: &Plan) -> Option<Damage> {
-        plan.config.keeps_damage().then(|| Damage { lost: BTreeSet::new(), wrong: BTreeSet::new() })
+        let keeps = plan.config.keeps_damage() || !plan.config.power.cut_at.is_empty();
+        keeps.then(|| Damage { lost: BTreeSet::new(), wrong: BTreeSet::new() })
     }
 
     /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
