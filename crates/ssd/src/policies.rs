@@ -122,6 +122,13 @@ impl Policies {
         self.mistake.get()
     }
 
+    /// What is wrong where nothing is going to happen although requests wait: what picks the blocks picks none.
+    pub(crate) fn stands_still(&self) -> Option<ConfigError> {
+        let problem = "answered None although requests wait for blocks that only collection frees".into();
+        let remedy = "answer a block wherever it is given one; None leaves the plane as it is".into();
+        Some(self.victim.as_ref()?.source.mistake("victim", problem, remedy))
+    }
+
     /// The answer of a stand-in; none where one has made a mistake: the built-in choice answers.
     fn asked<F: ?Sized, T>(
         &self,

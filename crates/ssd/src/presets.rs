@@ -110,6 +110,9 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
         return build(&text?, "described device", word, Path::new(""), depth);
     }
     let remedy = match nearest(word, names()) {
+        _ if word.contains(' ') && !word.contains('/') => {
+            "a device in a line has commas between its parts: \"2TB, 16 ch x 4 dies, TLC\"".to_owned()
+        }
         Some(near) => format!("did you mean `{near}`? (or give the path of a device file)"),
         None => {
             format!("the presets are {}; or give the path of a device file", names().collect::<Vec<_>>().join(", "))

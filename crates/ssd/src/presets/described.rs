@@ -45,11 +45,13 @@ fn read(line: &str) -> Result<Described, ConfigError> {
     let mut found = Described::default();
     for part in line.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         if found.take(part).is_none() {
+            let twice = Described::default().take(part).is_some();
+            let problem = if twice { "says what another part says too" } else { "is not understood" };
             return Err(ConfigError {
                 origin: format!("device `{line}`"),
                 line: None,
                 key: None,
-                problem: format!("`{part}` is not understood"),
+                problem: format!("`{part}` {problem}"),
                 remedy: format!("a device in a line has {PARTS}, with commas between"),
             });
         }
@@ -204,5 +206,7 @@ mod tests {
             let error = load(line).unwrap_err();
             assert!(error.problem.contains(part) && error.remedy.contains("16 ch x 4 dies"), "{line}: {error}");
         }
+        assert!(load("tlc, qlc").unwrap_err().problem.contains("another part"));
+        assert!(load("2TB TLC").unwrap_err().remedy.contains("commas"));
     }
 }

@@ -330,7 +330,8 @@ impl<D: Drive> MeasuredDrive<D> {
                 return Ok(Played::Over);
             }
             if time == Time::NEVER && self.drive.idle() {
-                return Err(RunError::Broken("requests are outstanding and nothing is going to happen".into()));
+                let broken = || RunError::Broken("requests are outstanding and nothing is going to happen".into());
+                return Err(self.drive.plan().config.policies.stands_still().map_or_else(broken, RunError::Config));
             }
             self.drive.advance(limit)?;
             self.collect(&mut each)?;

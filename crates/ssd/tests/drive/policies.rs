@@ -188,12 +188,14 @@ fn answers_that_make_no_sense_end_the_run_with_their_reason() {
             Ok((candidates.victim_valid_limit()..=candidates.pages()).find_map(|valid| candidates.oldest(valid)))
         }));
     });
+    let none = mistake(|config| config.policies.victim = named(Arc::new(|_| Ok(None))));
     let price = |relocated, host| {
         mistake(move |config| config.policies.pacing = named(Arc::new(move |_| Ok(Some(Price { relocated, host })))))
     };
     for (text, axis, problem, remedy) in [
         (victim(32), "victim", "answered block 32, which cannot be reclaimed", "a block that it was given"),
         (full, "victim", "valid pages: reclaiming it gains nothing", "fewer than"),
+        (none, "victim", "answered None although requests wait", "answer a block"),
         (next(Some(ReadReference::Step(200))), "next", "answered step 200", "0 to "),
         (next(Some(ReadReference::Step(0))), "next", "has had a page sensed 1000 times", "answer none"),
         (

@@ -126,7 +126,9 @@ fn half_of_a_page_that_a_power_cut_has_left_nowhere_leaves_the_rest_lost() {
         let half = |page: u64, time: Time| Request::new(time, Op::Write, Bytes(page * PAGE), Bytes(PAGE / 2));
         let written: Vec<u64> = (0..pages).step_by(3).collect();
         if before {
-            written.iter().for_each(|page| drop(device.submit(half(*page, Time(999_000_000))).unwrap()));
+            for page in &written {
+                device.submit(half(*page, Time(999_000_000))).unwrap();
+            }
         }
         device.advance(Time(2_000_000_000)).unwrap();
         assert!(device.counters().cuts == 1 && device.counters().blocks_broken > 10);
@@ -138,7 +140,9 @@ fn half_of_a_page_that_a_power_cut_has_left_nowhere_leaves_the_rest_lost() {
             let lost = (0..).zip(&done).filter(|(_, read)| read.uncorrectable).map(|(page, _)| page);
             let lost: Vec<u64> = lost.collect();
             let now = device.now();
-            lost.iter().for_each(|page| drop(device.submit(half(*page, now)).unwrap()));
+            for page in &lost {
+                device.submit(half(*page, now)).unwrap();
+            }
             lost
         };
         device.flush().unwrap();

@@ -223,14 +223,13 @@ impl<'a> Columns<'a> {
         }
         let bare = self.meanings[op].as_ref().map_or("", |of| of.bare.as_str());
         let Some((words, is_guess)) = op_words(bare, &self.values(op)) else {
-            options[op] = "op=READ/WRITE".into();
-            return Err(self.unknown_words(op, &options));
+            return Err(self.unknown_words(op, options));
         };
         if is_guess {
             let said = words.replacen('/', " for reads and ", 1);
             guesses.push(format!("`{}` {said} for writes", self.names[op]));
         }
-        options[op] = format!("op={words}");
+        options[op] = if words.is_empty() { "op".into() } else { format!("op={words}") };
         Ok(Named { word: format!("{}{}", self.prefix(), options.join(",")), guesses, is_certain })
     }
 
@@ -248,7 +247,7 @@ impl<'a> Columns<'a> {
     }
 
     /// What is wrong where the words of reads and writes are not told.
-    fn unknown_words(&self, op: usize, options: &[String]) -> (String, String) {
+    fn unknown_words(&self, op: usize, mut options: Vec<String>) -> (String, String) {
         let mut found = self.values(op);
         found.sort_unstable();
         found.dedup();
@@ -265,10 +264,15 @@ impl<'a> Columns<'a> {
                 "write the file with semicolons or tabs between columns, or with points before decimals".into(),
             );
         }
-        (
-            format!("names its columns, and `{}` holds {}", self.names[op], found.join(", ")),
-            format!("say which words are reads and writes: --format {}{}", self.prefix(), options.join(",")),
-        )
+        let names_some = found.iter().any(|word| PLAIN.contains(&word.to_lowercase().as_str()));
+        options[op] = if names_some { "op" } else { "op=READ/WRITE" }.into();
+        let format = format!("--format {}{}", self.prefix(), options.join(","));
+        let remedy = if names_some {
+            format!("leave out the lines that are neither reads nor writes: {format} --skip-bad-lines N")
+        } else {
+            format!("say which words are reads and writes: {format}")
+        };
+        (format!("names its columns, and `{}` holds {}", self.names[op], found.join(", ")), remedy)
     }
 }
 
@@ -323,7 +327,11 @@ fn time_unit(times: &[&str]) -> Result<&'static str, (String, String)> {
     Ok(likely.unwrap_or(&order[0]).0)
 }
 
-/// The words of reads and writes, and whether that is a guess; none where it cannot be told.
+/// Words of reads and writes that every column `op` may hold, in any case.
+const PLAIN: [&str; 4] = ["r", "w", "read", "write"];
+
+/// The words of reads and writes, and whether that is a guess; none where it cannot be told, and no words where they are
+/// the plain ones, mixed.
 fn op_words(name: &str, values: &[&str]) -> Option<(String, bool)> {
     let mut words: Vec<String> = values.iter().map(|word| word.to_lowercase()).collect();
     words.sort_unstable();
@@ -334,6 +342,7 @@ fn op_words(name: &str, values: &[&str]) -> Option<(String, bool)> {
     match words.as_slice() {
         _ if all_of(&["r", "w"]) => Some(("R/W".into(), false)),
         _ if all_of(&["read", "write"]) => Some(("read/write".into(), false)),
+        _ if all_of(&PLAIN) => Some((String::new(), false)),
         _ if all_of(&["0", "1"]) => Some((if is_read { "1/0" } else { "0/1" }.into(), !is_read && !is_write)),
         _ if all_of(&["false", "true"]) && is_write => Some(("false/true".into(), false)),
         _ if all_of(&["false", "true"]) && is_read => Some(("true/false".into(), false)),
@@ -445,6 +454,13 @@ mod tests {
         // Words that a declaration could not hold.
         let (problem, _) = read("time_s;op;offset_b;size_b", &["1;r,1;0;512", "2;w,1;0;512"]).unwrap_err();
         assert_eq!(problem, "names its columns, and `op` holds r,1, w,1");
+        assert_eq!(op("op", ["READ", "w"]), Ok(("op".into(), vec![])));
+        let (_, remedy) = op("op", ["read", "trim"]).unwrap_err();
+        let format = "csv:time=s,op,offset=B,size=B";
+        assert_eq!(
+            remedy,
+            format!("leave out the lines that are neither reads nor writes: --format {format} --skip-bad-lines N")
+        );
         let (problem, remedy) = op("op", ["42", "17"]).unwrap_err();
         assert_eq!(problem, "names its columns, and `op` holds 17, 42");
         assert_eq!(remedy, "say which words are reads and writes: --format csv:time=s,op=READ/WRITE,offset=B,size=B");
