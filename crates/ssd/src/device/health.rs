@@ -66,11 +66,13 @@ impl<P: Probe> Device<P> {
         if !waits || self.end_of_life().is_some() {
             return None;
         }
-        if crate::core::DriveLife::worn_out(self.core.now, &self.core.counters).is_some() {
-            return Some(Standstill::EndsLife);
+        if self.core.plan.slc.is_some()
+            && let Some(past) = PastTheCache::find(&self.view(), &self.writes)
+        {
+            return Some(Standstill::HasWay(past));
         }
-        self.core.plan.slc.as_ref()?;
-        PastTheCache::find(&self.view(), &self.writes).map(Standstill::HasWay)
+        let worn = crate::core::DriveLife::worn_out(self.core.now, &self.core.counters);
+        worn.map(|_| Standstill::EndsLife)
     }
 
     /// Whether commands have made progress since this was asked last, or there are none; and the drive comes to rest,

@@ -59,9 +59,13 @@ impl Ftl {
     /// [`stays_collectable`](Self::stays_collectable) where `more` pages are on their way to the plane.
     pub(super) fn stays_collectable_with(&self, plane: PlaneId, more: u32, plan: &Plan) -> bool {
         let space = &plan.space;
-        let limit = if self.relocator.broken_planes == 0 { space.live_limit } else { space.live_limit_of_rest };
-        let retired = self.blocks.in_service(plane).1;
-        self.blocks.live(plane) + more + retired * plan.layout.pages < limit
+        let retired = self.blocks.in_service(plane).1 * plan.layout.pages;
+        // Halfway between its share of the data and all that can be collected, also where blocks have gone.
+        let limit = match self.relocator.broken_planes {
+            0 => (space.live_limit + retired / 2).min(space.live_limit_of_rest),
+            _ => space.live_limit_of_rest,
+        };
+        self.blocks.live(plane) + more + retired < limit
     }
 
     /// The plane that takes pages of the map after the plane `last`, where planes hold this many of them: round robin
@@ -144,6 +148,21 @@ mod tests {
             ftl.take_page(plane, stream, Some(Lpn(0)), AgeClock::warmer_by(Span::ZERO, 0.0));
             assert_eq!(ftl.lagging(die, stream, &plan), left);
         }
+    }
+
+    /// A drive whose planes can hold each other's data goes on until its blocks are too few for the data.
+    #[test]
+    fn a_plane_takes_data_as_long_as_it_has_spare_blocks() {
+        let mut config = Config::default();
+        ["ftl.over_provisioning=2", "age.fill=1"].iter().for_each(|word| config.set(word).unwrap());
+        let plan = config.plan().unwrap();
+        let (mut ftl, plane, mut left) = (Ftl::new(&plan, 1).unwrap(), PlaneId(0), plan.layout.blocks);
+        while left > plan.space.needed + 1 {
+            assert!(ftl.stays_collectable(plane, &plan), "{left} blocks are left, and {} needed", plan.space.needed);
+            ftl.blocks.retire(plane, left);
+            left -= 1;
+        }
+        assert!(left < plan.layout.blocks / 2);
     }
 
     #[test]
