@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import Chip, InputError
@@ -31,6 +32,46 @@ SCHEMES = {
 
 NAMES = tuple({scheme: name for name, scheme in SCHEMES.items()}.values())
 """Each of them once: of two names for one scheme the one of the later paper."""
+
+
+DEFAULT_CHIP = "tlc48-reo"
+"""The chip where neither a chip nor a device is named: the one whose erases were measured."""
+
+OF_CELLS = {"SLC": "slc", "MLC": "mlc", "TLC": "tlc48", "QLC": "qlc", "PLC": "plc"}
+"""The virtual chip of a device's cells, which ``chip.model = "auto"`` stands for."""
+
+
+def chip_of(device: str) -> str:
+    """The chip of a device: ``chip.model``, or the virtual chip of its cells where that is no virtual chip."""
+    config = _config_of(device)
+    model = str(config["chip"]["model"])
+    if model in ("auto", "none") or model.endswith(".csv"):
+        return OF_CELLS[config["geometry"]["cell"]]
+    return model
+
+
+def check_cells(chip: Chip, name: str, device: str) -> None:
+    """Refuses a chip whose cells hold another number of bits than those of the device.
+
+    Raises:
+        InputError: the device cannot be made of such chips.
+    """
+    cell = _config_of(device)["geometry"]["cell"]
+    bits, needed = round(constant(chip, "cells", "bits")), list(OF_CELLS).index(cell) + 1
+    if bits != needed:
+        raise InputError(
+            f"the chip {name} has {bits} bits a cell, and the {cell} cells of device {device} have {needed}\n"
+            f"  help: leave out the chip to take that of the device, {chip_of(device)}, or give another device"
+        )
+
+
+def _config_of(device: str) -> dict[str, Any]:
+    from ssdlab.runs.options import options_of
+    from ssdlab.runs.simulation import open_simulation
+
+    simulation = open_simulation(options_of({"device": device, "requests": 1}))
+    config: dict[str, Any] = json.loads(simulation.manifest)["device"]["config"]
+    return config
 
 
 def cycle(
