@@ -257,6 +257,7 @@ def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
     [
         ({"seed": -1}, "seed is -1"),
         ({"requests": 0}, "requests is 0"),
+        ({"age": "pec=1,pec=2"}, "pec is given twice"),
         ({"repeat": 0}, "repeat is 0"),
         ({"warmup": 1.5}, "warmup is 1.5"),
         ({"seed": 1 << 70}, "seed is"),

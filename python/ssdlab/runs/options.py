@@ -241,8 +241,17 @@ def functions_of(policies: Functions | None) -> list[GivenPolicy]:
 
 
 def age_text(age: Age | None) -> str | None:
-    """An age as the core reads it: ``pec=2000,retention=6mo``."""
-    if age is None or isinstance(age, str):
+    """An age as the core reads it: ``pec=2000,retention=6mo``.
+
+    Raises:
+        InputError: a key is given twice.
+    """
+    if age is None:
+        return age
+    if isinstance(age, str):
+        keys = [pair.partition("=")[0].strip() for pair in age.split(",") if pair.strip()]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise InputError(f"age {age}: {twice} is given twice\n  help: give {twice} once")
         return age
     return ",".join(f"{key}={value_text(value)}" for key, value in age.items())
 
