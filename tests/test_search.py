@@ -466,12 +466,16 @@ def test_a_malformed_file_is_told_with_its_line(cli: Cli, tmp_path: Path) -> Non
     assert "give the path of a search file" in cli("search", "absent.toml").stderr
 
 
-def test_a_statistic_that_no_run_reports_is_told_after_one_case(tmp_path: Path) -> None:
+def test_a_statistic_that_no_run_reports_is_told_before_any_case(tmp_path: Path) -> None:
     about = {**RETRIES, "objectives": {"host.read.latency_ns.p99_8": "min"}}
     with pytest.raises(
         ssdlab.InputError, match=r"no run reports this.*\n.*did you mean `host\.read\.latency_ns\.p99_9`"
     ):
         ssdlab.search(about, cache=tmp_path)
+    assert len(Cache(tmp_path)) == 0
+    # What some other drive reports is told after one case.
+    with pytest.raises(ssdlab.InputError, match=r"ftl\.slc\.taken: no run reports this"):
+        ssdlab.search({**RETRIES, "objectives": {"ftl.slc.taken": "min"}}, cache=tmp_path)
     assert len(Cache(tmp_path)) == 1
 
 

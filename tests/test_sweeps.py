@@ -69,6 +69,38 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
     assert len(Cache(tmp_path / "results" / "cache")) == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("ftl.wav", "did you mean `ftl.waf`?"),
+        ("host.raed.*", "did you mean `host.read.*`?"),
+        ("host.read.latency_ns.p98", "did you mean `host.read.latency_ns.p99`?"),
+        ("usage.dies.*", "did you mean `usage.die.*`?"),
+        ("xyz", "docs/statistics.md lists them"),
+    ],
+)
+def test_a_statistic_that_no_run_reports_is_refused_before_any_case(tmp_path: Path, name: str, remedy: str) -> None:
+    spec = {"statistics": ["host.*", name], "run": {"requests": 10}}
+    with pytest.raises(ssdlab.InputError) as caught:
+        ssdlab.sweep(spec, cache=tmp_path)
+    assert f"statistics: {name}: no run reports this statistic" in str(caught.value)
+    assert remedy in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_statistic_of_results_is_known_by_its_name() -> None:
+    from ssdlab.runs.names import why_unknown
+
+    settings = {"ftl.hints": 2, "host.queues": 4, "thermal.resistance": 5.0, "chip.model": "auto"}
+    found = ssdlab.run(requests=100, settings=settings)
+    names = [name for name, *_ in found.scalars() if not name.startswith("run.")]
+    assert "host.queue.0.iops" in names
+    assert any(name.startswith("fdp.") for name in names)
+    assert [name for name in names if why_unknown(name)] == []
+    for name in ("zones.*", "power.cuts", "smart.*", "array.hedges_won", "host.*.iops", "host.queue.7.latency_ns.p99"):
+        assert why_unknown(name) is None, name
+
+
 def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
     axes = {f"ftl.{n}": list(range(1000)) for n in ("streams",)} | {
         "seed": list(range(1000)),

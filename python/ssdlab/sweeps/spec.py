@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, overload
 
 from ssdlab._core import InputError
 from ssdlab.runs.documents import word_of
+from ssdlab.runs.names import why_unknown
 from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 
 SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
@@ -221,6 +222,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     statistics = data.get("statistics", ["*"])
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
         raise fail("statistics", "must be a list of names", 'write statistics = ["host.read.latency_ns.*"]')
+    for name in statistics:
+        if remedy := why_unknown(name):
+            raise fail("statistics", f"{name}: no run reports this statistic", remedy)
     folder = os.path.dirname(origin)
     run = located(data.get("run", {}), folder)
     axes: dict[str, dict[Value, dict[str, Value]]] = {}
