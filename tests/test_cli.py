@@ -320,6 +320,17 @@ def test_importing_the_package_costs_next_to_nothing() -> None:
     assert cost < 0.03
 
 
+def test_modules_are_loaded_at_their_first_use() -> None:
+    code = (
+        "import sys, ssdlab\n"
+        "assert not [name for name in sys.modules if name.startswith('ssdlab.') and name != 'ssdlab._version']\n"
+        "print(ssdlab.trace.read.__name__, ssdlab.policy.Ftl.__name__, ssdlab.study.__name__, ssdlab.plot.__name__)\n"
+        "assert not {'polars', 'matplotlib', 'rich'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "read Ftl ssdlab.study ssdlab.plot\n"), done.stderr
+
+
 @pytest.mark.slow
 def test_a_json_run_starts_within_its_budget_and_without_heavy_imports(tmp_path: Path) -> None:
     out = tmp_path / "x.json"
