@@ -27,6 +27,7 @@ from ssdlab.searches import player
 from ssdlab.searches.race import Field, front_of, hypervolume
 from ssdlab.searches.spec import Search
 from ssdlab.show.report.contents import collect
+from ssdlab.sweeps import spec
 from ssdlab.sweeps.cache import Cache
 
 Fake = Callable[[Mapping[str, Any], dict[str, Any]], dict[str, float] | str]
@@ -72,6 +73,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], list[int]]:
             return SimpleNamespace(table=table, failed=failed, played=len(rows))
 
         monkeypatch.setattr(player, "sweep", sweep)
+        # What it reports no drive does.
+        monkeypatch.setattr(spec, "why_unknown", lambda _: None)
         return sizes
 
     return install
@@ -457,6 +460,25 @@ def test_what_is_wrong_with_a_file_is_told_with_key_and_remedy(change: dict[str,
     assert str(caught.value).startswith("search: ")
     for part in (*parts, "\n  help: "):
         assert part in str(caught.value)
+
+
+def test_a_search_without_a_front_says_what_became_of_all(fake: Callable[[Fake], list[int]]) -> None:
+    from ssdlab.show.verdicts import of_search
+
+    limit = {"time": {"most": 1000}}
+    fake(lambda settings, labels: {"time": 1.0 if labels["requests"] < 800 else 1e9, "rate": 1.0})
+    spent = of_search(ssdlab.search(grid(2, budget=8, constraints=limit)))
+    assert spent == (
+        "None of 4 configurations is on the front: 1 breaking a constraint and 3 not run to their end. The budget of "
+        "8 full cases brings no other one to its end: raise budget; one configuration takes 4.25 full cases."
+    )
+    fake(lambda settings, labels: "no such drive" if at(settings)[0] else {"time": 1e9, "rate": 1.0})
+    broken = of_search(ssdlab.search(grid(2, constraints=limit)))
+    assert broken == "None of 4 configurations is on the front: 2 breaking a constraint and 2 failed."
+    fake(lambda settings, labels: bent(settings, labels) | {"warnings": "not-steady"})  # type: ignore[dict-item]
+    marked = of_search(ssdlab.search(grid(2)))
+    assert "left out for the warnings of their results" in marked
+    assert "constraint" not in marked
 
 
 def test_a_malformed_file_is_told_with_its_line(cli: Cli, tmp_path: Path) -> None:
