@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import Chip, InputError
-from ssdlab.chip.characterize import constant, constant_of
+from ssdlab.chip.characterize import constant, constant_of, load
 
 if TYPE_CHECKING:
     import polars
@@ -41,37 +41,37 @@ OF_CELLS = {"SLC": "slc", "MLC": "mlc", "TLC": "tlc48", "QLC": "qlc", "PLC": "pl
 """The virtual chip of a device's cells, which ``chip.model = "auto"`` stands for."""
 
 
-def chip_of(device: str) -> str:
-    """The chip of a device: ``chip.model``, or the virtual chip of its cells where that is no virtual chip."""
-    config = _config_of(device)
-    model = str(config["chip"]["model"])
-    if model in ("auto", "none") or model.endswith(".csv"):
-        return OF_CELLS[config["geometry"]["cell"]]
-    return model
-
-
-def check_cells(chip: Chip, name: str, device: str) -> None:
-    """Refuses a chip whose cells hold another number of bits than those of the device.
+def chip_for(chip: str | None, device: str | None) -> str:
+    """The chip whose blocks are cycled: the one that is named, or that of the device, or :data:`DEFAULT_CHIP`.
 
     Raises:
-        InputError: the device cannot be made of such chips.
+        InputError: the device has cells of another number of bits.
     """
-    cell = _config_of(device)["geometry"]["cell"]
-    bits, needed = round(constant(chip, "cells", "bits")), list(OF_CELLS).index(cell) + 1
+    if device is None:
+        return chip or DEFAULT_CHIP
+    own = chip_of(device)
+    if chip is None:
+        return own
+    bits, needed = (round(constant(load(name, chips=1, blocks=1), "cells", "bits")) for name in (chip, own))
     if bits != needed:
         raise InputError(
-            f"the chip {name} has {bits} bits a cell, and the {cell} cells of device {device} have {needed}\n"
-            f"  help: leave out the chip to take that of the device, {chip_of(device)}, or give another device"
+            f"the chip {chip} has {bits} bits a cell, and the device {device} has {needed}\n"
+            f"  help: leave out the chip to take that of the device, {own}, or give another device"
         )
+    return chip
 
 
-def _config_of(device: str) -> dict[str, Any]:
+def chip_of(device: str) -> str:
+    """The chip of a device: ``chip.model``, or the virtual chip of its cells where that is no virtual chip."""
     from ssdlab.runs.options import options_of
     from ssdlab.runs.simulation import open_simulation
 
     simulation = open_simulation(options_of({"device": device, "requests": 1}))
-    config: dict[str, Any] = json.loads(simulation.manifest)["device"]["config"]
-    return config
+    config = json.loads(simulation.manifest)["device"]["config"]
+    model = str(config["chip"]["model"])
+    if model in ("auto", "none") or model.endswith(".csv"):
+        return OF_CELLS[config["geometry"]["cell"]]
+    return model
 
 
 def cycle(

@@ -190,10 +190,8 @@ def lifetime(
     check_ending("--out", out, TABLES)
     check_ending("--plot", plot, FIGURES)
     check_outputs({"--out": out, "--plot": plot}, [path for path in (chip, device) if path is not None])
-    name = chip or (module.DEFAULT_CHIP if device is None else module.chip_of(device))
+    name = module.chip_for(chip, device)
     found = characterize.load(name, chips=chips, blocks=blocks, seed=seed)
-    if chip is not None and device is not None:
-        module.check_cells(found, name, device)
     names = schemes or module.NAMES
     if requirement is None:
         requirement = characterize.constant(found, "erasing", "requirement")
