@@ -163,6 +163,8 @@ ERRORS = [
     (("--fio", "x.fio", "--write-toml", ""), ("--write-toml is empty",)),
     (("--output-format", "fio-json", "--json", "-"), ("--json -", "--output-format")),
     (("--series-out", "-"), ("--series-out -: goes to a file",)),
+    (("--qd", "4", "--set", "workload.iodepth=4"), ("error: --qd: is given, and the workload paces itself",)),
+    (("--replay", "closed:4", "--set", "workload.iodepth=4"), ("error: --replay: is given",)),
     (("--scheme", "baseline", "--scheme", "pnar2"), ("--scheme is given twice", "give it once")),
     (("--device", "tlc", "--device=qlc"), ("--device is given twice",)),
     (("--age", "pec=2000", "--age", "pec=10"), ("age pec=2000,pec=10: pec is given twice",)),

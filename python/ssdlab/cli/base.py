@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -305,6 +305,19 @@ def _says_what_is_run(option: Option) -> bool:
 
 takes_run_options = options(*(run_option(name) for name, option in OPTIONS.items() if _says_what_is_run(option)))
 """The options that specify what is run."""
+
+
+@contextmanager
+def naming_qd(given: Mapping[str, Any]) -> Iterator[None]:
+    """Errors about the pace name ``--qd`` where the pace was given by it: the core knows ``--replay`` alone."""
+    from ssdlab._core import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if given.get("qd") is not None and str(error).startswith("--replay"):
+            error.args = (str(error).replace("--replay", "--qd", 1),)
+        raise
 
 
 def report_failures(failures: list[str], remedy: str) -> None:
