@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import math
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple, overload
 
 from ssdlab._core import InputError
 from ssdlab.runs.documents import word_of
-from ssdlab.runs.names import why_unknown
+from ssdlab.runs.names import names, why_unknown
 from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 
 SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
@@ -181,6 +182,11 @@ class Sweep(NamedTuple):
             found.check()
         return found
 
+    def may_report(self, asked: Sequence[str]) -> list[str]:
+        """The statistics that its table may have, and which of those ``asked`` for: queues are no fixed names."""
+        found = dict.fromkeys([*names(), *(name for name in asked if why_unknown(name) is None)])
+        return [name for name in found if any(fnmatch.fnmatchcase(name, of) for of in self.statistics)]
+
     def warm_run(self, values: Mapping[str, Value]) -> Options | None:
         """The run that warms up the drive of a case, if any does."""
         if self.warm is None:
@@ -260,8 +266,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     warm = None if "warm" not in data else located(data["warm"], folder)
     if warm is not None and not isinstance(warm.get("save_at", ""), str):
         raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
-    names = {name for labels in axes.values() for values in labels.values() for name in values}
-    _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
+    keys = {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(keys | set(run) | set(warm or ()) - {"save_at"}, fail)
     digest = hashlib.sha256(json.dumps(data, default=str, separators=(",", ":")).encode()).hexdigest()
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm, digest)
 
