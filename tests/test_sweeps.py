@@ -517,6 +517,27 @@ def test_a_comparison_says_what_is_the_same_what_changes_nothing_and_what_warnin
     assert "left out of slow 4 of 8" in text
 
 
+def test_a_comparison_says_which_cases_have_no_result() -> None:
+    def row(scheme: str, mean: float | None, seed: int, marks: str | None = None) -> dict[str, Any]:
+        measured = {"host.read.latency_ns.mean": mean, "ftl.waf": None if mean is None else 1.0}
+        return {"scheme": scheme, "seed": seed, "case": "0", "warnings": marks, **measured}
+
+    schema = {"warnings": polars.String, "host.read.latency_ns.mean": polars.Float64, "ftl.waf": polars.Float64}
+    rows = [row("a", 100.0, 1), row("a", 110.0, 2), row("b", None, 1), row("b", None, 2)]
+    found = ssdlab.compare(polars.DataFrame(rows, schema_overrides=schema))
+    assert found.failed == (("b", 2, 2),)
+    why = "2 cases have no result (b 2 of 2); `ssdlab sweep` of the same file says why a case failed"
+    assert f"nothing to compare: {why}." in found.takeaway()
+    assert why in " ".join(str(found).split("\n\n")[-1].split())
+    # Those that warnings leave out are told as well; where some are compared, the sentence is of these.
+    marked = ssdlab.compare(polars.DataFrame([row("a", 9.0, 1, "overload"), *rows[1:]], schema_overrides=schema))
+    assert "1 of 4 cases are left out for their warnings" in marked.takeaway()
+    some = ssdlab.compare(polars.DataFrame([*rows, row("b", 55.0, 3), row("a", 110.0, 3)], schema_overrides=schema))
+    assert some.failed == (("b", 2, 3),)
+    assert "no result" not in some.takeaway()
+    assert "2 cases have no result (b 2 of 3)" in str(some)
+
+
 def test_an_axis_that_turns_another_one_round_changes_something() -> None:
     rows = [
         {"scheme": scheme, "x": x, "y": y, "seed": seed, "case": "0", "host.read.latency_ns.mean": value + seed * 1e-9}

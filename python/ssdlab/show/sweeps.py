@@ -110,6 +110,8 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
         footnotes.append(str(comparison.left_out))
         lost = [f"{scheme} {out:,} of {of:,}" for scheme, out, of in comparison.lost]
         footnotes.append(f"  left out of {listed(lost)}")
+    if comparison.failed:
+        footnotes += wrapped(comparison.failures())
     if comparison.fewest_beyond is not None:
         footnotes.append(
             f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"
