@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import polars
 import pytest
@@ -475,7 +475,7 @@ def test_a_search_without_a_front_says_what_became_of_all(fake: Callable[[Fake],
     fake(lambda settings, labels: "no such drive" if at(settings)[0] else {"time": 1e9, "rate": 1.0})
     broken = of_search(ssdlab.search(grid(2, constraints=limit)))
     assert broken == "None of 4 configurations is on the front: 2 breaking a constraint and 2 failed."
-    fake(lambda settings, labels: bent(settings, labels) | {"warnings": "not-steady"})  # type: ignore[dict-item]
+    fake(lambda settings, labels: {**bent(settings, labels), "warnings": cast(float, "not-steady")})
     marked = of_search(ssdlab.search(grid(2)))
     assert "left out for the warnings of their results" in marked
     assert "constraint" not in marked

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import polars
 import pytest
 
@@ -99,6 +100,14 @@ def test_every_statistic_of_results_is_known_by_its_name() -> None:
     assert [name for name in names if why_unknown(name)] == []
     for name in ("zones.*", "power.cuts", "smart.*", "array.hedges_won", "host.*.iops", "host.queue.7.latency_ns.p99"):
         assert why_unknown(name) is None, name
+
+
+def test_axes_of_numpy_are_numbers(tmp_path: Path) -> None:
+    spec = {"run": {"requests": np.int64(20)}, "axes": {"qd": list(np.array([1, 2])), "seed": list(np.arange(1, 3))}}
+    table = ssdlab.sweep(spec, cache=tmp_path).table
+    assert table.schema["qd"] == polars.Int64
+    assert table["qd"].to_list() == [1, 1, 2, 2]
+    assert table["host.all.requests"].to_list() == [20.0] * 4
 
 
 def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:

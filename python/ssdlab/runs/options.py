@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, run_options
+from ssdlab.common.numbers import plain
 from ssdlab.runs.documents import Given, word_of
 from ssdlab.runs.option_types import Age, PathLike, RunOptions, Settings
 
@@ -288,6 +289,7 @@ def whole_number(name: str, value: int, least: int) -> int:
     Raises:
         InputError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 63:
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 1 << 63:
         raise InputError(f"{name} is {value!r}\n  help: write a whole number, {least} or more")
-    return value
+    return number

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 from ssdlab._core import InputError
+from ssdlab.common.numbers import plain
 from ssdlab.runs.documents import word_of
 from ssdlab.runs.names import names, why_unknown
 from ssdlab.runs.options import OPTIONS, Option, Options, options_of
@@ -244,6 +245,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
         elif isinstance(values, Sequence) and not isinstance(values, str):
             if any(isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values):
                 raise fail(f"axes.{axis}", "holds a list in a list", f'name its values: [axes."{axis}"]')
+            values = [plain(value) for value in values]
             axes[axis] = {value: located({axis: value}, folder) for value in values}
             if len(axes[axis]) < len(values):
                 raise fail(f"axes.{axis}", "names a value twice", "give each once")
@@ -327,8 +329,8 @@ def run_of(values: Mapping[str, Value], origin: str) -> Options:
     """The run that a case plays."""
     given: dict[str, Any] = {}
     settings: dict[str, Value] = {}
-    for name, value in values.items():
-        option = SWEPT.get(name)
+    for name, given_value in values.items():
+        option, value = SWEPT.get(name), plain(given_value)
         if option is None:
             settings[name] = value
         elif value is None or _is_accepted(option, value):

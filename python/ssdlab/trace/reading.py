@@ -128,16 +128,19 @@ def _nothing_left(
     reading: dict[str, Any],
 ) -> InputError:
     """Why a part of traces holds no request: what was asked for, and what there is."""
+    import polars
+
     trace = read(paths, **reading)
     asked = {"--from": start, "--until": until, "--device": device, "--range": range and " ".join(range)}
     given = ", ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
     devices = trace["device"].unique().sort().to_list()
     shown = ", ".join(map(str, devices[:8])) + (", …" if len(devices) > 8 else "")
-    last, ends = int(trace["time_ns"][-1]) / 1e9, (trace["offset"] + trace["bytes"]).max()
+    ends = (polars.col("offset") + polars.col("bytes")).max().alias("ends")
+    last, begin, end = trace.select(polars.col("time_ns").max() / 1e9, polars.col("offset").min(), ends).row(0)
     order = "; --from must be before --until" if start is not None and until is not None else ""
     return InputError(
         f"{' and '.join(paths)}: no request lies in {given}\n  help: the {trace.height:,} requests come from 0 s to "
-        f"{last:.9g} s, on device {shown}, from byte {trace['offset'].min()} to {ends}{order}"
+        f"{last:.9g} s, on device {shown}, from byte {begin} to {end}{order}"
     )
 
 
