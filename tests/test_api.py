@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import threading
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import polars
 import pytest
 from hypothesis import given, settings
@@ -257,6 +259,7 @@ def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
     [
         ({"seed": -1}, "seed is -1"),
         ({"requests": 0}, "requests is 0"),
+        ({"age": "pec=1,pec=2"}, "pec is given twice"),
         ({"repeat": 0}, "repeat is 0"),
         ({"warmup": 1.5}, "warmup is 1.5"),
         ({"seed": 1 << 70}, "seed is"),
@@ -269,6 +272,39 @@ def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
 def test_bad_words_are_input_errors(words: dict[str, Any], message: str) -> None:
     with pytest.raises(ssdlab.InputError, match=message):
         ssdlab.run(**words)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    plain = small(requests=100, seed=2, age={"pec": 100, "fill": 0.5}, settings={"ftl.over_provisioning": 0.25})
+    of_numpy = small(
+        requests=np.int64(100),
+        seed=np.uint8(2),
+        age={"pec": np.int32(100), "fill": np.float32(0.5)},
+        settings={"ftl.over_provisioning": np.float32(0.25)},
+    )
+    assert without_cost(of_numpy) == without_cost(plain)
+    assert len(cast(ssdlab.Runs, small(requests=np.int16(50), repeat=np.int64(2)))) == 2
+    for wrong in (np.float64(100.0), np.True_, np.int64(-1), 1.5):
+        with pytest.raises(ssdlab.InputError, match="write a whole number, 1 or more"):
+            small(requests=wrong)
+
+
+def test_a_key_that_a_result_has_not_is_answered_with_the_nearest() -> None:
+    result = small(requests=50)
+    for key, says in (
+        ("host.read.latency_ns.p98", "no 'p98' here, but mean, p50, p99, .*\n  help: did you mean p99"),
+        ("host.raed.iops", "no 'raed' here, .*\n  help: did you mean read"),
+        ("hots.read.iops", "no 'hots' here, .*\n  help: did you mean host"),
+        ("host.read.iops.mean", "host.read.iops.mean: mean stands below one value"),
+        ("usage.dies.0.idle", "usage.dies.0.idle: 0 stands below one value, or below a list"),
+    ):
+        with pytest.raises(KeyError) as caught:
+            result[key]
+        assert re.search(says, str(caught.value)), caught.value
+    with pytest.raises(KeyError, match="did you mean read"):
+        result.host["raed"]
+    assert "raed" not in result.host
+    assert result.host.get("raed") is None
 
 
 @pytest.mark.slow

@@ -163,6 +163,12 @@ ERRORS = [
     (("--fio", "x.fio", "--write-toml", ""), ("--write-toml is empty",)),
     (("--output-format", "fio-json", "--json", "-"), ("--json -", "--output-format")),
     (("--series-out", "-"), ("--series-out -: goes to a file",)),
+    (("--qd", "4", "--set", "workload.iodepth=4"), ("error: --qd: is given, and the workload paces itself",)),
+    (("--replay", "closed:4", "--set", "workload.iodepth=4"), ("error: --replay: is given",)),
+    (("--scheme", "baseline", "--scheme", "pnar2"), ("--scheme is given twice", "give it once")),
+    (("--device", "tlc", "--device=qlc"), ("--device is given twice",)),
+    (("--age", "pec=2000", "--age", "pec=10"), ("age pec=2000,pec=10: pec is given twice",)),
+    (("--age", "pec=2000,pec=10"), ("pec is given twice", "give pec once")),
 ]
 
 
@@ -182,6 +188,40 @@ def test_bad_input_is_answered_with_place_and_remedy(
         assert part in done.stderr
     assert len(done.stderr) < 1500
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_ages_are_joined_and_flags_may_repeat(cli: Cli) -> None:
+    words = ("run", "--requests", "50", "--json", "-", "--quiet", "-q")
+    apart, together = (
+        cli(*words, *age)
+        for age in (("--age", "pec=2000", "--age", "retention=6mo"), ("--age", "pec=2000,retention=6mo"))
+    )
+    ages = [json.loads(done.stdout)["manifest"]["device"]["config"]["age"] for done in (apart, together)]
+    assert ages[0] == ages[1]
+    assert (ages[0]["pec"], ages[0]["retention"]) == (2000, "180d")
+
+
+def every_command(group: click.Group, context: click.Context) -> dict[str, click.Command]:
+    """The commands of a group, and those of the groups in it."""
+    found: dict[str, click.Command] = {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            found |= {f"{name} {inner}": of for inner, of in every_command(command, context).items()}
+        else:
+            found[name] = command
+    return found
+
+
+def test_every_command_refuses_an_option_that_it_would_lose() -> None:
+    from ssdlab.cli.base import Once, commands
+
+    found = every_command(commands, click.Context(commands))
+    assert {"run", "ecc simulate", "trace cut", "study run"} <= found.keys()
+    assert [name for name, command in found.items() if not isinstance(command, Once)] == []
+    with pytest.raises(click.UsageError, match="--threads is given twice"):
+        found["sweep"].make_context("sweep", ["x.toml", "--threads", "1", "--threads", "2"])
 
 
 def test_a_files_name_need_not_be_utf_8(cli: Cli, tmp_path: Path) -> None:
@@ -280,6 +320,17 @@ def test_importing_the_package_costs_next_to_nothing() -> None:
     cost = cpu("import ssdlab") - cpu("pass")
     print(f"import ssdlab: {cost * 1e3:.1f} ms")
     assert cost < 0.03
+
+
+def test_modules_are_loaded_at_their_first_use() -> None:
+    code = (
+        "import sys, ssdlab\n"
+        "assert not [name for name in sys.modules if name.startswith('ssdlab.') and name != 'ssdlab._version']\n"
+        "print(ssdlab.trace.read.__name__, ssdlab.policy.Ftl.__name__, ssdlab.study.__name__, ssdlab.plot.__name__)\n"
+        "assert not {'polars', 'matplotlib', 'rich'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "read Ftl ssdlab.study ssdlab.plot\n"), done.stderr
 
 
 @pytest.mark.slow

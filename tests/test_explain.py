@@ -119,6 +119,12 @@ def test_an_interrupted_tail_is_of_the_reads_until_then() -> None:
     assert caught.value.found is None
 
 
+def test_a_tail_of_writes_alone_is_refused() -> None:
+    writes = options_of({"requests": 100, "settings": {"workload.rw": "randwrite"}})
+    with pytest.raises(ssdlab.InputError, match=r"a tail is of reads\n.*--slowest N explains .* writes as well"):
+        tail(writes, 99.0)
+
+
 @pytest.mark.slow
 def test_the_command_explains_the_slowest_and_those_asked_for() -> None:
     def call(*words: str) -> subprocess.CompletedProcess[str]:
@@ -132,6 +138,9 @@ def test_the_command_explains_the_slowest_and_those_asked_for() -> None:
     found = json.loads(call("--request", "4", "--json").stdout)
     assert [of["request"] for of in found] == [4]
     assert sum(s["to_ns"] - s["from_ns"] for s in found[0]["stages"]) == found[0]["finish_ns"] - found[0]["arrival_ns"]
+    none = call("--slowest", "0")
+    assert none.returncode == 2
+    assert "--slowest': 0 is not accepted: write a whole number, 1 or more" in none.stderr
     missing = call("--request", "500")
     assert missing.returncode == 2
     assert "request 500" in missing.stderr

@@ -73,6 +73,39 @@ def test_the_command_tells_and_writes_lifetimes(cli: Cli, tmp_path: Path) -> Non
         lifetime.cycle(load("tlc48-reo", chips=1, blocks=1), ["isp"])
 
 
+@pytest.mark.parametrize(
+    ("device", "chip"),
+    [("tlc", "tlc48"), ("qlc", "qlc"), ("plc", "plc"), ("mqsim", "mlc"), ("hbf", "slc"), ("hpca24", "tlc48-rif")],
+)
+def test_a_device_brings_its_chip(device: str, chip: str) -> None:
+    assert lifetime.chip_of(device) == lifetime.chip_for(None, device) == lifetime.chip_for(chip, device) == chip
+
+
+def test_the_chips_of_cells_are_those_that_the_key_names() -> None:
+    about = next(key.about for key in ssdlab.schema() if (key.section, key.key) == ("chip", "model"))
+    assert f"({', '.join(lifetime.OF_CELLS.values())})" in about
+
+
+def test_a_device_file_brings_its_chip_file(tmp_path: Path) -> None:
+    preset = Path(__file__).resolve().parent.parent / "presets" / "chips" / "qlc.toml"
+    (tmp_path / "mine.toml").write_text(preset.read_text())
+    (tmp_path / "drive.toml").write_text('base = "qlc"\n[chip]\nmodel = "mine.toml"\n')
+    assert lifetime.chip_of(str(tmp_path / "drive.toml")) == str(tmp_path / "mine.toml")
+
+
+def test_the_command_takes_the_chip_of_the_device(cli: Cli) -> None:
+    few = ("lifetime", "--chips", "2", "--scheme", "ispe")
+    done = cli(*few, "--device", "mqsim", "--waf", "3")
+    assert done.returncode == 0, done.stderr
+    assert "mlc: cycles to" in done.stdout
+    assert "tlc48" not in done.stdout
+    assert "tlc48-reo: cycles to" in cli(*few, "--device", "tlc", "tlc48-reo").stdout
+    refused = cli(*few, "--device", "fast12-slc", "tlc48-reo")
+    assert refused.returncode == 2
+    assert "the chip tlc48-reo has 3 bits a cell, and the device fast12-slc has 1" in refused.stderr
+    assert "leave out the chip to take that of the device, slc" in refused.stderr
+
+
 def test_lives_of_chips_that_nobody_measured_say_so(cli: Cli) -> None:
     few = ("--chips", "2", "--blocks", "1", "--scheme", "ispe")
     assert "note:" not in cli("lifetime", "tlc48-reo", *few).stdout

@@ -14,6 +14,7 @@ import ssdlab
 from ssdlab.lives.ages import DAY_S, DataAge, Drive, acceleration, data_age, seconds_of
 from ssdlab.lives.life import Life, life
 from ssdlab.runs.simulation import open_simulation
+from ssdlab.show.lives import of_life
 from ssdlab.sweeps.spec import run_of
 
 DRIVE: dict[str, Any] = {
@@ -226,6 +227,15 @@ def test_a_life_is_a_row_a_scheme_and_epoch(tmp_path: Path) -> None:
     again = life(TWO, cache=tmp_path)
     assert again.table.equals(found.table)
     assert "after 10 months" in found.verdict()
+
+
+def test_a_life_of_a_drive_without_idle_power_tells_no_power(tmp_path: Path) -> None:
+    run = {name: value for name, value in TWO["run"].items() if name != "energy.idle_mw"}
+    found = life({**TWO, "run": run, "schemes": {"table": {"scheme": "baseline"}}}, cache=tmp_path)
+    assert found.table["power_w"].to_list() == found.table["energy_kwh"].to_list() == [None] * 3
+    (table,), footnotes = of_life(found)
+    assert [row[table.columns.index("mean W")] for row in table.rows] == ["-"] * 3
+    assert any("energy.idle_mw is not set" in line for line in footnotes)
 
 
 def test_a_twin_is_played_as_fast_as_the_drive_is_written(tmp_path: Path) -> None:

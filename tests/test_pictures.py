@@ -10,10 +10,12 @@ import pytest
 from matplotlib.patches import Rectangle
 
 import ssdlab
+from conftest import Cli
 from ssdlab.common.tables import WIDTH, Table, plain_lines
 from ssdlab.common.wording import headings, phrase, unit, words
 from ssdlab.show import verdicts
 from ssdlab.show.pictures import numbers_of
+from ssdlab.sweeps.spec import Sweep
 
 P99 = "host.read.latency_ns.p99"
 
@@ -96,6 +98,40 @@ def test_the_command_draws(tmp_path: Path, cli: object) -> None:
     wrong = cli("sweep", "s.toml", "--plot", "qd")
     assert wrong.returncode == 2
     assert "write X,Y or X,Y,SERIES" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--plot", f"qdd,{P99}"), "qdd: there is no such axis in the table\n  help: did you mean `qd`?"),
+        (("--plot", "qd,host.read.latency_ns.p98"), "no such axis or statistic in the table\n  help: did you mean"),
+        (("--plot", f"qd,{P99},shceme"), "shceme: there is no such axis in the table\n  help: did you mean `scheme`?"),
+        (("--plot", "qd,scheme"), "two axes make a heat map"),
+        (("--plot", "qd,scheme,ftl.wav"), "ftl.wav: there is no such statistic in the table"),
+        (("--plot", "qd,energy.total"), "energy.total: there is no such axis or statistic"),
+        (("--show", "host.all.iosp"), "--show host.all.iosp: there is no such statistic in the table\n  help: did you"),
+    ],
+)
+def test_what_a_table_cannot_have_is_refused_before_any_case(
+    tmp_path: Path, cli: Cli, words: tuple[str, ...], says: str
+) -> None:
+    spec = (
+        'statistics = ["host.*", "ftl.*"]\n[run]\nrequests = 300\n[axes]\nqd = [1, 8]\nscheme = ["baseline", "rif"]\n'
+    )
+    (tmp_path / "s.toml").write_text(spec)
+    done = cli("sweep", "s.toml", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_a_table_may_have_what_some_drives_report() -> None:
+    spec = Sweep.read({"statistics": ["host.*", "fdp.*", "array.*"]})
+    asked = ["host.queue.7.iops", "array.hedges_won", "ftl.waf", "host.all.iosp"]
+    found = spec.may_report(asked)
+    assert {"host.queue.7.iops", "array.hedges_won"} <= set(found)
+    assert any(name.startswith("fdp.") for name in found)
+    assert not {"ftl.waf", "host.all.iosp"} & set(found)
 
 
 def test_a_sweeps_sentence_names_its_ends_and_what_moves_it() -> None:

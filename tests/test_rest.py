@@ -117,7 +117,7 @@ def test_the_command_makes_a_checkpoint_old(cli: Cli, tmp_path: Path) -> None:
     for words, problem in [
         (("young.ckpt", "--for", "soon"), "--for soon: is not accepted"),
         (("young.ckpt", "--for", "1mo", "--at", "400C"), "--at 400C: is not accepted"),
-        (("tlc", "--for", "1mo"), "tlc: is no checkpoint"),
+        (("tlc", "--for", "1mo"), "tlc: there is no such file"),
         (("no", "--for", "1mo"), "no: is no checkpoint"),
     ]:
         refused = cli("age", *words)

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import polars
 import pytest
@@ -27,6 +27,7 @@ from ssdlab.searches import player
 from ssdlab.searches.race import Field, front_of, hypervolume
 from ssdlab.searches.spec import Search
 from ssdlab.show.report.contents import collect
+from ssdlab.sweeps import spec
 from ssdlab.sweeps.cache import Cache
 
 Fake = Callable[[Mapping[str, Any], dict[str, Any]], dict[str, float] | str]
@@ -72,6 +73,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], list[int]]:
             return SimpleNamespace(table=table, failed=failed, played=len(rows))
 
         monkeypatch.setattr(player, "sweep", sweep)
+        # What it reports no drive does.
+        monkeypatch.setattr(spec, "why_unknown", lambda _: None)
         return sizes
 
     return install
@@ -459,6 +462,25 @@ def test_what_is_wrong_with_a_file_is_told_with_key_and_remedy(change: dict[str,
         assert part in str(caught.value)
 
 
+def test_a_search_without_a_front_says_what_became_of_all(fake: Callable[[Fake], list[int]]) -> None:
+    from ssdlab.show.verdicts import of_search
+
+    limit = {"time": {"most": 1000}}
+    fake(lambda settings, labels: {"time": 1.0 if labels["requests"] < 800 else 1e9, "rate": 1.0})
+    spent = of_search(ssdlab.search(grid(2, budget=8, constraints=limit)))
+    assert spent == (
+        "None of 4 configurations is on the front: 1 breaking a constraint and 3 not run to their end. The budget of "
+        "8 full cases brings no other one to its end: raise budget; one configuration takes 4.25 full cases."
+    )
+    fake(lambda settings, labels: "no such drive" if at(settings)[0] else {"time": 1e9, "rate": 1.0})
+    broken = of_search(ssdlab.search(grid(2, constraints=limit)))
+    assert broken == "None of 4 configurations is on the front: 2 breaking a constraint and 2 failed."
+    fake(lambda settings, labels: {**bent(settings, labels), "warnings": cast(float, "not-steady")})
+    marked = of_search(ssdlab.search(grid(2)))
+    assert "left out for the warnings of their results" in marked
+    assert "constraint" not in marked
+
+
 def test_a_malformed_file_is_told_with_its_line(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text("budget = 10\n[axes\n")
     done = cli("search", "search.toml")
@@ -466,12 +488,16 @@ def test_a_malformed_file_is_told_with_its_line(cli: Cli, tmp_path: Path) -> Non
     assert "give the path of a search file" in cli("search", "absent.toml").stderr
 
 
-def test_a_statistic_that_no_run_reports_is_told_after_one_case(tmp_path: Path) -> None:
+def test_a_statistic_that_no_run_reports_is_told_before_any_case(tmp_path: Path) -> None:
     about = {**RETRIES, "objectives": {"host.read.latency_ns.p99_8": "min"}}
     with pytest.raises(
         ssdlab.InputError, match=r"no run reports this.*\n.*did you mean `host\.read\.latency_ns\.p99_9`"
     ):
         ssdlab.search(about, cache=tmp_path)
+    assert len(Cache(tmp_path)) == 0
+    # What some other drive reports is told after one case.
+    with pytest.raises(ssdlab.InputError, match=r"ftl\.slc\.taken: no run reports this"):
+        ssdlab.search({**RETRIES, "objectives": {"ftl.slc.taken": "min"}}, cache=tmp_path)
     assert len(Cache(tmp_path)) == 1
 
 

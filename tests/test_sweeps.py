@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import polars
 import pytest
 
@@ -67,6 +68,46 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
     for part in ("error: ", *parts, "\n  help: "):
         assert part in done.stderr
     assert len(Cache(tmp_path / "results" / "cache")) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("ftl.wav", "did you mean `ftl.waf`?"),
+        ("host.raed.*", "did you mean `host.read.*`?"),
+        ("host.read.latency_ns.p98", "did you mean `host.read.latency_ns.p99`?"),
+        ("usage.dies.*", "did you mean `usage.die.*`?"),
+        ("xyz", "docs/statistics.md lists them"),
+    ],
+)
+def test_a_statistic_that_no_run_reports_is_refused_before_any_case(tmp_path: Path, name: str, remedy: str) -> None:
+    spec = {"statistics": ["host.*", name], "run": {"requests": 10}}
+    with pytest.raises(ssdlab.InputError) as caught:
+        ssdlab.sweep(spec, cache=tmp_path)
+    assert f"statistics: {name}: no run reports this statistic" in str(caught.value)
+    assert remedy in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_statistic_of_results_is_known_by_its_name() -> None:
+    from ssdlab.runs.names import why_unknown
+
+    settings = {"ftl.hints": 2, "host.queues": 4, "thermal.resistance": 5.0, "chip.model": "auto"}
+    found = ssdlab.run(requests=100, settings=settings)
+    names = [name for name, *_ in found.scalars() if not name.startswith("run.")]
+    assert "host.queue.0.iops" in names
+    assert any(name.startswith("fdp.") for name in names)
+    assert [name for name in names if why_unknown(name)] == []
+    for name in ("zones.*", "power.cuts", "smart.*", "array.hedges_won", "host.*.iops", "host.queue.7.latency_ns.p99"):
+        assert why_unknown(name) is None, name
+
+
+def test_axes_of_numpy_are_numbers(tmp_path: Path) -> None:
+    spec = {"run": {"requests": np.int64(20)}, "axes": {"qd": list(np.array([1, 2])), "seed": list(np.arange(1, 3))}}
+    table = ssdlab.sweep(spec, cache=tmp_path).table
+    assert table.schema["qd"] == polars.Int64
+    assert table["qd"].to_list() == [1, 1, 2, 2]
+    assert table["host.all.requests"].to_list() == [20.0] * 4
 
 
 def test_a_billion_cases_are_counted_not_made(cli: Cli, tmp_path: Path) -> None:
@@ -483,6 +524,27 @@ def test_a_comparison_says_what_is_the_same_what_changes_nothing_and_what_warnin
     )
     assert "qd (" not in text
     assert "left out of slow 4 of 8" in text
+
+
+def test_a_comparison_says_which_cases_have_no_result() -> None:
+    def row(scheme: str, mean: float | None, seed: int, marks: str | None = None) -> dict[str, Any]:
+        measured = {"host.read.latency_ns.mean": mean, "ftl.waf": None if mean is None else 1.0}
+        return {"scheme": scheme, "seed": seed, "case": "0", "warnings": marks, **measured}
+
+    schema = {"warnings": polars.String, "host.read.latency_ns.mean": polars.Float64, "ftl.waf": polars.Float64}
+    rows = [row("a", 100.0, 1), row("a", 110.0, 2), row("b", None, 1), row("b", None, 2)]
+    found = ssdlab.compare(polars.DataFrame(rows, schema_overrides=schema))
+    assert found.failed == (("b", 2, 2),)
+    why = "2 cases have no result (b 2 of 2); `ssdlab sweep` of the same file says why a case failed"
+    assert f"nothing to compare: {why}." in found.takeaway()
+    assert why in " ".join(str(found).split("\n\n")[-1].split())
+    # Those that warnings leave out are told as well; where some are compared, the sentence is of these.
+    marked = ssdlab.compare(polars.DataFrame([row("a", 9.0, 1, "overload"), *rows[1:]], schema_overrides=schema))
+    assert "1 of 4 cases are left out for their warnings" in marked.takeaway()
+    some = ssdlab.compare(polars.DataFrame([*rows, row("b", 55.0, 3), row("a", 110.0, 3)], schema_overrides=schema))
+    assert some.failed == (("b", 2, 3),)
+    assert "no result" not in some.takeaway()
+    assert "2 cases have no result (b 2 of 3)" in str(some)
 
 
 def test_an_axis_that_turns_another_one_round_changes_something() -> None:

@@ -98,6 +98,13 @@ def test_a_part_is_cut(msr: Path, tmp_path: Path, cli: Cli) -> None:
         (("cut", "t.csv", "x.csv"), "nothing is cut"),
         (("cut", "t.csv", "x.csv", "--range", "5B", "1B"), "is empty"),
         (("cut", "t.csv", "x.csv", "--from", "soon"), "--from soon"),
+        (("cut", "t.csv", "x.csv", "--from", "2s", "--until", "1us"), "--from must be before --until"),
+        (
+            ("cut", "t.csv", "x.csv", "--from", "9s"),
+            "no request lies in --from 9s\n  help: the 5 requests come from 0 s to 0.0001 s",
+        ),
+        (("cut", "t.csv", "x.csv", "--device", "7"), "no request lies in --device 7"),
+        (("cut", "t.csv", "x.csv", "--range", "1TiB", "2TiB"), "no request lies in --range 1TiB 2TiB"),
     ],
 )
 def test_bad_words_are_answered_with_a_remedy(msr: Path, cli: Cli, words: tuple[str, ...], says: str) -> None:
@@ -105,6 +112,7 @@ def test_bad_words_are_answered_with_a_remedy(msr: Path, cli: Cli, words: tuple[
     assert done.returncode == 2, done.stderr
     assert says in done.stderr
     assert "\n  help: " in done.stderr
+    assert not msr.with_name("x.csv").exists()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from ssdlab._version import __version__
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ssdlab import plot
+    from ssdlab import plot, policy, study, trace
     from ssdlab._core import InputError, SimulationError
     from ssdlab.common.frames import to_pandas
     from ssdlab.lives.fleet import Fleet, fleet
@@ -67,13 +67,16 @@ __all__ = [
     "load",
     "merge",
     "plot",
+    "policy",
     "presets",
     "run",
     "schema",
     "search",
+    "study",
     "sweep",
     "tier",
     "to_pandas",
+    "trace",
 ]
 
 _HOMES = {
@@ -105,13 +108,16 @@ _HOMES = {
     "load": "runs.saved",
     "merge": "sweeps.merging",
     "plot": "plot",
+    "policy": "policy",
     "presets": "runs.catalogue",
     "run": "runs.api",
     "schema": "runs.catalogue",
     "search": "searches.campaign",
+    "study": "study",
     "sweep": "sweeps.campaign",
     "tier": "sweeps.tier",
     "to_pandas": "common.frames",
+    "trace": "trace",
 }
 
 

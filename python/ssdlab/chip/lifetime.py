@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import Chip, InputError
-from ssdlab.chip.characterize import constant, constant_of
+from ssdlab.chip.characterize import constant, constant_of, load
 
 if TYPE_CHECKING:
     import polars
@@ -31,6 +32,46 @@ SCHEMES = {
 
 NAMES = tuple({scheme: name for name, scheme in SCHEMES.items()}.values())
 """Each of them once: of two names for one scheme the one of the later paper."""
+
+
+DEFAULT_CHIP = "tlc48-reo"
+"""The chip where neither a chip nor a device is named: the one whose erases were measured."""
+
+OF_CELLS = {"SLC": "slc", "MLC": "mlc", "TLC": "tlc48", "QLC": "qlc", "PLC": "plc"}
+"""The virtual chip of a device's cells, which ``chip.model = "auto"`` stands for."""
+
+
+def chip_for(chip: str | None, device: str | None) -> str:
+    """The chip whose blocks are cycled: the one that is named, or that of the device, or :data:`DEFAULT_CHIP`.
+
+    Raises:
+        InputError: the device has cells of another number of bits.
+    """
+    if device is None:
+        return chip or DEFAULT_CHIP
+    own = chip_of(device)
+    if chip is None:
+        return own
+    bits, needed = (round(constant(load(name, chips=1, blocks=1), "cells", "bits")) for name in (chip, own))
+    if bits != needed:
+        raise InputError(
+            f"the chip {chip} has {bits} bits a cell, and the device {device} has {needed}\n"
+            f"  help: leave out the chip to take that of the device, {own}, or give another device"
+        )
+    return chip
+
+
+def chip_of(device: str) -> str:
+    """The chip of a device: ``chip.model``, or the virtual chip of its cells where that is no virtual chip."""
+    from ssdlab.runs.options import options_of
+    from ssdlab.runs.simulation import open_simulation
+
+    simulation = open_simulation(options_of({"device": device, "requests": 1}))
+    config = json.loads(simulation.manifest)["device"]["config"]
+    model = str(config["chip"]["model"])
+    if model in ("auto", "none") or model.endswith(".csv"):
+        return OF_CELLS[config["geometry"]["cell"]]
+    return model
 
 
 def cycle(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from ssdlab.cli.base import commands, echo
@@ -26,7 +28,8 @@ def age(*, checkpoint: str, span: str, at: str | None, save: str | None) -> None
     from ssdlab.runs.device import Device, is_checkpoint
 
     if not is_checkpoint(checkpoint):
-        raise InputError(f"{checkpoint}: is no checkpoint\n  help: make one with `ssdlab run --save FILE`")
+        problem = "is no checkpoint" if os.path.exists(checkpoint) else "there is no such file"
+        raise InputError(f"{checkpoint}: {problem}\n  help: make a checkpoint with `ssdlab run --save FILE`")
     device = Device.load(checkpoint)
     device.rest(span, at)
     path = checkpoint if save is None else save

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -121,8 +121,32 @@ SECTIONS = {
 MODULES = {name: module for names in SECTIONS.values() for name, module in names.items()}
 
 
+class Once(click.Command):
+    """A command that refuses an option which is given twice and takes one value: the first would be lost."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the words of a command line."""
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        _, _, order = self.make_parser(ctx).parse_args(given)
+        for option in order:
+            if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and order.count(option) > 1:
+                name = max(option.opts, key=len)
+                raise click.UsageError(f"{name} is given twice, and takes one value: give it once", ctx)
+        return rest
+
+
+class Subcommands(click.Group):
+    """A group of commands in a command."""
+
+    command_class = Once
+
+
 class Sectioned(click.Group):
     """A group whose help lists its commands by section, each with the whole first sentence of what it does."""
+
+    command_class = Once
+    group_class = Subcommands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands, whether their modules are imported or not."""
@@ -169,7 +193,8 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 def run_option(name: str) -> Decorator:
     """The option of the command line for an option of a run, as :data:`ssdlab.runs.options.OPTIONS` declares it."""
     option = OPTIONS[name]
-    several = option.kind in ("workload", "settings")
+    several = option.kind in ("workload", "settings", "age")
+    callback = {"device": _if_given, "age": _joined}.get(name)
     return click.option(
         flag_of(name),
         name,
@@ -180,7 +205,7 @@ def run_option(name: str) -> Decorator:
         metavar=option.metavar or None,
         is_flag=option.kind == "flag",
         help=option.help,
-        callback=_if_given if name == "device" else None,
+        callback=callback,
         shell_complete=preset_names(name) if name in ("device", "workload", "scheme") else _paths,
     )
 
@@ -214,6 +239,11 @@ def _if_given(context: click.Context, option: click.Parameter, value: Any) -> An
     from click.core import ParameterSource
 
     return value if context.get_parameter_source(option.name or "") != ParameterSource.DEFAULT else None
+
+
+def _joined(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """An age that is given in several parts."""
+    return ",".join(value) if value else None
 
 
 def options(*each: Decorator) -> Decorator:
@@ -275,6 +305,19 @@ def _says_what_is_run(option: Option) -> bool:
 
 takes_run_options = options(*(run_option(name) for name, option in OPTIONS.items() if _says_what_is_run(option)))
 """The options that specify what is run."""
+
+
+@contextmanager
+def naming_qd(given: Mapping[str, Any]) -> Iterator[None]:
+    """Errors about the pace name ``--qd`` where the pace was given by it: the core knows ``--replay`` alone."""
+    from ssdlab._core import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if given.get("qd") is not None and str(error).startswith("--replay"):
+            error.args = (str(error).replace("--replay", "--qd", 1),)
+        raise
 
 
 def report_failures(failures: list[str], remedy: str) -> None:

@@ -122,7 +122,7 @@ def characterize(
 
 
 @commands.command()
-@click.argument("chip", metavar="CHIP", default="tlc48-reo")
+@click.argument("chip", metavar="[CHIP]", required=False)
 @click.option(
     "--scheme", "schemes", multiple=True, metavar="NAME", help="An erase scheme; may be repeated  [default: all]"
 )
@@ -153,7 +153,7 @@ def characterize(
 @click.option("--plot", metavar="FILE", help="Draw M_RBER over P/E cycles (PNG, SVG or PDF; needs matplotlib).")
 def lifetime(
     *,
-    chip: str,
+    chip: str | None,
     schemes: tuple[str, ...],
     requirement: float | None,
     mispredictions: float,
@@ -171,7 +171,8 @@ def lifetime(
     """Cycle the blocks of a virtual CHIP to the end of their lives under erase schemes.
 
     A block's wear is the stress that its erases have really left. Its life ends when its worst page, after a year at
-    30 C, has more errors per KiB than the requirement; what is given is where the mean over blocks does.
+    30 C, has more errors per KiB than the requirement; what is given is where the mean over blocks does. CHIP is by
+    default the chip of --device, and tlc48-reo where there is none.
 
     \b
     ssdlab lifetime
@@ -189,7 +190,8 @@ def lifetime(
     check_ending("--out", out, TABLES)
     check_ending("--plot", plot, FIGURES)
     check_outputs({"--out": out, "--plot": plot}, [path for path in (chip, device) if path is not None])
-    found = characterize.load(chip, chips=chips, blocks=blocks, seed=seed)
+    name = module.chip_for(chip, device)
+    found = characterize.load(name, chips=chips, blocks=blocks, seed=seed)
     names = schemes or module.NAMES
     if requirement is None:
         requirement = characterize.constant(found, "erasing", "requirement")
@@ -197,11 +199,14 @@ def lifetime(
     cycles = module.lifetimes(lives, requirement)
     drives = None
     if device is not None:
-        drives = {n: None if life is None else module.endurance(life, device, waf, dwpd) for n, life in cycles.items()}
-    show([of_lives(lives, requirement, drives)], verdict=verdicts.of_lives(cycles, requirement, drives))
+        drives = {
+            scheme: None if life is None else module.endurance(life, device, waf, dwpd)
+            for scheme, life in cycles.items()
+        }
+    show([of_lives(lives, requirement, drives, chip=name)], verdict=verdicts.of_lives(cycles, requirement, drives))
     if (doubt := module.doubt(found)) is not None:
         echo(
-            f"note: the lives of {chip} rest on an erase model that nobody measured: {doubt}; "
+            f"note: the lives of {name} rest on an erase model that nobody measured: {doubt}; "
             "take differences, not numbers"
         )
     if out is not None:

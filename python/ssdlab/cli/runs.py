@@ -15,6 +15,7 @@ from ssdlab.cli.base import (
     echo,
     exit_if_marked,
     handling_closed_stdout,
+    naming_qd,
     run_option,
     share_progress,
     suggest,
@@ -133,9 +134,11 @@ def run(
         from ssdlab.cli import foreign
 
         asked = foreign.ForeignInputs(mqsim, scenarios, fio, sections, write_toml, output_format)
-        results = foreign.run(context, asked, given, outputs, repeat, threads, quiet)
+        with naming_qd(given):
+            results = foreign.run(context, asked, given, outputs, repeat, threads, quiet)
     else:
-        results = [carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)]
+        with naming_qd(given):
+            results = [carry_out(options_of({**given, **outputs.options()}), outputs, repeat, threads, quiet)]
         # Whoever asked for files knows what comes next; their names then stand last.
         if not quiet and json_out != "-" and not outputs.files(0, 1):
             with handling_closed_stdout(needed=True):
@@ -146,7 +149,7 @@ def run(
 @commands.command()
 @takes_run_options
 @click.option(
-    "--slowest", type=Whole(0), metavar="N", help="Explain the N slowest requests  [default: 3, or 0 with --request]"
+    "--slowest", type=Whole(1), metavar="N", help="Explain the N slowest requests  [default: 3, or none with --request]"
 )
 @click.option(
     "--request", "numbers", type=Whole(0), multiple=True, metavar="N", help="Explain request N; may be repeated."
@@ -178,7 +181,7 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
     if slowest is None:
         slowest = 0 if numbers else 3
     try:
-        with share_progress() as progress:
+        with naming_qd(given), share_progress() as progress:
             found, warnings = explained(options_of(given), slowest, numbers, progress)
     except Interrupted as error:
         _show_explained(error.found.requests, error.found.warnings, as_json)
@@ -217,7 +220,7 @@ def _explain_tail(percentile: float, as_json: bool, given: dict[str, Any]) -> No
     from ssdlab.runs.tail import tail
 
     try:
-        with share_progress() as progress:
+        with naming_qd(given), share_progress() as progress:
             found = tail(options_of(given), percentile, progress)
     except Interrupted as error:
         if error.found is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,6 +110,7 @@ def sweep(
                 f"--plot {plot}: write X,Y or X,Y,SERIES, such as qd,host.read.latency_ns.p99,scheme"
             )
     one_place(played)
+    _check_names(file, shown, () if plot is None else plot.split(","))
     with case_progress(os.path.basename(file)) as progress:
         outcome = sweep_cases(file, quick=quick, shard=shard, out=out, files=files, progress=progress, **played)
     cells = of_sweep(outcome.table, shown)
@@ -134,6 +135,21 @@ def sweep(
         [f"{_label(failed.labels)}: {failed.error}" for failed in outcome.failed], "--retry-failed runs them again"
     )
     exit_if_marked(strict, any(outcome.warnings))
+
+
+def _check_names(file: str, shown: Sequence[str], plotted: Sequence[str]) -> None:
+    """Refuses what the table of a sweep cannot have, before any of its cases is played."""
+    from ssdlab.show import pictures
+    from ssdlab.show.sweeps import check_shown
+    from ssdlab.sweeps.spec import Sweep
+
+    if not shown and not plotted:
+        return
+    sweep = Sweep.read(file)
+    statistics = sweep.may_report([*shown, *plotted])
+    check_shown(shown, statistics)
+    if plotted:
+        pictures.check(list(sweep.axes), statistics, *plotted)
 
 
 def _next_of_sweep(table: polars.DataFrame, out: str | None) -> Iterator[str]:

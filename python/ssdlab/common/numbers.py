@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """A number as Python has it: one of numpy becomes an int or a float. Anything else stays as it is."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
 
 def time_text(ns: float | None) -> str:
     """A latency in the unit that fits, to three digits: "61.2 µs"."""

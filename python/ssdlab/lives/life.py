@@ -87,8 +87,9 @@ class Life:
         self.table = table
         """A row a scheme and epoch, at its middle: scheme, epoch, month, pec (P/E cycles), failed (share of blocks out
         of service), spare (share left of what is spare), temperature_c, the :data:`STATISTICS` with ``_ci95`` (half the
-        width of the 95 % interval over seeds), uncorrectable (a host read), power_w (mean of the day), energy_kwh (of
-        the epoch), written_tb (by the host, until the end of the epoch), warnings."""
+        width of the 95 % interval over seeds), uncorrectable (a host read), power_w (mean of the day) and energy_kwh
+        (of the epoch), null of a drive without ``energy.idle_mw``, written_tb (by the host, until the end of
+        the epoch), warnings."""
         self.ended = dict(ended)
         """By scheme, why a life ended before its years were over."""
         self.warnings = warnings
@@ -204,8 +205,9 @@ class _Course:
         ids = sorted({kind.strip() for row in rows for kind in (row["warnings"] or "").split(",")} - {""})
         return found | {
             "uncorrectable": lost / reads if reads else None,
-            "power_w": power,
-            "energy_kwh": power * step_s / 3.6e6,
+            # Of a drive whose idle power is not known that of its flash says nothing of the day.
+            "power_w": power if drive.idle_w else None,
+            "energy_kwh": power * step_s / 3.6e6 if drive.idle_w else None,
             "written_tb": self.written / 1e12,
             "warnings": ", ".join(ids) or None,
         }
@@ -252,7 +254,8 @@ def life(
     notes += [_too_long(course) for course in courses if course.share > MOST_WRITTEN]
     order = list(spec.schemes)
     table.sort(key=lambda row: (order.index(row["scheme"]), row["epoch"]))
-    frame = polars.DataFrame(table, infer_schema_length=None)
+    powers = dict.fromkeys(("power_w", "energy_kwh"), polars.Float64)
+    frame = polars.DataFrame(table, schema_overrides=powers, infer_schema_length=None)
     return Life(spec, frame.select("scheme", polars.exclude("scheme")), labels, notes)
 
 

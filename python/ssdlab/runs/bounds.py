@@ -92,8 +92,10 @@ def bounds(
 
     Bounds are of reads that flash answers, without retries, collections or misses of the map, and of writes that reach
     flash without any amplification: no run of such reads or sustained writes exceeds them. What the write buffer or a
-    read cache answers has the bounds of DRAM, link and firmware alone. With an SLC cache the bounds of each pattern are
-    those of the faster of the two modes of blocks, and those of the chip's own cells follow ("past the cache").
+    read cache answers has the bounds of DRAM, link and firmware alone, and so has the first data of any run of writes,
+    which the buffer (``buffer.size``) takes: a short run exceeds the bound of writes. With an SLC cache the bounds of
+    each pattern are those of the faster of the two modes of blocks, and those of the chip's own cells follow ("past the
+    cache").
 
     Args:
         device: a preset's name, a device file, or a dict of what it would hold.

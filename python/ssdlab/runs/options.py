@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError, run_options
+from ssdlab.common.numbers import plain
 from ssdlab.runs.documents import Given, word_of
 from ssdlab.runs.option_types import Age, PathLike, RunOptions, Settings
 
@@ -241,8 +242,17 @@ def functions_of(policies: Functions | None) -> list[GivenPolicy]:
 
 
 def age_text(age: Age | None) -> str | None:
-    """An age as the core reads it: ``pec=2000,retention=6mo``."""
-    if age is None or isinstance(age, str):
+    """An age as the core reads it: ``pec=2000,retention=6mo``.
+
+    Raises:
+        InputError: a key is given twice.
+    """
+    if age is None:
+        return age
+    if isinstance(age, str):
+        keys = [pair.partition("=")[0].strip() for pair in age.split(",") if pair.strip()]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise InputError(f"age {age}: {twice} is given twice\n  help: give {twice} once")
         return age
     return ",".join(f"{key}={value_text(value)}" for key, value in age.items())
 
@@ -279,6 +289,7 @@ def whole_number(name: str, value: int, least: int) -> int:
     Raises:
         InputError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 63:
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 1 << 63:
         raise InputError(f"{name} is {value!r}\n  help: write a whole number, {least} or more")
-    return value
+    return number

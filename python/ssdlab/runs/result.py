@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, kinds, of_data
-from ssdlab.runs.sections import Section, Settings
+from ssdlab.runs.sections import NoSuchKeyError, Section, Settings
 from ssdlab.runs.statistics import Energy, Flash, Ftl, Host, Power, Process, Run, Smart, Thermal, Usage
 
 if TYPE_CHECKING:
@@ -210,11 +210,13 @@ class Result:
 
     def __getitem__(self, key: str) -> Any:
         """``result["host"]["read"]``, or by a statistic's dotted name: ``result["host.read.iops"]``."""
-        section = key.split(".")[0]
+        section, *parts = key.split(".")
         if section not in self._data:
-            raise KeyError(key)
+            raise NoSuchKeyError(section, Section(self._data))
         value: Any = getattr(self, section, self._data[section])
-        for part in key.split(".")[1:]:
+        for part in parts:
+            if not isinstance(value, Section):
+                raise KeyError(f"{key}: {part} stands below one value, or below a list: result.usage.channels[0].idle")
             value = value[part]
         return value
 

@@ -7,6 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 
+class NoSuchKeyError(KeyError):
+    """A part of a result has no such key: the message names those that there are, and the one that is meant."""
+
+    def __init__(self, key: str, section: Section | None = None) -> None:
+        super().__init__(key)
+        self._section = section
+
+    def __str__(self) -> str:
+        key = self.args[0]
+        return (
+            super().__str__() if self._section is None else f"there is no {key!r} here, but {self._section._names(key)}"
+        )
+
+
 class Section(Mapping[str, Any]):
     """A part of a result: ``section.key`` and ``section["key"]`` are the same; nothing can be changed."""
 
@@ -19,6 +33,8 @@ class Section(Mapping[str, Any]):
         object.__setattr__(self, "_data", data)
 
     def __getitem__(self, key: str) -> Any:
+        if key not in self._data:
+            raise NoSuchKeyError(key, self)
         value = self._data[key]
         kind = self._parts.get(key) or self._parts.get("*", Section)
         if isinstance(value, dict):
@@ -32,8 +48,8 @@ class Section(Mapping[str, Any]):
         def __getattr__(self, name: str) -> Any:
             try:
                 return self[name]
-            except KeyError:
-                raise AttributeError(f"there is no {name!r} here, but {self._names(name)}") from None
+            except KeyError as error:
+                raise AttributeError(str(error)) from None
 
     def _names(self, near: str) -> str:
         """The names that there are, and the one that is meant."""

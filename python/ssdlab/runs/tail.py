@@ -100,6 +100,11 @@ def tail(options: Options, percentile: float, progress: Listener | None = None) 
         if interrupted is not None:
             interrupted.found = None
             raise interrupted
+        if not reads.height:
+            raise InputError(
+                "no read was measured, and a tail is of reads\n"
+                "  help: --slowest N explains the slowest requests, writes as well (result.explain(slowest=N))"
+            )
         more = "help: give it more --requests, or a lower percentile"
         raise InputError(f"no read lies beyond p{percentile:g}: the run has {reads.height:,}\n  {more}")
     numbers, latencies = reads["request"].to_list(), reads["latency_ns"].to_list()

@@ -36,9 +36,13 @@ def _share(share: float) -> str:
 
 
 def of_lives(
-    lives: polars.DataFrame, requirement: float, drives: Mapping[str, Endurance | None] | None = None
+    lives: polars.DataFrame,
+    requirement: float,
+    drives: Mapping[str, Endurance | None] | None = None,
+    *,
+    chip: str,
 ) -> Table:
-    """Lifetimes under erase schemes, what erases are like at some ages, and what a drive makes of it."""
+    """Lifetimes of a chip under erase schemes, what erases are like at some ages, and what a drive makes of it."""
     from ssdlab.chip.lifetime import lifetimes
 
     cycles = lifetimes(lives, requirement)
@@ -64,4 +68,4 @@ def of_lives(
     heads = ["", "P/E cycles", "%", "errors, fresh", f"at {at:,}", "ms an erase, fresh", f"at {at:,}"]
     if drives is not None:
         heads += ["TB written", "years"]
-    return Table(f"cycles to {requirement:g} errors per KiB, mean over blocks", tuple(heads), rows)
+    return Table(f"{chip}: cycles to {requirement:g} errors per KiB, mean over blocks", tuple(heads), rows)

@@ -52,6 +52,8 @@ def of_life(found: Life) -> tuple[list[Table], list[str]]:
         f"{conditions.epochs} epochs of {conditions.months / conditions.epochs:.1f} months; latencies are those of the "
         f"active time, {percent_text(conditions.duty)} of the day; retries a page read, of collection too"
     )
+    if found.table["power_w"].null_count() == found.table.height:
+        footnotes.append("mean W: not known, as energy.idle_mw is not set (the power of controller, DRAM and link)")
     return tables, footnotes
 
 

@@ -48,16 +48,12 @@ def sweep(table: polars.DataFrame, x: str, y: str, series: str | None = None) ->
     Raises:
         InputError: there is no such axis or statistic.
     """
-    axes, statistics = axes_of(table), statistics_of(table)
-    _known(x, axes, "axis")
-    if y in axes:
-        if series is None:
-            raise InputError(f"{x},{y}: two axes make a heat map\n  help: name what it shows: {x},{y},STATISTIC")
-        _known(series, statistics, "statistic")
+    axes = axes_of(table)
+    check(axes, statistics_of(table), x, y, series)
+    if y in axes and series is not None:
         return _heatmap(table, x, y, series)
-    _known(y, statistics, "axis or statistic")
     vary = [axis for axis in axes if axis not in (x, "seed") and table[axis].n_unique() > 1]
-    by = vary if series is None else [_known(name, axes, "axis") for name in series.split("+")]
+    by = vary if series is None else series.split("+")
     others = [axis for axis in vary if axis not in by]
     places = table[x].unique(maintain_order=True).to_list()
     numbers = numbers_of(places)
@@ -70,14 +66,30 @@ def sweep(table: polars.DataFrame, x: str, y: str, series: str | None = None) ->
     return _drawn(lines, x, y, by, others, places, numbers)
 
 
-def _known(name: str, known: Sequence[str], what: str) -> str:
+def check(axes: Sequence[str], statistics: Sequence[str], x: str, y: str, series: str | None = None) -> None:
+    """Refuses a picture (:func:`sweep`) of a table that has no such axes or statistics.
+
+    Raises:
+        InputError: it has not.
+    """
+    _known(x, axes, "axis")
+    if y not in axes:
+        _known(y, statistics, "axis or statistic")
+        for name in series.split("+") if series is not None else ():
+            _known(name, axes, "axis")
+    elif series is None:
+        raise InputError(f"{x},{y}: two axes make a heat map\n  help: name what it shows: {x},{y},STATISTIC")
+    else:
+        _known(series, statistics, "statistic")
+
+
+def _known(name: str, known: Sequence[str], what: str) -> None:
     if name not in known:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, 1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known[:12])}"
         raise InputError(f"{name}: there is no such {what} in the table\n  help: {hint}")
-    return name
 
 
 def numbers_of(labels: Sequence[object]) -> list[float] | None:

@@ -30,17 +30,10 @@ SHOWN = (
 
 def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
     """The table of a sweep: the axes and some statistics."""
-    from ssdlab._core import InputError
     from ssdlab.sweeps.table import WARNINGS, axes_of, statistics_of
 
-    axes, statistics = axes_of(table), statistics_of(table)
-    for name in shown:
-        if name not in statistics:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, statistics, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
-            raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
+    axes = axes_of(table)
+    check_shown(shown, statistics_of(table))
     names = list(shown) or shown_of(table)
     marked = WARNINGS in table.columns and table[WARNINGS].null_count() < table.height
     rows = [
@@ -56,6 +49,23 @@ def of_sweep(table: polars.DataFrame, shown: Sequence[str] = ()) -> Table:
     ]
     columns = (*axes, *headings(names), *((WARNINGS,) if marked else ()))
     return Table("Cases", columns, rows, left=len(axes), right=int(marked))
+
+
+def check_shown(shown: Sequence[str], statistics: Sequence[str]) -> None:
+    """Refuses to show what is no statistic of a table.
+
+    Raises:
+        InputError: one of ``shown`` is none.
+    """
+    for name in shown:
+        if name not in statistics:
+            from difflib import get_close_matches
+
+            from ssdlab._core import InputError
+
+            near = get_close_matches(name, statistics, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(statistics[:8])}, …"
+            raise InputError(f"--show {name}: there is no such statistic in the table\n  help: {hint}")
 
 
 def _nothing_collected(row: Mapping[str, Any]) -> bool:
@@ -100,6 +110,8 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
         footnotes.append(str(comparison.left_out))
         lost = [f"{scheme} {out:,} of {of:,}" for scheme, out, of in comparison.lost]
         footnotes.append(f"  left out of {listed(lost)}")
+    if comparison.failed:
+        footnotes += wrapped(comparison.failures())
     if comparison.fewest_beyond is not None:
         footnotes.append(
             f"{comparison.fewest_beyond:,.1f} samples lie beyond the percentile in the case with the fewest"

@@ -251,6 +251,33 @@ def stage_name(what: str, retry: bool) -> str:
     return _STAGES.get(what, what) + (" again, in read retries" if retry else "")
 
 
+_OUTCOMES = {
+    "infeasible": "breaking a constraint",
+    "marked": "left out for the warnings of their results",
+    "unplayed": "not run to their end",
+    "dropped": "dropped, surely behind in short runs",
+    "failed": "failed",
+    "refused": "refused",
+}
+"""What becomes of the candidates of a search that are not on its front."""
+
+
+def _no_front(found: SearchResult) -> str:
+    """A search without a front: what became of all candidates, and what helps where the budget was spent."""
+    counts = found.counts()
+    parts = [f"{counts[state]:,} {what}" for state, what in _OUTCOMES.items() if state in counts]
+    text = f"None of {found.candidates.height:,} configurations is on the front: {listed(parts)}."
+    if "unplayed" not in counts or any(warning.id == "interrupted" for warning in found.warnings):
+        return text
+    search = found.search
+    needed = sum(search.cost(rung) for rung in range(len(search.rungs)))
+    limit = f"{search.budget:g} CPU hours" if search.hours else f"{search.budget:g} full cases"
+    return (
+        f"{text} The budget of {limit} brings no other one to its end: raise budget; one configuration takes "
+        f"{needed:g} full cases."
+    )
+
+
 def of_search(found: SearchResult) -> str:
     """A search: how many are best, and the best of each objective."""
     counts = found.counts()
@@ -258,7 +285,7 @@ def of_search(found: SearchResult) -> str:
     refused = counts.get("refused", 0)
     out = f"; {refused:,} {'was' if refused == 1 else 'were'} refused" if refused else ""
     if not found.front.height:
-        return f"None of {total:,} configurations keeps the constraints to the end{out}."
+        return _no_front(found)
     shared, axes = found.axes_of_front()
     best = []
     for each in found.search.objectives:

@@ -60,6 +60,8 @@ class Comparison(NamedTuple):
     """The other axes, each with its share of all differences between cases, alone or with another axis [%]."""
     lost: tuple[tuple[str, int, int], ...] = ()
     """Of the schemes that warnings leave cases out of: the scheme, cases left out, and all of them."""
+    failed: tuple[tuple[str, int, int], ...] = ()
+    """Of the schemes with cases that failed: the scheme, cases without any statistic, and all of them."""
 
     def ties(self) -> list[list[str]]:
         """Schemes that have the same values in every row, together."""
@@ -117,7 +119,19 @@ class Comparison(NamedTuple):
         name = phrase(self.metric)
         name = name[0].upper() + name[1:] if name.startswith("mean") else name
         over = f" ({GEOMEAN} of {len(self.rows) - 1:,} rows)" if row == GEOMEAN else ""
-        return f"{name}, beside {self.baseline}'s{over}: {', '.join(parts) or 'nothing to compare'}."
+        return f"{name}, beside {self.baseline}'s{over}: {', '.join(parts) or self._nothing()}."
+
+    def _nothing(self) -> str:
+        """That there is nothing to compare, and why cases are missing."""
+        reasons = [*([self.failures()] if self.failed else []), *([str(self.left_out)] if self.left_out else [])]
+        return ": ".join(["nothing to compare", *(["; ".join(reasons)] if reasons else [])])
+
+    def failures(self) -> str:
+        """How many cases have no result, by scheme, and what says why."""
+        count = sum(failed for _, failed, _ in self.failed)
+        each = listed([f"{scheme} {failed:,} of {cases:,}" for scheme, failed, cases in self.failed])
+        have = "case has" if count == 1 else "cases have"
+        return f"{count:,} {have} no result ({each}); `ssdlab sweep` of the same file says why a case failed"
 
 
 def _change(ratio: float) -> str:
@@ -173,9 +187,8 @@ def compare(
         rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
     shares = _shares(table, [by, *others], metric)
     moves = tuple((axis, shares[axis]) for axis in others if axis in shares)
-    return Comparison(
-        metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out, moves, _lost(whole, table, by)
-    )
+    lost, failed = _lost(whole, table, by), _lost(whole, _played(whole), by)
+    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out, moves, lost, failed)
 
 
 def _shares(table: polars.DataFrame, axes: list[str], metric: str) -> dict[str, float]:
@@ -197,6 +210,13 @@ def moved_by(table: polars.DataFrame, axis: str, metric: str) -> float:
     if not means or max(means) == min(means):
         return 1.0
     return max(means) / min(means) if min(means) > 0.0 else math.inf
+
+
+def _played(table: polars.DataFrame) -> polars.DataFrame:
+    """The cases of a table that have a result: any statistic at all."""
+    import polars
+
+    return table.filter(polars.any_horizontal(polars.col(name).is_not_null() for name in statistics_of(table)))
 
 
 def _lost(whole: polars.DataFrame, kept: polars.DataFrame, by: str) -> tuple[tuple[str, int, int], ...]:

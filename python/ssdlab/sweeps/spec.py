@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import math
@@ -10,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 from ssdlab._core import InputError
+from ssdlab.common.numbers import plain
 from ssdlab.runs.documents import word_of
+from ssdlab.runs.names import names, why_unknown
 from ssdlab.runs.options import OPTIONS, Option, Options, options_of
 
 SWEPT = {name: option for name, option in OPTIONS.items() if not option.is_output and option.kind != "settings"}
@@ -180,6 +183,11 @@ class Sweep(NamedTuple):
             found.check()
         return found
 
+    def may_report(self, asked: Sequence[str]) -> list[str]:
+        """The statistics that its table may have, and which of those ``asked`` for: queues are no fixed names."""
+        found = dict.fromkeys([*names(), *(name for name in asked if why_unknown(name) is None)])
+        return [name for name in found if any(fnmatch.fnmatchcase(name, of) for of in self.statistics)]
+
     def warm_run(self, values: Mapping[str, Value]) -> Options | None:
         """The run that warms up the drive of a case, if any does."""
         if self.warm is None:
@@ -221,6 +229,9 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     statistics = data.get("statistics", ["*"])
     if not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
         raise fail("statistics", "must be a list of names", 'write statistics = ["host.read.latency_ns.*"]')
+    for name in statistics:
+        if remedy := why_unknown(name):
+            raise fail("statistics", f"{name}: no run reports this statistic", remedy)
     folder = os.path.dirname(origin)
     run = located(data.get("run", {}), folder)
     axes: dict[str, dict[Value, dict[str, Value]]] = {}
@@ -234,6 +245,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
         elif isinstance(values, Sequence) and not isinstance(values, str):
             if any(isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values):
                 raise fail(f"axes.{axis}", "holds a list in a list", f'name its values: [axes."{axis}"]')
+            values = [plain(value) for value in values]
             axes[axis] = {value: located({axis: value}, folder) for value in values}
             if len(axes[axis]) < len(values):
                 raise fail(f"axes.{axis}", "names a value twice", "give each once")
@@ -256,8 +268,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     warm = None if "warm" not in data else located(data["warm"], folder)
     if warm is not None and not isinstance(warm.get("save_at", ""), str):
         raise fail("warm.save_at", "is no text", 'write "rest", "end" or a time with its unit')
-    names = {name for labels in axes.values() for values in labels.values() for name in values}
-    _check_names(names | set(run) | set(warm or ()) - {"save_at"}, fail)
+    keys = {name for labels in axes.values() for values in labels.values() for name in values}
+    _check_names(keys | set(run) | set(warm or ()) - {"save_at"}, fail)
     digest = hashlib.sha256(json.dumps(data, default=str, separators=(",", ":")).encode()).hexdigest()
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm, digest)
 
@@ -317,8 +329,8 @@ def run_of(values: Mapping[str, Value], origin: str) -> Options:
     """The run that a case plays."""
     given: dict[str, Any] = {}
     settings: dict[str, Value] = {}
-    for name, value in values.items():
-        option = SWEPT.get(name)
+    for name, given_value in values.items():
+        option, value = SWEPT.get(name), plain(given_value)
         if option is None:
             settings[name] = value
         elif value is None or _is_accepted(option, value):

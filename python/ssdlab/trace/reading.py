@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
@@ -83,7 +83,7 @@ def convert(
         range: keep those that touch bytes from the first up to the second, such as ``("0B", "1GiB")``.
 
     Raises:
-        InputError: bad input, or a format that cannot be recognized.
+        InputError: bad input, a format that cannot be recognized, or a part that holds no request.
     """
     paths, target = _paths(traces), os.fspath(out)
     if to is None:
@@ -111,8 +111,37 @@ def convert(
             device=device,
             range=range,
         )
+        counts = dict(done["counts"])
+        if not counts["requests"] and not counts["left_out"]:
+            reading = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
+            raise _nothing_left(paths, start, until, device, range, reading)
     assert not done["data"], "what goes to a file is not returned"
-    return Converted(dict(done["counts"]), tuple(done["notes"]))
+    return Converted(counts, tuple(done["notes"]))
+
+
+def _nothing_left(
+    paths: list[str],
+    start: str | None,
+    until: str | None,
+    device: int | None,
+    range: tuple[str, str] | None,
+    reading: dict[str, Any],
+) -> InputError:
+    """Why a part of traces holds no request: what was asked for, and what there is."""
+    import polars
+
+    trace = read(paths, **reading)
+    asked = {"--from": start, "--until": until, "--device": device, "--range": range and " ".join(range)}
+    given = ", ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
+    devices = trace["device"].unique().sort().to_list()
+    shown = ", ".join(map(str, devices[:8])) + (", …" if len(devices) > 8 else "")
+    ends = (polars.col("offset") + polars.col("bytes")).max().alias("ends")
+    last, begin, end = trace.select(polars.col("time_ns").max() / 1e9, polars.col("offset").min(), ends).row(0)
+    order = "; --from must be before --until" if start is not None and until is not None else ""
+    return InputError(
+        f"{' and '.join(paths)}: no request lies in {given}\n  help: the {trace.height:,} requests come from 0 s to "
+        f"{last:.9g} s, on device {shown}, from byte {begin} to {end}{order}"
+    )
 
 
 class Split(NamedTuple):
