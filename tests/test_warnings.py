@@ -96,6 +96,27 @@ def test_a_load_that_an_aged_drive_carries_is_no_overload_and_a_tenfold_one_is()
     assert numbers["carried_iops"] < 0.9 * numbers["offered_iops"]
 
 
+ZONES = {"workload.rw": "randwrite", "workload.zone_size": "1152MiB"}
+
+
+def test_requests_that_zones_refuse_are_said() -> None:
+    def run(**settings: Any) -> Any:
+        return ssdlab.run("zns", settings=ZONES | settings, requests=2000, replay="closed:4")
+
+    allowed = run(**{"workload.open_zones": 14})
+    assert "refused" not in ids(allowed)
+    too_many = run(**{"workload.open_zones": 20})
+    (finding,) = (of for of in too_many.warnings if of.id == "refused")
+    assert finding.excludes
+    assert finding.numbers["requests"] == too_many.zones.refused
+    assert "zones.max_open is 14" in finding.text
+    assert "workload.open_zones" in finding.remedy
+    unordered = run(**{"workload.zone_size": "none"})
+    (finding,) = (of for of in unordered.warnings if of.id == "refused")
+    assert "Zone Invalid Write" in finding.text
+    assert "workload.zone_size" in finding.remedy
+
+
 def trace(path: Path, line: Callable[[int], str]) -> Path:
     path.write_text("".join(line(n) for n in range(400)))
     return path

@@ -22,7 +22,7 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{Start, Totals, Warmed};
+use crate::observe::stats::{Refusals, Start, Totals, Warmed};
 
 /// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from
 /// the beginning of the workload.
@@ -35,6 +35,8 @@ pub(super) struct MeasuredDrive<D: Drive> {
     settled_at: Time,
     pub submitted: u64,
     pub latencies: ByQueue,
+    /// Requests that count and were refused.
+    pub refusals: Refusals,
     pub series: Series,
     pub log: Option<Box<dyn RequestLog>>,
     /// What the device had counted when the warm-up ended.
@@ -126,6 +128,7 @@ impl<D: Drive> MeasuredDrive<D> {
             settled_at: Time::ZERO,
             submitted: 0,
             latencies: ByQueue::new(usize::from(queues)),
+            refusals: Refusals::default(),
             series: Series::new(),
             log,
             baseline: None,
@@ -284,7 +287,7 @@ impl<D: Drive> MeasuredDrive<D> {
     /// What has been submitted until now was a warm-up, which was not known when it completed.
     fn measure_from_here(&mut self) {
         self.warmup = self.submitted;
-        self.latencies = ByQueue::new(usize::from(self.queues));
+        (self.latencies, self.refusals) = (ByQueue::new(usize::from(self.queues)), Refusals::default());
     }
 
     /// Books tasks that have ended, and began with what is measured.
@@ -390,6 +393,9 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if completion.is_done() {
                 self.series.completed(request.op, request.bytes.0);
+            }
+            if id >= self.warmup {
+                self.refusals.add(completion.status);
             }
             if id >= self.warmup && completion.is_done() {
                 let queue = usize::from(request.queue % self.queues);

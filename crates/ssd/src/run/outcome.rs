@@ -90,6 +90,7 @@ impl<D: Drive> MeasuredDrive<D> {
             missing: reading.missing,
             over: reading.over,
             past_assumed: self.past_assumed,
+            refusals: self.refusals,
             read: reading.counts,
             of_source: reading.statistics,
             steady: None,

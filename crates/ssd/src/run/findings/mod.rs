@@ -8,6 +8,7 @@ mod evidence;
 mod input;
 mod load;
 mod reads;
+mod served;
 #[cfg(test)]
 mod tests;
 mod writes;
@@ -70,6 +71,14 @@ pub const KINDS: &[Kind] = &[
         why: "refused requests have no latency",
         excludes: true,
         test: Some(writes::read_only),
+    },
+    Kind {
+        id: "refused",
+        meaning: "the drive refused requests: its host breaks the rules of zones",
+        when: || format!("{} of the requests or more are refused, by zones or for the want of them", percent(served::REFUSED)),
+        why: "refused requests move no data and have no latency; a hundredth changes a throughput by as much (fewer are said below the tables)",
+        excludes: true,
+        test: Some(served::refused),
     },
     Kind {
         id: "uncorrectable-reads",

@@ -8,6 +8,7 @@ use super::super::replay::Run;
 use super::super::{Replay, RunOptions};
 use super::*;
 use crate::config::Config;
+use crate::status::Status;
 use crate::observe::stats::{Measured, Start, SteadyState, Trend, Warmed, die};
 
 /// A run that nothing puts in doubt: reads of a drive that keeps up.
@@ -429,6 +430,30 @@ fn what_a_run_counts_apart_is_said() {
         })
     };
     assert_eq!((end(false), end(true)), (vec!["worn-out"], vec!["read-only"]));
+}
+
+#[test]
+fn requests_that_zones_refuse_are_said_with_the_reason() {
+    let refused = |failed: u64, statuses: &[(Status, u64)]| {
+        let mut case = Case::clean();
+        case.measured.totals.counters.requests_completed = 2000;
+        case.measured.totals.counters.requests_failed = failed;
+        for (status, count) in statuses {
+            (0..*count).for_each(|_| case.measured.refusals.add(*status));
+        }
+        let Case { measured, course, arrivals } = &case;
+        find(&Evidence { measured, course, arrivals })
+    };
+    assert_eq!(refused(19, &[(Status::ZoneFull, 19)]), [], "below 1 %");
+    let found = refused(20, &[(Status::TooManyOpen, 12), (Status::ZoneInvalidWrite, 8)]);
+    let [of] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(of.id, "refused");
+    assert!(of.text.starts_with("20 of 2,000 requests were refused (1 %), most often with Too Many Open Zones"), "{}", of.text);
+    assert!(of.text.contains("zones.max_open is 14") && of.remedy.contains("workload.open_zones"), "{of:?}");
+    let found = refused(2000, &[(Status::ZoneInvalidWrite, 2000)]);
+    assert!(found[0].remedy.contains("workload.zone_size"), "{found:?}");
+    let codes = refused(2000, &[(Status::Success, 5)]);
+    assert_eq!(codes[0].remedy, "docs/zones.md says what zones allow and when", "no status is known");
 }
 
 /// Findings from elsewhere stand where the table of kinds has them.
