@@ -108,8 +108,9 @@ def test_requests_that_zones_refuse_are_said() -> None:
     too_many = run(**{"workload.open_zones": 20})
     (finding,) = (of for of in too_many.warnings if of.id == "refused")
     assert finding.excludes
-    assert finding.numbers["requests"] == too_many.zones.refused
-    assert "zones.max_open is 14" in finding.text
+    assert finding.numbers["requests"] == too_many.to_dict()["zones"]["refused"]
+    assert "Too Many Active Zones" in finding.text
+    assert "zones.max_active is 14" in finding.text
     assert "workload.open_zones" in finding.remedy
     unordered = run(**{"workload.zone_size": "none"})
     (finding,) = (of for of in unordered.warnings if of.id == "refused")

@@ -170,6 +170,12 @@ impl Refusals {
         self.0[status as usize] += u64::from(!status.is_success());
     }
 
+    /// How many were refused with this status.
+    #[must_use]
+    pub fn of(&self, status: Status) -> u64 {
+        self.0[status as usize]
+    }
+
     /// The status with which most were refused, and how many.
     #[must_use]
     pub fn most(&self) -> Option<(Status, u64)> {

@@ -1,7 +1,7 @@
 //! Whether the drive did what its host asked for.
 
 use super::evidence::{Evidence, finding, grouped, percent};
-use crate::observe::stats::Finding;
+use crate::observe::stats::{Finding, Refusals};
 use crate::status::Status;
 
 /// The share of the requests that were refused, from which on a throughput is not that of the load that was asked for.
@@ -14,10 +14,12 @@ pub(super) fn refused(evidence: &Evidence) -> Option<Finding> {
     let (failed, all) = (counters.requests_failed, counters.requests_completed.max(counters.requests_failed));
     let share = failed as f64 / all.max(1) as f64;
     (failed > 0 && share >= REFUSED).then(|| {
-        let most = evidence.measured.refusals.most();
-        let (why, remedy) = most.map_or((String::new(), RULES), |(status, _)| (reason(evidence, status), remedy(status)));
+        let cause = cause(&evidence.measured.refusals);
+        let (why, remedy) = cause.map_or((String::new(), RULES), |(status, count)| {
+            (format!(", {} of them with {}", grouped(count), reason(evidence, status)), remedy(status))
+        });
         let mut numbers = vec![("requests", failed as f64), ("share", share)];
-        numbers.extend(most.map(|(_, count)| ("most_often", count as f64)));
+        numbers.extend(cause.map(|(_, count)| ("of_this_cause", count as f64)));
         let text = format!(
             "{} of {} requests were refused ({}){why}: they moved no data, and are in no latency",
             grouped(failed),
@@ -29,14 +31,26 @@ pub(super) fn refused(evidence: &Evidence) -> Option<Finding> {
 }
 
 const RULES: &str = "docs/zones.md says what zones allow and when";
+/// The status of most refusals. Where a zone could not be opened, its host goes on behind what was refused, and those
+/// writes are refused as well: the limit is the cause then.
+fn cause(refusals: &Refusals) -> Option<(Status, u64)> {
+    let most = refusals.most()?;
+    let limits = [Status::TooManyOpen, Status::TooManyActive].map(|status| (status, refusals.of(status)));
+    let limit = limits.into_iter().find(|(_, count)| *count > 0 && most.0 == Status::ZoneInvalidWrite);
+    Some(limit.unwrap_or(most))
+}
 
-/// Why most of them were refused, behind their number.
+
+/// A status, and what it means.
 fn reason(evidence: &Evidence, status: Status) -> String {
     let zones = &evidence.measured.drive.plan.config.zones;
-    let limit = |key: &str, most: Option<u32>| most.map_or(String::new(), |most| format!(", {key} is {most}"));
+    let limit = |what: &str, key: &str, most: Option<u32>| {
+        let most = most.map_or(String::new(), |most| format!("; {key} is {most}"));
+        format!("no further zone may be {what}, and what is written behind a refused write is refused too{most}")
+    };
     let why = match status {
-        Status::TooManyOpen => format!("no further zone may be open{}", limit("zones.max_open", zones.max_open)),
-        Status::TooManyActive => format!("no further zone may be active{}", limit("zones.max_active", zones.max_active)),
+        Status::TooManyOpen => limit("open", "zones.max_open", zones.max_open),
+        Status::TooManyActive => limit("active", "zones.max_active", zones.max_active),
         Status::ZoneInvalidWrite => "a write did not begin where its zone had been written to".into(),
         Status::ZoneBoundary => "a request went over the end of a zone".into(),
         Status::ZoneFull => "the zone was full".into(),

@@ -448,8 +448,14 @@ fn requests_that_zones_refuse_are_said_with_the_reason() {
     let found = refused(20, &[(Status::TooManyOpen, 12), (Status::ZoneInvalidWrite, 8)]);
     let [of] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(of.id, "refused");
-    assert!(of.text.starts_with("20 of 2,000 requests were refused (1 %), most often with Too Many Open Zones"), "{}", of.text);
+    assert!(
+        of.text.starts_with("20 of 2,000 requests were refused (1 %), 12 of them with Too Many Open Zones"),
+        "{}",
+        of.text
+    );
     assert!(of.text.contains("zones.max_open is 14") && of.remedy.contains("workload.open_zones"), "{of:?}");
+    let found = refused(500, &[(Status::ZoneInvalidWrite, 490), (Status::TooManyActive, 10)]);
+    assert!(found[0].text.contains("10 of them with Too Many Active Zones"), "what follows is no cause: {found:?}");
     let found = refused(2000, &[(Status::ZoneInvalidWrite, 2000)]);
     assert!(found[0].remedy.contains("workload.zone_size"), "{found:?}");
     let codes = refused(2000, &[(Status::Success, 5)]);
