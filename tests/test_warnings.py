@@ -118,6 +118,31 @@ def test_requests_that_zones_refuse_are_said() -> None:
     assert "workload.zone_size" in finding.remedy
 
 
+DRIVE = {
+    "geometry.channels": 2,
+    "geometry.chips": 1,
+    "geometry.dies": 2,
+    "geometry.planes": 2,
+    "geometry.blocks": 128,
+    "geometry.pages": 96,
+    "ftl.over_provisioning": 0.25,
+    "buffer.size": "4MiB",
+    "workload.rw": "randwrite",
+}
+
+
+def small(replay: str | None = "closed:8", **settings: Any) -> Any:
+    given = {} if replay is None else {"replay": replay}
+    return ssdlab.run("tlc", settings=DRIVE | settings, requests=2000, **given)
+
+
+def test_a_load_that_fills_the_drive_says_so() -> None:
+    half = {"age.precondition": "closed-form", "age.fill": 0.5}
+    assert "writes-beyond-fill" in ids(small(**half))
+    assert "writes-beyond-fill" not in ids(small(**half, **{"workload.footprint": "500MiB"}))
+    assert "writes-beyond-fill" not in ids(small(**half | {"age.fill": 1.0}))
+
+
 def trace(path: Path, line: Callable[[int], str]) -> Path:
     path.write_text("".join(line(n) for n in range(400)))
     return path

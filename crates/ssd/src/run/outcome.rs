@@ -91,6 +91,7 @@ impl<D: Drive> MeasuredDrive<D> {
             over: reading.over,
             past_assumed: self.past_assumed,
             refusals: self.refusals,
+            outside: self.outside,
             read: reading.counts,
             of_source: reading.statistics,
             steady: None,

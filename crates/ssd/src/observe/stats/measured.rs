@@ -184,6 +184,23 @@ impl Refusals {
     }
 }
 
+/// What the host has written, by whether there was data at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Bytes of writes to addresses behind the data that the drive held at the start.
+    pub bytes: u64,
+    /// Bytes of all writes.
+    pub of: u64,
+}
+
+impl Outside {
+    /// The share that held no data.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.bytes as f64 / self.of.max(1) as f64
+    }
+}
+
 /// What a run has measured, without its warm-up.
 pub struct Measured {
     /// Latencies by queue.
@@ -202,6 +219,8 @@ pub struct Measured {
     pub past_assumed: bool,
     /// Requests that the drive has refused by their status.
     pub refusals: Refusals,
+    /// What was written, and where no data was at the start.
+    pub outside: Outside,
     /// What reading the workload left out or put in order.
     pub read: ReadCounts,
     /// What the workload reports of itself.

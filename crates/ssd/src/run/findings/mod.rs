@@ -75,7 +75,12 @@ pub const KINDS: &[Kind] = &[
     Kind {
         id: "refused",
         meaning: "the drive refused requests: its host breaks the rules of zones",
-        when: || format!("{} of the requests or more are refused, by zones or for the want of them", percent(served::REFUSED)),
+        when: || {
+            format!(
+                "{} of the requests or more are refused, by zones or for the want of them",
+                percent(served::REFUSED)
+            )
+        },
         why: "refused requests move no data and have no latency; a hundredth changes a throughput by as much (fewer are said below the tables)",
         excludes: true,
         test: Some(served::refused),
@@ -148,6 +153,22 @@ pub const KINDS: &[Kind] = &[
         why: "the numbers change until the run itself has brought the drive there",
         excludes: true,
         test: Some(writes::start_not_stationary),
+    },
+    Kind {
+        id: "writes-beyond-fill",
+        meaning: "the drive fills up: the workload writes where age.fill leaves it empty",
+        when: || {
+            format!(
+                "age.fill is below 1 and above 0, a state of long overwriting is asked for (age.precondition, --until-steady), programs and erases \
+                 take {} of the dies' time or more, and {} of the bytes written or more go to addresses behind the data of the start; not of \
+                 zones, and not of a drive that goes on from a checkpoint",
+                percent(writes::WRITES_MATTER),
+                percent(writes::BEYOND_FILL)
+            )
+        },
+        why: "in the long run it is a drive as full as the workload makes it that is measured, whatever age.fill says; a twentieth more data moves the write amplification by up to a tenth (assumed)",
+        excludes: true,
+        test: Some(writes::beyond_fill),
     },
     Kind {
         id: "start-of-another-load",

@@ -30,7 +30,6 @@ pub(super) fn refused(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-const RULES: &str = "docs/zones.md says what zones allow and when";
 /// The status of most refusals. Where a zone could not be opened, its host goes on behind what was refused, and those
 /// writes are refused as well: the limit is the cause then.
 fn cause(refusals: &Refusals) -> Option<(Status, u64)> {
@@ -40,6 +39,7 @@ fn cause(refusals: &Refusals) -> Option<(Status, u64)> {
     Some(limit.unwrap_or(most))
 }
 
+const RULES: &str = "docs/zones.md says what zones allow and when";
 
 /// A status, and what it means.
 fn reason(evidence: &Evidence, status: Status) -> String {
@@ -58,7 +58,7 @@ fn reason(evidence: &Evidence, status: Status) -> String {
         Status::InvalidField => "a field is not allowed, such as the size of an append".into(),
         other => other.name().into(),
     };
-    format!(", most often with {} ({why})", status.name())
+    format!("{} ({why})", status.name())
 }
 
 fn remedy(status: Status) -> &'static str {

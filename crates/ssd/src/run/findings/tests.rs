@@ -8,8 +8,8 @@ use super::super::replay::Run;
 use super::super::{Replay, RunOptions};
 use super::*;
 use crate::config::Config;
+use crate::observe::stats::{Measured, Outside, Start, SteadyState, Trend, Warmed, die};
 use crate::status::Status;
-use crate::observe::stats::{Measured, Start, SteadyState, Trend, Warmed, die};
 
 /// A run that nothing puts in doubt: reads of a drive that keeps up.
 struct Case {
@@ -460,6 +460,29 @@ fn requests_that_zones_refuse_are_said_with_the_reason() {
     assert!(found[0].remedy.contains("workload.zone_size"), "{found:?}");
     let codes = refused(2000, &[(Status::Success, 5)]);
     assert_eq!(codes[0].remedy, "docs/zones.md says what zones allow and when", "no status is known");
+}
+
+#[test]
+fn a_load_that_fills_a_drive_is_said_where_a_share_of_it_was_to_be_full() {
+    let beyond = |words: &[&str], bytes: u64, share: f64| {
+        Case::with(|case| {
+            case.steady();
+            case.writes(share);
+            let mut config = case.measured.drive.plan.config.clone();
+            words.iter().for_each(|word| config.set(word).unwrap());
+            case.measured.drive.plan = config.plan().unwrap();
+            case.measured.drive.start = Start::MidLife;
+            case.measured.outside = Outside { bytes, of: 1000 };
+        })
+        .contains(&"writes-beyond-fill")
+    };
+    let half = ["age.precondition=closed-form", "age.fill=0.5"];
+    assert_eq!([49, 50].map(|bytes| beyond(&half, bytes, 0.5)), [false, true], "5 % of the bytes");
+    assert!(beyond(&["age.precondition=write:1", "age.fill=0.5"], 500, 0.5));
+    assert!(!beyond(&half, 500, 0.009), "writes do not matter");
+    assert!(!beyond(&["age.precondition=closed-form"], 500, 0.5), "a full drive");
+    assert!(!beyond(&["age.precondition=closed-form", "age.fill=0.0"], 500, 0.5), "an empty drive");
+    assert!(!beyond(&["age.fill=0.5"], 500, 0.5), "no state was asked for");
 }
 
 /// Findings from elsewhere stand where the table of kinds has them.
