@@ -143,6 +143,17 @@ def test_a_load_that_fills_the_drive_says_so() -> None:
     assert "writes-beyond-fill" not in ids(small(**half | {"age.fill": 1.0}))
 
 
+def test_power_cuts_stand_below_the_tables_and_missing_ones_are_said() -> None:
+    cut = small(**{"power.cut_at": ["op:40"]})
+    assert "cuts-missing" not in ids(cut)
+    (line,) = (line for line in shown.of_result(cut)[1] if "power cut" in line)
+    assert line.startswith("1 power cut: ")
+    assert f"{cut.power.lost:,} pages of acknowledged data lost, {cut.power.aborted:,} requests not completed" in line
+    never = small(**{"power.cut_at": ["op:4000000"]})
+    assert "cuts-missing" in ids(never)
+    assert not any("power cut" in line for line in shown.of_result(never)[1])
+
+
 def trace(path: Path, line: Callable[[int], str]) -> Path:
     path.write_text("".join(line(n) for n in range(400)))
     return path

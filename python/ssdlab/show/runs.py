@@ -81,7 +81,7 @@ def tasks_of(result: Result) -> dict[str, str]:
 
 
 def nothing_collected(result: Result) -> bool:
-    """Whether a drive that collects has not done so in the run: its WAF is then that of any drive."""
+    """Whether a drive that collects has not done so in the run: its WAF then says nothing of a longer one."""
     return not result.ftl.gc_runs and result.manifest.device.config.ftl.mapping != "zoned"
 
 

@@ -319,6 +319,17 @@ pub const KINDS: &[Kind] = &[
         test: Some(writes::start_approximate),
     },
     Kind {
+        id: "cuts-missing",
+        meaning: "the power was not cut as often as it was to be",
+        when: || {
+            "power.cut_at has more times and operations than the power was cut, or only random cuts, of which none came"
+                .into()
+        },
+        why: "what was to be cut ran to its end",
+        excludes: false,
+        test: Some(served::cuts_missing),
+    },
+    Kind {
         id: "young-data",
         meaning: "what was read is younger than --age says",
         when: || {

@@ -1,6 +1,7 @@
 //! Whether the drive did what its host asked for.
 
 use super::evidence::{Evidence, finding, grouped, percent};
+use crate::config::Cut;
 use crate::observe::stats::{Finding, Refusals};
 use crate::status::Status;
 
@@ -76,4 +77,22 @@ fn remedy(status: Status) -> &'static str {
         Status::InvalidField => "write smaller requests (workload.bs), or raise zones.append_limit",
         _ => RULES,
     }
+}
+
+/// Power cuts that were asked for and did not come.
+pub(super) fn cuts_missing(evidence: &Evidence) -> Option<Finding> {
+    let drive = &evidence.measured.drive;
+    let asked = &drive.plan.config.power.cut_at;
+    let fixed = asked.iter().filter(|cut| matches!(cut, Cut::After(_) | Cut::Operation(_))).count();
+    let random = asked.iter().any(|cut| matches!(cut, Cut::Random(_)));
+    let wanted = fixed.max(usize::from(random));
+    let came = drive.recoveries.len();
+    (came < wanted).then(|| {
+        let text = format!(
+            "the power was cut {came} times, and {wanted} cuts or more were asked for (power.cut_at): the run had ended before, or the drive was \
+             still recovering from another one"
+        );
+        let remedy = "run more requests (--requests), or cut earlier (power.cut_at)";
+        finding("cuts-missing", text, &[("cuts", came as f64), ("wanted_cuts", wanted as f64)], remedy)
+    })
 }

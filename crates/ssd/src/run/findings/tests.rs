@@ -485,6 +485,23 @@ fn a_load_that_fills_a_drive_is_said_where_a_share_of_it_was_to_be_full() {
     assert!(!beyond(&["age.fill=0.5"], 500, 0.5), "no state was asked for");
 }
 
+#[test]
+fn power_cuts_that_do_not_come_are_said() {
+    let cut = |cut_at: &str, came: usize| {
+        Case::with(|case| {
+            let mut config = case.measured.drive.plan.config.clone();
+            config.set(&format!("power.cut_at={cut_at}")).unwrap();
+            case.measured.drive.plan = config.plan().unwrap();
+            case.measured.drive.recoveries = vec![Span(1); came];
+        })
+        .contains(&"cuts-missing")
+    };
+    assert_eq!([0, 1].map(|came| cut("[op:4000000]", came)), [true, false]);
+    assert_eq!([1, 2].map(|came| cut("[op:40, 1ms]", came)), [true, false]);
+    assert_eq!([0, 1].map(|came| cut("[random:1s]", came)), [true, false]);
+    assert!(!cut("[on-demand]", 0), "nobody has asked for it yet");
+}
+
 /// Findings from elsewhere stand where the table of kinds has them.
 #[test]
 fn findings_are_ordered_by_the_table() {
