@@ -154,6 +154,11 @@ def test_power_cuts_stand_below_the_tables_and_missing_ones_are_said() -> None:
     assert not any("power cut" in line for line in shown.of_result(never)[1])
 
 
+def test_handles_that_there_are_not_are_said() -> None:
+    assert "unknown-handles" in ids(small(**{"ftl.hints": 4, "workload.hint": 9}))
+    assert "unknown-handles" not in ids(small(**{"ftl.hints": 4, "workload.hint": 3}))
+
+
 def trace(path: Path, line: Callable[[int], str]) -> Path:
     path.write_text("".join(line(n) for n in range(400)))
     return path

@@ -330,6 +330,14 @@ pub const KINDS: &[Kind] = &[
         test: Some(served::cuts_missing),
     },
     Kind {
+        id: "unknown-handles",
+        meaning: "writes name placement handles that the drive does not have",
+        when: || "one write or more, where ftl.hints is set".into(),
+        why: "their data lies with that of another handle: the drive takes the hint modulo ftl.hints",
+        excludes: false,
+        test: Some(served::unknown_handles),
+    },
+    Kind {
         id: "young-data",
         meaning: "what was read is younger than --age says",
         when: || {

@@ -96,3 +96,19 @@ pub(super) fn cuts_missing(evidence: &Evidence) -> Option<Finding> {
         finding("cuts-missing", text, &[("cuts", came as f64), ("wanted_cuts", wanted as f64)], remedy)
     })
 }
+
+/// Writes whose hint names no handle.
+pub(super) fn unknown_handles(evidence: &Evidence) -> Option<Finding> {
+    let counters = &evidence.measured.totals.counters;
+    let (unknown, hints) = (counters.invalid_handles, evidence.measured.drive.plan.config.ftl.hints);
+    (unknown > 0).then(|| {
+        let text = format!(
+            "{} of {} writes name a placement handle that the drive does not have (ftl.hints is {hints}): their data lies with that of the \
+             handle of the hint modulo {hints}",
+            grouped(unknown),
+            grouped(counters.write_requests.max(unknown)),
+        );
+        let remedy = format!("name handles that there are (workload.hint: 0 to {} in each reclaim group), or give the drive more (ftl.hints)", hints.saturating_sub(1));
+        finding("unknown-handles", text, &[("requests", unknown as f64)], remedy)
+    })
+}

@@ -502,6 +502,12 @@ fn power_cuts_that_do_not_come_are_said() {
     assert!(!cut("[on-demand]", 0), "nobody has asked for it yet");
 }
 
+#[test]
+fn handles_that_there_are_not_are_said() {
+    let unknown = |requests| Case::with(|case| case.measured.totals.counters.invalid_handles = requests);
+    assert_eq!((unknown(0), unknown(1)), (vec![], vec!["unknown-handles"]));
+}
+
 /// Findings from elsewhere stand where the table of kinds has them.
 #[test]
 fn findings_are_ordered_by_the_table() {
