@@ -154,9 +154,30 @@ def test_power_cuts_stand_below_the_tables_and_missing_ones_are_said() -> None:
     assert not any("power cut" in line for line in shown.of_result(never)[1])
 
 
+def test_requests_of_a_generator_that_come_at_once_are_said() -> None:
+    at_once = {"workload.rw": "randread", "workload.rate_iops": "none"}
+    assert "trace-at-once" in ids(small(None, **at_once))
+    assert "trace-at-once" not in ids(small(**at_once))
+    assert "trace-at-once" not in ids(small(None, **at_once, **{"workload.iodepth": 4}))
+
+
 def test_handles_that_there_are_not_are_said() -> None:
     assert "unknown-handles" in ids(small(**{"ftl.hints": 4, "workload.hint": 9}))
     assert "unknown-handles" not in ids(small(**{"ftl.hints": 4, "workload.hint": 3}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"workload.hint": 3}, "workload.hint without ftl.hints"),
+        ({"workload.read_ratio": 0.5}, "workload.read_ratio without reads and writes mixed"),
+        ({"workload.rw": "randrw", "workload.read_ratio": 0.5}, None),
+    ],
+)
+def test_settings_of_a_generator_without_effect_are_a_finding(settings: dict[str, Any], text: str | None) -> None:
+    found = [of.text for of in small(**settings).warnings if of.id == "settings-without-effect"]
+    assert len(found) == (text is not None)
+    assert text is None or text in found[0]
 
 
 def trace(path: Path, line: Callable[[int], str]) -> Path:

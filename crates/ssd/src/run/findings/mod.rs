@@ -15,7 +15,7 @@ mod writes;
 
 pub(super) use evidence::Evidence;
 use evidence::{grouped, percent};
-pub(super) use input::{of_trace, scheme_undone, without_effect};
+pub(super) use input::{at_once, of_trace, scheme_undone, without_effect};
 
 use super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
 use super::warming;
@@ -229,9 +229,16 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         id: "trace-at-once",
-        meaning: "all requests of a trace come at the same time",
-        when: || format!("the first {} requests, 100 or more, have one time", input::HEAD),
-        why: "a trace without times measures the host's queue",
+        meaning: "all requests come at the same time",
+        when: || {
+            format!(
+                "the first {} requests of a trace, {} or more, have one time; or so many requests of a generator have neither a rate nor a \
+                 queue depth (workload.rate_iops, workload.iodepth, --qd)",
+                input::HEAD,
+                input::FEW_AT_ONCE
+            )
+        },
+        why: "requests without times measure the host's queue",
         excludes: true,
         test: None,
     },
