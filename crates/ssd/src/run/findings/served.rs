@@ -17,7 +17,8 @@ pub(super) fn refused(evidence: &Evidence) -> Option<Finding> {
     (failed > 0 && share >= REFUSED).then(|| {
         let cause = cause(&evidence.measured.refusals);
         let (why, remedy) = cause.map_or((String::new(), RULES), |(status, count)| {
-            (format!(", {} of them with {}", grouped(count), reason(evidence, status)), remedy(status))
+            let part = if count == failed { "all".to_owned() } else { grouped(count) };
+            (format!(", {part} of them with {}", reason(evidence, status)), remedy(status))
         });
         let mut numbers = vec![("requests", failed as f64), ("share", share)];
         numbers.extend(cause.map(|(_, count)| ("of_this_cause", count as f64)));

@@ -457,6 +457,7 @@ fn requests_that_zones_refuse_are_said_with_the_reason() {
     let found = refused(500, &[(Status::ZoneInvalidWrite, 490), (Status::TooManyActive, 10)]);
     assert!(found[0].text.contains("10 of them with Too Many Active Zones"), "what follows is no cause: {found:?}");
     let found = refused(2000, &[(Status::ZoneInvalidWrite, 2000)]);
+    assert!(found[0].text.contains("all of them with Zone Invalid Write"), "{found:?}");
     assert!(found[0].remedy.contains("workload.zone_size"), "{found:?}");
     let codes = refused(2000, &[(Status::Success, 5)]);
     assert_eq!(codes[0].remedy, "docs/zones.md says what zones allow and when", "no status is known");
