@@ -164,7 +164,7 @@ fn load(inputs: &Inputs, capacity: Bytes, config: &Config, mut options: RunOptio
         seed: options.seed,
         capacity,
         fingerprint: inputs.drive.fingerprint,
-        takes_hints: config.ftl.hints > 0 || config.policies.ftl.is_some(),
+        takes_hints: config.takes_hints(),
     })?;
     check_warmup(&options, opened.requests)?;
     if let Some(depth) = opened.closed
