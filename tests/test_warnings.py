@@ -96,6 +96,90 @@ def test_a_load_that_an_aged_drive_carries_is_no_overload_and_a_tenfold_one_is()
     assert numbers["carried_iops"] < 0.9 * numbers["offered_iops"]
 
 
+ZONES = {"workload.rw": "randwrite", "workload.zone_size": "1152MiB"}
+
+
+def test_requests_that_zones_refuse_are_said() -> None:
+    def run(**settings: Any) -> Any:
+        return ssdlab.run("zns", settings=ZONES | settings, requests=2000, replay="closed:4")
+
+    allowed = run(**{"workload.open_zones": 14})
+    assert "refused" not in ids(allowed)
+    too_many = run(**{"workload.open_zones": 20})
+    (finding,) = (of for of in too_many.warnings if of.id == "refused")
+    assert finding.excludes
+    assert finding.numbers["requests"] == too_many.to_dict()["zones"]["refused"]
+    assert "Too Many Active Zones" in finding.text
+    assert "zones.max_active is 14" in finding.text
+    assert "workload.open_zones" in finding.remedy
+    unordered = run(**{"workload.zone_size": "none"})
+    (finding,) = (of for of in unordered.warnings if of.id == "refused")
+    assert "Zone Invalid Write" in finding.text
+    assert "workload.zone_size" in finding.remedy
+
+
+DRIVE = {
+    "geometry.channels": 2,
+    "geometry.chips": 1,
+    "geometry.dies": 2,
+    "geometry.planes": 2,
+    "geometry.blocks": 128,
+    "geometry.pages": 96,
+    "ftl.over_provisioning": 0.25,
+    "buffer.size": "4MiB",
+    "workload.rw": "randwrite",
+}
+
+
+def small(replay: str | None = "closed:8", **settings: Any) -> Any:
+    given = {} if replay is None else {"replay": replay}
+    return ssdlab.run("tlc", settings=DRIVE | settings, requests=2000, **given)
+
+
+def test_a_load_that_fills_the_drive_says_so() -> None:
+    half = {"age.precondition": "closed-form", "age.fill": 0.5}
+    assert "writes-beyond-fill" in ids(small(**half))
+    assert "writes-beyond-fill" not in ids(small(**half, **{"workload.footprint": "500MiB"}))
+    assert "writes-beyond-fill" not in ids(small(**half | {"age.fill": 1.0}))
+
+
+def test_power_cuts_stand_below_the_tables_and_missing_ones_are_said() -> None:
+    cut = small(**{"power.cut_at": ["op:40"]})
+    assert "cuts-missing" not in ids(cut)
+    (line,) = (line for line in shown.of_result(cut)[1] if "power cut" in line)
+    assert line.startswith("1 power cut: ")
+    assert f"{cut.power.lost:,} pages of acknowledged data lost, {cut.power.aborted:,} requests not completed" in line
+    never = small(**{"power.cut_at": ["op:4000000"]})
+    assert "cuts-missing" in ids(never)
+    assert not any("power cut" in line for line in shown.of_result(never)[1])
+
+
+def test_requests_of_a_generator_that_come_at_once_are_said() -> None:
+    at_once = {"workload.rw": "randread", "workload.rate_iops": "none"}
+    assert "trace-at-once" in ids(small(None, **at_once))
+    assert "trace-at-once" not in ids(small(**at_once))
+    assert "trace-at-once" not in ids(small(None, **at_once, **{"workload.iodepth": 4}))
+
+
+def test_handles_that_there_are_not_are_said() -> None:
+    assert "unknown-handles" in ids(small(**{"ftl.hints": 4, "workload.hint": 9}))
+    assert "unknown-handles" not in ids(small(**{"ftl.hints": 4, "workload.hint": 3}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"workload.hint": 3}, "workload.hint without ftl.hints"),
+        ({"workload.read_ratio": 0.5}, "workload.read_ratio without reads and writes mixed"),
+        ({"workload.rw": "randrw", "workload.read_ratio": 0.5}, None),
+    ],
+)
+def test_settings_of_a_generator_without_effect_are_a_finding(settings: dict[str, Any], text: str | None) -> None:
+    found = [of.text for of in small(**settings).warnings if of.id == "settings-without-effect"]
+    assert len(found) == (text is not None)
+    assert text is None or text in found[0]
+
+
 def trace(path: Path, line: Callable[[int], str]) -> Path:
     path.write_text("".join(line(n) for n in range(400)))
     return path

@@ -65,7 +65,7 @@ def of_result(result: Result) -> tuple[list[Table], list[str]]:
         footnotes.append(FEW_BEYOND)
     if result.ftl.waf is not None and nothing_collected(result):
         footnotes.append(NOTHING_COLLECTED)
-    footnotes += _start(result)
+    footnotes += [*_refused(result), *_cuts(result), *_start(result)]
     if "steady" in host and host.steady.reached:
         footnotes.append(
             f"a steady state after {host.steady.rounds} rounds of {host.steady.round_s:g} s: its last five are shown"
@@ -81,8 +81,27 @@ def tasks_of(result: Result) -> dict[str, str]:
 
 
 def nothing_collected(result: Result) -> bool:
-    """Whether a drive that collects has not done so in the run: its WAF is then that of any drive."""
+    """Whether a drive that collects has not done so in the run: its WAF then says nothing of a longer one."""
     return not result.ftl.gc_runs and result.manifest.device.config.ftl.mapping != "zoned"
+
+
+def _refused(result: Result) -> list[str]:
+    """How many requests zones have refused, where that is so few that no warning says it."""
+    zones = result.to_dict().get("zones")
+    if not zones or not zones["refused"] or any(of.id == "refused" for of in result.warnings):
+        return []
+    return [f"refused: {zones['refused']:,} requests, by the rules of zones; they are in no latency (zones.refused)"]
+
+
+def _cuts(result: Result) -> list[str]:
+    """What power cuts have cost, where there were any."""
+    power = result.power
+    if power is None or not power.cuts:
+        return []
+    cuts = f"{power.cuts:,} power cut{'s' if power.cuts > 1 else ''}"
+    ready = time_text(power.ready_ns.mean) + (" on average" if power.cuts > 1 else "")
+    lost = f"{power.lost:,} pages of acknowledged data lost" if power.lost else "no acknowledged data lost"
+    return [f"{cuts}: {ready} to ready, {lost}, {power.aborted:,} requests not completed (docs/model-failures.md)"]
 
 
 def _start(result: Result) -> list[str]:

@@ -188,6 +188,8 @@ def _sentence(line: CurveLine, curve: Curve) -> str:
             writes = f"; writes of {of[0]}" + ("" if of[1] == "-" else f", p99 {of[1]}")
         return f"{point.iops[0]:,.0f} requests/s {at}, {what} of {mean} on average{tail}{writes}"
 
+    if "refused" in line.best.warnings:
+        return f"{line.name}: {carried(line.best)}; the drive refused requests, and where its knee lies does not show."
     if line.knee is None:
         option = "--qd" if curve.load == "qd" else "--rate"
         return f"{line.name}: {carried(line.best)}; it still climbs there, its knee lies further ({option})."

@@ -193,6 +193,11 @@ impl Config {
         needs.into_iter().map(|(without, keys)| format!("{} without {without}", keys.join(", "))).collect()
     }
 
+    /// Whether placement hints of requests have an effect. An FTL of one's own may heed them.
+    pub(crate) fn takes_hints(&self) -> bool {
+        self.ftl.hints > 0 || self.policies.ftl.is_some()
+    }
+
     /// The keys that a rule means.
     fn keys(&self, written: &str) -> Vec<String> {
         let Some(name) = written.strip_suffix(".*") else { return vec![written.to_owned()] };

@@ -8,7 +8,7 @@ use units::{Bytes, ConfigError};
 
 /// What a part of the line may be.
 const PARTS: &str = "a capacity (2TB), channels, dies on each channel and planes in each die (16 ch x 4 dies x 4 planes), cells (SLC, MLC, TLC, QLC, PLC), \
-                     a link (PCIe 4 x4, SATA), a bus (2400MT/s), spare flash (28% spare), a write buffer (64MiB buffer)";
+                     a link (PCIe 4 x4, of 1, 2, 4, 8 or 16 lanes; SATA), a bus (2400MT/s), spare flash (28% spare), a write buffer (64MiB buffer)";
 /// Pages of 16 KiB that a wordline has, and wordlines of a block: of the preset `tlc`.
 const PAGE: u64 = 16 << 10;
 const WORDLINES: u64 = 384;
@@ -16,6 +16,8 @@ const WORDLINES: u64 = 384;
 const OF_DIE: u64 = 64 << 30;
 /// What a lane of PCIe 4.0 delivers \[MB/s\] (the preset `tlc`: 7 GB/s by four); each generation doubles it.
 const LANE: f64 = 1750.0;
+/// Lanes that a link may have (PCIe Base Specification; the x12 and x32 of early ones are of no drive).
+const LANES: [u64; 5] = [1, 2, 4, 8, 16];
 /// What SATA 3.2 at 6 Gb/s delivers \[MB/s\] (assumed, as data sheets have it).
 const SATA: u64 = 550;
 
@@ -74,7 +76,7 @@ impl Described {
             let (generation, lanes) = link.split_once('x')?;
             let generation: f64 = generation.trim_start_matches("gen").parse().ok()?;
             let lanes: u64 = lanes.parse().ok()?;
-            if !(1.0..=8.0).contains(&generation) || !(1..=32).contains(&lanes) {
+            if !(1.0..=8.0).contains(&generation) || !LANES.contains(&lanes) {
                 return None;
             }
             set(&mut self.generation, generation as i32)?;
@@ -199,6 +201,7 @@ mod tests {
         for (line, part) in [
             ("2TB, 4 wings", "`4 wings`"),
             ("2TB, PCIe 9 x4", "`PCIe 9 x4`"),
+            ("2TB, PCIe 5 x3", "`PCIe 5 x3`"),
             ("2TB, 4TB", "`4TB`"),
             ("tlc, qlc", "`qlc`"),
             ("2TB, 4 ch x 4 ch", "`4 ch x 4 ch`"),

@@ -22,7 +22,7 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{Start, Totals, Warmed};
+use crate::observe::stats::{Outside, Refusals, Start, Totals, Warmed};
 
 /// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from
 /// the beginning of the workload.
@@ -35,6 +35,12 @@ pub(super) struct MeasuredDrive<D: Drive> {
     settled_at: Time,
     pub submitted: u64,
     pub latencies: ByQueue,
+    /// Requests that count and were refused.
+    pub refusals: Refusals,
+    /// The first address behind the data that the drive holds at the start.
+    filled: u64,
+    /// What the requests that count write, and where no data was at the start.
+    pub outside: Outside,
     pub series: Series,
     pub log: Option<Box<dyn RequestLog>>,
     /// What the device had counted when the warm-up ended.
@@ -117,6 +123,11 @@ impl<D: Drive> MeasuredDrive<D> {
     /// A drive as it stands.
     pub fn new(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> MeasuredDrive<D> {
         let queues = drive.plan().config.host.queues;
+        // A drive that goes on from a checkpoint holds what its past has written.
+        let filled = match options.checkpoint {
+            None => (drive.capacity().0 as f64 * drive.plan().config.age.fill.0) as u64,
+            Some(_) => u64::MAX,
+        };
         MeasuredDrive {
             steady: options.until_steady.map(|round| Steady::new(round, usize::from(queues), &drive)),
             drive,
@@ -126,6 +137,9 @@ impl<D: Drive> MeasuredDrive<D> {
             settled_at: Time::ZERO,
             submitted: 0,
             latencies: ByQueue::new(usize::from(queues)),
+            refusals: Refusals::default(),
+            filled,
+            outside: Outside::default(),
             series: Series::new(),
             log,
             baseline: None,
@@ -258,6 +272,11 @@ impl<D: Drive> MeasuredDrive<D> {
                 steady.start(&self.drive, true);
             }
         }
+        if request.op == Op::Write && self.submitted >= self.warmup {
+            let (bytes, end) = (request.bytes.0, request.offset.0 + request.bytes.0);
+            self.outside.of += bytes;
+            self.outside.bytes += end.saturating_sub(self.filled.max(request.offset.0));
+        }
         self.course.arrives(time);
         let id = self.drive.submit(request)? - self.first_id;
         self.submitted += 1;
@@ -285,6 +304,7 @@ impl<D: Drive> MeasuredDrive<D> {
     fn measure_from_here(&mut self) {
         self.warmup = self.submitted;
         self.latencies = ByQueue::new(usize::from(self.queues));
+        (self.refusals, self.outside) = (Refusals::default(), Outside::default());
     }
 
     /// Books tasks that have ended, and began with what is measured.
@@ -391,6 +411,9 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if completion.is_done() {
                 self.series.completed(request.op, request.bytes.0);
+            }
+            if id >= self.warmup {
+                self.refusals.add(completion.status);
             }
             if id >= self.warmup && completion.is_done() {
                 let queue = usize::from(request.queue % self.queues);

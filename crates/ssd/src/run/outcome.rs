@@ -90,6 +90,8 @@ impl<D: Drive> MeasuredDrive<D> {
             missing: reading.missing,
             over: reading.over,
             past_assumed: self.past_assumed,
+            refusals: self.refusals,
+            outside: self.outside,
             read: reading.counts,
             of_source: reading.statistics,
             steady: None,

@@ -111,7 +111,7 @@ pub struct PreparedOn {
 /// Reads and checks what a run needs. Its device is not built: the manifest alone costs next to nothing.
 pub fn prepare(inputs: &Inputs) -> Result<Prepared, RunError> {
     let Drive { spec, plan, options } = drive(&inputs.drive)?;
-    let Loaded { opened, mut options } = load(inputs, plan.capacity(), options)?;
+    let Loaded { opened, mut options } = load(inputs, plan.capacity(), &spec.config, options)?;
     let Opened { source, manifest: workload, note, findings: mut found, requests, .. } = opened;
     let manifest = manifest_of(&inputs.drive, &spec, &plan, workload, &options)?;
     if source.leads() {
@@ -129,7 +129,7 @@ pub fn prepare_on(inputs: &Inputs, drive: OtherDrive) -> Result<PreparedOn, RunE
     for (name, given) in inputs.drive.options {
         options.set(name, given)?;
     }
-    let Loaded { opened, mut options } = load(inputs, drive.capacity, options)?;
+    let Loaded { opened, mut options } = load(inputs, drive.capacity, &drive.device.config, options)?;
     let Opened { source, manifest: workload, note, findings, requests, .. } = opened;
     let plan = drive.device.config.plan()?;
     let mut manifest = manifest_of(&inputs.drive, drive.device, &plan, workload, &options)?;
@@ -147,14 +147,14 @@ struct Loaded {
 }
 
 /// Opens the workload for a drive of some capacity.
-fn load(inputs: &Inputs, capacity: Bytes, mut options: RunOptions) -> Result<Loaded, RunError> {
+fn load(inputs: &Inputs, capacity: Bytes, config: &Config, mut options: RunOptions) -> Result<Loaded, RunError> {
     check_sort_window(inputs.traces.sort_window)?;
     let wanted = match (options.until_steady, options.requests) {
         (Some(_), _) => Wanted::Endless,
         (None, Some(requests)) => Wanted::AtLeast(requests),
         (None, None) => Wanted::Own,
     };
-    let opened = workload_given::open(&WorkloadGiven {
+    let mut opened = workload_given::open(&WorkloadGiven {
         word: inputs.workload,
         merge: inputs.merge,
         settings: inputs.drive.settings,
@@ -164,12 +164,17 @@ fn load(inputs: &Inputs, capacity: Bytes, mut options: RunOptions) -> Result<Loa
         seed: options.seed,
         capacity,
         fingerprint: inputs.drive.fingerprint,
+        takes_hints: config.takes_hints(),
     })?;
     check_warmup(&options, opened.requests)?;
     if let Some(depth) = opened.closed
         && !inputs.drive.options.iter().any(|(name, _)| name == "replay")
     {
         options.replay = Replay::Closed(depth);
+    }
+    if matches!(options.replay, Replay::Timed(_)) {
+        let requests = opened.at_once.min(options.requests.unwrap_or(u64::MAX));
+        findings::add(&mut opened.findings, findings::at_once(requests));
     }
     Ok(Loaded { opened, options })
 }

@@ -46,6 +46,8 @@ pub(super) struct WorkloadGiven<'a> {
     pub seed: u64,
     pub capacity: Bytes,
     pub fingerprint: Fingerprint,
+    /// The drive takes placement hints.
+    pub takes_hints: bool,
 }
 
 /// A workload, ready to be played, with what the manifest and the user should know about it.
@@ -53,10 +55,12 @@ pub(super) struct Opened {
     pub source: Box<dyn Source>,
     pub manifest: Value,
     pub note: Option<String>,
-    /// What looks wrong in the heads of traces.
+    /// What looks wrong in the heads of traces, and what of a generator's settings has no effect.
     pub findings: Vec<Finding>,
     /// Of a real trace in place of a twin that paces itself: the requests under way, unless a replay is asked for.
     pub closed: Option<u32>,
+    /// Requests of a generator that all come at time 0, unless they are replayed in a closed loop.
+    pub at_once: u64,
     /// How many requests there are; none where only reading a trace tells.
     pub requests: Option<u64>,
 }
@@ -95,7 +99,8 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     if workload.program.is_some() {
         return program(given, &workload, note);
     }
-    let (requests, manifest) = (Some(workload.requests()), described(&workload));
+    let (requests, manifest, at_once) = (Some(workload.requests()), described(&workload), workload.at_once());
+    let findings = findings_of_settings(given, preset, &settings, &workload)?.into_iter().collect();
     let past = PastOfGenerator::new(&workload, given.capacity, given.seed);
     // Of several jobs each would have to know how many of its requests are played before those that count.
     let leads = match (given.wanted, workload.jobs.as_slice()) {
@@ -108,7 +113,21 @@ pub(super) fn open(given: &WorkloadGiven) -> Result<Opened, RunError> {
     }
     let source = workload.source(given.capacity, given.seed)?;
     let source = Box::new(Generated { source, leads, past: Some(Box::new(past)) });
-    Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests })
+    Ok(Opened { source, manifest, note, findings, closed: None, at_once, requests })
+}
+
+/// What the settings of a generator have no effect on.
+fn findings_of_settings(
+    given: &WorkloadGiven,
+    preset: bool,
+    settings: &[&str],
+    workload: &Workload,
+) -> Result<Option<Finding>, RunError> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let inherited = generator(given, preset, &[])?;
+    Ok(findings::without_effect(&workload.idle_settings(&inherited, given.takes_hints)))
 }
 
 /// The settings that are the workload's.
@@ -133,7 +152,7 @@ fn program(given: &WorkloadGiven, workload: &Workload, note: Option<String>) -> 
         manifest["prompts"] = json!(name);
         manifest["hash"] = json!(fingerprint_of(path, given.fingerprint)?);
     }
-    Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, requests: None })
+    Ok(Opened { source, manifest, note, findings: Vec::new(), closed: None, at_once: 0, requests: None })
 }
 
 /// The real trace in place of a twin. Of the generator's keys the twin's own pace is kept, or what is asked for in its
@@ -190,7 +209,7 @@ fn trace(given: &WorkloadGiven, word: &str) -> Result<Opened, RunError> {
         volumes => Box::new(Apart::new(open()?, open()?, volumes, given.beyond, given.capacity, word)?),
     };
     let note = (!notes.is_empty()).then(|| notes.join("\n"));
-    Ok(Opened { source, manifest, note, findings: found, closed: None, requests: None })
+    Ok(Opened { source, manifest, note, findings: found, closed: None, at_once: 0, requests: None })
 }
 
 /// A preset, a file that describes a generator, or, in several lines, the text of one.

@@ -17,6 +17,7 @@ mod scatter;
 pub mod shares;
 mod sizes;
 mod tasks;
+mod without_effect;
 mod zoned;
 
 mod zipf;

@@ -19,5 +19,5 @@ pub use counters::Counters;
 pub use distributions::{Steps, Victims};
 pub use erases::Erases;
 pub use finding::Finding;
-pub use measured::{DriveState, LearnedSize, Measured, Start, SteadyState, Totals, Trend, Warmed};
+pub use measured::{DriveState, LearnedSize, Measured, Outside, Refusals, Start, SteadyState, Totals, Trend, Warmed};
 pub use usage::Usage;

@@ -4,11 +4,15 @@ use std::path::Path;
 
 use workload::{Doubt, Format, ReadOptions, TraceError};
 
-use super::evidence::finding;
+use super::evidence::{finding, grouped};
 use crate::observe::stats::Finding;
 
 /// Requests of a trace that are looked at before it is run: a hundredth of a second.
 pub const HEAD: u64 = 10_000;
+/// So few requests at once are a burst, not a load (as in the head of a trace).
+pub const FEW_AT_ONCE: u64 = 100;
+/// More requests than any run plays stand for a load without an end.
+const ENDLESS: u64 = 1 << 40;
 
 /// Settings without effect, each with the reason.
 pub(in crate::run) fn without_effect(idle: &[String]) -> Option<Finding> {
@@ -24,6 +28,19 @@ pub(in crate::run) fn scheme_undone(changes: &[String]) -> Option<Finding> {
     (!changes.is_empty()).then(|| {
         let numbers = [("settings", changes.len() as f64)];
         finding("scheme-undone", changes.join("; "), &numbers, "leave the setting out, or the scheme")
+    })
+}
+
+/// Requests of a generator that all come at time 0.
+pub(in crate::run) fn at_once(requests: u64) -> Option<Finding> {
+    (requests >= FEW_AT_ONCE).then(|| {
+        let text = format!(
+            "{} requests come at time 0 (workload.rate_iops is none, and there is no queue depth): it is the host's queue that is measured, and \
+             latencies grow with the number of requests",
+            if requests < ENDLESS { grouped(requests) } else { "all".to_owned() }
+        );
+        let remedy = "run them at a queue depth (--qd 32, or workload.iodepth), or give them a rate (workload.rate_iops)";
+        finding("trace-at-once", text, &[("requests", requests as f64)], remedy)
     })
 }
 

@@ -8,13 +8,14 @@ mod evidence;
 mod input;
 mod load;
 mod reads;
+mod served;
 #[cfg(test)]
 mod tests;
 mod writes;
 
 pub(super) use evidence::Evidence;
 use evidence::{grouped, percent};
-pub(super) use input::{of_trace, scheme_undone, without_effect};
+pub(super) use input::{at_once, of_trace, scheme_undone, without_effect};
 
 use super::steady::{MOST_RISE, MOST_SPREAD, TURNOVERS};
 use super::warming;
@@ -70,6 +71,19 @@ pub const KINDS: &[Kind] = &[
         why: "refused requests have no latency",
         excludes: true,
         test: Some(writes::read_only),
+    },
+    Kind {
+        id: "refused",
+        meaning: "the drive refused requests: its host breaks the rules of zones",
+        when: || {
+            format!(
+                "{} of the requests or more are refused, by zones or for the want of them",
+                percent(served::REFUSED)
+            )
+        },
+        why: "refused requests move no data and have no latency; a hundredth changes a throughput by as much (fewer are said below the tables)",
+        excludes: true,
+        test: Some(served::refused),
     },
     Kind {
         id: "uncorrectable-reads",
@@ -141,6 +155,22 @@ pub const KINDS: &[Kind] = &[
         test: Some(writes::start_not_stationary),
     },
     Kind {
+        id: "writes-beyond-fill",
+        meaning: "the drive fills up: the workload writes where age.fill leaves it empty",
+        when: || {
+            format!(
+                "age.fill is below 1 and above 0, a state of long overwriting is asked for (age.precondition, --until-steady), programs and erases \
+                 take {} of the dies' time or more, and {} of the bytes written or more go to addresses behind the data of the start; not of \
+                 zones, and not of a drive that goes on from a checkpoint",
+                percent(writes::WRITES_MATTER),
+                percent(writes::BEYOND_FILL)
+            )
+        },
+        why: "in the long run it is a drive as full as the workload makes it that is measured, whatever age.fill says; a twentieth more data moves the write amplification by up to a tenth (assumed)",
+        excludes: true,
+        test: Some(writes::beyond_fill),
+    },
+    Kind {
         id: "start-of-another-load",
         meaning: "what was collected was left by the load that the drive's past is assumed to have been",
         when: || {
@@ -199,9 +229,16 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         id: "trace-at-once",
-        meaning: "all requests of a trace come at the same time",
-        when: || format!("the first {} requests, 100 or more, have one time", input::HEAD),
-        why: "a trace without times measures the host's queue",
+        meaning: "all requests come at the same time",
+        when: || {
+            format!(
+                "the first {} requests of a trace, {} or more, have one time; or so many requests of a generator have neither a rate nor a \
+                 queue depth (workload.rate_iops, workload.iodepth, --qd)",
+                input::HEAD,
+                input::FEW_AT_ONCE
+            )
+        },
+        why: "requests without times measure the host's queue",
         excludes: true,
         test: None,
     },
@@ -287,6 +324,25 @@ pub const KINDS: &[Kind] = &[
         why: "the first windows of such runs are 5 to 30 % off, later ones are not: docs/model-state.md has what was measured",
         excludes: false,
         test: Some(writes::start_approximate),
+    },
+    Kind {
+        id: "cuts-missing",
+        meaning: "the power was not cut as often as it was to be",
+        when: || {
+            "power.cut_at has more times and operations than the power was cut, or only random cuts, of which none came"
+                .into()
+        },
+        why: "what was to be cut ran to its end",
+        excludes: false,
+        test: Some(served::cuts_missing),
+    },
+    Kind {
+        id: "unknown-handles",
+        meaning: "writes name placement handles that the drive does not have",
+        when: || "one write or more, where ftl.hints is set".into(),
+        why: "their data lies with that of another handle: the drive takes the hint modulo ftl.hints",
+        excludes: false,
+        test: Some(served::unknown_handles),
     },
     Kind {
         id: "young-data",

@@ -8,7 +8,8 @@ use super::super::replay::Run;
 use super::super::{Replay, RunOptions};
 use super::*;
 use crate::config::Config;
-use crate::observe::stats::{Measured, Start, SteadyState, Trend, Warmed, die};
+use crate::observe::stats::{Measured, Outside, Start, SteadyState, Trend, Warmed, die};
+use crate::status::Status;
 
 /// A run that nothing puts in doubt: reads of a drive that keeps up.
 struct Case {
@@ -429,6 +430,83 @@ fn what_a_run_counts_apart_is_said() {
         })
     };
     assert_eq!((end(false), end(true)), (vec!["worn-out"], vec!["read-only"]));
+}
+
+#[test]
+fn requests_that_zones_refuse_are_said_with_the_reason() {
+    let refused = |failed: u64, statuses: &[(Status, u64)]| {
+        let mut case = Case::clean();
+        case.measured.totals.counters.requests_completed = 2000;
+        case.measured.totals.counters.requests_failed = failed;
+        for (status, count) in statuses {
+            (0..*count).for_each(|_| case.measured.refusals.add(*status));
+        }
+        let Case { measured, course, arrivals } = &case;
+        find(&Evidence { measured, course, arrivals })
+    };
+    assert_eq!(refused(19, &[(Status::ZoneFull, 19)]), [], "below 1 %");
+    let found = refused(20, &[(Status::TooManyOpen, 12), (Status::ZoneInvalidWrite, 8)]);
+    let [of] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(of.id, "refused");
+    assert!(
+        of.text.starts_with("20 of 2,000 requests were refused (1 %), 12 of them with Too Many Open Zones"),
+        "{}",
+        of.text
+    );
+    assert!(of.text.contains("zones.max_open is 14") && of.remedy.contains("workload.open_zones"), "{of:?}");
+    let found = refused(500, &[(Status::ZoneInvalidWrite, 490), (Status::TooManyActive, 10)]);
+    assert!(found[0].text.contains("10 of them with Too Many Active Zones"), "what follows is no cause: {found:?}");
+    let found = refused(2000, &[(Status::ZoneInvalidWrite, 2000)]);
+    assert!(found[0].text.contains("all of them with Zone Invalid Write"), "{found:?}");
+    assert!(found[0].remedy.contains("workload.zone_size"), "{found:?}");
+    let codes = refused(2000, &[(Status::Success, 5)]);
+    assert_eq!(codes[0].remedy, "docs/zones.md says what zones allow and when", "no status is known");
+}
+
+#[test]
+fn a_load_that_fills_a_drive_is_said_where_a_share_of_it_was_to_be_full() {
+    let beyond = |words: &[&str], bytes: u64, share: f64| {
+        Case::with(|case| {
+            case.steady();
+            case.writes(share);
+            let mut config = case.measured.drive.plan.config.clone();
+            words.iter().for_each(|word| config.set(word).unwrap());
+            case.measured.drive.plan = config.plan().unwrap();
+            case.measured.drive.start = Start::MidLife;
+            case.measured.outside = Outside { bytes, of: 1000 };
+        })
+        .contains(&"writes-beyond-fill")
+    };
+    let half = ["age.precondition=closed-form", "age.fill=0.5"];
+    assert_eq!([49, 50].map(|bytes| beyond(&half, bytes, 0.5)), [false, true], "5 % of the bytes");
+    assert!(beyond(&["age.precondition=write:1", "age.fill=0.5"], 500, 0.5));
+    assert!(!beyond(&half, 500, 0.009), "writes do not matter");
+    assert!(!beyond(&["age.precondition=closed-form"], 500, 0.5), "a full drive");
+    assert!(!beyond(&["age.precondition=closed-form", "age.fill=0.0"], 500, 0.5), "an empty drive");
+    assert!(!beyond(&["age.fill=0.5"], 500, 0.5), "no state was asked for");
+}
+
+#[test]
+fn power_cuts_that_do_not_come_are_said() {
+    let cut = |cut_at: &str, came: usize| {
+        Case::with(|case| {
+            let mut config = case.measured.drive.plan.config.clone();
+            config.set(&format!("power.cut_at={cut_at}")).unwrap();
+            case.measured.drive.plan = config.plan().unwrap();
+            case.measured.drive.recoveries = vec![Span(1); came];
+        })
+        .contains(&"cuts-missing")
+    };
+    assert_eq!([0, 1].map(|came| cut("[op:4000000]", came)), [true, false]);
+    assert_eq!([1, 2].map(|came| cut("[op:40, 1ms]", came)), [true, false]);
+    assert_eq!([0, 1].map(|came| cut("[random:1s]", came)), [true, false]);
+    assert!(!cut("[on-demand]", 0), "nobody has asked for it yet");
+}
+
+#[test]
+fn handles_that_there_are_not_are_said() {
+    let unknown = |requests| Case::with(|case| case.measured.totals.counters.invalid_handles = requests);
+    assert_eq!((unknown(0), unknown(1)), (vec![], vec!["unknown-handles"]));
 }
 
 /// Findings from elsewhere stand where the table of kinds has them.

@@ -34,6 +34,10 @@ pub const ANOTHER_LOAD: f64 = 0.5;
 /// The share of the bytes written that has left the buffer, below which the buffer was measured.
 pub const LEFT_BUFFER: f64 = 0.5;
 
+/// The share of the bytes written that went to addresses behind the data of the start, from which on the drive fills up
+/// (assumed).
+pub const BEYOND_FILL: f64 = 0.05;
+
 /// Suspensions of each operation that is suspended, in the mean, from which on these are held off (assumed).
 pub const HELD_OFF: f64 = 50.0;
 
@@ -48,6 +52,28 @@ pub(super) fn held_off(evidence: &Evidence) -> Option<Finding> {
                       for longer than a phase, since a cancelled one is repeated)";
         finding("held-off", text, &[("suspensions_each", each)], remedy)
     })
+}
+
+/// The workload fills a drive that was to be filled in part.
+pub(super) fn beyond_fill(evidence: &Evidence) -> Option<Finding> {
+    let Measured { drive, outside, steady, .. } = evidence.measured;
+    let (age, fill) = (&drive.plan.config.age, drive.plan.config.age.fill.0);
+    let asked = age.precondition != Precondition::None || steady.is_some();
+    let in_part = fill > 0.0 && fill < 1.0 && drive.zones.is_none();
+    if !asked || !in_part || outside.share() < BEYOND_FILL || evidence.write_share() < WRITES_MATTER {
+        return None;
+    }
+    let text = format!(
+        "{} of what was written went to addresses that held nothing at the start (age.fill is {fill}): the drive fills up, and in the long run \
+         its state is not that of a drive filled to {}",
+        percent(outside.share()),
+        percent(fill)
+    );
+    let remedy = format!(
+        "let the workload stay within the data (workload.footprint, at most {} of the drive), or begin with a full drive (age.fill=1)",
+        percent(fill)
+    );
+    Some(finding("writes-beyond-fill", text, &[("share", outside.share()), ("fill", fill)], remedy))
 }
 
 /// The drive's life has ended.
