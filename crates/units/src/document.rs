@@ -90,12 +90,8 @@ impl Document {
             let span = self.tree.as_table().key(name).and_then(|key| key.span());
             let known: Vec<&'static str> = sections.iter().map(|s| s.name()).collect();
             let Some(section) = sections.iter_mut().find(|s| s.name() == name) else {
-                return Err(self.error(
-                    span,
-                    name,
-                    "unknown section".into(),
-                    advice(nearest(name, known.iter().copied()), &known),
-                ));
+                let near = nearest(name, known.iter().chain(top_level).copied());
+                return Err(self.error(span, name, "unknown section".into(), advice(near, &known)));
             };
             let Some(table) = item.as_table_like() else {
                 return Err(self.error(
@@ -298,6 +294,7 @@ mod tests {
             "{error}"
         );
         assert_eq!(load("[chips]\n").unwrap_err(), "dev.toml:1: chips: unknown section\n  help: did you mean `chip`?");
+        assert_eq!(load("[bases]\n").unwrap_err(), "dev.toml:1: bases: unknown section\n  help: did you mean `base`?");
         assert!(load("[chip\n").unwrap_err().starts_with("dev.toml:1: "));
         assert!(load("chip = 3").unwrap_err().contains("must be a section"));
     }

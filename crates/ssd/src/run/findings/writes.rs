@@ -154,7 +154,7 @@ fn longer(evidence: &Evidence) -> String {
     if evidence.measured.over {
         return format!(
             "the trace has ended and cannot be made longer: {written}play a generator fitted to it (ssdlab trace fit), or take the numbers for what \
-             they are (--accept-warnings)"
+             they are (comparisons do with --accept-warnings)"
         );
     }
     format!("{written}run until nothing changes (--until-steady auto), or longer, with a --warmup")
