@@ -19,6 +19,7 @@ use crate::error::RunError;
 use crate::flash::{FlashAt, Interrupted};
 use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
+use crate::ftl::seen::Seen;
 use crate::observe::probe::{Event, Probe};
 use crate::power::media::{BlockState, Content, Data, Mapped, OnFlash, Page, keeps_what_is_programmed};
 use crate::power::oracle::{Reads, Undone, Verdict};
@@ -126,7 +127,8 @@ impl<P: Probe> PowerAt<'_, P> {
             self.core.counters.bytes_settled += host_bytes;
             if !outdated && next_version.is_none() {
                 lost += u64::from(!keeps);
-                let hint = self.ftl.hint_of_slot(id, &self.writes.buffer, &self.core.plan);
+                let seen = Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan };
+                let hint = seen.hint_of_slot(id);
                 kept.push(Kept { lpn, dirty, valid, hint, rescued, stamp: power.stamp_of(id) });
             }
         }
@@ -142,10 +144,10 @@ impl<P: Probe> PowerAt<'_, P> {
                 Location::Flash(ppn) => Some(ppn),
                 _ => None,
             };
-            // Where nothing is under it, the rest is zeros, or is lost.
-            if valid != self.writes.buffer.full && self.power.flash.anchor.lost.contains_key(&lpn) {
-                self.ftl.rest_is_lost(lpn);
+            if dirty == self.writes.buffer.full {
+                self.ftl.repair(lpn);
             }
+            // Where nothing is under it, the rest is zeros, or was lost.
             let valid = if under.is_none() { self.writes.buffer.full } else { valid };
             self.writes.buffer.reserve(1);
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
@@ -197,13 +199,15 @@ impl<P: Probe> PowerAt<'_, P> {
         recovered
     }
 
-    /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost.
+    /// Pages on flash, or in the buffer that capacitors have kept, that say that their data was lost, and pages whose
+    /// data is nowhere.
     fn recover_damage(&mut self, recovered: &Recovered, kept: &[Kept]) {
         let power = &*self.power;
         let says_lost =
             |place: &Ppn| matches!(power.flash.page(*place), Some(Page { content: Content::Host(Data::LOST), .. }));
         let found = recovered.found.iter().filter(|(_, mapped)| mapped.place.as_ref().is_some_and(says_lost));
-        self.ftl.recover_damage(found.map(|(lpn, _)| *lpn), kept.iter().map(|page| page.lpn));
+        let nowhere = power.flash.anchor.lost.keys();
+        self.ftl.recover_damage(found.map(|(lpn, _)| lpn).chain(nowhere).copied(), kept.iter().map(|page| page.lpn));
     }
 
     /// What each page reads as is held against what the host's side was promised.

@@ -89,10 +89,7 @@ impl<P: Probe> Device<P> {
                 (slot, Some(frozen))
             }
             Location::Flash(ppn) => (self.writes.buffer.fill(lpn, sectors, sectors, Some(ppn)), None),
-            Location::Unmapped => {
-                self.goes_on_nothing(lpn);
-                (self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None), None)
-            }
+            Location::Unmapped => (self.writes.buffer.fill(lpn, sectors, self.writes.buffer.full, None), None),
         };
         let entry = &mut self.writes.buffer[slot];
         (entry.host_bytes, entry.hint) = (entry.host_bytes + u64::from(bytes), hint);
@@ -108,14 +105,6 @@ impl<P: Probe> Device<P> {
         }
         self.core.probe.buffered(self.core.now, request, lpn, slot, over);
         slot
-    }
-
-    /// A page is written that is nowhere: what the host does not write of it is zeros, unless a power cut has lost it.
-    #[inline]
-    fn goes_on_nothing(&mut self, lpn: Lpn) {
-        if self.power.as_ref().is_some_and(|power| power.flash.anchor.lost.contains_key(&lpn)) {
-            self.ftl.rest_is_lost(lpn);
-        }
     }
 
     /// Sends the oldest dirty pages to flash: those above the limit, and as many as waiting writes need.
@@ -186,10 +175,7 @@ impl<P: Probe> Device<P> {
                 (slot, DataFrom::Buffer(frozen))
             }
             Location::Flash(ppn) => (self.writes.buffer.add(lpn, 0, 0, Some(ppn)), DataFrom::Flash(ppn)),
-            Location::Unmapped => {
-                self.goes_on_nothing(lpn);
-                (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing)
-            }
+            Location::Unmapped => (self.writes.buffer.add(lpn, 0, full, None), DataFrom::Nothing),
         };
         self.writes.buffer[slot].hint = hint;
         self.ftl.buffer(lpn, slot);

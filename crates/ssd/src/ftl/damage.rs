@@ -9,8 +9,8 @@ use crate::config::Plan;
 use crate::flash::op::PageData;
 use crate::persist::state;
 
-/// The damaged pages, where parts may break, the decoder miscorrects, or power cuts may take data. Memory: some 30 bytes
-/// each.
+/// The damaged pages, where parts may break, the decoder miscorrects, or power cuts may take data. Memory: some 30
+/// bytes each.
 pub(crate) struct Damage {
     /// Their reads are reported as uncorrectable.
     lost: BTreeSet<u64>,
@@ -25,7 +25,8 @@ impl Damage {
         keeps.then(|| Damage { lost: BTreeSet::new(), wrong: BTreeSet::new() })
     }
 
-    /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
+    /// After a power cut these pages say that their data was lost, or have none any more; of pages in the write buffer
+    /// it stays known.
     pub fn recover(&mut self, found: impl Iterator<Item = Lpn>, buffered: impl Iterator<Item = Lpn>) {
         let buffered = buffered.filter(|lpn| self.lost.contains(&lpn.0));
         self.lost = found.chain(buffered).map(|lpn| lpn.0).collect();

@@ -203,15 +203,8 @@ impl Ftl {
         }
     }
 
-    /// The host writes a part of a page whose data a power cut has left nowhere: the rest of it is lost.
-    #[cold]
-    pub fn rest_is_lost(&mut self, lpn: Lpn) {
-        if let Some(damage) = &mut self.damage {
-            damage.set(lpn, PageData::Lost);
-        }
-    }
-
-    /// After a power cut these pages say that their data was lost; of pages in the write buffer it stays known.
+    /// After a power cut these pages say that their data was lost, or have none any more; of pages in the write buffer
+    /// it stays known.
     pub fn recover_damage(&mut self, found: impl Iterator<Item = Lpn>, buffered: impl Iterator<Item = Lpn>) {
         if let Some(damage) = &mut self.damage {
             damage.recover(found, buffered);
@@ -372,7 +365,7 @@ impl Ftl {
     }
 
     /// The hint of a slot's page. What was saved from a broken plane stays with its handle.
-    pub fn hint_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> u16 {
+    fn hint_of_slot(&self, slot: SlotId, buffer: &Buffer, plan: &Plan) -> u16 {
         let entry = &buffer[slot];
         match buffer.newest_flash_copy(slot).filter(|_| entry.rescued && plan.config.ftl.persistent_handles() > 0) {
             Some(ppn) => plan.groups.identifier(self.blocks.handle_of_page(ppn).into()),

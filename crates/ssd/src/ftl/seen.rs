@@ -9,6 +9,7 @@ use units::{ConfigError, Lpn, Ppn};
 use super::mapping::Mapping as _;
 use super::relocator::PlaneRelocation;
 use super::{Ftl, ValidPage};
+use crate::arena::SlotId;
 use crate::buffer::Buffer;
 use crate::config::{Placement, Plan, ZonePlan};
 use crate::observe::stats::{Counters, LearnedSize, Victims};
@@ -45,6 +46,11 @@ impl<'a> Seen<'a> {
         // What has not changed since the start has been nowhere else.
         debug_assert!(!self.ftl.mapping.is_initial(lpn) || is_at());
         self.ftl.mapping.is_initial(lpn) || is_at()
+    }
+
+    /// The hint of a slot's page, which its data goes by.
+    pub fn hint_of_slot(&self, slot: SlotId) -> u16 {
+        self.ftl.hint_of_slot(slot, self.buffer, self.plan)
     }
 
     /// What a learned mapping table takes.

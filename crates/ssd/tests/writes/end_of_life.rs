@@ -86,7 +86,7 @@ fn a_life_ends_when_nothing_goes_on_and_not_at_a_visit_for_refresh() {
         ];
         let mut device = Device::new(&worn_out_soon(&settings), 1).unwrap();
         let (random, pages) = (units::Stream::new(3, "pages"), device.capacity().0 / 16_384);
-        for index in 0..20_000 {
+        for index in 0..200_000 {
             let page = random.below(index, pages);
             device.submit(Request::new(Time::ZERO, Op::Write, Bytes(page * 16_384), Bytes(16_384))).unwrap();
         }
@@ -96,6 +96,7 @@ fn a_life_ends_when_nothing_goes_on_and_not_at_a_visit_for_refresh() {
                 Ok(_) => drop(device.take_completions()),
                 Err(error) => return (error.to_string(), device.counters().requests_completed),
             }
+            assert!(device.outstanding().0 > 0, "it has outlived all requests");
         }
     };
     let (told, completed) = end(Time::NEVER);

@@ -330,8 +330,8 @@ fn time_unit(times: &[&str]) -> Result<&'static str, (String, String)> {
 /// Words of reads and writes that every column `op` may hold, in any case.
 const PLAIN: [&str; 4] = ["r", "w", "read", "write"];
 
-/// The words of reads and writes, and whether that is a guess; none where it cannot be told, and no words where they are
-/// the plain ones, mixed.
+/// The words of reads and writes, and whether that is a guess; none where it cannot be told, and no words where they
+/// are the plain ones, mixed.
 fn op_words(name: &str, values: &[&str]) -> Option<(String, bool)> {
     let mut words: Vec<String> = values.iter().map(|word| word.to_lowercase()).collect();
     words.sort_unstable();

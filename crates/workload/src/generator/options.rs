@@ -197,7 +197,7 @@ impl Generator {
         refuse(
             self.iodepth.is_some_and(|depth| depth == 0 || depth > 1 << 20),
             "iodepth",
-            "cannot be kept".into(),
+            format!("{} requests cannot be kept outstanding", self.iodepth.unwrap_or(0)),
             "choose from 1 to 1048576, or \"none\"",
         )?;
         refuse(
