@@ -131,39 +131,38 @@ DRIVE = {
 }
 
 
-def small(replay: str | None = "closed:8", **settings: Any) -> Any:
-    given = {} if replay is None else {"replay": replay}
-    return ssdlab.run("tlc", settings=DRIVE | settings, requests=2000, **given)
+def small(settings: dict[str, Any], replay: str = "closed:8") -> Any:
+    return ssdlab.run("tlc", settings=DRIVE | settings, requests=2000, replay=replay)
 
 
 def test_a_load_that_fills_the_drive_says_so() -> None:
-    half = {"age.precondition": "closed-form", "age.fill": 0.5}
-    assert "writes-beyond-fill" in ids(small(**half))
-    assert "writes-beyond-fill" not in ids(small(**half, **{"workload.footprint": "500MiB"}))
-    assert "writes-beyond-fill" not in ids(small(**half | {"age.fill": 1.0}))
+    half: dict[str, Any] = {"age.precondition": "closed-form", "age.fill": 0.5}
+    assert "writes-beyond-fill" in ids(small(half))
+    assert "writes-beyond-fill" not in ids(small(half | {"workload.footprint": "500MiB"}))
+    assert "writes-beyond-fill" not in ids(small(half | {"age.fill": 1.0}))
 
 
 def test_power_cuts_stand_below_the_tables_and_missing_ones_are_said() -> None:
-    cut = small(**{"power.cut_at": ["op:40"]})
+    cut = small({"power.cut_at": ["op:40"]})
     assert "cuts-missing" not in ids(cut)
     (line,) = (line for line in shown.of_result(cut)[1] if "power cut" in line)
     assert line.startswith("1 power cut: ")
     assert f"{cut.power.lost:,} pages of acknowledged data lost, {cut.power.aborted:,} requests not completed" in line
-    never = small(**{"power.cut_at": ["op:4000000"]})
+    never = small({"power.cut_at": ["op:4000000"]})
     assert "cuts-missing" in ids(never)
     assert not any("power cut" in line for line in shown.of_result(never)[1])
 
 
 def test_requests_of_a_generator_that_come_at_once_are_said() -> None:
     at_once = {"workload.rw": "randread", "workload.rate_iops": "none"}
-    assert "trace-at-once" in ids(small(None, **at_once))
-    assert "trace-at-once" not in ids(small(**at_once))
-    assert "trace-at-once" not in ids(small(None, **at_once, **{"workload.iodepth": 4}))
+    assert "trace-at-once" in ids(small(at_once, "timed"))
+    assert "trace-at-once" not in ids(small(at_once))
+    assert "trace-at-once" not in ids(small(at_once | {"workload.iodepth": 4}, "timed"))
 
 
 def test_handles_that_there_are_not_are_said() -> None:
-    assert "unknown-handles" in ids(small(**{"ftl.hints": 4, "workload.hint": 9}))
-    assert "unknown-handles" not in ids(small(**{"ftl.hints": 4, "workload.hint": 3}))
+    assert "unknown-handles" in ids(small({"ftl.hints": 4, "workload.hint": 9}))
+    assert "unknown-handles" not in ids(small({"ftl.hints": 4, "workload.hint": 3}))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +174,7 @@ def test_handles_that_there_are_not_are_said() -> None:
     ],
 )
 def test_settings_of_a_generator_without_effect_are_a_finding(settings: dict[str, Any], text: str | None) -> None:
-    found = [of.text for of in small(**settings).warnings if of.id == "settings-without-effect"]
+    found = [of.text for of in small(settings).warnings if of.id == "settings-without-effect"]
     assert len(found) == (text is not None)
     assert text is None or text in found[0]
 
