@@ -36,7 +36,7 @@ fn main() {
     if only != Some(1) {
         let member = |seed| MemberDrive {
             name: format!("drive-{seed}"),
-            drive: device(&config, seed),
+            drive: Box::new(device(&config, seed)),
             spare: false,
             fails_at: None,
             mean_life: None,

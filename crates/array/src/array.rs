@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
-use ssd::{Completion, Device, Drive, Followed, Probe, RunError, Status};
-use units::{Bytes, Conditions, ConfigError, Lpn, Span, Stream, Time};
+use ssd::{AnyDrive, Completion, Drive, Followed, RunError, Status};
+use units::{Bytes, Conditions, ConfigError, Span, Stream, Time};
 use workload::Request;
 
 use crate::config::{ArrayConfig, refusal};
@@ -65,7 +65,7 @@ pub(crate) enum Stop {
 }
 
 /// Many drives as one. See [`crate`].
-pub struct Array<D: Drive = Device> {
+pub struct Array<D: Drive + ?Sized = AnyDrive> {
     pub(crate) config: ArrayConfig,
     /// Of the placement of stripes and the lives of drives.
     pub(crate) seed: u64,
@@ -134,7 +134,7 @@ stored_enum! {
 }
 
 state! {
-    [D: Drive] Array<D> {
+    [D: Drive + ?Sized] Array<D> {
         stored {
             seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
@@ -147,10 +147,10 @@ state! {
     }
 }
 
-impl<P: Probe> Array<Device<P>> {
+impl<D: Drive + ?Sized> Array<D> {
     /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never
     /// written.
-    pub fn conditions(&self, offset: Bytes) -> Option<Conditions> {
+    pub(crate) fn conditions_at(&self, offset: Bytes) -> Option<Conditions> {
         let offset = match self.log.as_ref().map(|log| log.find(offset.0 / BLOCK)) {
             None => offset.0,
             Some(Found::Slot(slot)) => self.layout.offset(self.log.as_ref()?.piece(slot)) + offset.0 % BLOCK,
@@ -159,12 +159,9 @@ impl<P: Probe> Array<Device<P>> {
         let Located { stripe, unit, start } = self.layout.locate(offset);
         let spot = self.layout.spot(stripe, unit);
         let drive = &self.members[self.seats[spot.place].drive].drive;
-        let page = (spot.row * self.layout.chunk + start) / drive.plan().layout.page_size.0;
-        drive.conditions(Lpn(page))
+        drive.conditions(Bytes(spot.row * self.layout.chunk + start))
     }
-}
 
-impl<D: Drive> Array<D> {
     /// Makes an array of drives; those that are spare stand by. The smallest drive rules how much of each is used.
     ///
     /// # Errors
@@ -273,68 +270,13 @@ impl<D: Drive> Array<D> {
         &self.layout
     }
 
-    /// This array with each drive replaced by what `other` makes of it.
-    pub fn map<E: Drive>(self, mut other: impl FnMut(D) -> E) -> Array<E> {
-        let Array { config, seed, layout, members, nexts, pending, seats, spares, link, now, next_id, .. } = self;
-        let Array { arrivals, arriving, open, ops, locks, scrub, windows, lives, steps, timers, timers_set, .. } = self;
-        let Array { completions, to_drives, old_reads, recent, hedging, chosen, failure, counters, .. } = self;
-        let Array { counters_before, is_whole, answers, own_requests, own_open, log, zones, .. } = self;
-        let Array { seen, observer, subs_sent, explaining, last_arrival, latest, .. } = self;
-        let members = members.into_iter().map(|member| member.map(&mut other)).collect();
-        Array {
-            config,
-            seed,
-            layout,
-            members,
-            nexts,
-            pending,
-            seats,
-            is_whole,
-            spares,
-            link,
-            now,
-            next_id,
-            last_arrival,
-            latest,
-            arrivals,
-            arriving,
-            open,
-            own_requests,
-            own_open,
-            log,
-            zones,
-            ops,
-            locks,
-            scrub,
-            windows,
-            lives,
-            steps,
-            to_drives,
-            old_reads,
-            timers,
-            timers_set,
-            completions,
-            answers,
-            recent,
-            hedging,
-            chosen,
-            failure,
-            counters,
-            counters_before,
-            seen,
-            observer,
-            subs_sent,
-            explaining,
-        }
-    }
-
     /// Its drives, spare ones and those that have failed included.
     pub fn drives(&self) -> impl Iterator<Item = &D> {
-        self.members.iter().map(|member| &member.drive)
+        self.members.iter().map(|member| &*member.drive)
     }
 
     /// Takes the array apart into its drives, spare ones and those that have failed included.
-    pub fn into_drives(self) -> impl Iterator<Item = D> {
+    pub fn into_drives(self) -> impl Iterator<Item = Box<D>> {
         self.members.into_iter().map(|member| member.drive)
     }
 

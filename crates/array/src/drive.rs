@@ -11,7 +11,7 @@ use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
 use ssd::zones::ZonesSeen;
 use ssd::{Completion, Drive, Plan, RunError};
-use units::{Bytes, Span, Temperature, Time};
+use units::{Bytes, Conditions, Span, Temperature, Time};
 use workload::{Past, Request};
 
 use crate::array::{Array, Stop};
@@ -19,7 +19,7 @@ use crate::member::Member;
 use crate::share::Share;
 use crate::{merge, report};
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// The drives that have not failed.
     fn alive(&self) -> impl Iterator<Item = &Member<D>> {
         self.members.iter().filter(|member| member.failed.is_none())
@@ -27,7 +27,7 @@ impl<D: Drive> Array<D> {
 
     /// All drives, for what is asked of each.
     fn all(&self) -> impl Iterator<Item = &D> {
-        self.members.iter().map(|member| &member.drive)
+        self.members.iter().map(|member| &*member.drive)
     }
 
     /// Does something with each drive that has not failed, whose events are different then.
@@ -64,7 +64,7 @@ impl<D: Drive> Array<D> {
     }
 }
 
-impl<D: Drive> Drive for Array<D> {
+impl<D: Drive + ?Sized> Drive for Array<D> {
     fn capacity(&self) -> Bytes {
         self.log.as_ref().map_or(self.layout.capacity(), |log| log.capacity())
     }
@@ -253,6 +253,12 @@ impl<D: Drive> Drive for Array<D> {
     }
 
     /// That of its first drive.
+    fn raw_bytes(&self) -> Bytes {
+        Bytes(self.drives().map(|drive| drive.raw_bytes().0).sum())
+    }
+    fn conditions(&self, offset: Bytes) -> Option<Conditions> {
+        self.conditions_at(offset)
+    }
     fn plan(&self) -> &Plan {
         self.members[0].drive.plan()
     }

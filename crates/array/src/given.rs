@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use ssd::DeviceSpec;
-use ssd::probe::Probe;
 use ssd::run::checkpoint::Checkpoint;
 use ssd::run::manifest::{device, sections};
 use ssd::run::{
     DeviceWord, DriveInputs, device_given, findings_of_settings, findings_without_other_way, is_workload_key, refused,
 };
 use ssd::stats::Finding;
-use ssd::{Config, Device, Drive, Plan, RunError};
+use ssd::{Config, Drive, Plan, RunError, Watch};
 use units::section::Section;
 use units::{Bytes, ConfigError, Document, Span, Stream};
 
@@ -224,21 +223,20 @@ impl ArrayGiven {
         SavedArray::check(checkpoint, &self.config, drives)
     }
 
-    /// Builds the array: in its initial state, or in that of a checkpoint. `probe` watches a drive, by its name and
-    /// configuration, from then on.
+    /// Builds the array: in its initial state, or in that of a checkpoint. `watch` says who watches a drive, by its
+    /// name and configuration.
     ///
     /// # Errors
     /// A drive cannot be built, or the checkpoint not be read.
-    pub fn build<P: Probe>(
+    pub fn build(
         &self,
         seed: u64,
         checkpoint: Option<&Path>,
-        mut probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
-    ) -> Result<Array<Device<P>>, RunError> {
+        mut watch: impl FnMut(&str, &Config) -> Result<Option<Watch>, RunError>,
+    ) -> Result<Array, RunError> {
         let saved = checkpoint.map(|path| self.saved(path)).transpose()?;
         let random = Stream::new(seed, "array-drive");
-        let mut drives: Vec<MemberDrive<Device>> = Vec::new();
-        let (mut seeds, mut probes) = (Vec::new(), Vec::new());
+        let (mut drives, mut seeds) = (Vec::new(), Vec::new());
         for (index, (name, Kind { section, spec, .. })) in self.drives().enumerate() {
             let own = match &saved {
                 Some(saved) => saved.seeds[index],
@@ -247,10 +245,10 @@ impl ArrayGiven {
                 None => random.bits(index as u64),
             };
             seeds.push(own);
-            probes.push(probe(&name, &spec.config)?);
+            let drive = ssd::run::build(&spec.config, own, watch(&name, &spec.config)?)?;
             drives.push(MemberDrive {
                 name,
-                drive: Device::new(&spec.config, own)?,
+                drive,
                 spare: section.spare,
                 fails_at: section.fails_at,
                 mean_life: section.mean_life,
@@ -263,8 +261,7 @@ impl ArrayGiven {
             Some(saved) => saved.restore(&mut array)?,
             None => array = array.overwritten(&seeds),
         }
-        let mut probes = probes.into_iter();
-        Ok(array.map(|device| device.watched_by(probes.next().expect("Invariant: each drive has one"))))
+        Ok(array)
     }
 }
 

@@ -24,7 +24,7 @@ struct InBlock {
     to: u64,
 }
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     fn the_log(&mut self) -> &mut Log {
         self.log.as_mut().expect("Invariant: the array has a log")
     }

@@ -13,11 +13,11 @@ use workload::{ReadCounts, Request};
 use crate::ops::{Answer, Purpose, Reply, Sub};
 
 /// A drive as it is given to an array.
-pub struct MemberDrive<D> {
+pub struct MemberDrive<D: ?Sized> {
     /// What it is called in results.
     pub name: String,
     /// The drive.
-    pub drive: D,
+    pub drive: Box<D>,
     /// It stands by, to take over from one that fails.
     pub spare: bool,
     /// When it fails, from the beginning of the workload on.
@@ -27,9 +27,9 @@ pub struct MemberDrive<D> {
 }
 
 /// A drive in the array.
-pub(crate) struct Member<D> {
+pub(crate) struct Member<D: ?Sized> {
     pub name: String,
-    pub drive: D,
+    pub drive: Box<D>,
     pub fails_at: Option<Span>,
     pub mean_life: Option<Span>,
     /// What it is overwritten with before the workload, until that has been done.
@@ -60,13 +60,13 @@ pub(crate) struct Member<D> {
 }
 
 state! {
-    [D: Drive] Member<D> {
+    [D: Drive + ?Sized] Member<D> {
         stored { failed, outstanding, pending, subs, first, last }
         rebuilt { name, drive, fails_at, mean_life, overwriting, warming, warmed, latencies, requests, bytes, baseline, course }
     }
 }
 
-impl<D: Drive> Member<D> {
+impl<D: Drive + ?Sized> Member<D> {
     pub fn new(given: MemberDrive<D>) -> Member<D> {
         let MemberDrive { name, drive, fails_at, mean_life, .. } = given;
         Member {
@@ -152,46 +152,18 @@ impl<D: Drive> Member<D> {
         self.failed.is_some() || self.drive.header()["rests"] == true
     }
 
-    /// This member with its drive replaced by what `other` makes of it.
-    pub fn map<E>(self, other: impl FnOnce(D) -> E) -> Member<E> {
-        let Member { name, drive, fails_at, mean_life, overwriting, warming, warmed, .. } = self;
-        let Member { failed, outstanding, pending, .. } = self;
-        let Member { subs, first, last, latencies, requests, bytes, baseline, course, .. } = self;
-        let drive = other(drive);
-        Member {
-            name,
-            drive,
-            fails_at,
-            mean_life,
-            overwriting,
-            warming,
-            warmed,
-            failed,
-            outstanding,
-            pending,
-            subs,
-            first,
-            last,
-            latencies,
-            requests,
-            bytes,
-            baseline,
-            course,
-        }
-    }
-
     /// What is counted begins now.
     pub fn counting_begins(&mut self) {
         self.latencies = ByQueue::new(1);
         self.requests = [0; Purpose::COUNT];
         self.bytes = [0; Purpose::COUNT];
         self.baseline = self.drive.totals();
-        self.course.start(&self.drive);
+        self.course.start(&*self.drive);
     }
 
     /// It is looked at, some hundred times in a run.
     pub fn is_looked_at(&mut self) {
-        self.course.look(&self.drive);
+        self.course.look(&*self.drive);
     }
 
     /// How it stands, with what is known of how it was brought to its start.
@@ -205,7 +177,7 @@ impl<D: Drive> Member<D> {
     /// Plays some requests more of what brings it into its state before the workload; whether it is there.
     pub fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
         if let Some(overwriting) = &mut self.overwriting
-            && overwriting.play(&mut self.drive, requests)?
+            && overwriting.play(&mut *self.drive, requests)?
         {
             self.overwriting = None;
         }
@@ -244,6 +216,6 @@ impl<D: Drive> Member<D> {
 
     /// What puts that in doubt.
     pub fn findings(&self) -> Vec<Finding> {
-        self.course.findings(&self.drive, &self.measured())
+        self.course.findings(&*self.drive, &self.measured())
     }
 }

@@ -8,12 +8,12 @@ use ssd::stats::{Counters, DriveState, Steps, Totals, Usage, Victims};
 use units::Span;
 
 /// Counts are added.
-pub(crate) fn counters<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> Counters {
+pub(crate) fn counters<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> Counters {
     drives.fold(Counters::default(), |sum, drive| sum.plus(&drive.counters()))
 }
 
 /// Counts are added, parts stand one behind another, and of what a drive has one the mean is taken.
-pub(crate) fn totals<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> Totals {
+pub(crate) fn totals<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> Totals {
     let each: Vec<Totals> = drives.map(Drive::totals).collect();
     let mut sum = Totals::default();
     for totals in &each {
@@ -83,7 +83,7 @@ fn smart(one: Smart, other: Smart) -> Smart {
 }
 
 /// How they stand. What is outstanding are the requests to drives that these work on.
-pub(crate) fn sample<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> Sample {
+pub(crate) fn sample<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> Sample {
     let together = |sum: Sample, next: Sample| Sample {
         outstanding: sum.outstanding + next.outstanding,
         buffered_pages: sum.buffered_pages + next.buffered_pages,
@@ -96,7 +96,7 @@ pub(crate) fn sample<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> 
 }
 
 /// How they stand at the end; their plan is that of the first.
-pub(crate) fn state<'a, D: Drive + 'a>(drives: impl Iterator<Item = &'a D>) -> DriveState {
+pub(crate) fn state<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> DriveState {
     let together = |mut sum: DriveState, next: DriveState| {
         sum.written += next.written;
         sum.waf_before = sum.waf_before.zip(next.waf_before).map(|(one, other)| one + other);

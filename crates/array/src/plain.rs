@@ -10,7 +10,7 @@ use crate::layout::Piece;
 use crate::ops::{OnDrive, Op, PlainOp, Purpose, Reply, Sub};
 use crate::slab::Key;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// Hands requests to drives that need no others, and that the host's request waits for.
     pub(crate) fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {
         if to_drives.is_empty() {

@@ -13,7 +13,7 @@ use crate::ops::{Lock, Op, Purpose, ReadOp, ReadPiece, RepairOp, Reply, Sub, Tim
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     pub(crate) fn begin_read(&mut self, request: Key, host: Request) {
         let layout = self.layout.clone();
         layout.split(host.offset.0, host.bytes.0, |stripe, pieces| {

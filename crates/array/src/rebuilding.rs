@@ -14,7 +14,7 @@ use crate::rebuild::{Rebuild, RebuildRecord};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// Whether a spare drive is being written.
     pub(crate) fn is_rebuilding(&self) -> bool {
         let goes_on = |(place, seat): (usize, &Seat)| match &seat.state {

@@ -27,7 +27,7 @@ const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
     ("other", Purpose::Other),
 ];
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// What has been counted since counting began.
     pub fn counters_now(&self) -> ArrayCounters {
         self.counters.since(&self.counters_before)
@@ -129,7 +129,7 @@ pub fn described(result: &Value) -> Vec<Described> {
 }
 
 /// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.
-pub(crate) fn findings<D: Drive>(members: &[Member<D>]) -> Vec<Finding> {
+pub(crate) fn findings<D: Drive + ?Sized>(members: &[Member<D>]) -> Vec<Finding> {
     let each = members.iter().flat_map(|member| {
         member.findings().into_iter().map(|finding| (member.name.as_str(), finding)).collect::<Vec<_>>()
     });
@@ -158,7 +158,7 @@ pub(crate) fn of_several<'a>(findings: impl Iterator<Item = (&'a str, Finding)>)
 }
 
 /// A drive: its requests by purpose, and the statistics that a run on it alone would report.
-fn of_member<D: Drive>(member: &Member<D>) -> Value {
+fn of_member<D: Drive + ?Sized>(member: &Member<D>) -> Value {
     let mut section = Map::new();
     section.insert("name".into(), json!(member.name));
     section.insert("failed_ns".into(), json!(member.failed.map(|time| time.0)));

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use ssd::probe::{Probe, Unwatched};
 use ssd::run::findings;
 use ssd::run::{
     Attended, DriveInputs, Inputs, Live, OtherDrive, Playing, PreparedLive, PreparedOn, RunOptions, prepare_live_on,
     prepare_on,
 };
 use ssd::stats::SteadyState;
-use ssd::{Checker, Config, Device, Drive, Explainer, Outcome, RequestLog, Run, RunError};
+use ssd::watch::shared;
+use ssd::{AnyDrive, Config, Drive, Explainer, Outcome, RequestLog, Run, RunError, Watch};
 use units::Span;
 use workload::Source;
 
 use crate::array::Array;
+use crate::explain::ArrayExplanation;
 use crate::given::ArrayGiven;
 
 /// A run on an array whose input has been read and checked.
@@ -68,8 +69,8 @@ pub fn prepare_live(inputs: &DriveInputs, path: &str, driver: &str) -> Result<Pr
 ///
 /// # Errors
 /// A mistake in what is given: where, and what to write instead. A drive cannot be built.
-pub fn open(inputs: &DriveInputs, path: &str, seed: u64, checkpoint: Option<&Path>) -> Result<Array, RunError> {
-    let mut array = ArrayGiven::read(path, inputs, seed)?.build(seed, checkpoint, |_, _| Ok(Unwatched))?;
+pub fn open(inputs: &DriveInputs, path: &str, seed: u64, checkpoint: Option<&Path>) -> Result<Box<AnyDrive>, RunError> {
+    let mut array = ArrayGiven::read(path, inputs, seed)?.build(seed, checkpoint, |_, _| Ok(None))?;
     if array.is_on_its_way() {
         array.workload_is_to_come();
         while !array.comes_into_its_state(1 << 16)? {}
@@ -77,7 +78,7 @@ pub fn open(inputs: &DriveInputs, path: &str, seed: u64, checkpoint: Option<&Pat
     if checkpoint.is_none() {
         array.workload_begins();
     }
-    Ok(array)
+    Ok(Box::new(array))
 }
 
 /// The array of a file, which can go on from the checkpoint that is given.
@@ -100,7 +101,7 @@ impl PreparedLiveArray {
     /// The run cannot begin.
     pub fn open(&self, log: Option<Box<dyn RequestLog>>) -> Result<Box<dyn Attended>, RunError> {
         let options = &self.prepared.options;
-        let array = self.array.build(options.seed, options.checkpoint.as_deref(), |_, _| Ok(Unwatched))?;
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), |_, _| Ok(None))?;
         Ok(Box::new(Live::on(array, options, log)?))
     }
 
@@ -120,54 +121,54 @@ impl PreparedArray {
         &self.array.first.config
     }
 
-    /// Builds the drives and begins the run. With `check` each drive verifies its invariants after every event.
+    /// Builds the drives and begins the run. `watch` says who watches a drive, by its name and configuration.
     ///
     /// # Errors
     /// The run cannot begin.
-    pub fn open(self, log: Option<Box<dyn RequestLog>>, check: bool) -> Result<Box<dyn Playing>, RunError> {
-        if !check {
-            return Ok(Box::new(ArrayRun(self.watched(log, |_, _| Ok(Unwatched))?)));
-        }
-        let checker = |_: &str, config: &Config| Ok(Checker::new(&config.plan()?));
-        Ok(Box::new(ArrayRun(self.watched(log, checker)?)))
+    pub fn open(
+        self,
+        log: Option<Box<dyn RequestLog>>,
+        watch: impl FnMut(&str, &Config) -> Result<Option<Watch>, RunError>,
+    ) -> Result<ArrayRun, RunError> {
+        let PreparedOn { source, options, .. } = self.prepared;
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), watch)?;
+        Ok(ArrayRun(Run::on(array, source, options, log)?))
     }
 
     /// Builds the drives and begins a run that explains its `slowest` slowest requests and those numbered in `wanted`
-    /// ([`Array::explanations`]).
+    /// ([`ArrayRun::explanations`]).
     ///
     /// # Errors
     /// The run cannot begin.
-    pub fn explained(self, slowest: usize, wanted: Vec<u64>) -> Result<Run<Array<Device<Explainer>>>, RunError> {
-        let RunOptions { seed, checkpoint, warmup, .. } = self.prepared.options.clone();
+    pub fn explained(self, slowest: usize, wanted: Vec<u64>) -> Result<ArrayRun, RunError> {
+        let PreparedOn { source, options, .. } = self.prepared;
         let mut drives = Vec::new();
-        let array = self.array.build(seed, checkpoint.as_deref(), |_, _| {
+        let array = self.array.build(options.seed, options.checkpoint.as_deref(), |_, _| {
             let (explainer, followed) = Explainer::followed();
             drives.push(followed);
-            Ok(explainer)
+            Ok(Some(Watch::explaining(&shared(explainer))))
         })?;
-        let PreparedOn { source, options, .. } = self.prepared;
-        Run::on(array.explained(slowest, wanted, warmup, drives), source, options, None)
-    }
-
-    /// Builds the drives, each watched by what `probe` makes of its name and configuration, and begins the run.
-    ///
-    /// # Errors
-    /// The run cannot begin.
-    pub fn watched<P: Probe>(
-        self,
-        log: Option<Box<dyn RequestLog>>,
-        probe: impl FnMut(&str, &Config) -> Result<P, RunError>,
-    ) -> Result<Run<Array<Device<P>>>, RunError> {
-        let PreparedOn { source, options, .. } = self.prepared;
-        let array = self.array.build(options.seed, options.checkpoint.as_deref(), probe)?;
-        Run::on(array, source, options, log)
+        let array = array.explained(slowest, wanted, options.warmup, drives);
+        Ok(ArrayRun(Run::on(array, source, options, None)?))
     }
 }
 
 /// A run on an array.
-struct ArrayRun<D: Drive>(Run<Array<D>>);
+pub struct ArrayRun(Run<Array>);
 
-impl<D: Drive + Send + 'static> Playing for ArrayRun<D> {
+impl ArrayRun {
+    /// Where the time of requests went ([`PreparedArray::explained`]).
+    pub fn explanations(&self) -> Vec<ArrayExplanation> {
+        self.0.device().explanations()
+    }
+
+    /// What its drives are called.
+    pub fn names(&self) -> Vec<String> {
+        self.0.device().names().map(str::to_owned).collect()
+    }
+}
+
+impl Playing for ArrayRun {
     fn save_after(&mut self, after: Span, path: PathBuf) {
         self.0.save_after(after, path);
     }
@@ -176,6 +177,9 @@ impl<D: Drive + Send + 'static> Playing for ArrayRun<D> {
     }
     fn end_of_life(&self) -> Option<&RunError> {
         self.0.end_of_life()
+    }
+    fn drive(&self) -> &dyn Drive {
+        self.0.device()
     }
     fn counts(&self) -> (u64, u64) {
         self.0.counts()

@@ -18,7 +18,7 @@ use crate::rewrite::Rewrite;
 /// goes on. The others decide what is done next, and may where nothing was under way.
 const LAYOUT: &[&str] = &["layout", "chunk", "copies", "data", "parity", "placement", "log_spare"];
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// What it is built from, and where it stands.
     pub(crate) fn saved_header(&self) -> Value {
         let keys = self.config.keys().into_iter();
@@ -131,7 +131,7 @@ impl SavedArray {
 
     /// Gives an array, which was built with its seeds, the state that the saved one had, and plays what its host had
     /// under way.
-    pub fn restore<D: Drive>(&self, array: &mut Array<D>) -> Result<(), RunError> {
+    pub fn restore<D: Drive + ?Sized>(&self, array: &mut Array<D>) -> Result<(), RunError> {
         self.checkpoint.restore(array)?;
         array.settle()
     }

@@ -13,7 +13,7 @@ use crate::ops::{Op, Phase, Purpose, Reply, Scrub, ScrubOp, Sub, Timer};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// The workload begins, and scrubs with it, if there are any.
     pub(crate) fn begin_scrubs(&mut self) {
         if self.config.scrub_rate.is_none() {

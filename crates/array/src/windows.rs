@@ -11,7 +11,7 @@ use crate::ops::{ReadOp, Timer, Windows};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// The workload begins, and the turns with it.
     pub(crate) fn begin_windows(&mut self) {
         if self.config.coordinate == Coordinate::None {

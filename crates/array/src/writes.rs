@@ -13,7 +13,7 @@ use crate::rewrite::WriteKind;
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     pub(crate) fn begin_write(&mut self, request: Key, host: Request) {
         let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
         self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));

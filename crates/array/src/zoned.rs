@@ -14,7 +14,7 @@ use crate::slab::Key;
 /// The queue of drives in which zones are written.
 const QUEUE: u16 = 0;
 
-impl<D: Drive> Array<D> {
+impl<D: Drive + ?Sized> Array<D> {
     /// A request to an array with zones, which may refuse it.
     pub(crate) fn begin_zoned(&mut self, key: Key, request: Request) {
         let Some(zones) = &mut self.zones else { return };

@@ -7,9 +7,9 @@ use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt as _;
-use ssd::run::{Checkpoint, DeviceWord, DriveInputs, checkpoint, device_given, parse};
-use ssd::{Completion, Drive, RunError};
-use units::{Bytes, Conditions, Lpn, Span, Temperature, Time};
+use ssd::run::{Checkpoint, DeviceWord, DriveInputs, build, checkpoint, device_given, parse};
+use ssd::{AnyDrive, Completion, RunError};
+use units::{Bytes, Span, Temperature, Time};
 use workload::{Op, Request};
 
 use crate::error::{InputError, raise, raise_in_batch, refuse};
@@ -94,55 +94,17 @@ struct PageConditions {
     reads: u32,
 }
 
-/// What is driven.
-enum Inner {
-    One(Box<ssd::Device>),
-    Many(Box<array::Array>),
-}
-
-impl Inner {
-    fn drive(&self) -> &dyn Drive {
-        match self {
-            Inner::One(device) => device.as_ref(),
-            Inner::Many(array) => array.as_ref(),
-        }
-    }
-
-    fn drive_mut(&mut self) -> &mut dyn Drive {
-        match self {
-            Inner::One(device) => device.as_mut(),
-            Inner::Many(array) => array.as_mut(),
-        }
-    }
-
-    /// Bytes of the flash of all drives.
-    fn raw_bytes(&self) -> u64 {
-        let of_device = |device: &ssd::Device| device.plan().layout.raw_bytes().0;
-        match self {
-            Inner::One(device) => of_device(device),
-            Inner::Many(array) => array.drives().map(of_device).sum(),
-        }
-    }
-
-    fn conditions(&self, offset: Bytes) -> Option<Conditions> {
-        match self {
-            Inner::One(device) => device.conditions(Lpn(offset.0 / device.plan().layout.page_size.0)),
-            Inner::Many(array) => array.conditions(offset),
-        }
-    }
-}
-
 /// A simulated SSD that is driven request by request, or an array of them.
 #[pyclass(module = "ssdlab._core", frozen)]
 pub struct Device {
-    inner: Mutex<Inner>,
+    inner: Mutex<Box<AnyDrive>>,
     /// What a policy in Python has raised.
     raised: Raised,
 }
 
 impl Device {
     /// The device, when whoever plays it has done so.
-    fn lock<'a>(&'a self, py: Python<'_>) -> PyResult<MutexGuard<'a, Inner>> {
+    fn lock<'a>(&'a self, py: Python<'_>) -> PyResult<MutexGuard<'a, Box<AnyDrive>>> {
         refuse_policies()?;
         Ok(self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
@@ -151,10 +113,10 @@ impl Device {
     fn play<T: Send>(
         &self,
         py: Python<'_>,
-        play: impl FnOnce(&mut dyn Drive) -> Result<T, RunError> + Send,
+        play: impl FnOnce(&mut AnyDrive) -> Result<T, RunError> + Send,
     ) -> PyResult<T> {
         refuse_policies()?;
-        py.detach(|| play(self.inner.lock().unwrap_or_else(PoisonError::into_inner).drive_mut()))
+        py.detach(|| play(self.inner.lock().unwrap_or_else(PoisonError::into_inner).as_mut()))
             .map_err(|error| self.raised.raise(error))
     }
 }
@@ -190,11 +152,11 @@ impl Device {
         let (policies, raised) = policies_of(policies)?;
         spec.config.policies = policies;
         let inner = match checkpoint::given(device) {
-            Some(path) => Checkpoint::open(&path).and_then(|saved| saved.device(&spec.config)),
-            None => ssd::Device::new(&spec.config, seed),
+            Some(path) => Checkpoint::open(&path).and_then(|saved| saved.drive(&spec.config)),
+            None => build(&spec.config, seed, None),
         };
-        let device = inner.map_err(|error| raised.raise(error.into()))?;
-        Ok(Device { inner: Mutex::new(Inner::One(Box::new(device))), raised })
+        let drive = inner.map_err(|error| raised.raise(error.into()))?;
+        Ok(Device { inner: Mutex::new(drive), raised })
     }
 
     /// The array of a file, whose drives are in the state in which a workload meets them; `checkpoint` is a file that
@@ -224,7 +186,7 @@ impl Device {
         };
         let opened = array::open(&inputs, path, seed, checkpoint.as_deref());
         let array = opened.map_err(|error| raised.raise(error))?;
-        Ok(Device { inner: Mutex::new(Inner::Many(Box::new(array))), raised })
+        Ok(Device { inner: Mutex::new(array), raised })
     }
 
     /// Writes the whole state to a file.
@@ -236,7 +198,7 @@ impl Device {
     #[pyo3(signature = (first = 0, count = None))]
     fn zones(&self, py: Python<'_>, first: u32, count: Option<u32>) -> PyResult<Vec<Zone>> {
         let device = self.lock(py)?;
-        let Some(zones) = device.drive().zones() else { return Ok(Vec::new()) };
+        let Some(zones) = device.zones() else { return Ok(Vec::new()) };
         let end = count.map_or(zones.count(), |count| first.saturating_add(count));
         let of = |zone: ssd::zones::ZoneDescriptor| Zone {
             state: zone.state.name(),
@@ -253,7 +215,7 @@ impl Device {
     /// the drive takes no hints.
     fn fdp(&self, py: Python<'_>) -> PyResult<Option<Handles>> {
         let device = self.lock(py)?;
-        Ok(device.drive().fdp().map(|fdp| {
+        Ok(device.fdp().map(|fdp| {
             let written = fdp.statistics();
             let event = |event: ssd::FdpEvent| Event {
                 code: event.kind.code(),
@@ -297,7 +259,7 @@ impl Device {
     ) -> PyResult<u64> {
         let op = Op::named(op).ok_or_else(|| InputError::new_err(unknown(op)))?;
         let request = Request::new(Time(time), op, Bytes(offset), Bytes(bytes)).on(queue).hinted(hint);
-        self.lock(py)?.drive_mut().submit(request).map_err(raise)
+        self.lock(py)?.submit(request).map_err(raise)
     }
 
     /// Hands requests to the device, given as columns of one length; returns the number of the first. Up to the first
@@ -319,8 +281,7 @@ impl Device {
         };
         let requests: Vec<Request> = known.iter().enumerate().map(of).collect();
         refuse_policies()?;
-        let submitted =
-            py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).drive_mut().submit_all(&requests));
+        let submitted = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).submit_all(&requests));
         let numbers = submitted.map_err(raise_in_batch)?;
         match op.get(known.len()) {
             Some(odd) => Err(InputError::new_err(format!("requests[{}]: {}", known.len(), unknown(odd)))),
@@ -361,7 +322,7 @@ impl Device {
     /// The conditions of the flash page behind a byte address; None where it was never written.
     fn conditions(&self, py: Python<'_>, offset: u64) -> PyResult<Option<PageConditions>> {
         let device = self.lock(py)?;
-        let capacity = device.drive().capacity().0;
+        let capacity = device.capacity().0;
         if offset >= capacity {
             return Err(InputError::new_err(format!("byte {offset} lies beyond the device's {capacity} B")));
         }
@@ -376,25 +337,25 @@ impl Device {
     /// The present simulated time [ns].
     #[getter]
     fn now(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.lock(py)?.drive().now().0)
+        Ok(self.lock(py)?.now().0)
     }
 
     /// Logical capacity [B].
     #[getter]
     fn capacity(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.lock(py)?.drive().capacity().0)
+        Ok(self.lock(py)?.capacity().0)
     }
 
     /// Capacity of the flash, spare blocks included [B].
     #[getter]
     fn raw_capacity(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.lock(py)?.raw_bytes())
+        Ok(self.lock(py)?.raw_bytes().0)
     }
 
     /// Requests that were submitted and have not completed.
     #[getter]
     fn outstanding(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.lock(py)?.drive().outstanding())
+        Ok(self.lock(py)?.outstanding())
     }
 }
 

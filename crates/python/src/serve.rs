@@ -13,9 +13,9 @@ use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use served::{Clock, Exported, Finished, Listener, MOST_REQUESTS, NotDone, Pace, Recorded, Store, Think, Watched};
 use ssd::run::findings;
-use ssd::run::{Attended, DeviceWord, DriveInputs, Live, Prepared, PreparedLive, parse, prepare_live, refused, result};
+use ssd::run::{Attended, DeviceWord, DriveInputs, Prepared, PreparedLive, parse, prepare_live, refused, result};
 use ssd::stats::Finding;
-use ssd::{RequestLog, RunError, Unwatched};
+use ssd::{RequestLog, RunError};
 use units::{Bytes, Span, Temperature};
 use workload::Source;
 
@@ -165,7 +165,7 @@ impl LiveOn {
 
     fn open(&self, log: Option<Box<dyn RequestLog>>) -> Result<Box<dyn Attended>, RunError> {
         match self {
-            LiveOn::Device(prepared) => Ok(Box::new(Live::open(&prepared.config, &prepared.options, log, Unwatched)?)),
+            LiveOn::Device(prepared) => prepared.open(log),
             LiveOn::Array(array) => array.open(log),
         }
     }

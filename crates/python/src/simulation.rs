@@ -17,12 +17,15 @@ use ssd::bounds;
 use ssd::run::checkpoint::{self, SaveAt};
 use ssd::run::findings;
 use ssd::run::{
-    DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, Run, RunOptions, TraceOptions,
-    open, parse, prepare, refused, result,
+    DeviceWord, DriveInputs, Given, Inputs, Outcome, OutputOptions, Playing, Prepared, RunOptions, TraceOptions, open,
+    parse, prepare, refused, result,
 };
 use ssd::stats::report::Report;
 use ssd::stats::{Finding, SteadyState, Trend, die};
-use ssd::{Config, Drive, Explainer, Explanation, FirstSense, RequestLog, Stage, Timeline};
+use ssd::watch::{seen_by, shared};
+use ssd::{
+    AnyDrive, Checker, Config, Explainer, Explanation, FirstSense, RequestLog, RunError, Stage, Timeline, Watch,
+};
 use units::{ConfigError, Span, Time};
 
 use crate::error::{SimulationError, raise, refuse};
@@ -118,7 +121,7 @@ pub struct Simulation {
     raised: Raised,
     /// Where the device is saved at the end of the run; and the device, from then on.
     save: Option<(PathBuf, SaveAt)>,
-    device: Mutex<Option<Box<dyn Drive + Send>>>,
+    device: Mutex<Option<Box<AnyDrive>>>,
     /// How long a run was that was over before it was to be saved.
     unsaved: OnceLock<Span>,
 }
@@ -143,6 +146,21 @@ impl OnWhat {
             OnWhat::Device(prepared) => prepared.manifest.clone(),
             OnWhat::Array(array) => array.prepared.manifest.clone(),
         }
+    }
+
+    /// Begins the run. `watch` says who watches a drive, by its name and configuration.
+    fn open(
+        self,
+        log: Option<Box<dyn RequestLog>>,
+        mut watch: impl FnMut(&str, &Config) -> Result<Option<Watch>, RunError>,
+    ) -> Result<Box<dyn Playing>, RunError> {
+        Ok(match self {
+            OnWhat::Device(prepared) => {
+                let Prepared { config, source, options, .. } = *prepared;
+                open(&config, source, options, log, watch("drive", &config)?)?
+            }
+            OnWhat::Array(array) => Box::new(array.open(log, watch)?),
+        })
     }
 
     /// How its input was understood, and what that says of the result.
@@ -171,14 +189,10 @@ impl RunState {
             && let RunState::Ready(ready) = std::mem::replace(self, RunState::Finished)
         {
             let Ready { prepared, log, save_after, check } = *ready;
-            let opened = match prepared {
-                OnWhat::Device(prepared) => {
-                    let Prepared { config, source, options, .. } = *prepared;
-                    open(&config, source, options, log, check)
-                }
-                OnWhat::Array(array) => array.open(log, check),
+            let watch = |_: &str, config: &Config| {
+                Ok(if check { Some(Watch::checking(Checker::new(&config.plan()?))) } else { None })
             };
-            let mut run = opened.map_err(|error| raised.raise(error))?;
+            let mut run = prepared.open(log, watch).map_err(|error| raised.raise(error))?;
             if let Some((path, after)) = save_after {
                 run.save_after(after, path);
             }
@@ -249,9 +263,9 @@ impl Explained {
     }
 
     /// Of an array, whose drives have these names.
-    fn of_array(explained: &ArrayExplanation, names: &[&str]) -> Explained {
+    fn of_array(explained: &ArrayExplanation, names: &[String]) -> Explained {
         let stretch = |of: &ArrayStage| {
-            let drive = of.drive.map(|drive| names[drive].to_owned());
+            let drive = of.drive.map(|drive| names[drive].clone());
             Stretch { drive, purpose: of.purpose.map(Purpose::words), ..Stretch::of(&of.stage) }
         };
         Explained {
@@ -412,9 +426,9 @@ struct RoundsTrend {
 
 /// A file that several write to, each a whole packet at a time.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<BufWriter<File>>>);
+struct OneFile(Arc<Mutex<BufWriter<File>>>);
 
-impl io::Write for Shared {
+impl io::Write for OneFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
@@ -424,24 +438,11 @@ impl io::Write for Shared {
 }
 
 impl Simulation {
-    /// Plays a run as long as something is to come, and to its end at most.
-    fn play_while<D: Drive + Send>(
-        &self,
-        py: Python<'_>,
-        run: &mut Run<D>,
-        goes_on: impl Fn(&D) -> bool,
-    ) -> PyResult<()> {
-        while !py.detach(|| run.step(1000)).map_err(|error| self.raised.raise(error))? && goes_on(run.device()) {
-            py.check_signals()?;
-        }
-        Ok(())
-    }
-
     /// Plays a run to its end, or until a signal ends it: whether one has.
-    fn play_through<D: Drive + Send>(
+    fn play_through(
         &self,
         py: Python<'_>,
-        run: &mut Run<D>,
+        run: &mut dyn Playing,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let mut interrupted = false;
@@ -522,21 +523,21 @@ impl Simulation {
         let (explained, interrupted, completed, mut findings) = match prepared {
             OnWhat::Device(prepared) => {
                 let Prepared { config, source, options, .. } = *prepared;
-                let explainer = Explainer::new(slowest, wanted, options.warmup);
-                let mut run = Run::watched(&config, source, options, log, explainer).map_err(raised)?;
-                let interrupted = self.play_through(py, &mut run, progress.as_ref())?;
-                let explained = run.device().probe().explanations().iter().map(Explained::of).collect();
+                let explainer = shared(Explainer::new(slowest, wanted, options.warmup));
+                let watch = Some(Watch::explaining(&explainer));
+                let mut run = open(&config, source, options, log, watch).map_err(raised)?;
+                let interrupted = self.play_through(py, &mut *run, progress.as_ref())?;
+                let explained = seen_by(&explainer).explanations().iter().map(Explained::of).collect();
                 let (_, completed) = run.counts();
                 (explained, interrupted, completed, run.finish().map_err(raise)?.measured.findings)
             }
             OnWhat::Array(array) => {
                 let mut run = array.explained(slowest, wanted).map_err(raised)?;
                 let interrupted = self.play_through(py, &mut run, progress.as_ref())?;
-                let names: Vec<&str> = run.device().names().collect();
-                let explained = run.device().explanations();
+                let (names, explained) = (run.names(), run.explanations());
                 let explained = explained.iter().map(|of| Explained::of_array(of, &names)).collect();
                 let (_, completed) = run.counts();
-                (explained, interrupted, completed, run.finish().map_err(raise)?.measured.findings)
+                (explained, interrupted, completed, Box::new(run).finish().map_err(raise)?.measured.findings)
             }
         };
         let interruption = interrupted.then(|| findings::interrupted(completed));
@@ -564,34 +565,20 @@ impl Simulation {
                 path.display()
             ))
         };
-        let file = BufWriter::new(File::create(&path).map_err(unwritable)?);
-        match prepared {
-            OnWhat::Device(prepared) => {
-                let Prepared { config, source, options, .. } = *prepared;
-                let timeline = Timeline::new(&config.plan().map_err(refuse)?, shown, Box::new(file));
-                let mut run = Run::watched(&config, source, options, log, timeline).map_err(raised)?;
-                self.play_while(py, &mut run, |device| !device.probe().done())?;
-                let device = run.into_device();
-                let now = device.now();
-                device.into_probe().finish(now).map_err(unwritable)
-            }
-            OnWhat::Array(array) => {
-                let (file, mut number) = (Shared(Arc::new(Mutex::new(file))), 0);
-                let timeline = |name: &str, config: &Config| {
-                    number += 1;
-                    let out = Box::new(file.clone());
-                    Ok(Timeline::of_drive(name, number - 1, &config.plan()?, shown.clone(), out))
-                };
-                let mut run = array.watched(log, timeline).map_err(raised)?;
-                self.play_while(py, &mut run, |array| array.drives().any(|drive| !drive.probe().done()))?;
-                let drives = run.into_device().into_drives();
-                let ended = drives.map(|drive| {
-                    let now = drive.now();
-                    drive.into_probe().finish(now)
-                });
-                ended.sum::<io::Result<u64>>().map_err(unwritable)
-            }
+        let file = File::create(&path).map_err(unwritable)?;
+        let (file, mut timelines) = (OneFile(Arc::new(Mutex::new(BufWriter::new(file)))), Vec::new());
+        let watch = |name: &str, config: &Config| {
+            let (number, out) = (timelines.len() as u32, Box::new(file.clone()));
+            let timeline = shared(Timeline::of_drive(name, number, &config.plan()?, shown.clone(), out));
+            timelines.push(timeline.clone());
+            Ok(Some(Watch::drawing(&timeline)))
+        };
+        let mut run = prepared.open(log, watch).map_err(raised)?;
+        while !py.detach(|| run.step(1000)).map_err(raised)? && !timelines.iter().all(|one| seen_by(one).done()) {
+            py.check_signals()?;
         }
+        let now = run.drive().now();
+        timelines.iter().map(|one| seen_by(one).finish(now)).sum::<io::Result<u64>>().map_err(unwritable)
     }
 
     /// What is run, as JSON: everything that decides the result.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use ssd::run::{Playing, Prepared, findings, open, refused, result};
 use ssd::stats::{Finding, die};
-use ssd::{Device, Explainer, Explanation, Outcome, Run, RunError, Stage, Timeline};
+use ssd::{Explainer, Explanation, Outcome, RunError, Stage, Timeline, Watch, watch};
 use units::{ConfigError, Span, Time};
 
 use crate::question::{Options, Question};
@@ -24,18 +24,19 @@ pub struct Lab {
 
 /// A run under way, and what is known of it beforehand.
 struct Running {
-    watched: Watched,
+    run: Box<dyn Playing>,
+    watcher: Watcher,
     manifest: Value,
     findings: Vec<Finding>,
     /// Its workload has been played to its end.
     ended: bool,
 }
 
-/// A run, by who watches it.
-enum Watched {
-    By(Box<dyn Playing>),
-    Explained(Box<Run<Device<Explainer>>>),
-    Shown(Box<Run<Device<Timeline>>>, Shared),
+/// Who watches it.
+enum Watcher {
+    Nobody,
+    Explainer(watch::Shared<Explainer>),
+    Timeline(watch::Shared<Timeline>, Shared),
 }
 
 /// What a question asks that cannot be answered.
@@ -99,68 +100,62 @@ impl Lab {
     }
 }
 
-/// What is done with a run, whoever watches it.
-macro_rules! of_any {
-    ($watched:expr, $run:ident => $result:expr) => {
-        match $watched {
-            Watched::By($run) => $result,
-            Watched::Explained($run) => $result,
-            Watched::Shown($run, _) => $result,
-        }
-    };
-}
-
 impl Running {
-    /// Opens a run; `watch` says who watches it: `slowest` and `requests` explain some, `windows` shows what resources
+    /// Opens a run; `asked` says who watches it: `slowest` and `requests` explain some, `windows` shows what resources
     /// do.
-    fn open(prepared: Prepared, watch: &Question) -> Result<Running, RunError> {
+    fn open(prepared: Prepared, asked: &Question) -> Result<Running, RunError> {
         let Prepared { config, source, options, manifest, findings, .. } = prepared;
-        let windows = watch.words("windows");
-        let (slowest, wanted) = (watch.count("slowest"), watch.numbers("requests"));
-        let watched = if !windows.is_empty() {
+        let windows = asked.words("windows");
+        let (slowest, wanted) = (asked.count("slowest"), asked.numbers("requests"));
+        let watcher = if !windows.is_empty() {
             let windows = windows.into_iter().map(window).collect::<Result<Vec<_>, _>>()?;
             let shared = Shared::default();
             let timeline = Timeline::new(&config.plan()?, windows, Box::new(shared.clone()));
-            Watched::Shown(Box::new(Run::watched(&config, source, options, None, timeline)?), shared)
+            Watcher::Timeline(watch::shared(timeline), shared)
         } else if slowest.is_some() || !wanted.is_empty() {
             let wanted = wanted.into_iter().map(|number| number as u64).collect();
             let explainer = Explainer::new(slowest.unwrap_or(0) as usize, wanted, options.warmup);
-            Watched::Explained(Box::new(Run::watched(&config, source, options, None, explainer)?))
+            Watcher::Explainer(watch::shared(explainer))
         } else {
-            Watched::By(open(&config, source, options, None, false)?)
+            Watcher::Nobody
         };
-        Ok(Running { watched, manifest, findings, ended: false })
+        let watch = match &watcher {
+            Watcher::Nobody => None,
+            Watcher::Explainer(explainer) => Some(Watch::explaining(explainer)),
+            Watcher::Timeline(timeline, _) => Some(Watch::drawing(timeline)),
+        };
+        let run = open(&config, source, options, None, watch)?;
+        Ok(Running { run, watcher, manifest, findings, ended: false })
     }
 
     /// Plays up to this many requests more; how far it is then.
     fn step(&mut self, requests: u64) -> Result<Value, RunError> {
-        let (submitted, _) = of_any!(&self.watched, run => run.counts());
+        let (submitted, _) = self.run.counts();
         // One more than may be played tells that there are more.
         let requests = requests.min((MOST_REQUESTS + 1).saturating_sub(submitted));
-        self.ended |= requests > 0 && of_any!(&mut self.watched, run => run.step(requests))?;
-        let shown = matches!(&self.watched, Watched::Shown(run, _) if run.device().probe().done());
-        let (submitted, completed) = of_any!(&self.watched, run => run.counts());
+        self.ended |= requests > 0 && self.run.step(requests)?;
+        let shown = matches!(&self.watcher, Watcher::Timeline(timeline, _) if watch::seen_by(timeline).done());
+        let (submitted, completed) = self.run.counts();
         let bounded = submitted > MOST_REQUESTS;
         Ok(json!({
             "ended": self.ended || shown || bounded,
             "bounded": bounded && !self.ended,
-            "share": of_any!(&self.watched, run => run.progress()),
+            "share": self.run.progress(),
             "submitted": submitted,
             "completed": completed,
-            "warms": of_any!(&self.watched, run => run.warms()),
+            "warms": self.run.warms(),
         }))
     }
 
     /// Ends the run and gives what it has found out, as far as it has come.
     fn finish(self) -> Result<Value, RunError> {
-        let Running { watched, manifest, mut findings, ended } = self;
-        let life = match &watched {
-            Watched::By(run) => run.end_of_life().map(ToString::to_string),
-            Watched::Explained(run) => run.end_of_life().map(ToString::to_string),
-            Watched::Shown(..) => None,
+        let Running { run, watcher, manifest, mut findings, ended } = self;
+        let life = match &watcher {
+            Watcher::Timeline(..) => None,
+            _ => run.end_of_life().map(ToString::to_string),
         };
         if !ended && life.is_none() {
-            let (_, completed) = of_any!(&watched, run => run.counts());
+            let (_, completed) = run.counts();
             if completed == 0 {
                 return Err(refused(
                     "finish",
@@ -172,8 +167,8 @@ impl Running {
             findings.push(findings::interrupted(completed));
         }
         let told = Told { manifest, findings, life };
-        match watched {
-            Watched::By(run) => {
+        match watcher {
+            Watcher::Nobody => {
                 let sections = run.sections();
                 let mut answer = told.measured(run.finish()?);
                 if let Some(all) = answer["result"].as_object_mut() {
@@ -181,18 +176,16 @@ impl Running {
                 }
                 Ok(answer)
             }
-            Watched::Explained(run) => {
-                let explained: Vec<Value> = run.device().probe().explanations().iter().map(explanation).collect();
+            Watcher::Explainer(explainer) => {
+                let explained: Vec<Value> = watch::seen_by(&explainer).explanations().iter().map(explanation).collect();
                 let mut answer = told.measured(run.finish()?);
                 answer["explained"] = explained.into();
                 Ok(answer)
             }
-            Watched::Shown(run, shared) => {
-                let device = run.into_device();
-                let now = device.now();
+            Watcher::Timeline(timeline, shared) => {
                 let unwritten =
                     |error: std::io::Error| RunError::Output { path: "timeline".into(), problem: error.to_string() };
-                device.into_probe().finish(now).map_err(unwritten)?;
+                watch::seen_by(&timeline).finish(run.drive().now()).map_err(unwritten)?;
                 slices::tracks(&shared.take()).map_err(|error| unwritten(error.into()))
             }
         }

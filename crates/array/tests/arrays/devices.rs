@@ -19,10 +19,10 @@ pub fn small() -> Config {
     config
 }
 
-fn array(config: &ArrayConfig, count: u64) -> Array {
+fn array(config: &ArrayConfig, count: u64) -> Array<Device> {
     let member = |seed| MemberDrive {
         name: format!("drive-{seed}"),
-        drive: Device::new(&small(), seed).unwrap(),
+        drive: Box::new(Device::new(&small(), seed).unwrap()),
         spare: false,
         fails_at: None,
         mean_life: None,
@@ -99,7 +99,13 @@ fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
         let member = |number: usize| {
             let age = if number == 0 { "age.retention=6mo" } else { "age.retention=0d" };
             let drive = drive(&[age, &limit]);
-            MemberDrive { name: format!("drive-{number}"), drive, spare: false, fails_at: None, mean_life: None }
+            MemberDrive {
+                name: format!("drive-{number}"),
+                drive: Box::new(drive),
+                spare: false,
+                fails_at: None,
+                mean_life: None,
+            }
         };
         let config = config(&["layout=raid5", "chunk=16KiB"]);
         let mut array = Array::new(&config, (0..4).map(member).collect(), 1).unwrap();
@@ -133,7 +139,13 @@ fn a_read_of_a_busy_die_fails_at_once_and_is_reconstructed() {
                 assert_eq!(drive.take_completions().len(), 1);
                 drive.advance(Time(asked)).unwrap();
             }
-            MemberDrive { name: format!("drive-{number}"), drive, spare: false, fails_at: None, mean_life: None }
+            MemberDrive {
+                name: format!("drive-{number}"),
+                drive: Box::new(drive),
+                spare: false,
+                fails_at: None,
+                mean_life: None,
+            }
         };
         let layout = crate::server::config(&["layout=raid5", "chunk=16KiB"]);
         let mut array = Array::new(&layout, (0..4).map(member).collect(), 1).unwrap();
@@ -263,7 +275,7 @@ fn drives_of_an_array_are_overwritten_as_one_drive_is() {
     let alone = Run::new(&config, source(size), options(), None).unwrap();
     let member = |seed: u64| MemberDrive {
         name: format!("drive-{seed}"),
-        drive: Device::new(&config, seed).unwrap(),
+        drive: Box::new(Device::new(&config, seed).unwrap()),
         spare: false,
         fails_at: None,
         mean_life: None,

@@ -26,7 +26,7 @@ fn at(time: u64, op: Op, chunk: u64, bytes: u64) -> Request {
 }
 
 fn member(drive: Server) -> MemberDrive<Server> {
-    MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None, mean_life: None }
+    MemberDrive { name: "drive".into(), drive: Box::new(drive), spare: false, fails_at: None, mean_life: None }
 }
 
 /// The latency of a lone request.

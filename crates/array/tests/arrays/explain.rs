@@ -78,7 +78,13 @@ fn the_stages_of_every_request_add_up_to_its_latency() {
             followed.push(of_drive);
             let drive = Device::watched(&small(), seed, explainer).unwrap();
             let fails_at = (seed == 3 && words[0] == "layout=raid5").then_some(Span::from_ms(3));
-            MemberDrive { name: format!("drive-{seed}"), drive, spare: false, fails_at, mean_life: None }
+            MemberDrive {
+                name: format!("drive-{seed}"),
+                drive: Box::new(drive),
+                spare: false,
+                fails_at,
+                mean_life: None,
+            }
         };
         let drives = (1..=4).map(member).collect();
         let array = Array::new(&config(words), drives, 1).unwrap();

@@ -53,7 +53,7 @@ fn play(words: &[String]) -> String {
         let server = Server::new(Bytes(60 * CHUNK), service);
         MemberDrive {
             name: format!("drive-{index}"),
-            drive: server.that_fails(move |id| is_redundant && id % 40 == 39),
+            drive: Box::new(server.that_fails(move |id| is_redundant && id % 40 == 39)),
             spare: index == 6,
             mean_life: None,
             fails_at: (index == 2 && is_redundant).then_some(Span::from_ms(20)),

@@ -78,7 +78,7 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
         // The error of row 3 is on drive 0; drive 2 fails, and the last drive takes over.
         let member = |(index, drive): (usize, Server)| MemberDrive {
             name: format!("drive-{index}"),
-            drive,
+            drive: Box::new(drive),
             spare: index == 5,
             fails_at: (index == 2).then_some(Span(1_000)),
             mean_life: None,
@@ -102,7 +102,7 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
 fn time_goes_on_where_no_drive_is_left() {
     let member = |(index, drive): (usize, Server)| MemberDrive {
         name: format!("drive-{index}"),
-        drive,
+        drive: Box::new(drive),
         spare: false,
         fails_at: Some(Span(200_000)),
         mean_life: None,
@@ -135,7 +135,13 @@ fn times_to_loss(copies: usize, [fails, rebuilt, in_vain]: [f64; 3], samples: u6
             let drive = Server::new(Bytes(CHUNK), service).in_parallel();
             let drive = drive.that_fails(move |id| of_drive.uniform(2 * id + 2) < in_vain);
             let mean_life = Some(Span((1e9 / fails) as u64));
-            MemberDrive { name: format!("drive-{index}"), drive, spare: index >= copies, fails_at: None, mean_life }
+            MemberDrive {
+                name: format!("drive-{index}"),
+                drive: Box::new(drive),
+                spare: index >= copies,
+                fails_at: None,
+                mean_life,
+            }
         };
         let words = ["layout=mirror", "rebuild_rate=1000GB/s"];
         let mut array = Array::new(&config(&words), (0..copies + spares).map(member).collect(), sample).unwrap();

@@ -149,10 +149,12 @@ fn built(case: &Case) -> (Array<Server>, Watching) {
         let server = Server::new(Bytes(rows * case.chunk() + 4096 * index as u64), service);
         MemberDrive {
             name: format!("drive-{index}"),
-            drive: server
-                .that_fails(move |id| random.below(id + (1 << 40), 100) < share)
-                .that_gives_up(move |id| (random.below(id + (1 << 41), 100) < given_up).then_some(0.3))
-                .with_errors_at(case.errors_of(index, in_use).into_iter().map(|row| row * case.chunk()).collect()),
+            drive: Box::new(
+                server
+                    .that_fails(move |id| random.below(id + (1 << 40), 100) < share)
+                    .that_gives_up(move |id| (random.below(id + (1 << 41), 100) < given_up).then_some(0.3))
+                    .with_errors_at(case.errors_of(index, in_use).into_iter().map(|row| row * case.chunk()).collect()),
+            ),
             spare: index >= in_use,
             mean_life: None,
             fails_at: case.failures.get(index).map(|us| Span::from_us(*us)),

@@ -206,7 +206,13 @@ pub fn config(words: &[&str]) -> ArrayConfig {
 
 /// An array of drives in use.
 pub fn array(words: &[&str], drives: Vec<Server>) -> Array<Server> {
-    let member = |drive| MemberDrive { name: "drive".into(), drive, spare: false, fails_at: None, mean_life: None };
+    let member = |drive| MemberDrive {
+        name: "drive".into(),
+        drive: Box::new(drive),
+        spare: false,
+        fails_at: None,
+        mean_life: None,
+    };
     Array::new(&config(words), drives.into_iter().map(member).collect(), 1).unwrap()
 }
 

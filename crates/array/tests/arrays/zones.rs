@@ -35,10 +35,10 @@ fn drive(channels: u32, settings: &[&str]) -> Config {
 }
 
 /// Two drives, of which one fails, if any, at that time.
-fn pair(words: &[&str], settings: &[&str], fails_at: Option<Span>) -> Array {
+fn pair(words: &[&str], settings: &[&str], fails_at: Option<Span>) -> Array<Device> {
     let member = |number: u64| MemberDrive {
         name: format!("drive-{number}"),
-        drive: Device::new(&drive(1, settings), number).unwrap(),
+        drive: Box::new(Device::new(&drive(1, settings), number).unwrap()),
         spare: false,
         fails_at: fails_at.filter(|_| number == 2),
         mean_life: None,
@@ -95,7 +95,7 @@ fn drawn(random: &Stream, number: u64, drive: &impl Drive) -> Request {
 }
 
 /// Of each of its drives' zones, how many bytes are written, and that no drive was asked for what it refuses.
-fn check(array: &mut Array, copies: bool) {
+fn check(array: &mut Array<Device>, copies: bool) {
     array.check_all().unwrap();
     let seen = |drive: &dyn Fn(u32) -> u64| (0..array.zones().unwrap().count()).map(drive).collect::<Vec<u64>>();
     let written = |zone: ssd::zones::ZoneDescriptor| match zone.state {
@@ -208,7 +208,7 @@ fn what_arrays_of_zones_cannot_be_with_is_refused_with_its_key() {
     let refused = |words: &[&str], settings: [&[&str]; 3]| {
         let member = |settings: &&[&str]| MemberDrive {
             name: "drive".into(),
-            drive: Device::new(&drive(1, settings), 1).unwrap(),
+            drive: Box::new(Device::new(&drive(1, settings), 1).unwrap()),
             spare: false,
             fails_at: None,
             mean_life: None,

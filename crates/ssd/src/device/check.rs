@@ -151,9 +151,8 @@ impl<P: Probe> Device<P> {
 
     /// Begins the ledger of a probe that keeps one with the state as it is.
     pub(crate) fn begin_ledger(&mut self) {
-        if self.core.probe.ledger().is_none() {
-            return;
-        }
+        let Some(ledger) = self.core.probe.ledger() else { return };
+        ledger.forget();
         self.flash.tell_arrays(self.core.now, &mut self.core.probe);
         let pages: Vec<_> =
             self.seen().changed().map(|lpn| (lpn, self.ftl.locate(lpn), self.seen().flash_version(lpn))).collect();

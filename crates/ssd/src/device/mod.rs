@@ -173,24 +173,23 @@ impl<P: Probe> Device<P> {
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
         let Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp } =
             self;
-        let mut core = core.watched_by(probe);
-        if Q::EXPLAINS {
-            let now = core.now;
-            flash.tell_meters(now, &mut core.probe);
-        }
+        let core = core.watched_by(probe);
         let mut device =
             Device { core, next_id, resumed, seed, host, writes, read_cache, ftl, map, flash, power, zones, fdp };
+        device.flash.tell_meters(device.core.now, &mut device.core.probe);
         device.begin_ledger();
         device
     }
 
-    /// Takes a state that was saved.
+    /// Takes a state that was saved; the probe is told how the drive stands from then on.
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
         self.flash.rank(&self.core.plan);
         if self.core.life.becomes_read_only {
             self.core.marks.set |= Marks::LIFE;
         }
+        self.flash.tell_meters(self.core.now, &mut self.core.probe);
+        self.begin_ledger();
         Ok(())
     }
 

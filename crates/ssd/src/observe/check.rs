@@ -71,7 +71,10 @@ impl Checker {
 
 impl Probe for Checker {
     const EXPLAINS: bool = true;
-    const NOTES_WAITS: bool = false;
+
+    fn notes_waits(&self) -> bool {
+        false
+    }
 
     fn ledger(&mut self) -> Option<&mut Ledger> {
         Some(&mut self.ledger)

@@ -6,3 +6,4 @@ pub mod ledger;
 pub mod probe;
 pub mod stats;
 pub mod timeline;
+pub mod watch;

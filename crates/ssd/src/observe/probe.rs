@@ -107,7 +107,10 @@ pub trait Probe {
     /// Whether [`Probe::explain`] is called; what it gets is not free to find out.
     const EXPLAINS: bool = false;
     /// Whether dies keep what they wait for while they are idle, which those that explain are told.
-    const NOTES_WAITS: bool = Self::EXPLAINS;
+    #[inline]
+    fn notes_waits(&self) -> bool {
+        Self::EXPLAINS
+    }
     /// What the drive has promised as the probe keeps it, where the device is to be compared with it after every event.
     #[inline]
     fn ledger(&mut self) -> Option<&mut Ledger> {

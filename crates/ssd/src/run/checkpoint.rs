@@ -17,7 +17,7 @@ use units::section::Section;
 use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
-use super::drive::Drive;
+use super::drive::{AnyDrive, Drive};
 use super::kept::{self, Kept, Key};
 use super::manifest;
 use super::packing;
@@ -196,6 +196,11 @@ impl Checkpoint {
         }
         let mut file = File::open(&self.path).map_err(|error| unreadable(&origin, &error))?;
         load(config, &mut file, &origin)
+    }
+
+    /// The same, as any drive.
+    pub fn drive(&self, config: &Config) -> Result<Box<AnyDrive>, ConfigError> {
+        Ok(Box::new(self.device(config)?))
     }
 
     /// Builds the device and plays what it had under way of its host's, until that has come to its end.

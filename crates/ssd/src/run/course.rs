@@ -25,12 +25,12 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub fn of(drive: &impl Drive) -> Point {
+    pub fn of(drive: &(impl Drive + ?Sized)) -> Point {
         Point::with(drive, &drive.sample())
     }
 
     /// The point of a drive with this sample.
-    pub fn with(drive: &impl Drive, sample: &Sample) -> Point {
+    pub fn with(drive: &(impl Drive + ?Sized), sample: &Sample) -> Point {
         let counters = drive.counters();
         Point {
             time: drive.now(),

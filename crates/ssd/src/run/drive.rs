@@ -7,20 +7,21 @@ use std::path::Path;
 use std::vec::Drain;
 
 use serde_json::{Map, Value};
-use units::{Bytes, Span, Temperature, Time};
+use units::{Bytes, Conditions, ConfigError, Lpn, Span, Temperature, Time};
 use workload::{Past, Request};
 
 use super::batch::{self, BatchError};
 use super::checkpoint;
 use super::refusal::refused;
 use super::warming::{Played, Warming};
-use crate::config::Plan;
+use crate::config::{Config, Plan};
 use crate::device::{Completion, Device, PowerSeen, cut_power};
 use crate::error::RunError;
 use crate::fdp::FdpSeen;
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::Sample;
 use crate::observe::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
+use crate::observe::watch::Watch;
 use crate::persist::{Reader, State, Writer};
 use crate::window::Window;
 use crate::zones::ZonesSeen;
@@ -212,6 +213,14 @@ pub trait Drive {
         Map::new()
     }
 
+    /// Bytes of its flash.
+    fn raw_bytes(&self) -> Bytes {
+        self.plan().layout.raw_bytes()
+    }
+    /// The conditions of the flash page behind a byte address; none where it was never written.
+    fn conditions(&self, _offset: Bytes) -> Option<Conditions> {
+        None
+    }
     /// Its worked-out configuration.
     fn plan(&self) -> &Plan;
     /// Counts of what has happened since its start.
@@ -229,6 +238,20 @@ pub trait Drive {
     /// # Errors
     /// What does not hold: a defect.
     fn check_all(&mut self) -> Result<(), RunError>;
+}
+
+/// Any drive.
+pub type AnyDrive = dyn Drive + Send;
+
+/// Builds a drive in its initial state, watched or not.
+///
+/// # Errors
+/// The key at fault.
+pub fn build(config: &Config, seed: u64, watch: Option<Watch>) -> Result<Box<AnyDrive>, ConfigError> {
+    Ok(match watch {
+        Some(watch) => Box::new(Device::watched(config, seed, watch)?),
+        None => Box::new(Device::new(config, seed)?),
+    })
 }
 
 impl<P: Probe> Drive for Device<P> {
@@ -342,6 +365,9 @@ impl<P: Probe> Drive for Device<P> {
         cut_power(self)
     }
 
+    fn conditions(&self, offset: Bytes) -> Option<Conditions> {
+        Device::conditions(self, Lpn(offset.0 / Device::plan(self).layout.page_size.0))
+    }
     fn plan(&self) -> &Plan {
         Device::plan(self)
     }

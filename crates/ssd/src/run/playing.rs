@@ -1,4 +1,4 @@
-//! A run in progress, whoever watches it: checked after every event, or not.
+//! A run in progress, whoever watches it.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,9 @@ use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::Device;
 use crate::error::RunError;
-use crate::observe::check::Checker;
 use crate::observe::probe::Probe;
 use crate::observe::stats::SteadyState;
+use crate::observe::watch::Watch;
 
 /// What is done with a [`Run`] that is watched by any probe.
 pub trait Playing: Send {
@@ -26,6 +26,8 @@ pub trait Playing: Send {
     fn saves(&self) -> bool;
     /// See [`Run::end_of_life`].
     fn end_of_life(&self) -> Option<&RunError>;
+    /// The drive.
+    fn drive(&self) -> &dyn Drive;
     /// See [`Run::counts`].
     fn counts(&self) -> (u64, u64);
     /// See [`Run::progress`].
@@ -54,6 +56,9 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     fn end_of_life(&self) -> Option<&RunError> {
         Run::end_of_life(self)
     }
+    fn drive(&self) -> &dyn Drive {
+        self.device()
+    }
     fn counts(&self) -> (u64, u64) {
         Run::counts(self)
     }
@@ -74,19 +79,16 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     }
 }
 
-/// Prepares a run. With `check` the drive verifies its invariants after every event ([`Checker`]); what comes of the
-/// run is the same.
+/// Prepares a run. Whoever watches it, what comes of it is the same.
 pub fn open(
     config: &Config,
     source: Box<dyn Source>,
     options: RunOptions,
     log: Option<Box<dyn RequestLog>>,
-    check: bool,
+    watch: Option<Watch>,
 ) -> Result<Box<dyn Playing>, RunError> {
-    Ok(if check {
-        let checker = Checker::new(&config.plan()?);
-        Box::new(Run::watched(config, source, options, log, checker)?)
-    } else {
-        Box::new(Run::new(config, source, options, log)?)
+    Ok(match watch {
+        Some(watch) => Box::new(Run::watched(config, source, options, log, watch)?),
+        None => Box::new(Run::new(config, source, options, log)?),
     })
 }

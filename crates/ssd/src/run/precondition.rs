@@ -48,7 +48,7 @@ impl Overwriting {
     ///
     /// # Errors
     /// The drive fails, or its life ends.
-    pub fn play(&mut self, drive: &mut impl Drive, requests: u64) -> Result<bool, RunError> {
+    pub fn play(&mut self, drive: &mut (impl Drive + ?Sized), requests: u64) -> Result<bool, RunError> {
         let target = self.next + requests;
         while self.next < target.min(self.total) {
             while self.next < self.total && drive.outstanding() < self.depth {

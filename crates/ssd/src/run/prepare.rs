@@ -9,13 +9,16 @@ use super::checkpoint::Checkpoint;
 use super::device_given::{DeviceWord, device_given, undone};
 use super::findings;
 use super::fingerprint::{Fingerprint, fingerprint_of};
+use super::live::{Attended, Live};
 use super::manifest;
 use super::options::{Given, Replay, RunOptions, TraceOptions};
 use super::refusal::refused;
+use super::request_log::RequestLog;
 use super::workload_given::{self, Opened, Wanted, WorkloadGiven, is_workload_key};
 use crate::RESULTS_VERSION;
 use crate::config::{Config, Plan};
 use crate::error::RunError;
+use crate::observe::probe::Unwatched;
 use crate::observe::stats::Finding;
 use crate::policies::Policies;
 use crate::presets::DeviceSpec;
@@ -82,6 +85,16 @@ pub struct PreparedLive {
     pub manifest: Value,
     /// What in the input puts the result in doubt.
     pub findings: Vec<Finding>,
+}
+
+impl PreparedLive {
+    /// Builds the device and brings it into the state in which it meets its first request.
+    ///
+    /// # Errors
+    /// The run cannot begin.
+    pub fn open(&self, log: Option<Box<dyn RequestLog>>) -> Result<Box<dyn Attended>, RunError> {
+        Ok(Box::new(Live::open(&self.config, &self.options, log, Unwatched)?))
+    }
 }
 
 /// A drive that is not one device, for a run on it.

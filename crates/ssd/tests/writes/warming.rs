@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ssd::run::{Outcome, Replay, Run, RunOptions, open};
 use ssd::stats::Warmed;
-use ssd::{Config, Device};
+use ssd::{Checker, Config, Device, Watch};
 use units::{Bytes, ConfigError, Time};
 use workload::{Generated, Past, PastOfGenerator, Request, Source, Workload};
 
@@ -217,7 +217,8 @@ fn a_warmed_drive_is_checked_like_any_other() {
         // A load that paces itself is not paced by the replay.
         let paces_itself = words.iter().any(|word| word.starts_with("workload.iodepth"));
         let replay = if paces_itself { Replay::Timed(1.0) } else { options(2, 3_000).replay };
-        let mut run = open(&config, source, RunOptions { replay, ..options(2, 3_000) }, None, true).unwrap();
+        let watch = Some(Watch::checking(Checker::new(&config.plan().unwrap())));
+        let mut run = open(&config, source, RunOptions { replay, ..options(2, 3_000) }, None, watch).unwrap();
         assert!(run.warms().is_some(), "{settings:?} {words:?}");
         while !run.step(1000).unwrap_or_else(|error| panic!("{settings:?} {words:?}: {error}")) {}
         run.finish().unwrap_or_else(|error| panic!("{settings:?} {words:?}: {error}"));

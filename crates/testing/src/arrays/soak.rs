@@ -250,7 +250,13 @@ fn array_of<P: Probe>(case: &ArrayCase, mut probe: impl FnMut() -> P) -> Result<
         let seed = case.load.seed * 100 + index as u64;
         let drive = Device::watched(&device_config, seed, probe())?;
         let name = format!("drive-{index}");
-        drives.push(MemberDrive { name, drive, spare: *spare, fails_at: *fails_at, mean_life: *mean_life });
+        drives.push(MemberDrive {
+            name,
+            drive: Box::new(drive),
+            spare: *spare,
+            fails_at: *fails_at,
+            mean_life: *mean_life,
+        });
         seeds.push(seed);
     }
     Ok(Array::new(&config, drives, case.load.seed)?.overwritten(&seeds))

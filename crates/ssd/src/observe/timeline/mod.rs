@@ -121,7 +121,7 @@ impl Timeline {
     }
 
     /// Ends the file; returns its size \[B].
-    pub fn finish(mut self, now: Time) -> io::Result<u64> {
+    pub fn finish(&mut self, now: Time) -> io::Result<u64> {
         for track in self.buses.iter_mut().chain(self.dies.iter_mut().map(|die| &mut die.track)) {
             track.settle(now, &mut self.out);
             track.flush(&mut self.out);

@@ -194,7 +194,7 @@ impl Writer {
     }
 
     /// Ends the file; returns its size \[B].
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub fn finish(&mut self) -> io::Result<u64> {
         match self.error.take() {
             Some(error) => Err(error),
             None => self.out.flush().map(|()| self.written),
