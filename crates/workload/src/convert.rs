@@ -14,7 +14,7 @@ units::choices! {
         Msr = "msr",
         /// MQSim ASCII: whole sectors of 512 B, reads and writes.
         Mqsim = "mqsim",
-        /// fio iolog version 2: times in steps of 1 us, by waiting.
+        /// fio iolog version 3: times in steps of 1 us.
         Fio = "fio",
     }
 }
@@ -36,8 +36,8 @@ pub struct Loss {
 pub struct Writer<W: Write> {
     out: W,
     target: Target,
-    /// The time that the output has reached [its own steps].
-    now: u64,
+    /// The time of the last request [us], where files are closed.
+    last: u64,
     /// Requests written.
     pub written: u64,
     /// What was lost.
@@ -49,7 +49,7 @@ pub struct Writer<W: Write> {
 impl<W: Write> Writer<W> {
     /// A writer to `out`.
     pub fn new(out: W, target: Target) -> Writer<W> {
-        Writer { out, target, now: 0, written: 0, loss: Loss::default(), begun: false, files: Vec::new() }
+        Writer { out, target, last: 0, written: 0, loss: Loss::default(), begun: false, files: Vec::new() }
     }
 
     /// Adds a request. Times must not decrease.
@@ -90,27 +90,26 @@ impl<W: Write> Writer<W> {
 
     fn push_fio(&mut self, time: u64, request: &Request) -> io::Result<()> {
         if !std::mem::replace(&mut self.begun, true) {
-            writeln!(self.out, "fio version 2 iolog")?;
+            writeln!(self.out, "fio version 3 iolog")?;
         }
         let queue = request.queue;
         if let Err(at) = self.files.binary_search(&queue) {
             self.files.insert(at, queue);
-            writeln!(self.out, "device{queue} add\ndevice{queue} open")?;
+            writeln!(self.out, "{time} device{queue} add\n{time} device{queue} open")?;
         }
-        if time > self.now {
-            writeln!(self.out, "device{queue} wait {}", time - self.now)?;
-            self.now = time;
-        }
-        if request.op == Op::Flush {
-            return writeln!(self.out, "device{queue} sync");
-        }
-        writeln!(self.out, "device{queue} {} {} {}", request.op.name(), request.offset.0, request.bytes.0)
+        self.last = time;
+        // A sync has an extent too, of nothing: fio passes over what has fewer words.
+        let (action, offset, bytes) = match request.op {
+            Op::Flush => ("sync", 0, 0),
+            op => (op.name(), request.offset.0, request.bytes.0),
+        };
+        writeln!(self.out, "{time} device{queue} {action} {offset} {bytes}")
     }
 
     /// Completes the output.
     pub fn finish(mut self) -> io::Result<(u64, Loss)> {
         for queue in &self.files {
-            writeln!(self.out, "device{queue} close")?;
+            writeln!(self.out, "{} device{queue} close", self.last)?;
         }
         self.out.flush()?;
         Ok((self.written, self.loss))

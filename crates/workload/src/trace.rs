@@ -200,12 +200,12 @@ impl TraceFile {
                     continue;
                 }
                 Err(_) if self.record.is_none() && is_blank(line) => continue,
-                Err(_) if self.counts.bad_lines < self.reading.skip_bad_lines => {
-                    self.counts.bad_lines += 1;
-                    continue;
-                }
                 Err(_) if self.is_head() => {
                     self.counts.other_lines += 1;
+                    continue;
+                }
+                Err(_) if self.counts.bad_lines < self.reading.skip_bad_lines => {
+                    self.counts.bad_lines += 1;
                     continue;
                 }
                 Err(fault) if self.is_cut(fault) => {
@@ -344,8 +344,8 @@ impl Source for TraceFile {
     }
 }
 
-/// The format that the first lines of a file show. Names of columns that tell the unit of time say more than what the
-/// lines look like; other ones say less.
+/// The format that the first lines of a file show. Names of columns that tell a unit, or which word is a write, say more
+/// than what the lines look like; other ones say less.
 fn detected(input: &Input, first: &[Vec<u8>]) -> Result<Option<Detected>, TraceError> {
     let by_names = match Format::of_names(first) {
         Some(Ok((detected, true))) => return Ok(Some(detected)),

@@ -77,16 +77,20 @@ impl LineReader for Blkparse {
         let time = decimal(words[TIME], &mut at, 9, TIME)?;
         let time = ends(TIME, at, time)?;
         let has = |letter: u8| words[RWBS].contains(&letter);
+        // The minor number is the device's.
+        let minor = words[0].split(|byte| *byte == b',').nth(1).unwrap_or_default();
+        let device = whole(minor, &mut 0, 0)?;
+        // What has no sectors has its process there.
+        let is_empty = !words[SECTOR].first().is_some_and(u8::is_ascii_digit);
         let op = match () {
+            // A flush without data, which is a write by its letters (`fill_rwbs` in Linux's kernel/trace/blktrace.c).
+            () if has(b'F') && is_empty => {
+                let none = units::Bytes(0);
+                return Ok(Some(Request::new(units::Time(time), Op::Flush, none, none).on(device as u16)));
+            }
             () if has(b'D') => Op::Trim,
             () if has(b'R') => Op::Read,
             () if has(b'W') => Op::Write,
-            // A flush without data.
-            () if has(b'F') => {
-                let time = units::Time(time);
-                let none = units::Bytes(0);
-                return Ok(Some(Request::new(time, Op::Flush, none, none)));
-            }
             () if has(b'N') => return Ok(None),
             () => return Err(Fault { column: RWBS, why: Why::Malformed }),
         };
@@ -100,9 +104,6 @@ impl LineReader for Blkparse {
             value.checked_mul(SECTOR_BYTES).ok_or(Fault { column, why: Why::Overflow })
         };
         let (offset, bytes) = (sectors(SECTOR)?, sectors(SECTORS)?);
-        // The minor number is the device's.
-        let minor = words[0].split(|byte| *byte == b',').nth(1).unwrap_or_default();
-        let device = whole(minor, &mut 0, 0)?;
         request(time, (offset, SECTOR), (bytes, SECTORS), op, device)
     }
 }

@@ -151,7 +151,8 @@ pub(crate) fn request(
     op: Op,
     device: u64,
 ) -> Result<Option<Request>, Fault> {
-    if bytes.wrapping_sub(1) >= LARGEST_REQUEST.0 {
+    // A trim moves no data, and may be of a whole drive.
+    if bytes.wrapping_sub(1) >= LARGEST_REQUEST.0 && (bytes == 0 || op.moves_data()) {
         let why = if bytes == 0 { Why::Zero } else { Why::TooLarge };
         return Err(Fault { column: size_column, why });
     }

@@ -59,12 +59,12 @@ pub(super) fn declared(word: &str, separator: Separator, columns: &str) -> Resul
 
 /// `R/W`: the word of reads, then that of writes.
 fn op_words(words: Option<&str>) -> Result<OpWords, (String, String)> {
-    let Some(words) = words else { return Ok(OpWords::WithZones(&OpWords::LETTERS)) };
+    let Some(words) = words else { return Ok(OpWords::WithOthers(&OpWords::LETTERS)) };
     match words.split_once('/') {
         Some((read, write)) if !read.is_empty() && !write.is_empty() && !read.eq_ignore_ascii_case(write) => {
             let of = |word: &str| -> &'static str { Box::leak(word.into()) };
             let words = OpWords::Words(Box::leak(vec![(of(read), Op::Read), (of(write), Op::Write)].into()));
-            Ok(OpWords::WithZones(Box::leak(Box::new(words))))
+            Ok(OpWords::WithOthers(Box::leak(Box::new(words))))
         }
         _ => Err((
             format!("`op={words}` is not two words"),

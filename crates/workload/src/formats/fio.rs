@@ -1,8 +1,10 @@
 //! fio's I/O logs (`write_iolog`, `read_iolog`), versions 2 and 3.
 //!
 //! J. Axboe, "fio - Flexible I/O tester", documentation, section "Trace file format": version 2 has `file action
-//! [offset length]` with `wait` lines that give microseconds in place of the offset; version 3 puts a time in
-//! milliseconds before each line. Each file is a device, numbered as they appear.
+//! [offset length]` with `wait` lines that give microseconds in place of the offset; version 3 puts a time before each
+//! line, of which the documentation tells no unit. It is in microseconds: fio writes `utime_since_now` and waits for
+//! the difference of two times in microseconds (`log_io_u` and `iolog_delay` in its iolog.c). Each file is a device,
+//! numbered as they appear.
 
 use units::{Bytes, Time};
 
@@ -31,11 +33,11 @@ pub(super) static FIO2: Entry = Entry {
 pub(super) static FIO3: Entry = Entry {
     name: "fio3",
     title: "fio iolog version 3",
-    layout: "time file action [offset length]: milliseconds, bytes",
+    layout: "time file action [offset length]: microseconds, bytes",
     units: None,
     separator: Separator::Blanks,
     columns: &[
-        Column { name: "time", expects: "a whole number of milliseconds" },
+        Column { name: "time", expects: "a whole number of microseconds" },
         Column { name: "file", expects: "a file name" },
         Column { name: "action", expects: "add, open, close, read, write, trim, sync or datasync" },
         Column { name: "offset", expects: "a whole number of bytes" },
@@ -77,7 +79,7 @@ impl LineReader for Iolog {
         let first = usize::from(self.timed);
         let mut word = |column: usize| words.next().ok_or(Fault { column, why: Why::Missing });
         if self.timed {
-            self.now = number(word(0)?, 0)?.checked_mul(1_000_000).ok_or(Fault { column: 0, why: Why::Overflow })?;
+            self.now = number(word(0)?, 0)?.checked_mul(1_000).ok_or(Fault { column: 0, why: Why::Overflow })?;
         }
         let file = word(first)?;
         let (action, offset, length) = (first + 1, first + 2, first + 3);

@@ -1,5 +1,7 @@
 //! Lines cut into columns by commas, semicolons, tabs or blanks, each column with a declared meaning and unit.
 
+use units::{Bytes, Time};
+
 use super::columns::{decimal_with, next, request, whole};
 use super::line::{Fault, LineReader, Separator, Why};
 use super::unit::{SizeUnit, TimeUnit};
@@ -10,8 +12,8 @@ use crate::request::{Op, Request};
 pub(super) enum OpWords {
     /// The words of reads and of writes.
     Words(&'static [(&'static str, Op)]),
-    /// These, and what is done to zones by the names of it ([`Op::name`]).
-    WithZones(&'static OpWords),
+    /// These, and all that is neither a read nor a write by its name ([`Op::name`]).
+    WithOthers(&'static OpWords),
     /// Whole numbers whose lowest bit is set for writes.
     LowBit,
 }
@@ -121,6 +123,10 @@ impl LineReader for Delimited {
         if !layout.open_ended && next(&mut rest, layout.separator).is_some() {
             return Err(Fault { column: layout.holds.len(), why: Why::Extra });
         }
+        if op == Op::Flush {
+            let none = Bytes(0);
+            return Ok(Some(Request::new(Time(time), op, none, none).on(device as u16)));
+        }
         // The cast is the documented modulo: hints have 16 bits.
         Ok(request(time, offset, bytes, op, device)?.map(|request| request.hinted(hint as u16)))
     }
@@ -136,8 +142,9 @@ impl OpWords {
             OpWords::Words(words) => {
                 words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
             }
-            OpWords::WithZones(words) => {
-                let named = || std::str::from_utf8(text).ok().and_then(Op::named).filter(|op| !op.is_of_every_drive());
+            OpWords::WithOthers(words) => {
+                let name = || std::str::from_utf8(text).ok().map(str::to_ascii_lowercase);
+                let named = || Op::named(&name()?).filter(|op| !matches!(op, Op::Read | Op::Write));
                 words.op(text).or_else(named)
             }
             OpWords::LowBit => {

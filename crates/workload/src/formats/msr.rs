@@ -24,7 +24,7 @@ pub(super) static MSR: Entry = Entry {
         Column { name: "ResponseTime", expects: "a number" },
     ],
     time_column: TIME,
-    looks_like: |lines| has_type(lines[0]),
+    looks_like: |lines| lines.iter().find(|line| !is_header(line)).is_some_and(|line| has_type(line)),
     read: Reader::Own(|_| Box::new(Msr)),
 };
 
@@ -111,10 +111,11 @@ fn response(line: &[u8], start: usize) -> Result<(), Fault> {
     Err(Fault { column: RESPONSE, why })
 }
 
-/// Whether a line has seven columns, of which the fourth is a word.
+/// Whether a line has seven columns, of which the fourth says read or write.
 fn has_type(line: &[u8]) -> bool {
     let columns: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
-    columns.len() == RESPONSE + 1 && !columns[TYPE].iter().all(u8::is_ascii_digit)
+    columns.len() == RESPONSE + 1
+        && (columns[TYPE].eq_ignore_ascii_case(b"read") || columns[TYPE].eq_ignore_ascii_case(b"write"))
 }
 
 #[cold]

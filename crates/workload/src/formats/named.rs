@@ -11,7 +11,7 @@ pub(super) struct Named {
     pub(super) word: String,
     /// What the names leave open, and what is assumed of it.
     pub(super) guesses: Vec<String>,
-    /// The names tell the unit of time: no other format is meant.
+    /// The names tell a unit, or which word is a write: no other format is meant.
     pub(super) is_certain: bool,
 }
 
@@ -208,8 +208,8 @@ impl<'a> Columns<'a> {
             let whole = offsets.iter().all(|offset| number(offset) % 512.0 == 0.0);
             if size_unit == "sector" && !whole { "sector" } else { "B" }
         });
-        let is_certain = self.meanings[time].as_ref().is_some_and(|of| of.unit.is_some());
-        let guessed = if is_certain { "us" } else { time_unit(&self.values(time))? };
+        let tells_unit = |at: usize| self.meanings[at].as_ref().is_some_and(|of| of.unit.is_some());
+        let guessed = if tells_unit(time) { "us" } else { time_unit(&self.values(time))? };
         let unit = self.unit(time, &mut guesses, |_| guessed);
         options[time] = format!("time={unit}");
         options[offset] = format!("offset={offset_unit}");
@@ -230,6 +230,7 @@ impl<'a> Columns<'a> {
             guesses.push(format!("`{}` {said} for writes", self.names[op]));
         }
         options[op] = if words.is_empty() { "op".into() } else { format!("op={words}") };
+        let is_certain = [time, offset, size].into_iter().any(tells_unit) || matches!(bare, "iswrite" | "isread");
         Ok(Named { word: format!("{}{}", self.prefix(), options.join(",")), guesses, is_certain })
     }
 
@@ -327,8 +328,8 @@ fn time_unit(times: &[&str]) -> Result<&'static str, (String, String)> {
     Ok(likely.unwrap_or(&order[0]).0)
 }
 
-/// Words of reads and writes that every column `op` may hold, in any case.
-const PLAIN: [&str; 4] = ["r", "w", "read", "write"];
+/// Words that every column `op` may hold, in any case.
+const PLAIN: [&str; 6] = ["r", "w", "read", "write", "trim", "flush"];
 
 /// The words of reads and writes, and whether that is a guess; none where it cannot be told, and no words where they
 /// are the plain ones, mixed.
@@ -379,6 +380,9 @@ mod tests {
         let found = read("time_us,op,offset_bytes,size_bytes,device", &["5,R,4096,512,0", "9,W,0,8192,1"]).unwrap();
         assert_eq!(found.word, "csv:time=us,op=R/W,offset=B,size=B,device");
         assert_eq!((found.guesses.as_slice(), found.is_certain), (&[] as &[String], true));
+        // A name that tells a write says more than lines that look like those of another format.
+        let flashnet_like = read("timestamp,device,offset,size,is_write", &["0,0,4096,4096,1", "150,0,8192,4096,0"]);
+        assert!(flashnet_like.unwrap().is_certain);
         let found = read("\"Time [ms]\";\"LBA\";\"Sectors\";\"Is Write\"", &["0.5;8;16;1"]).unwrap();
         assert_eq!(found.word, "semicolons:time=ms,offset=sector,size=sector,op=0/1");
         assert!(found.guesses.is_empty());
@@ -455,7 +459,8 @@ mod tests {
         let (problem, _) = read("time_s;op;offset_b;size_b", &["1;r,1;0;512", "2;w,1;0;512"]).unwrap_err();
         assert_eq!(problem, "names its columns, and `op` holds r,1, w,1");
         assert_eq!(op("op", ["READ", "w"]), Ok(("op".into(), vec![])));
-        let (_, remedy) = op("op", ["read", "trim"]).unwrap_err();
+        assert_eq!(op("op", ["Trim", "w"]), Ok(("op".into(), vec![])));
+        let (_, remedy) = op("op", ["read", "erase"]).unwrap_err();
         let format = "csv:time=s,op,offset=B,size=B";
         assert_eq!(
             remedy,

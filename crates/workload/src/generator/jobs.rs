@@ -257,10 +257,16 @@ impl Workload {
             generator.check(capacity, &section)?;
             for copy in 0..generator.numjobs {
                 let number = jobs.len() as u64;
-                // One job alone draws from the streams themselves.
-                let stream = |what: &str| match number {
-                    0 => streams(what),
-                    _ => streams(what).entity(number),
+                // One job alone draws from the streams themselves, and so does the first of several, unless it parts
+                // them further: parts of its own would be those of the other jobs.
+                let entity = match number {
+                    0 if copies > 1 && generator.parts_streams() => Some(u64::MAX),
+                    0 => None,
+                    number => Some(number),
+                };
+                let stream = |what: &str| match entity {
+                    None => streams(what),
+                    Some(entity) => streams(what).entity(entity),
                 };
                 let job = Job::new(generator, self.phases.as_ref(), capacity, copy, queues as u16, stream);
                 let slots = generator.iodepth.map(|depth| (0..depth).map(|_| Reverse(Time::ZERO)).collect());

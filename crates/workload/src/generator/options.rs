@@ -342,6 +342,12 @@ impl Generator {
             .renewed_by(self.zone_reset.op())
     }
 
+    /// Whether a job of it draws its addresses from more than one part of their stream.
+    pub(super) fn parts_streams(&self) -> bool {
+        self.cold_read_ratio.is_some()
+            || matches!(self.random_distribution, Distribution::Normal(_) | Distribution::Zoned(_))
+    }
+
     /// What is written of a range, under a cold-read ratio.
     pub(super) fn written_bytes(&self, range: Bytes) -> Bytes {
         Bytes((range.0 as f64 * self.written.0) as u64 / self.alignment().0 * self.alignment().0)

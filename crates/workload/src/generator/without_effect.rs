@@ -20,8 +20,8 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "random_distribution",
-        idle: |job, _| job.rw.is_sequential() && job.zone_size.is_none(),
-        without: "random addresses (workload.rw)",
+        idle: |job, _| job.rw.is_sequential() || job.zone_size.is_some(),
+        without: "random addresses (workload.rw) outside of zones (workload.zone_size)",
     },
     Rule { key: "written", idle: |job, _| job.cold_read_ratio.is_none(), without: "workload.cold_read_ratio" },
     Rule { key: "open_zones", idle: |job, _| job.zone_size.is_none(), without: "workload.zone_size" },

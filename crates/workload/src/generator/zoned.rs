@@ -79,8 +79,7 @@ impl Zoned {
         };
         let bytes = bytes.min(self.capacity - written);
         if written + bytes == self.capacity {
-            self.open[place] = Open { zone: self.next, written: None };
-            self.next = (self.next + 1) % self.zones;
+            self.opens_next(place);
         } else {
             self.open[place].written = Some(written + bytes);
         }
@@ -89,6 +88,17 @@ impl Zoned {
         } else {
             Asked { op: Op::Write, offset: begins + written, bytes }
         }
+    }
+
+    /// Another zone takes the place of one that is full: the next one that is not open in another place.
+    fn opens_next(&mut self, place: usize) {
+        let is_open = |zone: u64| self.open.iter().enumerate().any(|(at, open)| at != place && open.zone == zone);
+        let mut zone = self.next;
+        while is_open(zone) {
+            zone = (zone + 1) % self.zones;
+        }
+        self.next = (zone + 1) % self.zones;
+        self.open[place] = Open { zone, written: None };
     }
 
     /// A read of any zone: any part of what can be written of it.
@@ -137,6 +147,27 @@ mod tests {
         let file = |at| [trim(at), write(at), write(at + 50)];
         assert_eq!(asked, [file(0), file(100), file(0)].concat());
         assert_eq!(files.reset(stream, 9), trim(0), "trims of such a job too");
+    }
+
+    #[test]
+    fn a_zone_is_open_once_and_written_in_its_order() {
+        for (zones, open) in [(2, 2), (3, 3), (4, 3), (6, 4), (40, 4)] {
+            let mut zoned = Zoned::new(0, zones * 100, (100, 80), open, false, false);
+            let (stream, mut pointers) = (Stream::new(zones, "zones"), vec![80; zones as usize]);
+            for number in 0..2_000 {
+                // Zones are reset at times, as trims of a job do.
+                let Asked { op, offset, bytes } =
+                    if number % 50 == 49 { zoned.reset(stream, number) } else { zoned.write(stream, number, 30) };
+                let pointer = &mut pointers[(offset / 100) as usize];
+                match op {
+                    Op::Write => {
+                        assert_eq!(offset % 100, *pointer, "{zones} zones, {open} open, write {number}");
+                        *pointer += bytes;
+                    }
+                    _ => *pointer = 0,
+                }
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn requests(rows: &[(u64, u64, u64, u8, u16)], step: u64) -> Vec<Request> {
 proptest! {
     #[test]
     fn a_round_trip_is_lossless(rows in prop::collection::vec((0u64..1 << 30, 0u64..1 << 30, 1u64..1 << 16, 0..4u8, 0..9u16), 1..60)) {
-        for (target, step, name) in [(Target::Msr, 100, "msr"), (Target::Mqsim, 1, "mqsim"), (Target::Fio, 1000, "fio2")] {
+        for (target, step, name) in [(Target::Msr, 100, "msr"), (Target::Mqsim, 1, "mqsim"), (Target::Fio, 1000, "fio3")] {
             let mut expected = requests(&rows, step);
             let mut text = Vec::new();
             let mut writer = Writer::new(&mut text, target);
@@ -73,6 +73,10 @@ fn what_a_format_cannot_hold_is_counted() {
         assert_eq!(write(target, hinted).1, Loss { hints: 1, ..Loss::default() });
         assert_eq!(write(target, hinted.hinted(0)).1, Loss::default());
     }
+    // fio passes over a sync without an extent.
+    let flush = Request::new(Time(3000), Op::Flush, Bytes(0), Bytes(0));
+    let log = "fio version 3 iolog\n3 device0 add\n3 device0 open\n3 device0 sync 0 0\n3 device0 close\n";
+    assert_eq!(write(Target::Fio, flush).0, log);
     let trim = Request { op: Op::Trim, ..request };
     assert_eq!(write(Target::Msr, trim), (String::new(), Loss { left_out: 1, ..Loss::default() }));
 }

@@ -201,7 +201,17 @@ fn the_public_formats_mean_what_their_papers_say() {
     let fio2 = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n/dev/b wait 25\n/dev/b write 8192 512\n/dev/b close\n";
     assert_eq!(one(fio2, "fio2"), request(25_000, 8192, 512, Op::Write, 1));
     let fio3 = "fio version 3 iolog\n0 /dev/a add\n3 /dev/a read 0 4096\n5 /dev/a trim 8192 512\n";
-    assert_eq!(one(fio3, "fio3"), request(2_000_000, 8192, 512, Op::Trim, 0));
+    assert_eq!(one(fio3, "fio3"), request(2_000, 8192, 512, Op::Trim, 0));
+    // Neither a trim of a whole drive nor a flush has data; a flush is a write by its letters, and has no sectors.
+    let blk = |line: &str| format!("259,2 0 1 0.000001 4020 Q R 8 + 8 [fio]\n{line}\n");
+    let trim = blk("259,2 0 2 0.000003 4020 Q DS 2048 + 8388480 [fstrim]");
+    assert_eq!(one(&trim, "blkparse"), request(2_000, 2048 * 512, 8_388_480 * 512, Op::Trim, 2));
+    let flush = blk("259,2 0 2 0.000003 4020 Q FWS [jbd2/nvme0n1-8]");
+    assert_eq!(one(&flush, "blkparse"), request(2_000, 0, 0, Op::Flush, 2));
+    let declared = "csv:time=us,op,offset=B,size=B";
+    let last = |line: &str| crate::common::read(format!("1,R,0,4096\n{line}\n"), Some(declared)).unwrap()[1];
+    assert_eq!(last("3,Trim,4096,4096"), request(2_000, 4096, 4096, Op::Trim, 0));
+    assert_eq!(last("3,flush,0,0"), request(2_000, 0, 0, Op::Flush, 0));
 }
 
 fn vscsi(bytes: u32, command: u16, lbn: u64, us: u64) -> Vec<u8> {

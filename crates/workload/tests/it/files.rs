@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, drain, gzip, read, refused, zstd};
 use proptest::prelude::*;
-use workload::{Format, ReadOptions, Source, TraceFile, content_hash};
+use workload::{Format, Op, ReadOptions, Source, TraceFile, content_hash};
 
 fn lines(count: u64) -> String {
     (0..count).map(|i| format!("{} 0 {} 8 {}\n", i * 1000, i * 8 % 4096, i % 2)).collect()
@@ -273,6 +273,22 @@ fn a_first_line_that_names_the_columns_is_no_request() {
     // The content shows the format behind it.
     assert_eq!(counted(blanks, None), Ok((2, 0, 1)));
     assert_eq!(counted("ts,lun,off,len,kind\n0.000,0,4923392,4096,1\n0.3,0,13873152,4096,0\n", None), Ok((2, 0, 1)));
+    // It is none of the malformed lines that may be left out.
+    let reading = ReadOptions { skip_bad_lines: 1, ..ReadOptions::default() };
+    let file = Scratch::new(format!("time,op,offset,size\n1,R,0,4096\nx\n{two}").as_bytes());
+    let mut trace = TraceFile::open_with(&file.0, Format::parse(DECLARED).ok(), reading).unwrap();
+    assert_eq!(drain(&mut trace, 9).unwrap().len(), 3);
+    assert_eq!((trace.counts().bad_lines, trace.counts().other_lines), (1, 1));
+    // Seven columns whose names say what they are, and a name that tells a write, say more than what lines look like.
+    for (text, ops) in [
+        ("timestamp,op,offset,size,device,latency,hint\n0,R,4096,4096,0,5,0\n150,W,8192,8192,0,7,0\n", "RW"),
+        ("timestamp,device,offset,size,is_write\n0,0,4096,4096,1\n150,0,8192,4096,1\n300,0,16384,4096,0\n", "WWR"),
+        ("time device lba sectors is_write\n0 0 8 8 1\n150 0 16 8 0\n", "WR"),
+    ] {
+        let found = read(text, None).unwrap();
+        let letters: String = found.iter().map(|of| if of.op == Op::Write { 'W' } else { 'R' }).collect();
+        assert_eq!(letters, ops, "{text}");
+    }
     // A number in it, a second one, one behind a request, and fewer columns than a request has.
     for text in [
         format!("time,op,0,size\n{two}"),
