@@ -485,6 +485,45 @@ def test_a_steady_state_is_looked_for_and_reported() -> None:
     assert written["ftl.wear.erases.mean"] > 0
 
 
+@pytest.mark.slow
+def test_rounds_begin_behind_the_warm_up() -> None:
+    small = {"geometry.blocks": 40, "geometry.channels": 2, "geometry.chips": 1, "geometry.pages": 192}
+    settings = small | {"ftl.over_provisioning": 0.6, "workload.rw": "randwrite"}
+    run = {"qd": 64, "precondition": "write:1", "until_steady": "20ms", "settings": settings}
+    found = [ssdlab.run("tlc", warmup=warmup, **run) for warmup in (0, 30_000)]
+    rates = [result["host.all.iops"] for result in found]
+    # Latencies and counters are of one span, with a warm-up as without.
+    assert rates[1] == pytest.approx(rates[0], rel=0.05)
+    for result in found:
+        written = result["host.write.requests"]
+        assert result["host.steady.reached"] and written == result["host.all.requests"]
+
+
+def test_a_run_that_ends_in_its_warm_up_counts_from_its_beginning(tmp_path: Path) -> None:
+    settings = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
+    trace = tmp_path / "fifty.csv"
+    trace.write_text("".join(f"{n},W,{n * 16384},16384\n" for n in range(50)))
+    run = {"format": "csv:time=ms,op=R/W,offset=B,size=B", "precondition": "write:1", "settings": settings}
+    result = ssdlab.run("tlc", trace, warmup=100, **run)
+    assert "nothing-measured" in {of.id for of in result.warnings}
+    # What came before the workload, 4,608 pages in far longer, is not of the run.
+    assert 0.049 < result["host.elapsed_s"] < 0.06
+    assert result["flash.programs"] < 1000
+
+
+def test_trims_move_nothing_and_appends_are_writes(tmp_path: Path) -> None:
+    trace = tmp_path / "trims.csv"
+    lines = [(n, "W", 4096) if n % 2 else (n, "trim", 1 << 30) for n in range(40)]
+    trace.write_text("".join(f"{n},{op},{n * 4096},{size}\n" for n, op, size in lines))
+    result = ssdlab.run("tlc", trace, format="csv:time=us,op,offset=B,size=B")
+    assert result["host.trim.bytes"] == 20 << 30
+    assert result["host.all.bytes"] == result["host.queue.0.bytes"] == result["host.write.bytes"] == 20 * 4096
+    zoned = ssdlab.run("zns", "lsm-zoned", requests=200)
+    appended = zoned["host.append.requests"]
+    assert appended > 0
+    assert zoned.series["writes"].sum() == appended + zoned["host.write.requests"]
+
+
 Commands = st.lists(st.tuples(st.booleans(), st.integers(0, 4000), st.integers(1, 70_000)), min_size=1, max_size=30)
 
 

@@ -57,6 +57,17 @@ def test_requests_are_numbered_from_the_workloads_first() -> None:
     assert (of.arrival_ns, of.finish_ns) == (row["arrival_ns"], row["finish_ns"])
 
 
+@pytest.mark.slow
+def test_the_slowest_are_of_what_was_measured() -> None:
+    run = {"settings": {"workload.rw": "randrw"}, "qd": 32, "precondition": "closed-form", "requests": 500}
+    result = ssdlab.run("tlc", keep_requests=True, **run)
+    settled = result["host.settled_requests"]
+    measured = result.requests.filter(result.requests["request"] >= settled)
+    assert settled > 0 and measured.height == 500
+    latencies = measured["latency_ns"].sort(descending=True).to_list()
+    assert [of.latency_ns for of in result.explain(slowest=5)] == latencies[:5]
+
+
 def test_a_kept_result_cannot_be_explained(tmp_path: object) -> None:
     found = ssdlab.sweep({"run": {"requests": 50}, "axes": {"seed": [1]}}, cache=str(tmp_path), keep_results=True)
     [kept] = found.results.values()

@@ -1,10 +1,11 @@
 //! What the drives of an array have counted, taken together. Of one drive it is what that drive has counted.
 
-use ssd::Drive;
+use ssd::stats::energy::Energy;
 use ssd::stats::series::Sample;
 use ssd::stats::smart::Smart;
 use ssd::stats::throttling::Throttling;
 use ssd::stats::{Counters, DriveState, Steps, Totals, Usage, Victims};
+use ssd::{Drive, Plan};
 use units::Span;
 
 /// Counts are added.
@@ -14,9 +15,11 @@ pub(crate) fn counters<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = 
 
 /// Counts are added, parts stand one behind another, and of what a drive has one the mean is taken.
 pub(crate) fn totals<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> Totals {
-    let each: Vec<Totals> = drives.map(Drive::totals).collect();
+    let each: Vec<(Totals, &Plan)> = drives.map(|drive| (drive.totals(), drive.plan())).collect();
     let mut sum = Totals::default();
-    for totals in &each {
+    for (totals, plan) in &each {
+        let energy = Energy::of(plan, &totals.counters, &totals.usage);
+        sum.energy = Some(energy.plus(&sum.energy.unwrap_or_default()));
         sum.counters = sum.counters.plus(&totals.counters);
         add_steps(&mut sum.steps, &totals.steps);
         add_victims(&mut sum.victims, &totals.victims);

@@ -24,7 +24,7 @@ use crate::ftl::relocator::Relocation;
 use crate::ftl::stripes::Stripes;
 use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
-use crate::observe::stats::relocation_causes;
+use crate::observe::stats::{Counters, relocation_causes};
 use crate::streams::StreamId;
 
 impl<P: Probe> Device<P> {
@@ -149,7 +149,7 @@ impl<P: Probe> Device<P> {
             return false;
         }
         let (die, _) = self.core.plan.layout.die_of(plane);
-        self.count_merge(plane);
+        count_merge(&mut self.core.counters, self.ftl.moving(plane).kind());
         let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
         if let Some(fdp) = &mut self.fdp {
             fdp.has_moved(plane, self.core.now);
@@ -350,18 +350,18 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// Counts the merge of a plane, if it has ended one.
-    fn count_merge(&mut self, plane: PlaneId) {
-        match self.ftl.moving(plane).kind() {
-            Some(MergeKind::Partial) => self.core.counters.partial_merges += 1,
-            Some(MergeKind::Full) => self.core.counters.full_merges += 1,
-            None => {}
-        }
-    }
-
     /// Padding of a logical block has been programmed, or will not be.
     pub(super) fn merge_is_padded(&mut self, plane: PlaneId) {
         self.ftl.moving(plane).moves_no_more();
         self.continue_relocation(plane);
+    }
+}
+
+/// A relocation has ended: it is counted if it was a merge.
+fn count_merge(counters: &mut Counters, kind: Option<MergeKind>) {
+    match kind {
+        Some(MergeKind::Partial) => counters.partial_merges += 1,
+        Some(MergeKind::Full) => counters.full_merges += 1,
+        None => {}
     }
 }

@@ -220,6 +220,13 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// What is measured begins. The probe is told.
+    pub fn counting_begins(&mut self) {
+        if P::EXPLAINS {
+            self.core.probe.explain(self.core.now, Event::Counts { first: self.next_id });
+        }
+    }
+
     /// Hands a request to the host side of the device at `request.time`; returns its number.
     ///
     /// Requests must come in time order, not before the present unless others still wait in the host, and lie

@@ -276,6 +276,12 @@ impl Explainer {
         self.origin = (first, now);
     }
 
+    /// Slow requests before this one were not measured.
+    fn counts_from(&mut self, first: u64) {
+        self.first = first.saturating_sub(self.origin.0);
+        self.slow.retain(|of| of.request >= self.first);
+    }
+
     /// What was kept: what was asked for in the order of its numbers, then the slowest, the slowest first.
     pub fn explanations(&self) -> Vec<Explanation> {
         let (mut asked, mut slow) = (self.asked.clone(), self.slow.clone());
@@ -473,6 +479,7 @@ impl Probe for Explainer {
             }
             Event::Completed { request } => self.completed(now, request),
             Event::Begins { first } => self.begin(now, first),
+            Event::Counts { first } => self.counts_from(first),
             Event::Arrives { .. }
             | Event::Die { .. }
             | Event::Bus { .. }

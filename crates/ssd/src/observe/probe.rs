@@ -100,6 +100,8 @@ pub enum Event {
     State { requests: u32, buffered: u32 },
     /// The workload begins with this request: what came before brought the drive into its state.
     Begins { first: u64 },
+    /// What is measured begins with this request.
+    Counts { first: u64 },
 }
 
 /// Watches a device. Contract: a probe must not influence the run.

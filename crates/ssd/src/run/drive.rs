@@ -338,6 +338,9 @@ impl<P: Probe> Drive for Device<P> {
     fn workload_begins(&mut self) {
         Device::workload_begins(self);
     }
+    fn counting_begins(&mut self) {
+        Device::counting_begins(self);
+    }
     fn start_of_life(&self) -> Start {
         Device::start_of_life(self)
     }
@@ -381,6 +384,7 @@ impl<P: Probe> Drive for Device<P> {
             victims: self.victims().clone(),
             steps: self.steps().clone(),
             throttling: self.throttling(),
+            energy: None,
         }
     }
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {

@@ -43,7 +43,8 @@ pub(super) struct MeasuredDrive<D: Drive> {
     pub outside: Outside,
     pub series: Series,
     pub log: Option<Box<dyn RequestLog>>,
-    /// What the device had counted when the warm-up ended.
+    /// What the device had counted when the workload began, and when the warm-up ended.
+    pub begun: Totals,
     pub baseline: Option<Totals>,
     /// How what is measured went on.
     pub course: Course,
@@ -143,6 +144,7 @@ impl<D: Drive> MeasuredDrive<D> {
             series: Series::new(),
             log,
             baseline: None,
+            begun: Totals::default(),
             course: Course::default(),
             before: None,
             leads: false,
@@ -183,8 +185,12 @@ impl<D: Drive> MeasuredDrive<D> {
         self.drive.workload_begins();
         let sample = self.drive.sample();
         self.series.start(self.origin, sample.idle, sample.throttling);
-        if let Some(steady) = &mut self.steady {
-            steady.start(&self.drive, false);
+        self.begun = self.drive.totals();
+        match &mut self.steady {
+            // Rounds begin behind the warm-up.
+            Some(steady) if self.warmup > 0 => steady.wait(),
+            Some(steady) => steady.start(&self.drive, false),
+            None => {}
         }
     }
 
@@ -268,8 +274,8 @@ impl<D: Drive> MeasuredDrive<D> {
                 self.look()?;
             }
             self.warmup_ends();
-            if let Some(steady) = self.steady.as_mut().filter(|_| self.settled > 0) {
-                steady.start(&self.drive, true);
+            if let Some(steady) = self.steady.as_mut().filter(|_| self.warmup > 0) {
+                steady.start(&self.drive, self.settled > 0);
             }
         }
         if request.op == Op::Write && self.submitted >= self.warmup {

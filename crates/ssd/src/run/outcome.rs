@@ -81,10 +81,10 @@ impl<D: Drive> MeasuredDrive<D> {
     }
 
     fn counted_so_far(&self, reading: Reading) -> Measured {
-        let before = self.baseline.clone().unwrap_or_default();
+        let before = self.baseline.as_ref().unwrap_or(&self.begun);
         Measured {
             latencies: self.latencies.clone(),
-            totals: self.drive.totals().since(&before),
+            totals: self.drive.totals().since(before),
             wrapped: reading.wrapped + reading.counts.wrapped,
             settled: self.settled,
             missing: reading.missing,

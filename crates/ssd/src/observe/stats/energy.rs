@@ -57,6 +57,31 @@ impl Energy {
         Energy::moves(plan, bytes) + decoding
     }
 
+    /// What has been used since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Energy) -> Energy {
+        self.with(before, |now, before| now - before)
+    }
+
+    /// What both have used.
+    #[must_use]
+    pub fn plus(&self, other: &Energy) -> Energy {
+        self.with(other, |one, other| one + other)
+    }
+
+    fn with(&self, other: &Energy, both: fn(f64, f64) -> f64) -> Energy {
+        Energy {
+            sense: both(self.sense, other.sense),
+            transfer: both(self.transfer, other.transfer),
+            transfer_out: both(self.transfer_out, other.transfer_out),
+            program: both(self.program, other.program),
+            erase: both(self.erase, other.erase),
+            decode: both(self.decode, other.decode),
+            predict: both(self.predict, other.predict),
+            idle: both(self.idle, other.idle),
+        }
+    }
+
     /// All of it \[nJ].
     pub fn total(&self) -> f64 {
         self.sense + self.transfer + self.program + self.erase + self.decode + self.predict + self.idle

@@ -50,6 +50,13 @@ impl Latencies {
         sum
     }
 
+    /// Requests of several kinds together. Their bytes are those of data that has moved: a trim names many, and moves
+    /// none.
+    pub fn together<'a>(kinds: impl Iterator<Item = (Op, &'a Latencies)> + Clone) -> Latencies {
+        let moved = kinds.clone().filter(|(op, _)| op.moves_data()).map(|(_, of)| of.bytes).sum();
+        Latencies { bytes: moved, ..Latencies::sum(kinds.map(|(_, of)| of)) }
+    }
+
     /// How many requests.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -144,11 +151,10 @@ impl ByQueue {
 
     /// The queues that were used: number and all their requests.
     pub fn used(&self) -> impl Iterator<Item = (usize, Latencies)> {
-        self.queues
-            .iter()
-            .enumerate()
-            .filter(|(_, queue)| queue.iter().any(Option::is_some))
-            .map(|(number, queue)| (number, Latencies::sum(queue.iter().flatten().map(Box::as_ref))))
+        self.queues.iter().enumerate().filter(|(_, queue)| queue.iter().any(Option::is_some)).map(|(number, queue)| {
+            let kinds = Op::ALL.into_iter().zip(queue).filter_map(|(op, of)| Some((op, of.as_deref()?)));
+            (number, Latencies::together(kinds))
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use units::Span;
 use units::Time;
 use workload::{ReadCounts, SourceStatistic};
 
+use super::energy::Energy;
 use super::finding::Finding;
 use super::latency::ByQueue;
 use super::smart::Smart;
@@ -25,6 +26,9 @@ pub struct Totals {
     pub steps: Steps,
     /// What power and temperature have kept it from, where they are limited or followed.
     pub throttling: Option<Throttling>,
+    /// Of several drives, the energy of all, each by its own configuration and for as long as it has gone on. That of
+    /// one drive follows from the rest.
+    pub energy: Option<Energy>,
 }
 
 impl Totals {
@@ -36,6 +40,7 @@ impl Totals {
             victims: self.victims.since(&before.victims),
             steps: self.steps.since(&before.steps),
             throttling: self.throttling.map(|now| now.since(&before.throttling.unwrap_or_default())),
+            energy: self.energy.map(|now| now.since(&before.energy.unwrap_or_default())),
         }
     }
 }

@@ -183,7 +183,7 @@ impl Series {
                 self.current.reads += 1;
                 self.current.read_bytes += bytes;
             }
-            Op::Write => {
+            Op::Write | Op::Append => {
                 self.current.writes += 1;
                 self.current.write_bytes += bytes;
             }

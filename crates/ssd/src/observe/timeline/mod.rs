@@ -363,6 +363,7 @@ impl Probe for Timeline {
             | Event::Waits { .. }
             | Event::Received { .. }
             | Event::Stored { .. }
+            | Event::Counts { .. }
             | Event::Completed { .. } => {}
         }
     }

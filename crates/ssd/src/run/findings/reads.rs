@@ -18,11 +18,14 @@ pub(super) fn uncorrectable(evidence: &Evidence) -> Option<Finding> {
     let counters = &evidence.measured.totals.counters;
     let failed = counters.requests_uncorrectable;
     (failed > 0).then(|| {
-        let share = failed as f64 / counters.read_requests.max(failed) as f64;
+        // Drives of an array are asked for other reads than their host has made.
+        let [reads, ..] = evidence.measured.latencies.total();
+        let all = reads.count().max(failed);
+        let share = failed as f64 / all as f64;
         let text = format!(
             "{} of {} reads could not be corrected ({}): the drive lost their data",
             grouped(failed),
-            grouped(counters.read_requests.max(failed)),
+            grouped(all),
             percent(share)
         );
         let remedy = "a real drive is retired long before: choose a milder --age, a stronger code (ecc.strength) or a scheme with more retries";

@@ -11,7 +11,7 @@ use super::statistic::Report;
 pub(super) fn add(report: &mut Report, measured: &Measured) {
     let seconds = measured.totals.usage.elapsed.as_s();
     let kinds = measured.latencies.total();
-    let all = Latencies::sum(kinds.iter().filter(|kind| kind.count() > 0));
+    let all = Latencies::together(Op::ALL.into_iter().zip(&kinds).filter(|(_, kind)| kind.count() > 0));
     for (op, latencies) in Op::ALL.into_iter().zip(&kinds) {
         if matches!(op, Op::Read | Op::Write) || latencies.count() > 0 {
             let (name, of) = named(op);

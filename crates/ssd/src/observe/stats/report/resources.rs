@@ -1,17 +1,18 @@
 //! Where the resources' time went, and energy.
 
 use serde_json::{Value, json};
+use workload::Op;
 
 use super::super::energy::Energy;
+use super::super::latency::Latencies;
 use super::super::throttling::Throttling;
-use super::super::{Counters, Measured, Totals, Usage, channel, die};
+use super::super::{Measured, Totals, Usage, channel, die};
 use super::statistic::Report;
-use crate::config::Plan;
 
 pub(super) fn add(report: &mut Report, measured: &Measured) {
-    let Totals { counters, usage, throttling, .. } = &measured.totals;
+    let Totals { usage, throttling, .. } = &measured.totals;
     time(report, usage, measured.drive.plan.config.host.t_firmware > units::Span::ZERO);
-    energy(report, &measured.drive.plan, counters, usage);
+    energy(report, measured);
     if let Some(throttling) = throttling {
         limits(report, throttling, usage.elapsed);
     }
@@ -85,8 +86,10 @@ fn time(report: &mut Report, usage: &Usage, firmware: bool) {
 }
 
 /// Energy by what it went into, and all of it for each GB that the host moved.
-fn energy(report: &mut Report, plan: &Plan, counters: &Counters, usage: &Usage) {
-    let used = Energy::of(plan, counters, usage);
+fn energy(report: &mut Report, measured: &Measured) {
+    let Totals { counters, usage, energy, .. } = &measured.totals;
+    let plan = &measured.drive.plan;
+    let used = energy.unwrap_or_else(|| Energy::of(plan, counters, usage));
     for (name, what, value) in [
         ("sense", "sensing", used.sense),
         ("transfer", "moving data over the channels", used.transfer),
@@ -106,7 +109,9 @@ fn energy(report: &mut Report, plan: &Plan, counters: &Counters, usage: &Usage) 
         let watts = (usage.elapsed > units::Span::ZERO).then(|| used.total() / usage.elapsed.0 as f64);
         report.add("energy.mean_power", "W", "mean power of all of these", watts);
     }
-    let host = counters.read_bytes + counters.write_bytes;
+    // Several drives are asked for other data than their host.
+    let of_host = || Latencies::together(Op::ALL.into_iter().zip(&measured.latencies.total())).bytes;
+    let host = if energy.is_some() { of_host() } else { counters.read_bytes + counters.write_bytes };
     let speculative = counters.speculative_ns as f64 * plan.config.energy.sense_mw / 1e9;
     report.add("energy.speculative", "mJ", "the part of the sensing that was not needed (PR2)", speculative);
     let reads = counters.pages_read;
