@@ -496,7 +496,8 @@ def test_rounds_begin_behind_the_warm_up() -> None:
     assert rates[1] == pytest.approx(rates[0], rel=0.05)
     for result in found:
         written = result["host.write.requests"]
-        assert result["host.steady.reached"] and written == result["host.all.requests"]
+        assert result["host.steady.reached"]
+        assert written == result["host.all.requests"]
 
 
 def test_a_run_that_ends_in_its_warm_up_counts_from_its_beginning(tmp_path: Path) -> None:

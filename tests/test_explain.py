@@ -63,7 +63,8 @@ def test_the_slowest_are_of_what_was_measured() -> None:
     result = ssdlab.run("tlc", keep_requests=True, **run)
     settled = result["host.settled_requests"]
     measured = result.requests.filter(result.requests["request"] >= settled)
-    assert settled > 0 and measured.height == 500
+    assert settled > 0
+    assert measured.height == 500
     latencies = measured["latency_ns"].sort(descending=True).to_list()
     assert [of.latency_ns for of in result.explain(slowest=5)] == latencies[:5]
 
