@@ -15,8 +15,8 @@ TRIM_AND_FLUSH = """fio version 3 iolog
 0 /dev/ssd add
 0 /dev/ssd open
 0 /dev/ssd trim 0 16384
-1 /dev/ssd sync 0 0
-2 /dev/ssd close
+1000 /dev/ssd sync 0 0
+2000 /dev/ssd close
 """
 
 

@@ -17,21 +17,34 @@ pub(crate) fn counters<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = 
 pub(crate) fn totals<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'a D>) -> Totals {
     let each: Vec<(Totals, &Plan)> = drives.map(|drive| (drive.totals(), drive.plan())).collect();
     let mut sum = Totals::default();
-    for (totals, plan) in &each {
-        let energy = Energy::of(plan, &totals.counters, &totals.usage);
-        sum.energy = Some(energy.plus(&sum.energy.unwrap_or_default()));
+    for (totals, _) in &each {
         sum.counters = sum.counters.plus(&totals.counters);
         add_steps(&mut sum.steps, &totals.steps);
         add_victims(&mut sum.victims, &totals.victims);
         add_usage(&mut sum.usage, &totals.usage);
         sum.throttling = throttling(sum.throttling, totals.throttling);
     }
+    sum.energy = Some(energy(&each, &sum));
     let count = each.len().max(1) as u64;
     let usage = &mut sum.usage;
     for span in [&mut usage.host, &mut usage.firmware, &mut usage.link_in, &mut usage.link_out, &mut usage.dram] {
         span.0 /= count;
     }
     sum
+}
+
+/// What they have used, each by its own plan and for as long as it has gone on; `sum` is what they have counted.
+fn energy(each: &[(Totals, &Plan)], sum: &Totals) -> Energy {
+    let of = |(totals, plan): &(Totals, &Plan)| Energy::of(plan, &totals.counters, &totals.usage);
+    let costs = |plan: &Plan| (plan.config.energy.clone(), plan.layout.page_size);
+    match each {
+        // What drives of one kind have counted is taken together.
+        [(_, first), ..] if each.iter().all(|(_, plan)| costs(plan) == costs(first)) => {
+            let idle = each.iter().map(|one| of(one).idle).sum();
+            Energy { idle, ..Energy::of(first, &sum.counters, &sum.usage) }
+        }
+        _ => each.iter().map(of).fold(Energy::default(), |all, one| all.plus(&one)),
+    }
 }
 
 fn add_steps(sum: &mut Steps, other: &Steps) {
