@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 
 # Random cases of a property test: 256 is the whole, which `make check-all` draws.
-CASES ?= 48
+CASES ?= 24
+
+# Of the longest Python tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
+SHARE ?= 3
 
 # Devices that `make soak` plays.
 N ?= 2000
@@ -65,10 +68,10 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
 # The examples of the documentation are mostly compiled, one crate after another: beside Python's tests.
-test: tested ## every test of the crates and of the Python package; CASES=256 draws all random cases
+test: tested ## the tests of the crates and of the Python package; CASES=256 draws all random cases, SHARE=1 runs all long tests
 	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
 	$(CARGO) test --quiet --doc $(EXAMPLES) & examples=$$!; \
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations 12; found=$$?; wait $$examples && exit $$found
+	$(BIN)/python -m pytest -n auto --dist worksteal --share $(SHARE) --durations 12; found=$$?; wait $$examples && exit $$found
 
 lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy; warnings are errors
 
@@ -101,6 +104,7 @@ check-all: machine wheel $(TOOLS) $(DOCS) $(BIN)/ssdlab ## what seldom breaks: l
 	$(BIN)/python .ci/supply.py
 	PROPTEST_CASES=256 $(CARGO) test --workspace --tests -- --quiet
 	$(BIN)/python -m pytest tests/test_claims.py --all-claims -k moves_with_its_mechanism
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'drawn and not seldom'
 	$(BIN)/python -m pytest -m seldom --wheel="$$(ls target/wheels/*.whl)"
 	$(BIN)/python .ci/stamp.py --write
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
@@ -104,12 +105,35 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return _not_skipped((yield))
 
 
+def _sources() -> str:
+    """What chooses the tests that are drawn: the tree of the commit, so that each landing draws others."""
+    words = ["git", "rev-parse", "HEAD^{tree}"]
+    told = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return told.stdout.strip()
+
+
+def _draw(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests marked ``drawn`` that are not among one in ``--share``."""
+    share, sources = config.getoption("--share"), _sources()
+    if share == 1 or not sources:
+        return
+
+    def is_left_out(item: pytest.Item) -> bool:
+        number = int(hashlib.sha256(f"{sources} {item.nodeid}".encode()).hexdigest(), 16)
+        return item.get_closest_marker("drawn") is not None and number % share != 0
+
+    left_out = [item for item in items if is_left_out(item)]
+    items[:] = [item for item in items if not is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What starts a browser or the command line is slow: one start is nothing, hundreds are a minute.
 
     What takes longest begins first, so that no worker is left alone with it.
     """
+    _draw(config, items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         if isinstance(item, pytest.Function) and {"chrome", "cli"} & set(item.fixturenames):
@@ -118,6 +142,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, again")
+    parser.addoption("--share", type=int, default=1, help="of the tests marked drawn run one in so many")
     parser.addoption("--all-claims", action="store_true", help="pull every lever of every claim (make claims-check)")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")
 

@@ -307,6 +307,7 @@ def test_a_key_that_a_result_has_not_is_answered_with_the_nearest() -> None:
     assert result.host.get("raed") is None
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_presets_are_read_back_as_the_same_device(tmp_path: Path) -> None:
     for preset in ssdlab.presets():

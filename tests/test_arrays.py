@@ -34,6 +34,7 @@ def _run(array: str, **options: Any) -> ssdlab.Result:
     return result
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "more"),
@@ -386,6 +387,7 @@ def test_arrays_of_a_sweep_are_compared(tmp_path: Path) -> None:
     assert cells["rif"].value.mean == pytest.approx(means["host.read.latency_ns.mean"].mean())
 
 
+@pytest.mark.drawn
 def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
     """The mirror's slower first copy is left to itself where the shorter queue is read."""
     array = _file(tmp_path, "[array]\nlayout = 'mirror'\n[drive.a]\nage = 'pec=3000,retention=1y'\n[drive.b]\n")
@@ -406,6 +408,7 @@ def test_searches_race_policies_of_arrays(tmp_path: Path) -> None:
     assert result.front["array.select"].to_list() == ["shortest-queue"]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_drives_begin_as_their_parts_of_an_uneven_load_have_left_them(tmp_path: Path) -> None:
     """Half of a stripe's drives are written: they are warmed with their part, and the others have nothing to be warmed

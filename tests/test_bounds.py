@@ -30,6 +30,7 @@ def iops(result: ssdlab.Result, access: Access) -> float:
     return part.iops
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_no_run_exceeds_the_bounds_and_those_that_say_so_are_reached(name: str) -> None:
@@ -90,6 +91,7 @@ def drawn(seed: int) -> dict[str, object]:
     }
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_no_run_of_a_random_drive_exceeds_the_bounds(seed: int) -> None:

@@ -13,6 +13,7 @@ from ssdlab._core import Chip
 from ssdlab.chip import characterize
 
 
+@pytest.mark.drawn
 def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Path) -> None:
     done = cli("characterize", "tlc48-reo", "--chips", 4, "--blocks", 3, "--figures", "--out", "tables")
     assert done.returncode == 0, done.stderr

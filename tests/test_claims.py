@@ -51,6 +51,7 @@ def is_quick(claim: study.Claim) -> bool:
     return claim.kind != "system" and not claim.id.startswith(("rif.ldpc.", "rif.rp."))
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("id", "function"), FUNCTIONS)
 @pytest.mark.slow
 def test_a_predicted_claim_moves_with_its_mechanism(id: str, function: str, request: pytest.FixtureRequest) -> None:
@@ -61,6 +62,7 @@ def test_a_predicted_claim_moves_with_its_mechanism(id: str, function: str, requ
     assert [str(each) for each in moved if not each.enough] == []
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_only_what_is_not_measured_has_no_lever() -> None:
     bare = [

@@ -61,6 +61,7 @@ def test_each_part_is_seen_at_work(part: Part, tmp_path: Path) -> None:
     assert alone((part,), tmp_path) is None
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_page_says_what_each_pair_does(in_page: Callable[[str, str, str], None], tmp_path: Path) -> None:

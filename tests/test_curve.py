@@ -119,6 +119,7 @@ def test_queue_depth_is_a_pace(tmp_path: Path) -> None:
     assert table["host.all.iops"][1] == by_depth["host.all.iops"]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
     def ssdlab_curve(*words: str) -> subprocess.CompletedProcess[str]:

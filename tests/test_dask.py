@@ -126,6 +126,7 @@ def files(home: Path) -> None:
     (home / "sweep.toml").write_text(FILES)
 
 
+@pytest.mark.drawn
 def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machines, tmp_path: Path) -> None:
     home = tmp_path / "client"
     files(home)
@@ -287,6 +288,7 @@ def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(machines: Mac
     assert ran.equals(here.table.filter(here.table["case"].is_in(ran["case"].implode())))
 
 
+@pytest.mark.drawn
 def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,6 +157,7 @@ def test_commands_have_valid_options() -> None:
     assert checked >= 55
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least"),
@@ -181,6 +182,7 @@ def test_a_page_runs_and_prints_what_it_shows(
     assert play(DOCS / name, tmp_path, update=request.config.getoption("--update-golden")) >= least
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_tutorials_policies_compile_and_keep_their_promises() -> None:
     cargo = shutil.which("cargo")

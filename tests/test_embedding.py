@@ -175,6 +175,7 @@ def finishes(folder: Path) -> dict[int, int]:
     return dict(polars.read_parquet(folder / "requests.parquet")["request", "finish_ns"].iter_rows())
 
 
+@pytest.mark.drawn
 def test_gem5_has_answers_when_the_drive_has_finished(compiled: Compiled, tmp_path: Path) -> None:
     """Against headers with gem5's names, an event queue behind them."""
     shutil.copytree(EXAMPLES / "gem5", tmp_path / "mem" / "ssdlab")
@@ -206,6 +207,7 @@ def sst_component(folder: Path, environment: dict[str, str], flags: str) -> subp
     return in_shell(command, folder, environment)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(
     "sst", [*(pytest.param(old, marks=pytest.mark.seldom) for old in ("14", "16")), "17", *SST_INSTALLED]
 )

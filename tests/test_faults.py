@@ -58,6 +58,7 @@ def test_zones_keep_what_was_acknowledged_through_power_cuts() -> None:
     assert sum(outcome.checked for outcome in found.outcomes) > 10_000
 
 
+@pytest.mark.drawn
 def test_drives_with_what_an_ftl_has_keep_what_they_promised() -> None:
     found = faults(EXAMPLES / "ftl-faults.toml", cases=40, threads=2)
     assert found.failures == []

@@ -35,6 +35,7 @@ def test_every_figure_and_table_of_a_paper_is_listed_in_its_order(one: Study) ->
     assert [shown.label for shown in one.paper] == PAPERS[one.id]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_kept_figures_and_readmes_are_fresh(one: Study, request: pytest.FixtureRequest) -> None:
     """`ssdlab study figures` would write what is there; the text of an SVG is that of one version of Matplotlib."""
@@ -54,6 +55,7 @@ def test_kept_figures_and_readmes_are_fresh(one: Study, request: pytest.FixtureR
     assert sorted(folder.iterdir()) == sorted(path for path in written if path.suffix == ".svg"), "figures of no paper"
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_labels_are_whole_and_schemes_have_the_papers_names(one: Study) -> None:
     drawings = one.figures()

@@ -49,6 +49,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_known_distributions_are_found_again(known: Path, tmp_path: Path) -> None:
     frame = trace.of_workload(known)
@@ -145,6 +146,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     assert (told.gaps, told.addresses, told.in_order) == pytest.approx((1, 1, 1), abs=0.05)
 
 
+@pytest.mark.drawn
 def test_the_command_writes_a_preset_that_runs(known: Path, cli: Cli, tmp_path: Path) -> None:
     fit_lines = trace.of_workload(known).head(3000)
     lines = [

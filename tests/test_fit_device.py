@@ -506,6 +506,7 @@ def test_the_command_keeps_the_best_candidate_of_an_interrupted_fit(
     assert kept["chip"]["t_read"]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_progress_has_the_stage_and_the_time_left(tmp_path: Path) -> None:
     (tmp_path / "published.csv").write_text(QUICK)
@@ -526,6 +527,7 @@ def test_progress_has_the_stage_and_the_time_left(tmp_path: Path) -> None:
     assert told == ["shapes: 1,200 runs, chi-squared 34.6 at best, about 1 min 0 s left"]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_interrupted_folds_leave_the_fit_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -549,6 +551,7 @@ def test_interrupted_folds_leave_the_fit_whole(
     assert tomllib.loads(out.read_text())["base"] == "tlc"
 
 
+@pytest.mark.drawn
 def test_the_command_writes_a_drive_that_runs(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "published.csv").write_text(QUICK)
     words = ("published.csv", "--out", "found.toml", "--budget", "40", "--requests", "300", "--seeds", "2")

@@ -152,6 +152,7 @@ def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
     assert quantile(histogram, 0.995) == pytest.approx(1e6, rel=0.01)
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_fleet_from_its_file(tmp_path: Path) -> None:
     found = fleet(FILE, cache=tmp_path)
@@ -186,6 +187,7 @@ def written(path: Path, **sections: Any) -> Path:
     return path
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_command_prints_tables_draws_and_writes(cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "fleet.toml")
@@ -225,6 +227,7 @@ def test_the_command_prints_tables_draws_and_writes(cli: Cli, tmp_path: Path) ->
         assert words in text, words
 
 
+@pytest.mark.drawn
 def test_the_command_names_file_and_key(cli: Cli, tmp_path: Path) -> None:
     for sections, says in (
         ({"draw": {"wear": {"median": 1}}}, "fleet.toml: draw.wear: is no distribution\n  help: write wear = {"),

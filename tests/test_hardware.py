@@ -54,6 +54,7 @@ def test_costs_are_of_choices_that_a_drive_has() -> None:
             assert float(row["die_mm2"]) == round((three - one) / 2, 5), "the thresholds' area has changed"
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_rtl_says_of_codewords_what_the_library_says(measure: Any, tmp_path: Path) -> None:
     if shutil.which("verilator") is None:

@@ -29,6 +29,7 @@ Costs = dict[str, int]
 """Instructions a request of each case."""
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_no_request_costs_more_than_it_did(pytestconfig: pytest.Config, tmp_path: Path) -> None:
     if shutil.which("valgrind") is None:

@@ -542,6 +542,7 @@ def test_the_commands_sweep_and_compare(tmp_path: Path) -> None:
     assert again.stdout == "18 cases: 0 run, 18 kept in results/cache\n"
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_figures_say_what_they_show_and_are_the_same_bytes(tmp_path: Path) -> None:
     outcome = ssdlab.sweep(SWEEP, cache=tmp_path, keep_results=True)

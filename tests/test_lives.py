@@ -135,6 +135,7 @@ def test_epochs_agree_with_a_life_that_is_played_whole(scheme: str, tmp_path: Pa
             assert played["retries"] == pytest.approx(epoch["retries"], rel=0.05)
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["baseline", "rif"])
 def test_epochs_agree_with_a_life_whose_host_rests(scheme: str, tmp_path: Path) -> None:

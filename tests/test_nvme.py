@@ -400,6 +400,7 @@ def test_a_host_with_another_way_to_the_data_lets_reads_fail_fast(serve: Callabl
 WORN = ("geometry.pages=24", "age.precondition=closed-form", "wear.erase_fail=0.3", "wear.end_of_life=read-only")
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_drive_at_the_end_of_its_life_warns_and_is_read_only(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, *(word for key in WORN for word in ("--set", key)), "--grace", "0ns")

@@ -232,6 +232,7 @@ def failing(result: ssdlab.Result, scheme: str, settings: dict[str, Any], path: 
     return [request.retries for request in result.explain(*range(count))]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "other"),

@@ -63,6 +63,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(("command", "name"), OUTPUTS.items(), ids=list(OUTPUTS))
 def test_a_full_disk_costs_no_earlier_file(tmp_path: Path, cli: Cli, command: str, name: str) -> None:
     (tmp_path / "trace.csv").write_text("".join(f"{10 * i},web,0,Read,{4096 * i},4096,1\n" for i in range(2000)))
@@ -247,6 +248,7 @@ def writes_log(folder: Path) -> bool:
     return any(folder.glob(".x.parquet*"))
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.slow
 def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.Signals) -> None:

@@ -107,6 +107,7 @@ def statistics(result: Any) -> str:
     return json.dumps({part: data[part] for part in data if part not in ("manifest", "process")})
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
@@ -371,6 +372,7 @@ def test_a_file_is_run_anew_for_each_run(tmp_path: Path) -> None:
     assert statistics(first) == statistics(second)
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_result_names_its_policies_by_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -132,6 +132,7 @@ def test_comparisons_show_percentiles_beside_means(cli: Cli, tmp_path: Path) -> 
     assert [ax.get_ylabel().split("\n")[0] for ax in figure.axes] == ["read latency, mean", "read latency, p99"]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_report_is_titled_by_its_runs(tmp_path: Path) -> None:
     pytest.importorskip("plotly", reason="needs the extra `report`")

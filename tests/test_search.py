@@ -299,6 +299,7 @@ def test_a_budget_is_kept_and_brings_candidates_to_the_end(fake: Callable[[Fake]
     assert set(found.candidates.filter(state="unplayed")["why"]) == {"the budget was spent before rung 2"}
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_optuna_searches_what_is_too_large(fake: Callable[[Fake], list[int]]) -> None:
     fake(bent)
@@ -534,6 +535,7 @@ def test_the_first_page_reads_the_format_of_the_whole_question() -> None:
 # ---------------------------------------------------------------- real drives
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_racings_front_is_that_of_the_full_product(tmp_path: Path) -> None:
     about = {**RETRIES, "effects": {"candidates": 6}}
@@ -590,6 +592,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_results_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE)
@@ -606,6 +609,7 @@ def test_results_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) ->
     assert written(tmp_path / "again") == written(tmp_path / "out1")
 
 
+@pytest.mark.drawn
 def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE.replace("requests = 600", "requests = 1000"))
     words: list[str | Path] = [SSDLAB, "search", "search.toml", "--threads", "1", "--out", "killed"]
@@ -622,6 +626,7 @@ def test_a_killed_search_goes_on_where_it_was(cli: Cli, tmp_path: Path) -> None:
     assert written(tmp_path / "resumed") == written(tmp_path / "whole")
 
 
+@pytest.mark.drawn
 def test_the_command_shows_writes_and_draws_what_was_found(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "search.toml").write_text(FILE)
     done = cli("search", "search.toml", "--out", "out", "--plot", "out/front.png")

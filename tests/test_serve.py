@@ -168,6 +168,7 @@ def busy(loops: int) -> Iterator[None]:
             process.wait()
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @needs("fio", "qemu-img", "nbdcopy")
 @pytest.mark.parametrize("program", DEEP)
@@ -214,6 +215,7 @@ for thread in threads:
 """A client of TCP: two threads, each with a connection and four requests under way."""
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["threads", pytest.param("fio", marks=needs("fio"))])
 def test_clients_of_tcp_are_watched_too(serve: Callable[..., Server], program: str) -> None:
@@ -275,6 +277,7 @@ for number in range(4):
 """A client that never sleeps."""
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_client_that_polls_is_not_waited_for_for_ever_and_a_finding(serve: Callable[..., Server]) -> None:
     server = serve(*SETS, "--grace", "1ms")
@@ -400,6 +403,7 @@ def test_what_a_drive_cannot_do_is_an_error_for_the_program(serve: Callable[...,
     assert result["serve"]["errors"] == result["host"]["uncorrectable"] > 0
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_example_of_a_database(tmp_path: Path) -> None:
     pytest.importorskip("apsw")

@@ -75,6 +75,7 @@ def test_the_labels_of_a_case_follow_from_its_number() -> None:
     assert [case.labels for case in some] == [cases[3].labels, cases[7].labels]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 3, 50])
 def test_the_merged_table_is_that_of_one_machine_to_the_byte(cli: Cli, tmp_path: Path, shards: int) -> None:
@@ -210,6 +211,7 @@ def study_in(folder: Path) -> Path:
     return folder / "lab"
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_shards_of_a_study_make_the_tables_of_one_machine(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

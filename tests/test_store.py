@@ -118,6 +118,7 @@ def test_times_of_parts_are_kept_as_times_and_come_back_to_the_last_bit(tmp_path
         assert json.dumps(row(number)["data"] | {"manifest": 0}) == json.dumps(payload["data"] | {"manifest": 0})
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_a_journal_that_is_cut_anywhere_gives_what_is_whole_and_goes_on(tmp_path: Path, played: Payload) -> None:
     payloads = {number: drawn(played, number) for number in range(3)}
@@ -287,6 +288,7 @@ def killed(steps: int, folder: Path, work: Callable[[], object]) -> bool:
     return False
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "start",

@@ -169,6 +169,7 @@ def test_the_loads_of_placement_are_played_as_their_drives_allow(
 KEPT = sorted(found.id for found in study.studies() if (found.folder / "results").exists())
 
 
+@pytest.mark.drawn
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -219,6 +220,7 @@ def test_a_check_sees_every_difference(tmp_path: Path) -> None:
     assert [(d.table, d.now) for d in differences] == [("lone", 84872.0)]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_the_claims_command_prints_json_and_tells_what_fails(tmp_path: Path) -> None:
     folder = tmp_path / "studies" / "theory"

@@ -109,6 +109,7 @@ def test_prompts_are_played_by_arrays_and_in_sweeps(tmp_path: Path, prompts: Pat
     assert table["host.task.latency_ns.mean"].is_sorted(descending=True)
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_what_is_run_can_be_run_again(prompts: Path) -> None:
     for workload, part in [(str(prompts), "prompts.jsonl"), ("kv-cache", "kv-cache")]:

@@ -58,6 +58,7 @@ BAD = {
 }
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 def test_mypy_refuses_a_name_that_there_is_not(tmp_path: Path) -> None:
     lines = ["import ssdlab", "", "result = ssdlab.Result.from_payload({})", *BAD]

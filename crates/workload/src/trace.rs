@@ -344,8 +344,8 @@ impl Source for TraceFile {
     }
 }
 
-/// The format that the first lines of a file show. Names of columns that tell a unit, or which word is a write, say more
-/// than what the lines look like; other ones say less.
+/// The format that the first lines of a file show. Names of columns that tell a unit, or which word is a write, say
+/// more than what the lines look like; other ones say less.
 fn detected(input: &Input, first: &[Vec<u8>]) -> Result<Option<Detected>, TraceError> {
     let by_names = match Format::of_names(first) {
         Some(Ok((detected, true))) => return Ok(Some(detected)),

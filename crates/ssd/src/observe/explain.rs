@@ -323,6 +323,16 @@ impl Explainer {
         }
     }
 
+    /// A part is on its way to the host.
+    fn sent(&mut self, request: u64, part: Option<(u64, u16)>, arrives: Time) {
+        let Some(tracked) = self.requests.get_mut(&request) else { return };
+        tracked.sent.extend(part);
+        if tracked.last.as_ref().is_none_or(|last| arrives >= last.arrives) {
+            let (part, attempt) = part.map_or((None, 0), |(part, attempt)| (Some(part), attempt));
+            tracked.last = Some(LastPart { part, attempt, arrives });
+        }
+    }
+
     fn completed(&mut self, now: Time, request: u64) {
         let Some(mut tracked) = self.requests.remove(&request) else { return };
         if let Some(number) = request.checked_sub(self.origin.0) {
@@ -458,15 +468,7 @@ impl Probe for Explainer {
                     (step.decodes, step.decoded) = (now, end);
                 }
             }
-            Event::Sent { request, part, arrives } => {
-                if let Some(tracked) = self.requests.get_mut(&request) {
-                    tracked.sent.extend(part);
-                    if tracked.last.as_ref().is_none_or(|last| arrives >= last.arrives) {
-                        let (part, attempt) = part.map_or((None, 0), |(part, attempt)| (Some(part), attempt));
-                        tracked.last = Some(LastPart { part, attempt, arrives });
-                    }
-                }
-            }
+            Event::Sent { request, part, arrives } => self.sent(request, part, arrives),
             Event::Received { request, from, to } => {
                 if let Some(tracked) = self.requests.get_mut(&request) {
                     tracked.written = Some(Taken { crosses: from, crossed: to, stored: to });
