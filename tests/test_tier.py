@@ -74,6 +74,16 @@ def test_a_prompt_is_loaded_and_computed(prompts: Path) -> None:
     assert other.host.to_dict() == host.to_dict()
 
 
+def test_parts_of_a_prompts_time_are_told_where_all_prompts_count() -> None:
+    whole, part = (
+        " ".join(str(ssdlab.run("tlc", "kv-cache", settings=SMALL, warmup=warmup)).split()) for warmup in (None, 200)
+    )
+    for text, is_whole in ((whole, True), (part, False)):
+        assert "A prompt's first token took" in text
+        assert "of the tokens were known" in text
+        assert ("waiting for the engine" in text) == is_whole
+
+
 def test_reads_of_old_blocks_are_retried_more_often_than_those_of_new_ones() -> None:
     age = {"pec": 2000, "retention": "6mo"}
 
