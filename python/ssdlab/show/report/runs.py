@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ssdlab._core import InputError
 from ssdlab.runs.findings import of_data
 from ssdlab.runs.reproduce import Reproducer, flat
+from ssdlab.runs.result import first_counted
 from ssdlab.searches.campaign import KIND
 from ssdlab.show.report.tables import Json, finite_values, table_columns, table_data, table_of_runs
 
@@ -267,7 +268,8 @@ def _add_requests(run: Json, log: polars.DataFrame) -> str:
 
     manifest, statistics = run["manifest"], run["statistics"]
     if manifest["until_steady"] is None:
-        log = log.filter(polars.col("request") >= manifest["warmup"])
+        first = first_counted(manifest["warmup"], statistics.get("host.settled_requests"))
+        log = log.filter(polars.col("request") >= first)
         if log.height != statistics["host.all.requests"]:
             return f"it has {log.height:,} requests, and {run['file']}.json {statistics['host.all.requests']:,}"
         mean = statistics["host.all.latency_ns.mean"]
