@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 import ssdlab
 from conftest import Cli
 from ssdlab import trace
+from ssdlab.trace import fit
 
 LINES = [
     # time [100 ns], disk, kind, offset, size
@@ -66,6 +67,24 @@ def test_placement_hints_are_read_and_counted_where_a_format_drops_them(tmp_path
     work.write_text('[workload]\nrequests = 4\nfootprint = "1MiB"\n[job.a]\nhint = 3\n[job.b]\noffset = "1MiB"\n')
     generated = trace.of_workload(work)
     assert set(generated.select("device", "hint").rows()) == {(0, 3), (1, 0)}
+
+
+ZONED = [(index * 1000, op, 0, 4096, 0, 0) for index, op in enumerate([0] * 120 + [4] * 30 + [3] * 2 + [5, 12, 13])]
+"""Reads, appends, flushes, and commands of zones and handles."""
+
+
+def test_appends_are_writes_and_zone_commands_no_flushes() -> None:
+    names = ["time_ns", "op", "offset", "bytes", "device", "hint"]
+    frame = polars.DataFrame(ZONED, schema=names, orient="row")
+    found = trace.info(frame)
+    assert (found["reads"], found["writes"], found["flushes"], found["others"]) == (120, 30, 2, 3)
+    assert (found["read_ratio"], found["bytes_written"], found["size_written"]["p50"]) == (0.8, 30 * 4096, 4096)
+    assert found["footprint_written_bytes"] == 0
+    left_out = "2 flushes, 30 appends and 3 zone commands and handle updates"
+    with pytest.raises(ssdlab.InputError, match=f"0 reads, writes and trims beside {left_out}, which is too few"):
+        fit.fit(frame.filter(polars.col("op") > 2))
+    pytest.importorskip("sklearn")
+    assert fit.fit(frame).notes == (f"{left_out} are left out",)
 
 
 def test_info_counts_what_it_says(msr: Path) -> None:

@@ -282,9 +282,10 @@ class Result:
 
     @property
     def requests(self) -> polars.DataFrame:
-        """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush), offset [B],
-        bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Requests that do not count are included, those of the
-        warm-up and those of a load that settles (``host.settled_requests``): their numbers are below the sum of both.
+        """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush, and those of
+        zones: docs/formats.md), offset [B], bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Requests that do not
+        count are included, those of the warm-up and those of a load that settles (``host.settled_requests``): their
+        numbers are below the sum of both.
 
         Raises :class:`ssdlab.InputError` where the run kept no log.
         """

@@ -25,8 +25,9 @@ class Converted(NamedTuple):
     """What a conversion wrote."""
 
     counts: dict[str, int]
-    """``requests`` written; ``times_rounded``, ``widened`` (to whole sectors) and ``left_out`` (trims, flushes),
-    ``hints_left_out``: what the format cannot hold; ``bad_lines``, ``other_lines`` and ``reordered`` of the reading."""
+    """``requests`` written; ``bad_lines``, ``other_lines`` and ``reordered`` of the reading; of text formats what they
+    cannot hold: ``times_rounded``, ``widened`` (to whole sectors), ``left_out`` (trims, flushes, those of zones) and
+    ``hints_left_out``."""
     notes: tuple[str, ...]
     """Which formats were detected."""
 
@@ -41,9 +42,9 @@ def read(
 ) -> polars.DataFrame:
     """Reads a trace, or several merged by time, into a polars frame; the first ``requests`` of them.
 
-    Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush), offset [B], bytes, device,
-    hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field
-    and remedy.
+    Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush, and those of zones:
+    docs/formats.md), offset [B], bytes, device, hint (0 for none); a row a request, in order of time. Raises
+    :class:`ssdlab.InputError` with file, line, field and remedy.
     """
     import polars
 
