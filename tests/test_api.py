@@ -120,7 +120,7 @@ def test_repeats_that_lack_a_statistic_are_left_out_of_its_mean() -> None:
     found = {name: mean for name, mean, *_ in runs.intervals()}
     assert set(found) == set().union(*by_seed)
     for name, mean in found.items():
-        values = [float(of[name]) for of in by_seed if of.get(name) is not None]
+        values = [float(value) for of in by_seed if (value := of.get(name)) is not None]
         assert mean == (pytest.approx(sum(values) / len(values)) if values else None), name
     assert str(runs)
     assert (

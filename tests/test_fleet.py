@@ -88,7 +88,8 @@ def test_what_is_linear_between_points_is_met() -> None:
 def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
     workloads = {name: {"share": 0.5, "source": "x"} for name in ("a", "a at b")}
     spec = FleetSpec.read({**changed(grid={"seeds": 1}), "workloads": workloads})
-    rows, results = [], {}
+    rows: list[dict[str, Any]] = []
+    results = {}
     loads = [(f"{name} at {writes}", waf) for name, waf in (("a at b", 9.0), ("a", 2.0)) for writes in ("0.05", "2")]
     for scheme in spec.schemes:
         for load, waf in loads:

@@ -403,7 +403,10 @@ class Runs:
                 values, _, _ = found.setdefault(name, ([], unit, description))
                 if value is not None:
                     values.append(float(value))
-        return [(name, *mean_and_half_width(values), *about) for name, (values, *about) in found.items()]
+        return [
+            (name, *mean_and_half_width(values), unit, description)
+            for name, (values, unit, description) in found.items()
+        ]
 
     def summary(self) -> polars.DataFrame:
         """Every statistic: name, mean, ci95 (half width of the 95 % confidence interval, Student's t; null for fewer

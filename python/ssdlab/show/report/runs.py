@@ -268,8 +268,8 @@ def _add_requests(run: Json, log: polars.DataFrame) -> str:
 
     manifest, statistics = run["manifest"], run["statistics"]
     if manifest["until_steady"] is None:
-        first = first_counted(manifest["warmup"], statistics.get("host.settled_requests"))
-        log = log.filter(polars.col("request") >= first)
+        counted = first_counted(manifest["warmup"], statistics.get("host.settled_requests"))
+        log = log.filter(polars.col("request") >= counted)
         if log.height != statistics["host.all.requests"]:
             return f"it has {log.height:,} requests, and {run['file']}.json {statistics['host.all.requests']:,}"
         mean = statistics["host.all.latency_ns.mean"]
