@@ -342,12 +342,6 @@ def _thinned(rows: list[tuple[int, float]]) -> list[tuple[int, float]]:
     return [*kept, *rows[-1:]]
 
 
-def first_counted(warmup: int | None, settled: int | None) -> int:
-    """The number of the first request that counts, in a request log: those of the warm-up have lower ones, and so have
-    those of a load that settles (``host.settled_requests``). A run does not have both."""
-    return (warmup or 0) + (settled or 0)
-
-
 class Runs:
     """The results of repeated runs that differ in their seed only, in the seeds' order."""
 

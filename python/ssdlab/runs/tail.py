@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
+from ssdlab.runs.counted import first_counted
 from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain, requests_of
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.kept import Interrupted, Kept
@@ -144,8 +145,6 @@ def _played(options: Options, doing: str, progress: Listener | None) -> tuple[po
     import json
 
     import polars
-
-    from ssdlab.runs.result import first_counted
 
     simulation = open_simulation(options.replace(keep_requests=True))
     told = None if progress is None else requests_of(progress, doing)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.foreign.fio.job import Job
 from ssdlab.foreign.fio.numbers import bin_of
+from ssdlab.runs.counted import first_counted
 
 if TYPE_CHECKING:
     import polars
@@ -85,8 +86,6 @@ def measured_log(result: Result) -> polars.DataFrame:
 
 def _first(result: Result) -> int:
     """The number of the first request that counts."""
-    from ssdlab.runs.result import first_counted
-
     return first_counted(result.manifest["warmup"], result.host.get("settled_requests"))
 
 

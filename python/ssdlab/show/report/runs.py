@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
+from ssdlab.runs.counted import first_counted
 from ssdlab.runs.findings import of_data
 from ssdlab.runs.reproduce import Reproducer, flat
-from ssdlab.runs.result import first_counted
 from ssdlab.searches.campaign import KIND
 from ssdlab.show.report.tables import Json, finite_values, table_columns, table_data, table_of_runs
 
