@@ -110,6 +110,25 @@ def test_repeats_are_summed_up_with_confidence_intervals() -> None:
     assert table.filter(name="host.read.latency_ns.mean")["ci95"].item() == half
 
 
+def test_repeats_that_lack_a_statistic_are_left_out_of_its_mean() -> None:
+    # Eight requests of four queues: a seed can leave a queue without any.
+    settings = {"workload.queues": 4}
+    runs = ssdlab.run("tlc", "lsm", requests=8, repeat=4, settings=settings)
+    assert isinstance(runs, ssdlab.Runs)
+    by_seed = [{name: value for name, value, _, _ in result.scalars()} for result in runs]
+    assert len({frozenset(of) for of in by_seed}) > 1, "the seeds must differ in their statistics"
+    found = {name: mean for name, mean, *_ in runs.intervals()}
+    assert set(found) == set().union(*by_seed)
+    for name, mean in found.items():
+        values = [float(value) for of in by_seed if (value := of.get(name)) is not None]
+        assert mean == (pytest.approx(sum(values) / len(values)) if values else None), name
+    assert str(runs)
+    assert (
+        json.loads(runs.to_json())["summary"]["host"]["queue"]["3"]["requests"]["mean"]
+        == found["host.queue.3.requests"]
+    )
+
+
 @pytest.mark.parametrize(
     ("freedom", "t"),
     [

@@ -21,6 +21,7 @@ from ssdlab.foreign.fio.generator import UNTIL_STOPPED
 from ssdlab.foreign.fio.numbers import LAST_BIN, bin_of
 from ssdlab.foreign.options import ForeignOption, table
 from ssdlab.runs.result import Result
+from ssdlab.show.report.contents import collect
 
 Load = Callable[..., fio.JobFile]
 
@@ -307,6 +308,29 @@ def test_a_byte_order_mark_is_no_option(load: Load) -> None:
 def test_a_longer_duration_than_the_files_is_played_whole(load: Load) -> None:
     (result,) = run(load("[a]\nrw=randread\nsize=64m\nrate_iops=1000\ntime_based\nruntime=1\n"), duration="5s")
     assert result.requests.height == pytest.approx(5000, abs=1)
+
+
+def test_requests_that_let_a_load_settle_are_not_measured(tmp_path: Path) -> None:
+    result = ssdlab.run(
+        "tlc",
+        precondition="closed-form",
+        qd=32,
+        settings={"workload.rw": "randrw"},
+        requests=2000,
+        json_out=tmp_path / "r.json",
+        requests_out=tmp_path / "r.requests.parquet",
+    )
+    assert result.host.settled_requests > 0
+    assert result.log_rows == 2000 + result.host.settled_requests
+    (job,) = json.loads(fio.to_json([result]))["jobs"]
+    read = result.host.read
+    assert job["read"]["total_ios"] == read.requests
+    assert job["read"]["iops"] == pytest.approx(read.iops)
+    assert job["read"]["clat_ns"]["mean"] == pytest.approx(read.latency_ns.mean)
+    assert result.tail(99.0).of_reads == read.requests
+    page, notes = collect(tmp_path)
+    assert notes == []
+    assert [run["cdf"]["read"]["requests"] for run in page["runs"]] == [read.requests]
 
 
 def test_layouts_without_a_job_file(load: Load) -> None:

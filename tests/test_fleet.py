@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import ssdlab
 from conftest import Cli
 from ssdlab.lives.ages import YEAR_MONTHS, Drive
 from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
-from ssdlab.lives.points import NINES, Surface
+from ssdlab.lives.points import NINES, Surface, _surfaces
 from ssdlab.lives.population import FleetSpec
 
 SOURCED = {"value": 0.1, "source": "assumed"}
@@ -82,6 +83,30 @@ def test_what_is_linear_between_points_is_met() -> None:
     assert found[:, 0] == pytest.approx(plane(np.log(writes), pec, np.log(days)))
     # Beyond the grid it is that of the grid's end.
     assert of.at(of.latency, np.array([9.0]), np.array([9e9]), np.array([9e9]))[0, 0] == pytest.approx(found[2, 0])
+
+
+def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
+    workloads = {name: {"share": 0.5, "source": "x"} for name in ("a", "a at b")}
+    spec = FleetSpec.read({**changed(grid={"seeds": 1}), "workloads": workloads})
+    rows: list[dict[str, Any]] = []
+    results = {}
+    loads = [(f"{name} at {writes}", waf) for name, waf in (("a at b", 9.0), ("a", 2.0)) for writes in ("0.05", "2")]
+    for scheme in spec.schemes:
+        for load, waf in loads:
+            for _ in range(6):
+                rows.append({"scheme": scheme, "load": load, "case": f"{len(rows):012}", "ftl.waf": waf})
+                read = polars.DataFrame({"latency_ns": [1000, 2000], "share": [0.5, 1.0]})
+                results[rows[-1]["case"]] = SimpleNamespace(latency_distribution=lambda kind, of=read: of)
+    numbers = ("host.all.requests", "host.all.iops", "host.read.requests", "host.write.bytes", "energy.total")
+    table = polars.DataFrame(rows).with_columns(
+        *(polars.lit(1.0).alias(name) for name in numbers),
+        polars.lit(0.0).alias("host.uncorrectable"),
+        polars.lit(None).alias("ftl.waf_before"),
+    )
+    found = _surfaces(spec, SimpleNamespace(table=table, results=results))
+    for scheme in spec.schemes:
+        assert found[scheme, "a"].waf.tolist() == [2.0, 2.0]
+        assert found[scheme, "a at b"].waf.tolist() == [9.0, 9.0]
 
 
 DRIVE = Drive(10**9, 2 * 10**9, 1.0, 0.0, 0.0, 0.0, math.inf, math.inf, math.inf, 1.0, 0.0, 75.0)

@@ -491,6 +491,37 @@ def test_a_comparison_pairs_seeds_normalises_and_takes_geometric_means() -> None
             ssdlab.compare(table(values), **{"metric": "host.read.latency_ns.p99", **wrong})  # type: ignore[arg-type]
 
 
+def test_geometric_means_are_of_the_rows_that_all_schemes_have() -> None:
+    # "lame" does well on the easy row, and fails on the hard one; "dead" fails on both, and takes no row from others.
+    values = {("easy", scheme, 1): value for scheme, value in (("base", 100.0), ("lame", 90.0), ("good", 80.0))}
+    values |= {("hard", "base", 1): 100.0, ("hard", "good", 1): 120.0}
+    found = ssdlab.compare(table({**values, ("easy", "dead", 1): None}), "host.read.latency_ns.p99")  # type: ignore[dict-item]
+    means = {scheme: cell.ratio.mean for scheme, cell in found.rows[GEOMEAN].items()}
+    assert means == {"base": 1.0, "lame": pytest.approx(0.9), "good": pytest.approx(0.8), "dead": None}
+    assert found.takeaway() == (
+        "p99 read latency, beside base's (geometric mean of the 1 of 2 rows that all schemes have): good 20 % lower, "
+        "lame 10 % lower."
+    )
+    # Where no row has all, nothing is said of all rows.
+    del values["easy", "good", 1]
+    none = ssdlab.compare(table(values), "host.read.latency_ns.p99")
+    assert "(none of 2 rows has all schemes): nothing to compare" in none.takeaway()
+    assert "hard" in str(none)
+    plot.bars(none)
+
+
+def test_rows_of_other_labels_are_other_rows() -> None:
+    lines = [
+        (scheme, a, b, 1, "0", value * (1.0 if scheme == "base" else factor))
+        for a, b, value, factor in (("x", "y z", 1.0, 2.0), ("x y", "z", 100.0, 0.5), ("x", "z", 10.0, 1.0))
+        for scheme in ("base", "new")
+    ]
+    columns = ["scheme", "a", "b", "seed", "case", "host.read.latency_ns.p99"]
+    found = ssdlab.compare(pl.DataFrame(lines, schema=columns, orient="row"), "host.read.latency_ns.p99")
+    ratios = {row: cells["new"].ratio.mean for row, cells in found.rows.items() if row != GEOMEAN}
+    assert ratios == {"'x' 'y z'": 2.0, "'x y' 'z'": 0.5, "x z": 1.0}
+
+
 @pytest.mark.slow
 def test_tables_read_back_as_they_were_written(tmp_path: Path) -> None:
     found = ssdlab.sweep(SWEEP, cache=tmp_path).table

@@ -403,5 +403,20 @@ def test_hashes_that_are_remembered_are_those_that_opening_gives(
     third = sweeps(2, 2)
     base.write_text("[geometry]\nchannels = 4\n")
     assert sweeps(2, 2) != third
+    # So it is with the prompts that a workload names; those of a setting are known.
+    prompts = tmp_path / "p.jsonl"
+    (tmp_path / "w.toml").write_text('[kv]\nprompts = "p.jsonl"\n')
+
+    def asked(input_length: int) -> None:
+        line = {"timestamp": 0, "input_length": input_length, "output_length": 5, "hash_ids": [0]}
+        prompts.write_text(json.dumps(line) + "\n")
+
+    for workload, opening in (({"workload": "w.toml"}, 2), ({"workload": "kv-cache", "kv.prompts": "p.jsonl"}, 0)):
+        sweep["run"] = {"device": "tlc", "requests": 20, **workload}
+        asked(600)
+        fourth = sweeps(2, 2)
+        assert sweeps(0, opening) == fourth
+        asked(700)
+        assert sweeps(2, 2) != fourth
     monkeypatch.setattr(opened, "_program", lambda: ("another ssdlab",))
     sweeps(0, 2)

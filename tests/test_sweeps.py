@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -408,6 +409,43 @@ class Deserted(ExternalExecutor):
 
     def close(self) -> None:
         pass
+
+
+class Dying(Executor):
+    """Plays a case, and is broken at the next ones, as a pool of processes is whose worker was killed."""
+
+    def __init__(self, error: Exception, broken: bool) -> None:
+        self.error, self.broken, self.tasks = error, broken, 0
+
+    def submit(self, fn: Any, /, *words: Any, **_: Any) -> Future[Any]:
+        self.tasks += 1
+        future: Future[Any] = Future()
+        if self.tasks == 1:
+            future.set_result(fn(*words))
+        elif self.tasks > 2 and self.broken:
+            raise self.error
+        else:
+            future.set_exception(self.error)
+        return future
+
+
+@pytest.mark.parametrize(
+    ("error", "broken"),
+    [
+        (BrokenProcessPool("a process was terminated"), True),
+        (OSError("no space"), False),
+        (MemoryError("no memory"), False),
+    ],
+)
+def test_what_befalls_an_executor_is_no_failure_of_a_case(tmp_path: Path, error: Exception, broken: bool) -> None:
+    first = ssdlab.sweep(SMALL, cache=tmp_path, executor=Dying(error, broken))
+    assert len(first.failed) == 3
+    assert all(str(error) in case.error and "run the sweep again" in case.error for case in first.failed)
+    again = ssdlab.sweep(SMALL, cache=tmp_path)
+    assert (again.played, again.failed) == (3, ())
+    # What a case itself raises is kept.
+    failed = ssdlab.sweep(SMALL, cache=tmp_path / "b", executor=Dying(ValueError("odd"), False))
+    assert len(failed.failed) == len(ssdlab.sweep(SMALL, cache=tmp_path / "b").failed) == 3
 
 
 def test_a_sweep_that_nobody_plays_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 import ssdlab
+from ssdlab.runs.manifest import files_of, inputs_of, key_of
+from ssdlab.runs.options import options_of
 from ssdlab.runs.reproduce import Reproducer
+from ssdlab.runs.simulation import open_simulation
+from ssdlab.sweeps.task import with_files
 
 SMALL = {
     "geometry.channels": 1, "geometry.chips": 1, "geometry.dies": 2, "geometry.blocks": 64, "geometry.pages": 96,
@@ -74,6 +78,16 @@ def test_a_prompt_is_loaded_and_computed(prompts: Path) -> None:
     assert other.host.to_dict() == host.to_dict()
 
 
+def test_parts_of_a_prompts_time_are_told_where_all_prompts_count() -> None:
+    whole, part = (
+        " ".join(str(ssdlab.run("tlc", "kv-cache", settings=SMALL, warmup=warmup)).split()) for warmup in (0, 200)
+    )
+    for text, is_whole in ((whole, True), (part, False)):
+        assert "A prompt's first token took" in text
+        assert "of the tokens were known" in text
+        assert ("waiting for the engine" in text) == is_whole
+
+
 def test_reads_of_old_blocks_are_retried_more_often_than_those_of_new_ones() -> None:
     age = {"pec": 2000, "retention": "6mo"}
 
@@ -107,6 +121,25 @@ def test_prompts_are_played_by_arrays_and_in_sweeps(tmp_path: Path, prompts: Pat
     }
     table = ssdlab.sweep(spec, cache=tmp_path / "cache").table
     assert table["host.task.latency_ns.mean"].is_sorted(descending=True)
+
+
+def test_a_file_of_prompts_is_an_input_that_moves_with_its_run(prompts: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text(f'[kv]\nprompts = "{prompts}"\n')
+    moved = tmp_path / "moved.jsonl"
+    moved.write_bytes(prompts.read_bytes())
+    keyed = {"kv.prompts": str(prompts)}
+    for given in ({"workload": str(tmp_path / "w.toml")}, {"workload": keyed}, {"settings": keyed}):
+        options = options_of({"device": "tlc", "workload": "kv-cache", **given})
+        manifest = json.loads(open_simulation(options).manifest)
+        found = files_of(options, manifest)
+        assert found["kv.prompts"] == str(prompts)
+        assert str(prompts) in inputs_of(options, manifest)
+        elsewhere = with_files(options, {**found, "kv.prompts": str(moved)})
+        prompts.rename(tmp_path / "gone")
+        assert key_of(json.loads(open_simulation(elsewhere).manifest)) == key_of(manifest)
+        (tmp_path / "gone").rename(prompts)
+    alone = options_of({"device": "tlc", "workload": str(prompts)})
+    assert files_of(alone, json.loads(open_simulation(alone).manifest)) == {"workload": str(prompts)}
 
 
 @pytest.mark.drawn

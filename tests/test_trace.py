@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 import ssdlab
 from conftest import Cli
 from ssdlab import trace
+from ssdlab.trace import fit
 
 LINES = [
     # time [100 ns], disk, kind, offset, size
@@ -20,6 +21,20 @@ LINES = [
     (2000, 0, "Read", 0, 4096),
 ]
 TEXT = "".join(f"{time},h,{disk},{kind},{offset},{size},1\n" for time, disk, kind, offset, size in LINES)
+
+FAR = """
+[workload]
+requests = 20
+[gap]
+g = { quantiles = "1us:2us" }
+[kind.r]
+rw = "read"
+bs = "4KiB"
+zones = "3072GiB:3073GiB"
+[phase]
+p = { mix = "r.g.new/1", stay = "1/1", next = "p/1" }
+"""
+"""A generator of addresses beyond the end of `tlc`."""
 
 
 @pytest.fixture
@@ -52,6 +67,24 @@ def test_placement_hints_are_read_and_counted_where_a_format_drops_them(tmp_path
     work.write_text('[workload]\nrequests = 4\nfootprint = "1MiB"\n[job.a]\nhint = 3\n[job.b]\noffset = "1MiB"\n')
     generated = trace.of_workload(work)
     assert set(generated.select("device", "hint").rows()) == {(0, 3), (1, 0)}
+
+
+ZONED = [(index * 1000, op, 0, 4096, 0, 0) for index, op in enumerate([0] * 120 + [4] * 30 + [3] * 2 + [5, 12, 13])]
+"""Reads, appends, flushes, and commands of zones and handles."""
+
+
+def test_appends_are_writes_and_zone_commands_no_flushes() -> None:
+    names = ["time_ns", "op", "offset", "bytes", "device", "hint"]
+    frame = polars.DataFrame(ZONED, schema=names, orient="row")
+    found = trace.info(frame)
+    assert (found["reads"], found["writes"], found["flushes"], found["others"]) == (120, 30, 2, 3)
+    assert (found["read_ratio"], found["bytes_written"], found["size_written"]["p50"]) == (0.8, 30 * 4096, 4096)
+    assert found["footprint_written_bytes"] == 0
+    left_out = "2 flushes, 30 appends and 3 zone commands and handle updates"
+    with pytest.raises(ssdlab.InputError, match=f"0 reads, writes and trims beside {left_out}, which is too few"):
+        fit.fit(frame.filter(polars.col("op") > 2))
+    pytest.importorskip("sklearn")
+    assert fit.fit(frame).notes == (f"{left_out} are left out",)
 
 
 def test_info_counts_what_it_says(msr: Path) -> None:
@@ -146,3 +179,42 @@ def test_a_generators_requests_are_a_trace_that_plays_alike(cli: Cli, tmp_path: 
     frame = trace.of_workload("asplos21/usr_1", 500)
     assert trace.read(tmp_path / "sample.mqsim")["offset"].equals(frame["offset"])
     assert "the ending tells no format" in cli("trace", "generate", "default", "x.y").stderr
+
+
+def test_trims_and_flushes_of_generators_are_kept_or_counted(cli: Cli, tmp_path: Path) -> None:
+    for workload, other in (("lsm", {2}), ("f2fs", {2, 3})):
+        made = trace.of_workload(workload, 3000)
+        beyond = made.filter(polars.col("op") > 1)
+        assert set(beyond["op"]) == other
+        kept = trace.generate(workload, tmp_path / "all.parquet", requests=3000)
+        assert kept.counts["requests"] == 3000
+        found = polars.read_parquet(tmp_path / "all.parquet")
+        assert_frame_equal(found, made.with_columns(polars.col("time_ns") - made["time_ns"].min()))
+        for name in ("x.csv", "x.mqsim", "x.iolog"):
+            done = cli("trace", "generate", workload, name, "--requests", 3000)
+            assert done.returncode == 0, done.stderr
+            counts = trace.generate(workload, tmp_path / name, requests=3000).counts
+            assert (counts["requests"], counts["left_out"]) == (3000 - beyond.height, beyond.height)
+            assert f"wrote {name}: {counts['requests']:,} requests" in done.stdout
+            assert f"{beyond.height:,} left out" in done.stdout
+            offsets = made.filter(polars.col("op") < 2)["offset"]
+            assert trace.read(tmp_path / name)["offset"].equals(offsets)
+    trims = '[workload]\nrw = "randtrim"\nrequests = 5\n'
+    with pytest.raises(ssdlab.InputError, match="makes no read or write, and msr holds nothing else"):
+        trace.generate(trims, tmp_path / "x.csv")
+
+
+def test_what_is_generated_fits_the_drive_where_it_can(tmp_path: Path) -> None:
+    trace.generate("default", tmp_path / "x.mqsim", requests=200)
+    assert ssdlab.run("tlc", tmp_path / "x.mqsim").host.wrapped == 0
+    # What lies beyond that drive stays where it is.
+    far = tmp_path / "far.toml"
+    far.write_text(FAR)
+    assert trace.of_workload(far)["offset"].min() >= 3 << 40  # type: ignore[operator]
+
+
+def test_a_part_that_holds_no_request_is_told_for_every_format(msr: Path, tmp_path: Path) -> None:
+    for name in ("x.csv", "x.parquet"):
+        with pytest.raises(ssdlab.InputError, match="no request lies in --device 77"):
+            trace.convert(msr, tmp_path / name, device=77)
+        assert not (tmp_path / name).exists()

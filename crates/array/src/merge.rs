@@ -24,7 +24,7 @@ pub(crate) fn totals<'a, D: Drive + ?Sized + 'a>(drives: impl Iterator<Item = &'
         add_usage(&mut sum.usage, &totals.usage);
         sum.throttling = throttling(sum.throttling, totals.throttling);
     }
-    sum.energy = Some(energy(&each, &sum));
+    sum.energy = (each.len() > 1).then(|| energy(&each, &sum));
     let count = each.len().max(1) as u64;
     let usage = &mut sum.usage;
     for span in [&mut usage.host, &mut usage.firmware, &mut usage.link_in, &mut usage.link_out, &mut usage.dram] {

@@ -153,7 +153,7 @@ def _show_outputs(
 
         assert isinstance(result, Result), "Invariant: a timeline shows one run"
         size = module.write(options, outputs.timeline, outputs.windows, outputs.slowest)
-        for window in module.beyond(outputs.windows, options, result.host.elapsed_s):
+        for window in module.beyond(outputs.windows, options, result.host):
             echo_error(f"--window {window}: lies behind the end of the run: {outputs.timeline} shows nothing of it")
         with handling_closed_stdout(needed=True):
             if not quiet:

@@ -99,7 +99,7 @@ def played(
         own = has_own_times(json.loads(open_simulation(run_of(first | settings, spec.origin)).manifest))
         for writes in grid.writes_per_day:
             wanted = drive.capacity * writes / DAY_S / spec.duty
-            labels[f"{label} at {writes:g}"] = {**settings, **paced(f"workload {label}", row, wanted, own)}
+            labels[_load(label, writes)] = {**settings, **paced(f"workload {label}", row, wanted, own)}
     ages = {days: {"age.retention": _retention(days)} for days in grid.age_days}
     axes = {
         "scheme": spec.schemes,
@@ -120,6 +120,11 @@ def played(
     return _surfaces(spec, found), drive, found.warning_lines()
 
 
+def _load(workload: str, writes: float) -> str:
+    """What a workload is called where it writes so many drives a day."""
+    return f"{workload} at {writes:g}"
+
+
 def _retention(days: float) -> str:
     """A turnover whose data is so old on average."""
     return f"turnover:{min(2.0 * days * DAY_S, LONGEST_S):.0f}s..{LONGEST_S:.0f}s"
@@ -137,7 +142,8 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
         for workload in spec.workloads:
             latency, power = np.zeros((*shape, NINES)), np.zeros(shape)
             waf, lost = np.zeros(shape), np.zeros(shape)
-            mine = [row for row in rows if row["scheme"] == scheme and row["load"].startswith(f"{workload} at ")]
+            loads = {_load(workload, writes) for writes in grid.writes_per_day}
+            mine = [row for row in rows if row["scheme"] == scheme and row["load"] in loads]
             reads = sum(row["host.read.requests"] for row in mine) / sum(row["host.write.bytes"] for row in mine)
             of_point = grid.seeds
             for number, at in enumerate(np.ndindex(*shape)):

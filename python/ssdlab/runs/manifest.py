@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ssdlab.runs.documents import is_text
@@ -118,9 +119,9 @@ def _nameless(device: dict[str, Any]) -> dict[str, Any]:
 
 def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files that a run reads, by role: ``device``, ``workload``, ``merge:N``, ``traces`` (the trace in place of a
-    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``chip.model``, ``read.rpt``, ``read.trees``,
-    ``ecc.code`` and those of soft words; of an array's drives, each under its setting: ``drive.NAME.device``,
-    ``drive.NAME.chip.model``. Paths are absolute. A device file's bases are not among them."""
+    twin), ``checkpoint``, ``array``, ``policy:AXIS`` and the keys ``kv.prompts``, ``chip.model``, ``read.rpt``,
+    ``read.trees``, ``ecc.code`` and those of soft words; of an array's drives, each under its setting:
+    ``drive.NAME.device``, ``drive.NAME.chip.model``. Paths are absolute. A device file's bases are not among them."""
     from ssdlab import _core
 
     found = {}
@@ -133,6 +134,9 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
             found["workload"] = options.workload
     elif "trace" in parts[0] and options.traces is not None:
         found["traces"] = os.path.join(options.traces, parts[0]["trace"])
+    prompts = _prompts_of(options) if "prompts" in manifest["workload"] else None
+    if prompts is not None:
+        found["kv.prompts"] = prompts
     if options.checkpoint is not None:
         found["checkpoint"] = options.checkpoint
     if options.array is not None:
@@ -149,6 +153,23 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
         for drive in manifest["array"]["drives"]:
             found |= {f"drive.{drive['name']}.{key}": path for key, path in _named(drive["device"]).items()}
     return {role: os.path.abspath(path) for role, path in found.items()}
+
+
+def _prompts_of(options: Options) -> str | None:
+    """The file of prompts that a setting or a workload's text or file names; None where the workload is that file."""
+    import tomllib
+
+    given = dict(setting.split("=", 1) for setting in options.settings if "=" in setting)
+    if "kv.prompts" in given:
+        return str(given["kv.prompts"]).strip().strip("\"'")
+    if not is_text(options.workload) and not options.workload.endswith(".toml"):
+        return None
+    try:
+        text = options.workload if is_text(options.workload) else Path(options.workload).read_text(encoding="utf-8-sig")
+        found = tomllib.loads(text)["kv"]["prompts"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return str(found)
 
 
 @cache

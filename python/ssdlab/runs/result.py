@@ -282,9 +282,10 @@ class Result:
 
     @property
     def requests(self) -> polars.DataFrame:
-        """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush), offset [B],
-        bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Warm-up requests included: their numbers are below
-        ``manifest.warmup``.
+        """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush, and those of
+        zones: docs/formats.md), offset [B], bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Requests that do not
+        count are included, those of the warm-up and those of a load that settles (``host.settled_requests``): their
+        numbers are below the sum of both.
 
         Raises :class:`ssdlab.InputError` where the run kept no log.
         """
@@ -385,17 +386,21 @@ class Runs:
         return html(self)
 
     def intervals(self) -> list[tuple[str, float | None, float | None, str, str]]:
-        """Every statistic: name, mean of the repeats, half width of its 95 % confidence interval (Student's t),
-        unit, description. Repeats in which there was nothing to measure are left out."""
+        """Every statistic that any repeat has: name, mean of the repeats, half width of its 95 % confidence interval
+        (Student's t), unit, description. Repeats in which there was nothing to measure are left out, and so are those
+        that lack the statistic: those without a trim have no ``host.trim``."""
         from ssdlab.common.confidence import mean_and_half_width
 
-        columns = zip(*(result.scalars() for result in self.results), strict=True)
-        rows = []
-        for column in columns:
-            name, _, unit, description = column[0]
-            values = [float(value) for _, value, _, _ in column if value is not None]
-            rows.append((name, *mean_and_half_width(values), unit, description))
-        return rows
+        found: dict[str, tuple[list[float], str, str]] = {}
+        for result in self.results:
+            for name, value, unit, description in result.scalars():
+                values, _, _ = found.setdefault(name, ([], unit, description))
+                if value is not None:
+                    values.append(float(value))
+        return [
+            (name, *mean_and_half_width(values), unit, description)
+            for name, (values, unit, description) in found.items()
+        ]
 
     def summary(self) -> polars.DataFrame:
         """Every statistic: name, mean, ci95 (half width of the 95 % confidence interval, Student's t; null for fewer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
+from ssdlab.runs.counted import first_counted
 from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain, requests_of
 from ssdlab.runs.findings import Finding, of_data
 from ssdlab.runs.kept import Interrupted, Kept
@@ -93,7 +94,7 @@ def tail(options: Options, percentile: float, progress: Listener | None = None) 
         raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
     options = options.without_outputs()
     log, interrupted = _played(options, f"finding p{percentile:g}", progress)
-    reads = log.filter((log["op"] == 0) & (log["request"] >= (options.warmup or 0))).sort("latency_ns", "request")
+    reads = log.filter(log["op"] == 0).sort("latency_ns", "request")
     below = math.ceil(reads.height * percentile / 100.0)
     beyond = reads.height - below
     if not beyond:
@@ -140,7 +141,7 @@ def _explained(of: Tail, explained: Explained, slow: set[int], median: set[int])
 
 
 def _played(options: Options, doing: str, progress: Listener | None) -> tuple[polars.DataFrame, Interrupted | None]:
-    """The request log of a run, and what ended it before its workload."""
+    """The request log of a run, of the requests that count, and what ended it before its workload."""
     import json
 
     import polars
@@ -156,11 +157,12 @@ def _played(options: Options, doing: str, progress: Listener | None) -> tuple[po
     except KeyboardInterrupt:
         interrupted = Interrupted(Kept(simulation.progress()["completed"]))
     finished = simulation.finish(interrupted=interrupted is not None)
-    log = finished["requests"]
+    log, result = finished["requests"], json.loads(finished["result"])
     if interrupted is not None:
-        interrupted.found = Explained([], of_data(json.loads(finished["result"])))
+        interrupted.found = Explained([], of_data(result))
     assert log is not None, "Invariant: a log was asked for"
-    return polars.read_parquet(log[1]), interrupted
+    first = first_counted(options.warmup, result["host"].get("settled_requests"))
+    return polars.read_parquet(log[1]).filter(polars.col("request") >= first), interrupted
 
 
 Key = tuple[str, bool]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ssdlab._core import Simulation
     from ssdlab.runs.explain import Explanation
     from ssdlab.runs.options import Options
+    from ssdlab.runs.statistics import Host
 
 
 def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int | None = None) -> int:
@@ -57,13 +58,14 @@ def check(windows: Sequence[str]) -> None:
 NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86_400e9}
 
 
-def beyond(windows: Sequence[str], options: Options, elapsed_s: float) -> Iterator[str]:
-    """The windows that begin after the end of a run, which lasted ``elapsed_s``."""
-    if options.warmup or options.until_steady is not None:
+def beyond(windows: Sequence[str], options: Options, host: Host) -> Iterator[str]:
+    """The windows that begin after the end of a run; none where requests were run before those that count, whose time
+    alone is known."""
+    if options.warmup or options.until_steady is not None or host.get("settled_requests"):
         return
     for window in windows:
         begin = re.match(r"\s*([\d.]+)\s*([a-z]+)\s*:", window)
-        if begin and float(begin[1]) * NS.get(begin[2], math.inf) > elapsed_s * 1e9:
+        if begin and float(begin[1]) * NS.get(begin[2], math.inf) > host.elapsed_s * 1e9:
             yield window
 
 

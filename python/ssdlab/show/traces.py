@@ -25,7 +25,7 @@ def of_trace(name: str, info: dict[str, Any]) -> list[Table]:
         ("requests", f"{info['requests']:,}"),
         ("reads", f"{info['reads']:,}"),
         ("writes", f"{info['writes']:,}"),
-        *((kind, f"{info[kind]:,}") for kind in ("trims", "flushes") if info[kind]),
+        *((kind, f"{info[kind]:,}") for kind in ("trims", "flushes", "others") if info[kind]),
         ("devices", f"{info['devices']:,}"),
         ("read ratio", percent(info["read_ratio"])),
         ("cold-read ratio (of reads, no page ever written)", percent(info["cold_read_ratio"])),

@@ -54,10 +54,13 @@ def _tasks(result: Result) -> str:
         return f" {_served(host.task, 'task', first=True).capitalize()}."
     kv = host.kv
     parts = {"loading": kv.load_ns, "waiting for the engine": kv.wait_ns, "computing": kv.compute_ns}
-    where = ", ".join(f"{what} {time_text(mean)}" for what, mean in parts.items())
+    manifest = result.manifest
+    if manifest["warmup"] or manifest["until_steady"] is not None or host.get("settled_requests"):
+        parts = {}  # they are of all prompts, and would not add up to what those take that count
+    where = ": " + ", ".join(f"{what} {time_text(mean)}" for what, mean in parts.items()) if parts else ""
     known = 100 * (kv.tokens_from_memory + kv.tokens_from_drive) / max(kv.tokens, 1)
     first = _served(host.task, "first token", first=True).removeprefix("a ")
-    return f" A prompt's {first}: {where}; {known:.0f} % of the tokens were known."
+    return f" A prompt's {first}{where}; {known:.0f} % of the tokens were known."
 
 
 def _served(of: Requests | Tasks, kind: str, *, first: bool) -> str:

@@ -31,7 +31,7 @@ import warnings
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import closing, suppress
 from functools import cache, partial
 from itertools import chain
@@ -279,7 +279,8 @@ class _Campaign:
         self.states: dict[Options, State] = {}
         """The drives that were warmed up."""
         self.errors: dict[int, str] = {}
-        self.changed: dict[str, str] = {}
+        self.not_kept: dict[str, str] = {}
+        """Why cases have no result, where that is not of the cases."""
         self.kept = 0
         self.failed = 0
         self.done = 0
@@ -482,11 +483,12 @@ class _Campaign:
         return done
 
     def keep(self, key: str, answer: Answer) -> None:
-        """Keeps what came of a case. That its input has changed says nothing of the case: it is not kept."""
+        """Keeps what came of a case. That its input has changed, or that a worker died, says nothing of the case: it is
+        told and not kept, and the next sweep plays the case again."""
         if answer.kind == "done":
             self.cache.put(key, answer.value)
-        elif answer.kind == "changed":
-            self.changed[key] = answer.value
+        elif answer.kind in ("changed", "lost"):
+            self.not_kept[key] = answer.value
         else:
             self.cache.fail(key, answer.value)
         self.release(key)
@@ -522,7 +524,7 @@ class _Campaign:
         for index, key in enumerate(self.keys):
             why = None
             if index not in findings:
-                why = self.errors.get(index) if key is None else self.changed.get(key) or self.cache.failure(key)
+                why = self.errors.get(index) if key is None else self.not_kept.get(key) or self.cache.failure(key)
                 why = why or "its result was lost while the sweep ran: run it again"
             number = self.cases.numbers[index]
             lines.append(Line(number, None if key is None else key[:12], findings.get(index, ()), why))
@@ -553,10 +555,13 @@ def _file_name(labels: Mapping[str, Value]) -> str:
 
 
 def _answer(future: Future[Answer]) -> Answer:
-    """What came of a case; an exception is its failure: one case stops nothing else, whatever is wrong with it."""
+    """What came of a case; an exception is its failure, but for those of what plays it: one case stops nothing else,
+    whatever is wrong with it."""
     try:
         return Answer(*future.result())
     except (KeyboardInterrupt, CancelledError):
         raise
+    except (BrokenExecutor, OSError, MemoryError) as problem:
+        return Answer("lost", f"{type(problem).__name__}: {problem}\n  help: run the sweep again")
     except Exception as failure:
         return Answer("failed", f"{type(failure).__name__}: {failure}")

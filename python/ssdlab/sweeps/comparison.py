@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
@@ -21,6 +22,10 @@ GEOMEAN = "geometric mean"
 
 PERCENTILES = {"p50": 0.5, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1e-6}
 """The share of samples that lies beyond a percentile."""
+
+
+Row = dict[str, dict[object, float]]
+"""The values of a row, by scheme, then by seed."""
 
 
 class Interval(NamedTuple):
@@ -51,7 +56,8 @@ class Comparison(NamedTuple):
     baseline: str
     schemes: list[str]
     rows: dict[str, dict[str, Cell]]
-    """By row (the labels of the other axes), then by scheme; the last row holds the geometric means of the ratios."""
+    """By row (the labels of the other axes, in quotes where rows would read alike without), then by scheme; the last
+    row holds the geometric means of the ratios, over the rows that all schemes have."""
     fewest_beyond: float | None
     """For a percentile: how many samples lie beyond it in the case that has the fewest."""
     left_out: LeftOut | None = None
@@ -62,6 +68,8 @@ class Comparison(NamedTuple):
     """Of the schemes that warnings leave cases out of: the scheme, cases left out, and all of them."""
     failed: tuple[tuple[str, int, int], ...] = ()
     """Of the schemes with cases that failed: the scheme, cases without any statistic, and all of them."""
+    shared: int = 0
+    """Rows that all schemes have, which the geometric means are of; a scheme without any pair does not count."""
 
     def ties(self) -> list[list[str]]:
         """Schemes that have the same values in every row, together."""
@@ -118,8 +126,18 @@ class Comparison(NamedTuple):
             parts.append(f"{listed(unclear)} no different beyond chance")
         name = phrase(self.metric)
         name = name[0].upper() + name[1:] if name.startswith("mean") else name
-        over = f" ({GEOMEAN} of {len(self.rows) - 1:,} rows)" if row == GEOMEAN else ""
+        over = f" ({self._over()})" if row == GEOMEAN else ""
         return f"{name}, beside {self.baseline}'s{over}: {', '.join(parts) or self._nothing()}."
+
+    def _over(self) -> str:
+        """What the geometric means are of."""
+        rows = len(self.rows) - 1
+        if not self.shared:
+            return f"none of {rows:,} rows has all schemes"
+        which = (
+            f"{rows:,} rows" if self.shared == rows else f"the {self.shared:,} of {rows:,} rows that all schemes have"
+        )
+        return f"{GEOMEAN} of {which}"
 
     def _nothing(self) -> str:
         """That there is nothing to compare, and why cases are missing."""
@@ -152,7 +170,8 @@ def compare(
 ) -> Comparison:
     """Compares the labels of one axis of a sweep's table with one of them.
 
-    Cases that agree in every other axis but the seed make a row; within a row, cases of the same seed make a pair.
+    Cases that agree in every other axis but the seed make a row; within a row, cases of the same seed make a pair. The
+    geometric means are over the rows that all schemes have: else a scheme that fails on the hard rows would look best.
 
     Args:
         table: what :func:`ssdlab.sweep` gives.
@@ -174,21 +193,30 @@ def compare(
     others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
     whole = table
     table, left_out = usable(table, accept_warnings)
-    values: dict[str, dict[str, dict[object, float]]] = {}
+    values: dict[tuple[str, ...], Row] = {}
     for line in table.select([*axes, metric]).iter_rows(named=True):
         if line[metric] is not None:
-            row = " ".join(str(line[axis]) for axis in others) or "all"
+            row = tuple(str(line[axis]) for axis in others)
             values.setdefault(row, {}).setdefault(str(line[by]), {})[line.get("seed")] = line[metric]
     rows = {
-        row: {scheme: _cell(of.get(scheme, {}), of.get(baseline, {})) for scheme in schemes}
-        for row, of in values.items()
+        name: {scheme: _cell(of.get(scheme, {}), of.get(baseline, {})) for scheme in schemes}
+        for name, of in zip(_names(list(values)), values.values(), strict=True)
     }
+    shared = _shared(list(values.values()), baseline)
     if len(rows) > 1:
-        rows[GEOMEAN] = {scheme: _geometric_mean(values, scheme, baseline) for scheme in schemes}
+        rows[GEOMEAN] = {scheme: _geometric_mean(shared, scheme, baseline) for scheme in schemes}
     shares = _shares(table, [by, *others], metric)
     moves = tuple((axis, shares[axis]) for axis in others if axis in shares)
     lost, failed = _lost(whole, table, by), _lost(whole, _played(whole), by)
-    return Comparison(metric, by, baseline, schemes, rows, _fewest_beyond(table, metric), left_out, moves, lost, failed)
+    fewest = _fewest_beyond(table, metric)
+    return Comparison(metric, by, baseline, schemes, rows, fewest, left_out, moves, lost, failed, len(shared))
+
+
+def _names(rows: list[tuple[str, ...]]) -> list[str]:
+    """What rows are called: their labels one after the other, in quotes where rows would read alike without."""
+    plain = [" ".join(labels) or "all" for labels in rows]
+    counts = Counter(plain)
+    return [" ".join(map(repr, labels)) if counts[name] > 1 else name for labels, name in zip(rows, plain, strict=True)]
 
 
 def _shares(table: polars.DataFrame, axes: list[str], metric: str) -> dict[str, float]:
@@ -249,10 +277,18 @@ def _cell(mine: dict[object, float], base: dict[object, float]) -> Cell:
     )
 
 
-def _geometric_mean(values: dict[str, dict[str, dict[object, float]]], scheme: str, baseline: str) -> Cell:
-    """Of the ratios over all rows, seed by seed; rows that lack the scheme or a seed leave that seed out."""
-    of = [(row.get(scheme, {}), row.get(baseline, {})) for row in values.values()]
-    of = [(mine, base) for mine, base in of if mine]
+def _shared(rows: list[Row], baseline: str) -> list[Row]:
+    """The rows in which all schemes have a pair with the baseline; a scheme without any pair does not count."""
+    paired = [
+        {scheme for scheme, of in row.items() if any(row.get(baseline, {}).get(seed) for seed in of)} for row in rows
+    ]
+    schemes = set().union(*paired)
+    return [row for row, of in zip(rows, paired, strict=True) if of and of == schemes]
+
+
+def _geometric_mean(rows: list[Row], scheme: str, baseline: str) -> Cell:
+    """Of the ratios over rows that all schemes have, seed by seed; a row that lacks a seed leaves that seed out."""
+    of = [(row.get(scheme, {}), row[baseline]) for row in rows]
     seeds = [seed for seed in (of[0][0] if of else {}) if all(seed in mine and base.get(seed) for mine, base in of)]
     means = []
     for seed in seeds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import CancelledError, Executor, Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Lock
 from typing import Any, Protocol
@@ -87,7 +87,12 @@ class Together:
             self._give(gathered)
 
     def _give(self, cases: list[tuple[Task, Future[Answer]]]) -> None:
-        sent = self._send([task for task, _ in cases])
+        try:
+            sent = self._send([task for task, _ in cases])
+        except BrokenExecutor as error:
+            for _, future in cases:
+                future.set_exception(error)
+            return
 
         def cancel(future: Future[Answer]) -> None:
             if future.cancelled():

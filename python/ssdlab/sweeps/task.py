@@ -61,9 +61,10 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     """What came of a case. Errors travel as text: not every exception can be sent to another process."""
 
-    kind: Literal["done", "failed", "changed", "missing", "refused"]
+    kind: Literal["done", "failed", "changed", "lost", "missing", "refused"]
     """``done``: the payload of the result. ``failed``: why the case fails, wherever it is played. ``changed``: why its
-    input is not the one the sweep began with. ``missing``: (worker, ids of files) that are to be shipped. ``refused``:
+    input is not the one the sweep began with. ``lost``: what stopped it that is not of the case (a worker that died, a
+    full disk, no memory). ``missing``: (worker, ids of files) that are to be shipped. ``refused``:
     the worker and the build that it has."""
     value: Any
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import polars
 
 
+APPEND = 4
+"""The number of a zone append; those above are zone commands and updates of reclaim unit handles."""
+WRITES = (1, APPEND)
+
+
 def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
     """Describes a trace (a frame as :func:`read` gives it); pages of ``page`` bytes are what is touched.
 
@@ -22,11 +27,13 @@ def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
     pages the trace ever writes (asplos21 section 7.1, hpca24 section VI-A); ``sequential_ratio`` the share of
     requests that start where the one before them on the device ended; ``hot_1``, ``hot_10`` and ``hot_20`` the shares
     of accesses that go to the most accessed 1, 10 and 20 % of the touched pages. Memory grows with the pages touched.
+    Appends are writes, but of no known address: what is said of pages is without them.
     """
     import polars as pl
 
     data = trace.filter(pl.col("op") < 2)
-    reads, writes = data.filter(op=0).height, data.filter(op=1).height
+    read, written = trace.filter(op=0)["bytes"], trace.filter(pl.col("op").is_in(WRITES))["bytes"]
+    reads, writes = read.len(), written.len()
     gaps = trace["time_ns"].diff().drop_nulls()
     duration = int(trace["time_ns"][-1] - trace["time_ns"][0]) if trace.height else 0
     ends = (pl.col("offset") + pl.col("bytes")).shift(1).over("device")
@@ -37,8 +44,8 @@ def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
     counted = pages.group_by("device", "page").agg(
         reads=(pl.col("op") == 0).sum().cast(pl.Int64), writes=(pl.col("op") == 1).sum().cast(pl.Int64)
     )
-    written = counted.filter(pl.col("writes") > 0)
-    warm = pages.filter(op=0).join(written, on=["device", "page"], how="semi")["request"].n_unique()
+    overwritten = counted.filter(pl.col("writes") > 0)
+    warm = pages.filter(op=0).join(overwritten, on=["device", "page"], how="semi")["request"].n_unique()
     accesses = (counted["reads"] + counted["writes"]).sort(descending=True)
 
     def hot(share: float) -> float | None:
@@ -58,15 +65,16 @@ def info(trace: polars.DataFrame, page: int = 4096) -> dict[str, Any]:
         "writes": writes,
         "trims": trace.filter(op=2).height,
         "flushes": trace.filter(op=3).height,
+        "others": trace.filter(pl.col("op") > APPEND).height,
         "devices": trace["device"].n_unique(),
         "read_ratio": reads / (reads + writes) if reads + writes else None,
         "cold_read_ratio": (reads - warm) / reads if reads else None,
         "duration_s": duration / 1e9,
         "iops": trace.height / (duration / 1e9) if duration else None,
-        "bytes_read": int(data.filter(op=0)["bytes"].sum()),
-        "bytes_written": int(data.filter(op=1)["bytes"].sum()),
-        "size_read": quantiles(data.filter(op=0)["bytes"]),
-        "size_written": quantiles(data.filter(op=1)["bytes"]),
+        "bytes_read": int(read.sum()),
+        "bytes_written": int(written.sum()),
+        "size_read": quantiles(read),
+        "size_written": quantiles(written),
         "gap_ns": quantiles(gaps),
         "footprint_bytes": counted.height * page,
         "footprint_read_bytes": counted.filter(pl.col("reads") > 0).height * page,

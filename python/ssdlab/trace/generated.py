@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
+from ssdlab.common.output import check_outputs, replacing
 from ssdlab.runs.documents import word_of
 from ssdlab.runs.options import Options, PathLike
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.trace.description import info
-from ssdlab.trace.reading import Converted, convert
+from ssdlab.trace.reading import Converted, convert, target_of
 
 if TYPE_CHECKING:
     import polars
+
+
+WORDS = {0: "R", 1: "W"}
+"""The operations that reach a text format, by number, and their words in between; all others are left out."""
+LARGE = {"geometry.blocks": 4000}
+"""Makes of ``tlc`` a drive of 9 TB, for workloads whose addresses lie beyond its end."""
 
 
 def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) -> polars.DataFrame:
@@ -32,7 +40,7 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
         "age.fill": 0,
         "host.queues": 64,
     }
-    settings = {**open_loop, "geometry.blocks": 4000}
+    settings = open_loop
     plain = Options("tlc", word_of("workload", workload), requests=1)
     described = json.loads(open_simulation(plain).manifest)["workload"]
     if "log_fs" in described:
@@ -44,6 +52,9 @@ def of_workload(workload: PathLike, requests: int | None = None, seed: int = 1) 
             "  help: run it on one, and keep its requests: ssdlab run --requests-out FILE"
         )
     played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
+    if played.host.wrapped:
+        settings = settings | LARGE
+        played = api.run("tlc", workload, requests=requests, seed=seed, settings=settings, keep_requests=True)
     return played.requests.sort("request").select(
         time_ns=pl.col("arrival_ns"),
         op=pl.col("op"),
@@ -59,6 +70,8 @@ def generate(
 ) -> Converted:
     """Writes the requests that a generator makes as a trace, for tools that take none (see :func:`of_workload`).
 
+    Trims and flushes are kept in Parquet; text formats leave them out, and they are counted.
+
     Args:
         workload: a preset's name or a workload file.
         out: the trace; ``to`` and its ending choose the format as of :func:`convert`.
@@ -66,18 +79,28 @@ def generate(
         seed: of its random streams.
 
     Raises:
-        InputError: the workload is refused, or the ending tells no format.
+        InputError: the workload is refused, the ending tells no format, or the format holds none of the requests.
     """
     import tempfile
 
+    import polars as pl
+
+    target = os.fspath(out)
+    check_outputs({"OUT": target}, ())
+    to = target_of(target, to)
     made = of_workload(workload, requests, seed)
+    if to is None:
+        with replacing(target) as temporary:
+            made.with_columns(pl.col("time_ns") - made["time_ns"].min()).write_parquet(temporary)
+        return Converted({"requests": made.height, "bad_lines": 0, "other_lines": 0, "reordered": 0}, ())
+    held = made.filter(pl.col("op").is_in(list(WORDS)))
+    if not held.height:
+        raise InputError(f"{workload}: makes no read or write, and {to} holds nothing else\n  help: write Parquet")
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        columns = ("time_ns", "op", "offset", "bytes", "device", "hint")
-        made.select(columns).with_columns(made["op"].replace_strict({0: "R", 1: "W"})).write_csv(
-            file, include_header=False
-        )
+        held.with_columns(pl.col("op").replace_strict(WORDS)).write_csv(file, include_header=False)
         file.flush()
-        return convert(file.name, out, to=to, format="csv:time=ns,op=R/W,offset=B,size=B,device,hint")
+        done = convert(file.name, out, to=to, format="csv:time=ns,op=R/W,offset=B,size=B,device,hint")
+    return done._replace(counts=done.counts | {"left_out": done.counts["left_out"] + made.height - held.height})
 
 
 def twins(names: Sequence[str]) -> polars.DataFrame:

@@ -25,8 +25,9 @@ class Converted(NamedTuple):
     """What a conversion wrote."""
 
     counts: dict[str, int]
-    """``requests`` written; ``times_rounded``, ``widened`` (to whole sectors) and ``left_out`` (trims, flushes),
-    ``hints_left_out``: what the format cannot hold; ``bad_lines``, ``other_lines`` and ``reordered`` of the reading."""
+    """``requests`` written; ``bad_lines``, ``other_lines`` and ``reordered`` of the reading; of text formats what they
+    cannot hold: ``times_rounded``, ``widened`` (to whole sectors), ``left_out`` (trims, flushes, those of zones) and
+    ``hints_left_out``."""
     notes: tuple[str, ...]
     """Which formats were detected."""
 
@@ -41,9 +42,9 @@ def read(
 ) -> polars.DataFrame:
     """Reads a trace, or several merged by time, into a polars frame; the first ``requests`` of them.
 
-    Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush), offset [B], bytes, device,
-    hint (0 for none); a row a request, in order of time. Raises :class:`ssdlab.InputError` with file, line, field
-    and remedy.
+    Columns: time_ns (from the first request), op (0 read, 1 write, 2 trim, 3 flush, and those of zones:
+    docs/formats.md), offset [B], bytes, device, hint (0 for none); a row a request, in order of time. Raises
+    :class:`ssdlab.InputError` with file, line, field and remedy.
     """
     import polars
 
@@ -86,16 +87,7 @@ def convert(
         InputError: bad input, a format that cannot be recognized, or a part that holds no request.
     """
     paths, target = _paths(traces), os.fspath(out)
-    if to is None:
-        ending = os.path.splitext(target)[1]
-        if ending not in TARGETS:
-            raise InputError(
-                f"{target}: the ending tells no format\n  help: say --to msr, mqsim, fio or parquet, or end it in "
-                + ", ".join(TARGETS)
-            )
-        to = TARGETS[ending]
-    elif to == "parquet":
-        to = None
+    to = target_of(target, to)
     check_outputs({"OUT": target}, paths)
     with replacing(target) as temporary:
         done = _core.convert(
@@ -112,11 +104,28 @@ def convert(
             range=range,
         )
         counts = dict(done["counts"])
-        if not counts["requests"] and not counts["left_out"]:
+        if not counts["requests"] and not counts.get("left_out"):  # Parquet holds everything
             reading = {"format": format, "skip_bad_lines": skip_bad_lines, "sort_window": sort_window}
             raise _nothing_left(paths, start, until, device, range, reading)
     assert not done["data"], "what goes to a file is not returned"
     return Converted(counts, tuple(done["notes"]))
+
+
+def target_of(out: str, to: str | None) -> str | None:
+    """The format that a file is written in: ``to``, or what its ending asks for; None is Parquet.
+
+    Raises:
+        InputError: the ending tells no format.
+    """
+    if to is not None:
+        return None if to == "parquet" else to
+    ending = os.path.splitext(out)[1]
+    if ending not in TARGETS:
+        raise InputError(
+            f"{out}: the ending tells no format\n  help: say --to msr, mqsim, fio or parquet, or end it in "
+            + ", ".join(TARGETS)
+        )
+    return TARGETS[ending]
 
 
 def _nothing_left(

@@ -271,7 +271,7 @@ mod tests {
         let (mut shared, mut tried) = (0, 0);
         // With a load that leaves dies idle times of the chip decide how much is collected: they are asked.
         let bases = [("tlc", "full"), ("tlc", "0.05"), ("fast12-slc", "full"), ("electronics25", "0.05")];
-        for (device, load) in bases {
+        for (turn, (device, load)) in bases.into_iter().enumerate() {
             let mut base = small(device);
             base.set(&format!("age.load={load}")).unwrap();
             let (key, state) = played(&base).unwrap();
@@ -282,7 +282,8 @@ mod tests {
                         continue;
                     }
                     let own = declared.expects.split('"').skip(1).step_by(2);
-                    for value in ENDS.iter().copied().chain(own) {
+                    // Each value in every other turn.
+                    for value in ENDS.iter().copied().chain(own).skip(turn % 2).step_by(2) {
                         let mut config = base.clone();
                         if config.set(&format!("{name}={value}")).is_err() || config.plan().is_err() {
                             continue;
@@ -295,7 +296,7 @@ mod tests {
                 }
             }
         }
-        assert!(tried > 300 && shared * 10 > tried * 9, "{shared} of {tried}");
+        assert!(tried > 150 && shared * 10 > tried * 9, "{shared} of {tried}");
     }
 
     /// Times and reads of one job's requests say nothing of what it writes; seeds and addresses do.

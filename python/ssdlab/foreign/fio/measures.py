@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.foreign.fio.job import Job
 from ssdlab.foreign.fio.numbers import bin_of
+from ssdlab.runs.counted import first_counted
 
 if TYPE_CHECKING:
     import polars
@@ -49,14 +50,14 @@ def jobs_of(result: Result, group: int = 0) -> tuple[Job, ...]:
 
 
 def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[list[Report]]:
-    """The values of the layouts, a list a run, without the requests of the warm-up. Raises :class:`ssdlab.InputError`
-    where a run kept no request log."""
+    """The values of the layouts, a list a run, of the requests that count. Raises :class:`ssdlab.InputError` where a
+    run kept no request log."""
     import polars
 
     found: list[list[Report]] = []
     for result, members in zip(results, jobs, strict=True):
         log = measured_log(result)
-        begin = int(log["arrival_ns"].min()) if result.manifest["warmup"] and log.height else 0  # type: ignore[arg-type]
+        begin = int(log["arrival_ns"].min()) if _first(result) and log.height else 0  # type: ignore[arg-type]
         log = log.filter(polars.col("op") < 3)
         rows: list[Report] = []
         together: dict[int, int] = {}
@@ -77,10 +78,15 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
 
 
 def measured_log(result: Result) -> polars.DataFrame:
-    """The request log behind the warm-up."""
+    """The request log, of the requests that count."""
     import polars
 
-    return result.requests.filter(polars.col("request") >= result.manifest["warmup"])
+    return result.requests.filter(polars.col("request") >= _first(result))
+
+
+def _first(result: Result) -> int:
+    """The number of the first request that counts."""
+    return first_counted(result.manifest["warmup"], result.host.get("settled_requests"))
 
 
 def _latency(values: polars.Series, percentiles: Sequence[float] = ()) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
+from ssdlab.runs.counted import first_counted
 from ssdlab.runs.findings import of_data
 from ssdlab.runs.reproduce import Reproducer, flat
 from ssdlab.searches.campaign import KIND
@@ -267,7 +268,8 @@ def _add_requests(run: Json, log: polars.DataFrame) -> str:
 
     manifest, statistics = run["manifest"], run["statistics"]
     if manifest["until_steady"] is None:
-        log = log.filter(polars.col("request") >= manifest["warmup"])
+        counted = first_counted(manifest["warmup"], statistics.get("host.settled_requests"))
+        log = log.filter(polars.col("request") >= counted)
         if log.height != statistics["host.all.requests"]:
             return f"it has {log.height:,} requests, and {run['file']}.json {statistics['host.all.requests']:,}"
         mean = statistics["host.all.latency_ns.mean"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.toml import toml_text
+from ssdlab.common.wording import listed
+from ssdlab.trace.description import APPEND
 from ssdlab.trace.fit import hidden
 from ssdlab.trace.fit.classes import (
     NEXT,
@@ -58,7 +60,8 @@ def fit(
     """Fits a generator to a trace (a frame as :func:`ssdlab.trace.read` gives it).
 
     Args:
-        trace: columns time_ns, op, offset, bytes, device, in order of time. Flushes are left out.
+        trace: columns time_ns, op, offset, bytes, device, in order of time. Flushes, appends and zone commands are left
+            out.
         about: a line on what it is.
         phases: how many phases the chain has.
         seed: where the searches for bursts and for the chain start; same trace and seed, same preset.
@@ -122,11 +125,16 @@ def _columns(trace: polars.DataFrame) -> tuple[Columns, int, list[str]]:
     import polars as pl
 
     kept = trace.filter(pl.col("op") < len(OPS))
-    flushes = trace.height - kept.height
+    counts = {
+        "flushes": trace.filter(op=3).height,
+        "appends": trace.filter(op=APPEND).height,
+        "zone commands and handle updates": trace.filter(pl.col("op") > APPEND).height,
+    }
+    others = listed([f"{count:,} {name}" for name, count in counts.items() if count]) if any(counts.values()) else ""
     if kept.height < 100:
-        found = f"{kept.height:,} reads, writes and trims" + (f" beside {flushes:,} flushes" if flushes else "")
+        found = f"{kept.height:,} reads, writes and trims" + (f" beside {others}" if others else "")
         raise InputError(f"the trace has {found}, which is too few to fit\n  help: give one of 100 or more")
-    notes = [f"{flushes:,} flushes are left out"] if flushes else []
+    notes = [f"{others} are left out"] if others else []
     time, op, offset, size, device = (
         kept[name].to_numpy().astype(np.int64) for name in ("time_ns", "op", "offset", "bytes", "device")
     )

@@ -374,6 +374,16 @@
     if (baseline !== null) {
       for (const row of rows) if (String(groupOf(row)) === baseline && value(row) !== null) base.set(pairOf(row), value(row));
     }
+    // The mean over all rows is of those that all groups have: else a group that lacks the hard rows would look best.
+    const groups = new Map();
+    if (view.overall) {
+      for (const row of rows) {
+        if (value(row) === null || !base.get(pairOf(row))) continue;
+        if (!groups.has(pairOf(row))) groups.set(pairOf(row), new Set());
+        groups.get(pairOf(row)).add(groupOf(row));
+      }
+    }
+    const all = new Set([...groups.values()].flatMap((of) => [...of])).size;
     const cells = new Map();
     for (const row of rows) {
       let found = value(row);
@@ -383,7 +393,7 @@
         if (!other) continue;
         found /= other;
       }
-      for (const x of view.overall ? [xOf(row), GEOMEAN] : [xOf(row)]) {
+      for (const x of groups.get(pairOf(row))?.size === all ? [xOf(row), GEOMEAN] : [xOf(row)]) {
         const key = JSON.stringify([x, groupOf(row)]);
         if (!cells.has(key)) cells.set(key, new Map());
         const seeds = cells.get(key);
