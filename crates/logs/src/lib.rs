@@ -24,7 +24,7 @@ pub use split::split;
 pub const REQUEST_COLUMNS: [Column; 9] = [
     Column::new("request", "", "number of the request in the workload, from 0"),
     Column::new("queue", "", "submission queue that it went to"),
-    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
+    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush; those of zones: docs/formats.md"),
     Column::new("offset", "B", "first byte"),
     Column::new("bytes", "B", "length"),
     Column::new("arrival_ns", "ns", "when it arrived"),
@@ -36,7 +36,7 @@ pub const REQUEST_COLUMNS: [Column; 9] = [
 /// The columns of a trace as a table.
 pub const TRACE_COLUMNS: [Column; 6] = [
     Column::new("time_ns", "ns", "when it arrives, from the first request"),
-    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush"),
+    Column::new("op", "", "0 for a read, 1 for a write, 2 for a trim, 3 for a flush; those of zones: docs/formats.md"),
     Column::new("offset", "B", "first byte"),
     Column::new("bytes", "B", "length"),
     Column::new("device", "", "device, ASU or volume, modulo 65,536"),

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import polars
 
 
-WORDS = {0: "R", 1: "W"}
-"""The operations that reach a text format, by number, and their words in between; all others are left out."""
+WORDS = ("read", "write", "trim", "flush")
+"""The operations that reach a text format, by number; all others are left out."""
+HELD = {"msr": 2, "mqsim": 2, "fio": 4}
+"""How many of these a format holds."""
 LARGE = {"geometry.blocks": 4000}
 """Makes of ``tlc`` a drive of 9 TB, for workloads whose addresses lie beyond its end."""
 
@@ -70,7 +72,7 @@ def generate(
 ) -> Converted:
     """Writes the requests that a generator makes as a trace, for tools that take none (see :func:`of_workload`).
 
-    Trims and flushes are kept in Parquet; text formats leave them out, and they are counted.
+    Trims and flushes are kept in Parquet and in fio's logs; other formats leave them out, and they are counted.
 
     Args:
         workload: a preset's name or a workload file.
@@ -93,13 +95,14 @@ def generate(
         with replacing(target) as temporary:
             made.with_columns(pl.col("time_ns") - made["time_ns"].min()).write_parquet(temporary)
         return Converted({"requests": made.height, "bad_lines": 0, "other_lines": 0, "reordered": 0}, ())
-    held = made.filter(pl.col("op").is_in(list(WORDS)))
+    words = dict(enumerate(WORDS[: HELD[to]]))
+    held = made.filter(pl.col("op").is_in(list(words)))
     if not held.height:
-        raise InputError(f"{workload}: makes no read or write, and {to} holds nothing else\n  help: write Parquet")
+        raise InputError(f"{workload}: makes nothing that {to} holds ({', '.join(words.values())})\n  help: write Parquet")
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        held.with_columns(pl.col("op").replace_strict(WORDS)).write_csv(file, include_header=False)
+        held.with_columns(pl.col("op").replace_strict(words)).write_csv(file, include_header=False)
         file.flush()
-        done = convert(file.name, out, to=to, format="csv:time=ns,op=R/W,offset=B,size=B,device,hint")
+        done = convert(file.name, out, to=to, format="csv:time=ns,op,offset=B,size=B,device,hint")
     return done._replace(counts=done.counts | {"left_out": done.counts["left_out"] + made.height - held.height})
 
 
