@@ -1261,7 +1261,7 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
 /// to its end.
 pub fn checked(case: &Case, config: &Config) -> Result<bool, RunError> {
     let unchecked = result(case, config, Unwatched);
-    let checked = result(case, config, Checker::new(&config.plan()?));
+    let checked = result(case, config, ssd::Watch::checking(Checker::new(&config.plan()?)));
     match checked {
         Err(RunError::Violated(violation)) => Err(RunError::Violated(violation)),
         checked if checked != unchecked => Err(RunError::Broken("a run that is checked differs".into())),
@@ -1382,7 +1382,8 @@ pub fn resumed(case: &Case, config: &Config) -> Result<Option<(Counters, bool)>,
     }
     let mut other = Player { requests: player.requests.clone(), ..player };
     let mut third = Player { requests: player.requests.clone(), ..player };
-    let mut checked = Device::load(config, &mut &saved.1[..])?.watched_by(Checker::new(&config.plan()?));
+    let mut checked =
+        Device::load(config, &mut &saved.1[..])?.watched_by(ssd::Watch::checking(Checker::new(&config.plan()?)));
     let (ours, theirs) =
         (player.play(&mut device, usize::MAX, LONG_ENOUGH), other.play(&mut loaded, usize::MAX, LONG_ENOUGH));
     let checked = third.play(&mut checked, usize::MAX, LONG_ENOUGH);

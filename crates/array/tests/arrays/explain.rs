@@ -2,7 +2,8 @@
 
 use array::{Array, ArrayExplanation, MemberDrive, Purpose};
 use ssd::run::{Run, RunOptions};
-use ssd::{Device, Drive, Explainer, Followed};
+use ssd::watch::shared;
+use ssd::{Device, Drive, Explainer, Followed, Watch};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};
 
@@ -76,7 +77,7 @@ fn the_stages_of_every_request_add_up_to_its_latency() {
         let member = |seed| {
             let (explainer, of_drive) = Explainer::followed();
             followed.push(of_drive);
-            let drive = Device::watched(&small(), seed, explainer).unwrap();
+            let drive = Device::watched(&small(), seed, Watch::explaining(&shared(explainer))).unwrap();
             let fails_at = (seed == 3 && words[0] == "layout=raid5").then_some(Span::from_ms(3));
             MemberDrive {
                 name: format!("drive-{seed}"),

@@ -2,17 +2,19 @@
 
 use proptest::prelude::*;
 use ssd::stats::die;
-use ssd::{Config, Device, Explainer, Explanation};
+use ssd::watch::{seen_by, shared};
+use ssd::{Config, Device, Explainer, Explanation, Watch};
 use testing::{cases, config, devices, living_devices, loads, requests};
 use workload::Request;
 
 fn explained(config: &Config, requests: &[Request], slowest: usize, wanted: Vec<u64>) -> Vec<Explanation> {
-    let mut device = Device::watched(config, 1, Explainer::new(slowest, wanted, 0)).unwrap();
+    let explainer = shared(Explainer::new(slowest, wanted, 0));
+    let mut device = Device::watched(config, 1, Watch::explaining(&explainer)).unwrap();
     for request in requests {
         device.submit(*request).unwrap();
     }
     device.flush().unwrap();
-    device.probe().explanations()
+    seen_by(&explainer).explanations()
 }
 
 proptest! {

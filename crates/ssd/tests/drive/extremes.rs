@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Checker, Config, Device, Probe, RunError, presets};
+use ssd::{Checker, Config, Device, Probe, RunError, Watch, presets};
 use units::Stream;
 
 use testing::cases;
@@ -73,7 +73,7 @@ fn play(config: &Config, seed: u64) -> Result<(), String> {
     let options = RunOptions { replay: Replay::Closed(8), requests: Some(REQUESTS), seed, ..RunOptions::default() };
     // Every other one with its books kept and compared after every event.
     if seed.is_multiple_of(2) {
-        played(Run::watched(config, source, options, None, Checker::new(&plan)))
+        played(Run::watched(config, source, options, None, Watch::checking(Checker::new(&plan))))
     } else {
         played(Run::new(config, source, options, None))
     }

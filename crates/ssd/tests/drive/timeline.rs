@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use prost::Message;
 use ssd::stats::{Usage, channel, die};
 use ssd::timeline::perfetto::{EventType, Trace};
-use ssd::{Completion, Config, Device, Timeline};
+use ssd::{Completion, Config, Device, Timeline, Watch, watch};
 use testing::{cases, config, devices, living_devices, loads, one_plane, requests};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};
@@ -218,8 +218,8 @@ fn union(mut stretches: Vec<(u64, u64)>, window: (u64, u64)) -> Vec<(u64, u64)> 
 fn played(config: &Config, requests: &[Request], window: Option<(u64, u64)>) -> (Shown, [Usage; 3], Vec<Completion>) {
     let file = Shared::default();
     let windows = vec![window.map_or((Time::ZERO, Time::NEVER), |(from, to)| (Time(from), Time(to)))];
-    let timeline = Timeline::new(&config.plan().unwrap(), windows, Box::new(file.clone()));
-    let mut device = Device::watched(config, 1, timeline).unwrap();
+    let timeline = watch::shared(Timeline::new(&config.plan().unwrap(), windows, Box::new(file.clone())));
+    let mut device = Device::watched(config, 1, Watch::drawing(&timeline)).unwrap();
     device.workload_begins();
     for request in requests {
         device.submit(*request).unwrap();
@@ -235,7 +235,7 @@ fn played(config: &Config, requests: &[Request], window: Option<(u64, u64)>) -> 
     let completions = device.take_completions().collect();
     let now = device.now();
     usages[2] = device.usage();
-    let size = device.into_probe().finish(now).unwrap();
+    let size = watch::seen_by(&timeline).finish(now).unwrap();
     let file = file.0.lock().unwrap();
     assert_eq!(size, file.len() as u64);
     (Shown::read(&file), usages, completions)

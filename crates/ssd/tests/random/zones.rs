@@ -3,7 +3,7 @@
 //! lies apart.
 
 use ssd::zones::{ZoneDescriptor, ZoneState};
-use ssd::{Checker, Completion, Config, Device, Status};
+use ssd::{Checker, Completion, Config, Device, Status, Watch};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request, ZoneAction};
 
@@ -123,15 +123,15 @@ impl Model {
     }
 }
 
-fn count_of(device: &Device<Checker>) -> u32 {
+fn count_of(device: &Device<Watch>) -> u32 {
     device.zones().unwrap().count()
 }
 
-fn zone_of(device: &Device<Checker>, zone: u32) -> ZoneDescriptor {
+fn zone_of(device: &Device<Watch>, zone: u32) -> ZoneDescriptor {
     device.zones().unwrap().zone(zone).unwrap()
 }
 
-fn one(device: &mut Device<Checker>, op: Op, offset: u64, bytes: u64) -> Completion {
+fn one(device: &mut Device<Watch>, op: Op, offset: u64, bytes: u64) -> Completion {
     let request = Request::new(device.now(), op, Bytes(offset), Bytes(bytes));
     device.submit(request).unwrap();
     assert!(device.advance_to_completion(Time::NEVER).unwrap(), "{op:?} of {bytes} at {offset} does not complete");
@@ -179,7 +179,7 @@ fn a_zoned_drive_answers_as_the_specification_says_and_keeps_what_was_written() 
 }
 
 fn play(case: u64, config: &Config) {
-    let mut device = Device::watched(config, case, Checker::new(&config.plan().unwrap())).unwrap();
+    let mut device = Device::watched(config, case, Watch::checking(Checker::new(&config.plan().unwrap()))).unwrap();
     let count = count_of(&device);
     let first = (0..count).find(|zone| zone_of(&device, *zone).state != ZoneState::Conventional).unwrap();
     let described = zone_of(&device, first);
@@ -252,7 +252,7 @@ fn play(case: u64, config: &Config) {
 #[test]
 fn what_is_appended_at_once_lies_apart_and_without_gaps() {
     let config = config(&["host.queues=4"]);
-    let mut device = Device::watched(&config, 1, Checker::new(&config.plan().unwrap())).unwrap();
+    let mut device = Device::watched(&config, 1, Watch::checking(Checker::new(&config.plan().unwrap()))).unwrap();
     for n in 0..96u64 {
         let request = Request::new(Time::ZERO, Op::Append, Bytes(0), Bytes(PAGE)).on((n % 4) as u16);
         device.submit(request).unwrap();
@@ -273,7 +273,8 @@ fn what_is_appended_at_once_lies_apart_and_without_gaps() {
 fn power_cuts_close_zones_and_take_nothing_that_was_acknowledged() {
     for (case, settings) in cases() {
         let config = config(&[&settings[..], &["power.cut_at=[\"random:4ms\"]"]].concat());
-        let mut device = Device::watched(&config, case, Checker::new(&config.plan().unwrap())).unwrap();
+        let mut device =
+            Device::watched(&config, case, Watch::checking(Checker::new(&config.plan().unwrap()))).unwrap();
         let (count, draws) = (u64::from(count_of(&device)), Stream::new(case, "cuts"));
         let size = device.capacity().0 / count;
         let first = (0..count).find(|zone| zone_of(&device, *zone as u32).state != ZoneState::Conventional).unwrap();

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ssd::{Checker, Config, Device};
+use ssd::{Checker, Config, Device, Watch};
 use testing::{ROUND_TIMES, one_plane};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -141,7 +141,7 @@ fn a_die_sets_its_timing_back_when_no_page_of_the_read_is_in_its_register() {
     for t_decode in (11..121).step_by(2) {
         let mut config = with("ar2,pipeline=page-read", &[&needing(3)]);
         config.set(&format!("ecc.t_decode={t_decode}us")).unwrap();
-        let mut device = Device::watched(&config, 1, Checker::new(&config.plan().unwrap())).unwrap();
+        let mut device = Device::watched(&config, 1, Watch::checking(Checker::new(&config.plan().unwrap()))).unwrap();
         for page in [0, 3] {
             device.submit(read(device.now().0, page)).unwrap();
             device.flush().unwrap();

@@ -12,9 +12,10 @@ use crate::ftl::Location;
 use crate::observe::check::Checker;
 use crate::observe::probe::{DataFrom, Event, Probe as _};
 use crate::observe::stats::channel;
+use crate::observe::watch::Watch;
 use crate::violation::Invariant;
 
-type Drive = Device<Checker>;
+type Drive = Device<Watch>;
 
 const PAGE: u64 = 16_384;
 const PAGES: u64 = 400;
@@ -27,7 +28,7 @@ fn at_work(requests: u64, more: &[&str]) -> Drive {
     for word in small.iter().chain(&blocks).chain(more) {
         config.set(word).unwrap();
     }
-    let mut drive = Device::watched(&config, 1, Checker::new(&config.plan().unwrap())).unwrap();
+    let mut drive = Device::watched(&config, 1, Watch::checking(Checker::new(&config.plan().unwrap()))).unwrap();
     play(&mut drive, requests).unwrap();
     drive
 }
@@ -259,7 +260,8 @@ fn a_checked_drive_goes_on_from_any_state() {
     let mut state = Vec::new();
     drive.save(&mut state).unwrap();
     let config = drive.plan().config.clone();
-    let mut loaded = Device::load(&config, &mut &state[..]).unwrap().watched_by(Checker::new(drive.plan()));
+    let mut loaded =
+        Device::load(&config, &mut &state[..]).unwrap().watched_by(Watch::checking(Checker::new(drive.plan())));
     play(&mut drive, 500).unwrap();
     play(&mut loaded, 500).unwrap();
     loaded.check_all().unwrap();
