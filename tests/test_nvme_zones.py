@@ -86,8 +86,8 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     queue.write(0, data)
     assert state(0) == (IMPLICIT, 96)
     refused(0x1BC, lambda: queue.write(200, data))
-    for at in (0, 96):
-        where, _ = queue.ask(APPEND, size, 0, 95, namespace=1, data=data)
+    for at, fua in ((0, 0), (96, 1 << 30)):
+        where, _ = queue.ask(APPEND, size, 0, 95 | fua, namespace=1, data=data)
         assert where == size + at
     assert queue.read(size, 96) == queue.read(size + 96, 96) == queue.read(0, 96) == data
     assert queue.read(size + 192, 8) == bytes(8 * BLOCK), "behind the write pointer"

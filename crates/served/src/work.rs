@@ -104,7 +104,7 @@ pub struct Queue(pub u16);
 /// What a drive has done.
 #[derive(Clone, Debug, Default)]
 pub struct Did {
-    /// Where the data of its last operation begins: of an append where the drive has put it.
+    /// Where the data of its last operation that is no flush begins: of an append where the drive has put it.
     pub offset: u64,
     /// The first of the drive's requests that have changed its data, whose numbers follow one another.
     pub request: Option<u64>,
