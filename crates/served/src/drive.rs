@@ -355,13 +355,16 @@ impl Flight {
     }
 }
 
-/// The zones that a request has asked for, as they are when it is done.
+/// The zones that a request has asked for, or done something to, as they are when it is done.
 fn reported(drive: &dyn ssd::Drive, completion: &Completion) -> Vec<ZoneDescriptor> {
-    let Some(zones) = drive.zones().filter(|_| completion.request.op == Op::ZoneReport) else {
-        return Vec::new();
+    let Some(zones) = drive.zones() else { return Vec::new() };
+    let Request { op, offset, bytes, .. } = completion.request;
+    let end = match op {
+        Op::ZoneReport => zones.count(),
+        Op::Zone(_) => (offset.0 + bytes.0).div_ceil(zones.size()) as u32,
+        _ => return Vec::new(),
     };
-    let first = (completion.request.offset.0 / zones.size()) as u32;
-    (first..zones.count()).filter_map(|zone| zones.zone(zone)).collect()
+    ((offset.0 / zones.size()) as u32..end).filter_map(|zone| zones.zone(zone)).collect()
 }
 
 /// The instant before `time`: the last one that can be played before a request comes at `time`.
