@@ -331,6 +331,30 @@ def test_features_and_properties(serve: Callable[..., Target]) -> None:
     assert host_of["flush"]["requests"] == 1
 
 
+def test_a_reset_leaves_nothing_of_what_the_host_has_set(serve: Callable[..., Target]) -> None:
+    target = serve(*SETS, "--grace", "0ns")
+    host = Host(target.place)
+    ask = host.admin.ask
+    scopes = host.log(0x12, 1024)
+    assert struct.unpack_from("<II", scopes, 4) == (1 | 1 << 21,) * 2, "of the controller"
+    ask(9, 5, 1 << 16, namespace=1)
+    for feature in (6, 0x0B):
+        ask(9, feature, 0)
+    for _ in range(40):
+        # Requests for events end with each: more come than the queue has room for.
+        for _ in range(4):
+            host.admin.send(0x0C)
+        ask(0x7F, 0, 0x14, 0x460000, namespace=0)
+        ask(0x7F, 0, 0x14, 0x460061, namespace=0)
+        # The place of the queue is free at once.
+        queue = host.queue(1)
+    assert [ask(10, 5, namespace=1)[0], ask(10, 6)[0], ask(10, 0x0B)[0]] == [0, 1, 0xFF]
+    assert queue.read(0, 1) == bytes(BLOCK), "the end of those before it does not end it"
+    refused(SEQUENCE, lambda: host.queue(1))
+    host.close()
+    target.end()
+
+
 def test_streams_are_placement_handles(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, "--set", "ftl.hints=4", "--requests-out", "r.parquet", "--grace", "0ns")
     host = Host(target.place)

@@ -99,6 +99,35 @@ def test_a_power_cut_takes_what_was_not_durable(serve: Callable[..., Target], wo
     assert result["serve"]["errors"] == 0
 
 
+@pytest.mark.parametrize("past", ["preconditioned", "checkpoint"])
+def test_a_drive_with_a_past_loses_what_was_not_durable(serve: Callable[..., Target], past: str) -> None:
+    words = [*SETS, *ON_DEMAND, "--precondition", "write:0.01"]
+    if past == "checkpoint":
+        before = serve(*words, "--save", "0.ckpt", "--grace", "0ns")
+        host = Host(before.place)
+        for page in range(100):
+            host.queues[0].write(page * PAGE, bytes([1]) * PAGE * BLOCK)
+        host.close()
+        before.end()
+        words = ["--from", "0.ckpt", "--control", "c"]
+    target = serve(*words, "--grace", "0ns")
+    host = Host(target.place)
+    pages = Pages(host, 64)
+    for number in range(2, 8):
+        for page in range(64):
+            pages.write(page, 0, bytes([number]) * PAGE * BLOCK, fua=False)
+        if number % 2 == 0:
+            pages.queue.ask(FLUSH, namespace=1)
+            pages.durable()
+        else:
+            tell(str(target.folder / "c"), {"do": "cut"})
+        lost = pages.lost
+        pages.check()
+        assert (pages.lost > lost) == (number % 2 == 1), "what was written after the flush"
+    host.close()
+    target.end()
+
+
 def test_what_is_under_way_at_a_cut_is_aborted(serve: Callable[..., Target]) -> None:
     target = serve(*SETS, *ON_DEMAND, "--clock", "real", "--set", "host.t_firmware=2s")
     host = Host(target.place)

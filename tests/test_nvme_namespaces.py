@@ -342,6 +342,17 @@ def test_a_namespace_has_placement_handles_of_its_own(serve: Callable[..., Targe
         return [struct.unpack_from("<HH", data, 16 + 32 * index) for index in range(count)]
 
     assert (status(1), status(2)) == ([(0, 2), (1, 1)], [(0, 0)])
+    # Events of a handle are asked for by the namespace's name of it.
+    not_full = 0
+    host.admin.ask(9, 0x1E, 0 | 1 << 16, 0, namespace=1, data=bytes([not_full]))
+
+    def wanted(number: int, handle: int) -> int:
+        return host.admin.ask(10, 0x1E, handle | 1 << 16, namespace=number, expects=2)[1][1]
+
+    assert [wanted(1, 0), wanted(1, 1), wanted(2, 0)] == [0, 1, 1]
+    refused(INVALID_FIELD, lambda: wanted(1, 2))
+    refused(INVALID_NAMESPACE, lambda: wanted(0, 0))
+    assert struct.unpack_from("<I", host.log(0x12, 1024), 4 * 0x1D) == (1 | 1 << 23,), "of the endurance group"
     for number, handle in [(1, 0), (1, 1), (2, 0)]:
         queue.ask(WRITE, *span(0, 8, 2 << 20), handle << 16, namespace=number, data=bytes(4096))
     host.close()

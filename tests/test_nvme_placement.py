@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -124,13 +125,13 @@ def test_placement_as_hosts_see_it(serve: Callable[..., Target], isolation: str)
     assert struct.unpack_from("<Q", group, 64)[0] == -(-host_bytes // 10**9)
     assert struct.unpack_from("<Q", group, 80)[0] == -(-media // 10**9)
     # Events that the host does not want.
-    _, kinds = host.admin.ask(10, 0x1E, 1 | 255 << 16, expects=16)
+    _, kinds = host.admin.ask(10, 0x1E, 1 | 255 << 16, namespace=1, expects=16)
     assert kinds[:8] == bytes([NOT_FULL, 1, INVALID, 1, REALLOCATED, 1, FILLED, 1])
-    host.admin.ask(9, 0x1E, 1 | 1 << 16, 0, data=bytes([NOT_FULL]))
-    assert host.admin.ask(10, 0x1E, 1 | 255 << 16, expects=16)[1][:2] == bytes([NOT_FULL, 0])
-    assert host.admin.ask(10, 0x1E, 2 | 255 << 16, expects=16)[1][:2] == bytes([NOT_FULL, 1])
+    host.admin.ask(9, 0x1E, 1 | 1 << 16, 0, namespace=1, data=bytes([NOT_FULL]))
+    assert host.admin.ask(10, 0x1E, 1 | 255 << 16, namespace=1, expects=16)[1][:2] == bytes([NOT_FULL, 0])
+    assert host.admin.ask(10, 0x1E, 2 | 255 << 16, namespace=1, expects=16)[1][:2] == bytes([NOT_FULL, 1])
     assert (NOT_FULL, 7, 1, 0) not in events(host, True)
-    refused(INVALID_FIELD, lambda: host.admin.ask(9, 0x1E, 4 | 1 << 16, 0, data=bytes([NOT_FULL])))
+    refused(INVALID_FIELD, lambda: host.admin.ask(9, 0x1E, 4 | 1 << 16, 0, namespace=1, data=bytes([NOT_FULL])))
     refused(INVALID_FIELD, lambda: log(host, 0x20, 96, group=2))
     host.close()
     target.end()
@@ -181,7 +182,7 @@ def test_a_sanitize_operation_goes_on_behind_its_answer(serve: Callable[..., Tar
     host = Host(target.place)
     [queue] = host.queues
     other = Host(target.place, queues=0)
-    assert struct.unpack_from("<I", host.identify(1), 328)[0] == 2 | 1 << 30
+    assert struct.unpack_from("<I", host.identify(1), 328)[0] == 2 | 1 << 29 | 1 << 30
     assert struct.unpack_from("<HHI", host.log(0x81, 512)) == (0xFFFF, 0, 0)
     queue.write(0, os.urandom(8 * BLOCK))
     for ten in (0, 3, 4, 2 | 1 << 9):
@@ -220,7 +221,12 @@ def test_nothing_is_read_or_written_while_a_drive_is_sanitized(serve: Callable[.
     target = serve(*SETS, "--clock", "real", "--set", "host.t_firmware=2s")
     host = Host(target.place)
     [queue] = host.queues
+    # A write that the drive has begun with, and one whose data the host was asked for.
+    begun = [queue.send(WRITE, *span(8 * at, 8), namespace=1, data=bytes(4096), capsule=at == 0) for at in range(2)]
+    time.sleep(0.2)
     host.admin.ask(SANITIZE, 2)
+    found = {done.command: done.status for done in (queue.receive(), queue.receive())}
+    assert found == dict.fromkeys(begun, SANITIZING)
     refused(SANITIZING, lambda: queue.read(0, 1))
     refused(SANITIZING, lambda: queue.write(0, bytes(BLOCK)))
     refused(SANITIZING, lambda: queue.ask(COPY, 0, 0, 0, namespace=1, data=struct.pack("<8xQH14x", 8, 0)))

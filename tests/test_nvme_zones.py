@@ -36,7 +36,7 @@ ZONED = (
 """A drive of zones, whose size is a power of two, as Linux wants it."""
 ZONES = [word for key in ZONED for word in ("--set", key)]
 SEND, RECEIVE, APPEND = 0x79, 0x7A, 0x7D
-CLOSE, FINISH, OPEN, RESET, COMMIT, ALL, RANDOM = 1, 2, 3, 4, 0x11, 1 << 8, 1 << 9
+CLOSE, FINISH, OPEN, RESET, OFFLINES, COMMIT, ALL, RANDOM = 1, 2, 3, 4, 5, 0x11, 1 << 8, 1 << 9
 EMPTY, IMPLICIT, EXPLICIT, CLOSED, READ_ONLY, FULL, OFFLINE = 1, 2, 3, 4, 13, 14, 15
 
 
@@ -86,8 +86,8 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     queue.write(0, data)
     assert state(0) == (IMPLICIT, 96)
     refused(0x1BC, lambda: queue.write(200, data))
-    for at in (0, 96):
-        where, _ = queue.ask(APPEND, size, 0, 95, namespace=1, data=data)
+    for at, fua in ((0, 0), (96, 1 << 30)):
+        where, _ = queue.ask(APPEND, size, 0, 95 | fua, namespace=1, data=data)
         assert where == size + at
     assert queue.read(size, 96) == queue.read(size + 96, 96) == queue.read(0, 96) == data
     assert queue.read(size + 192, 8) == bytes(8 * BLOCK), "behind the write pointer"
@@ -106,6 +106,9 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     refused(INVALID_FIELD, lambda: queue.ask(DEALLOCATE, 0, 4, namespace=1, data=ranges([(0, 8)])))
     refused(OUT_OF_RANGE, lambda: send(len(zones), OPEN))
     refused(INVALID_FIELD, lambda: send(0, 0x10))
+    # Zones that are not read-only are not given up, and keep what they hold.
+    send(0, OFFLINES | ALL)
+    assert queue.read(0, 96) == queue.read(3 * size, 96) == data
     # A zone begins again; all of them do.
     send(0, RESET)
     assert state(0) == (EMPTY, 0)
@@ -114,6 +117,7 @@ def test_zones_over_nvme(serve: Callable[..., Target]) -> None:
     send(0, RESET | ALL)
     assert {zone[0] for zone in zones_of(queue)} == {EMPTY}
     assert queue.read(3 * size, 96) == bytes(96 * BLOCK)
+    assert host.log(0x12, 1024)[4 * 6] == 0, "no volatile write cache"
     _, effects = host.admin.ask(2, 5 | 1023 << 16, 0, 0, 0, 2 << 24, namespace=0xFFFFFFFF, expects=4096)
     assert struct.unpack_from("<I", effects, 1024 + 4 * APPEND) == (3,)
     host.close()
@@ -189,8 +193,9 @@ def test_a_host_is_told_of_zones_that_break(serve: Callable[..., Target]) -> Non
     waits = [host.admin.send(0x0C) for _ in range(2)]
     size = (128 << 20) // BLOCK
     zones = len(zones_of(queue))
+    data = os.urandom(96 * BLOCK)
     for zone in range(2):
-        queue.write(zone * size, bytes(96 * BLOCK))
+        queue.write(zone * size, data)
     # Each read takes some ten microseconds.
     for _ in range(600):
         queue.read(0, 8)
@@ -210,5 +215,9 @@ def test_a_host_is_told_of_zones_that_break(serve: Callable[..., Target]) -> Non
 
     assert changed(retains=True) == changed(retains=False) == gone
     assert changed(retains=False) == [], "what was read is no news"
+    # A reset of all leaves read-only zones what they hold.
+    queue.ask(SEND, 0, 0, 0, RESET | ALL, namespace=1)
+    held = {zones_of(queue)[zone][0]: queue.read(zone * size, 96) for zone in range(2)}
+    assert held == {EMPTY: bytes(96 * BLOCK), READ_ONLY: data}
     host.close()
     target.end()

@@ -177,21 +177,37 @@ pub unsafe extern "C" fn ssdlab_open(
     drive: *mut *mut Drive,
     error: *mut *mut c_char,
 ) -> Status {
-    if options.is_null() || drive.is_null() {
-        return Status::NullPointer;
-    }
-    // SAFETY: neither is null, so the caller's promise makes them valid.
-    let opened = guarded(|| unsafe { open(&*options) });
-    let (status, opened, text) = match opened {
-        Ok(playing) => (Status::Ok, Box::into_raw(Box::new(Drive(Handle::new(playing)))), ptr::null_mut()),
-        Err(Failure { status, text }) if !error.is_null() => (status, ptr::null_mut(), owned(text)),
-        Err(Failure { status, .. }) => (status, ptr::null_mut(), ptr::null_mut()),
+    let make = |playing| Drive(Handle::new(playing));
+    // SAFETY: by the caller's promise.
+    unsafe { opens(drive, error, options, |options| open(options), make) }
+}
+
+/// Opens something, and says in `*into` what it is, or in `*error` why it could not be: each is written where it is not
+/// null.
+///
+/// # Safety
+/// Pointers are null or valid, and `open` may be called with what `options` points to.
+unsafe fn opens<T, H>(
+    into: *mut *mut H,
+    error: *mut *mut c_char,
+    options: *const Options,
+    open: impl FnOnce(&Options) -> Result<T, Failure>,
+    make: impl FnOnce(T) -> H,
+) -> Status {
+    // SAFETY: null or valid, by the caller's promise.
+    let options = unsafe { options.as_ref() }.filter(|_| !into.is_null());
+    let (status, made, text) = match options.map(|options| guarded(|| open(options))) {
+        None => (Status::NullPointer, ptr::null_mut(), None),
+        Some(Ok(opened)) => (Status::Ok, Box::into_raw(Box::new(make(opened))), None),
+        Some(Err(Failure { status, text })) => (status, ptr::null_mut(), Some(text)),
     };
-    // SAFETY: `drive` is not null, and `error` is written to where it is not.
+    // SAFETY: each is valid where it is not null.
     unsafe {
-        drive.write(opened);
+        if !into.is_null() {
+            into.write(made);
+        }
         if !error.is_null() {
-            error.write(text);
+            error.write(text.map_or(ptr::null_mut(), owned));
         }
     }
     status

@@ -9,7 +9,7 @@ use ssd::run::{open_media, write_media};
 use units::Time;
 
 use crate::drive::{Failure, Handle, guarded};
-use crate::{Options, SSDLAB_NEVER, Status, device, owned, settings, status_of, text};
+use crate::{Options, SSDLAB_NEVER, Status, device, opens, owned, settings, status_of, text};
 
 /// Reads a page.
 pub const SSDLAB_MEDIA_READ: u8 = 0;
@@ -112,25 +112,9 @@ pub unsafe extern "C" fn ssdlab_media_open(
     media: *mut *mut Media,
     error: *mut *mut c_char,
 ) -> Status {
-    // SAFETY: null or valid, by the caller's promise.
-    let (Some(options), Some(media)) = (unsafe { options.as_ref() }, unsafe { media.as_mut() }) else {
-        return Status::NullPointer;
-    };
+    let make = |opened| Media(Handle::new(opened));
     // SAFETY: by the caller's promise.
-    let opened = guarded(|| unsafe { open(options) });
-    *media = ptr::null_mut();
-    let (status, said) = match opened {
-        Ok(opened) => {
-            *media = Box::into_raw(Box::new(Media(Handle::new(opened))));
-            (Status::Ok, None)
-        }
-        Err(Failure { status, text }) => (status, Some(text)),
-    };
-    // SAFETY: null or valid, by the caller's promise.
-    if let Some(error) = unsafe { error.as_mut() } {
-        *error = said.map_or(ptr::null_mut(), owned);
-    }
-    status
+    unsafe { opens(media, error, options, |options| open(options), make) }
 }
 
 /// # Safety

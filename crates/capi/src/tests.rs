@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
-use std::ptr::{from_mut, from_ref, null, null_mut};
+use std::ptr::{dangling_mut, from_mut, from_ref, null, null_mut};
 
 use crate::*;
 
@@ -81,7 +81,13 @@ fn null_pointers_are_refused() {
     // SAFETY: pointers are null or valid.
     unsafe {
         assert_eq!(ssdlab_open(null(), &mut none, null_mut()), refused);
-        assert_eq!(ssdlab_open(&ssdlab_defaults(), null_mut(), null_mut()), refused);
+        // What callers have not begun with null is null then.
+        let (mut opened, mut media, mut said) = (drive, dangling_mut(), dangling_mut());
+        assert_eq!((ssdlab_open(null(), &mut opened, &mut said), opened, said), (refused, null_mut(), null_mut()));
+        said = dangling_mut();
+        assert_eq!((ssdlab_open(&ssdlab_defaults(), null_mut(), &mut said), said), (refused, null_mut()));
+        said = dangling_mut();
+        assert_eq!((ssdlab_media_open(null(), &mut media, &mut said), media, said), (refused, null_mut(), null_mut()));
         assert_eq!(ssdlab_open(&Options { setting_count: 1, ..ssdlab_defaults() }, &mut none, null_mut()), refused);
         let settings = [null()];
         let options = Options { settings: settings.as_ptr(), setting_count: 1, ..ssdlab_defaults() };

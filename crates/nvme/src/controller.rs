@@ -44,9 +44,13 @@ struct State {
     configuration: u32,
     status: u32,
     features: Features,
+    /// What features are after a reset: none is saved.
+    defaults: Features,
     streams: directives::Streams,
     /// Async Event Requests that wait, by the commands' names.
     events: VecDeque<CommandId>,
+    /// How many of them a reset has ended, which are answered no more and have not been counted off yet.
+    ended_events: usize,
     /// Critical warnings that the host has been told of: it hears of them again when they have gone and come again.
     told: u8,
     /// Commands that failed, the newest first, and how many have.
@@ -58,8 +62,18 @@ struct State {
     /// told that there are more.
     known_zones: BTreeSet<u64>,
     told_zones: BTreeSet<u32>,
-    /// What ends the connections of its queues, by the queues' numbers.
-    queues: BTreeMap<QueueId, Box<dyn Fn() + Send>>,
+    /// Its queues, by their numbers.
+    queues: BTreeMap<QueueId, Joined>,
+    /// Queues that have connected so far.
+    joined: u64,
+}
+
+/// A queue that has connected.
+struct Joined {
+    /// The how-manieth of the controller.
+    number: u64,
+    /// Ends its connection.
+    end: Box<dyn Fn() + Send>,
 }
 
 /// What an admin command needs to know.
@@ -131,12 +145,15 @@ impl Controller {
             shared.namespaces.connects(id);
             shared.sanitize.ended
         };
+        let defaults = Features::new(host.id, keep_alive, of);
         let state = State {
             configuration: 0,
             status: 0,
-            features: Features::new(host.id, keep_alive, of),
+            features: defaults.clone(),
+            defaults,
             streams: directives::Streams::default(),
             events: VecDeque::new(),
+            ended_events: 0,
             told: 0,
             errors: VecDeque::new(),
             failed: 0,
@@ -144,6 +161,7 @@ impl Controller {
             known_zones: BTreeSet::new(),
             told_zones: BTreeSet::new(),
             queues: BTreeMap::new(),
+            joined: 0,
         };
         Controller { id, drive, host, shared, state: Mutex::new(state) }
     }
@@ -161,9 +179,20 @@ impl Controller {
         self.shared().sanitize.ends(succeeded);
     }
 
-    /// Something is written.
-    pub fn writes(&self) {
-        self.shared().sanitize.erased = false;
+    /// The drive begins with a command whose data has come, or with one that has none: one that `changes` what it holds,
+    /// or one that does not. How many sanitize operations have begun until then; one may have since the command came.
+    pub fn begins(&self, changes: bool) -> Result<u64, Status> {
+        let sanitize = &mut self.shared().sanitize;
+        if let Some(status) = sanitize.refusal() {
+            return Err(status);
+        }
+        sanitize.erased &= !changes;
+        Ok(sanitize.begun)
+    }
+
+    /// Refuses what a sanitize operation has overtaken: more than `begun` have begun.
+    pub fn has_kept(&self, begun: u64) -> Result<(), Status> {
+        if self.shared().sanitize.begun == begun { Ok(()) } else { Err(Status::SANITIZE_IN_PROGRESS) }
     }
 
     /// Whether the host has enabled it.
@@ -201,8 +230,8 @@ impl Controller {
     }
 
     /// A queue has connected, which `end` ends; none of that number may be there, nor may it be beyond what the host
-    /// was given.
-    pub fn join(&self, queue: QueueId, end: Box<dyn Fn() + Send>) -> Result<(), Status> {
+    /// was given. Gives its number among all that have connected.
+    pub fn join(&self, queue: QueueId, end: Box<dyn Fn() + Send>) -> Result<u64, Status> {
         let mut state = self.lock();
         if queue.0 > state.features.queues {
             return Err(Status::CONNECT_INVALID_PARAMETERS);
@@ -210,14 +239,19 @@ impl Controller {
         if (!queue.is_admin() && state.status & READY == 0) || state.queues.contains_key(&queue) {
             return Err(Status::COMMAND_SEQUENCE_ERROR);
         }
-        state.queues.insert(queue, end);
-        Ok(())
+        state.joined += 1;
+        let number = state.joined;
+        state.queues.insert(queue, Joined { number, end });
+        Ok(number)
     }
 
-    /// A queue's connection has ended. With the admin queue all end.
-    pub fn leave(&self, queue: QueueId) {
+    /// The connection of a queue has ended that [`Controller::join`] gave a number. With the admin queue all end. After a
+    /// reset another one may have its place.
+    pub fn leave(&self, queue: QueueId, number: u64) {
         let mut state = self.lock();
-        state.queues.remove(&queue);
+        if state.queues.get(&queue).is_some_and(|joined| joined.number == number) {
+            state.queues.remove(&queue);
+        }
         if queue.is_admin() {
             state.end_queues();
         }
@@ -363,16 +397,17 @@ impl Controller {
         }
     }
 
-    /// The feature FDP Events, which all controllers of the drive share.
+    /// The feature FDP Events, of a placement handle of a namespace, which all controllers of the drive share.
     fn placement_events(&self, command: &Command, data: &[u8], drive: Option<&Subsystem>) -> Outcome {
-        let Some(drive) = drive.filter(|drive| drive.handles > 0) else {
+        if drive.is_none_or(|drive| drive.handles == 0) {
             return Err(Status::INVALID_FIELD.into());
-        };
-        let events = &mut self.shared().events;
+        }
+        let mut shared = self.shared();
+        let of = shared.namespaces.active(command.namespace(), self.id)?.clone();
         match command.opcode() {
-            admin::GET_FEATURES => events.get(command, drive),
+            admin::GET_FEATURES => shared.events.get(command, &of.handles),
             _ if command.dword(10) & 1 << 31 != 0 => Err(Status::FEATURE_NOT_SAVEABLE.into()),
-            _ => events.set(command, data, drive),
+            _ => shared.events.set(command, data, &of.handles),
         }
     }
 
@@ -511,6 +546,11 @@ impl Controller {
         Some((command, 1 | what << 8 | u64::from(page::HEALTH) << 16))
     }
 
+    /// How many requests for events a reset has ended, since this was asked for last.
+    pub fn takes_ended_events(&self) -> usize {
+        std::mem::take(&mut self.lock().ended_events)
+    }
+
     /// Whether the host waits for events.
     pub fn awaits_events(&self) -> bool {
         !self.lock().events.is_empty()
@@ -534,9 +574,10 @@ impl State {
         match (before & ENABLED != 0, value & ENABLED != 0) {
             (false, true) => self.status = READY,
             (true, false) => {
-                // A reset: I/O queues are gone, and requests for events.
+                // A reset: I/O queues are gone, and requests for events, and what the host has set.
                 self.status &= SHUTDOWN_COMPLETE;
-                self.events.clear();
+                self.ended_events += self.events.drain(..).count();
+                self.features = self.defaults.clone();
                 self.streams = directives::Streams::default();
                 self.end_queues();
             }
@@ -545,9 +586,9 @@ impl State {
         Ok(Answer::default())
     }
 
-    /// Ends the connections of all I/O queues.
-    fn end_queues(&self) {
-        self.queues.range(QueueId(1)..).for_each(|(_, end)| end());
+    /// Ends the connections of all I/O queues, whose places are free at once.
+    fn end_queues(&mut self) {
+        self.queues.split_off(&QueueId(1)).values().for_each(|joined| (joined.end)());
     }
 
     /// Zones of a namespace that are broken and that the host does not know of.

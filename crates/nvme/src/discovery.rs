@@ -21,10 +21,31 @@ pub fn log(drives: &[Subsystem], at: Option<SocketAddr>) -> Vec<u8> {
         // Any controller, and the entries of its admin queue.
         entry.u16(6, 0xffff).u16(8, QUEUE_ENTRIES).name(256, &drive.nqn);
         if let Some(at) = at {
-            entry.u8(1, if at.is_ipv4() { 1 } else { 2 });
-            entry.ascii(32, 32, &at.port().to_string()).ascii(512, 256, &at.ip().to_canonical().to_string());
+            // A listener of both families has hosts of the older one come by addresses that are mapped.
+            let address = at.ip().to_canonical();
+            entry.u8(1, if address.is_ipv4() { 1 } else { 2 });
+            entry.ascii(32, 32, &at.port().to_string()).ascii(512, 256, &address.to_string());
         }
         log.extend(entry.take());
     }
     log
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_family_of_an_address_is_that_of_its_text() {
+        let drives = [Subsystem::new("drive", "a drive", "1", Bytes(1 << 20))];
+        for (at, family, text) in
+            [("127.0.0.1:4420", 1, "127.0.0.1"), ("[::ffff:127.0.0.1]:4420", 1, "127.0.0.1"), ("[::1]:4420", 2, "::1")]
+        {
+            let log = log(&drives, Some(at.parse().unwrap()));
+            let entry = &log[ENTRY..];
+            assert_eq!((entry[1], entry[512..].starts_with(text.as_bytes())), (family, true), "{at}");
+        }
+    }
 }

@@ -13,7 +13,6 @@ use crate::bytes::Fields;
 use crate::command::{Answer, Command, Outcome};
 use crate::limits::{BLOCK_SHIFTS, MOST_NAMESPACES};
 use crate::status::Status;
-use crate::subsystem::Subsystem;
 
 /// The endurance group that a drive is.
 pub(crate) const GROUP: u16 = 1;
@@ -179,17 +178,17 @@ impl Events {
         !self.0.get(&handle).is_some_and(|disabled| disabled.contains(&kind))
     }
 
-    /// Get Features, FDP Events: a handle in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each
+    /// Get Features, FDP Events: a handle of the namespace in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each
     /// has 2 bytes: type, and whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
-    pub fn get(&self, command: &Command, drive: &Subsystem) -> Outcome {
-        let (handle, most) = asked(command, drive)?;
+    pub fn get(&self, command: &Command, handles: &[u16]) -> Outcome {
+        let (handle, most) = asked(command, handles)?;
         let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);
         Ok(Answer { result: KINDS.len() as u64, data: told.collect() })
     }
 
     /// Set Features: types in the data, a byte each, are enabled or disabled by dword 12, bit 0.
-    pub fn set(&mut self, command: &Command, data: &[u8], drive: &Subsystem) -> Outcome {
-        let (handle, most) = asked(command, drive)?;
+    pub fn set(&mut self, command: &Command, data: &[u8], handles: &[u16]) -> Outcome {
+        let (handle, most) = asked(command, handles)?;
         let kinds = data.get(..most).ok_or(Status::INVALID_FIELD)?;
         if kinds.iter().any(|code| KINDS.iter().all(|kind| kind.code() != *code)) {
             return Err(Status::INVALID_FIELD.into());
@@ -206,8 +205,9 @@ impl Events {
     }
 }
 
-fn asked(command: &Command, drive: &Subsystem) -> Result<(u16, usize), Status> {
+/// The drive's handle that one of a namespace's is, and how many descriptors.
+fn asked(command: &Command, handles: &[u16]) -> Result<(u16, usize), Status> {
     let eleven = command.dword(11);
-    let handle = eleven as u16;
-    if handle >= drive.handles { Err(Status::INVALID_FIELD) } else { Ok((handle, (eleven >> 16 & 0xff) as usize)) }
+    let handle = handles.get((eleven & 0xffff) as usize).ok_or(Status::INVALID_FIELD)?;
+    Ok((*handle, (eleven >> 16 & 0xff) as usize))
 }

@@ -45,7 +45,8 @@ const OF_PLACEMENT: [u8; 2] = [feature::PLACEMENT, feature::PLACEMENT_EVENTS];
 /// Those of a drive: which there are, and whether each is of the endurance group and not of a controller.
 pub(crate) fn all(drive: &Subsystem) -> impl Iterator<Item = (u8, bool)> {
     let of_placement = OF_PLACEMENT.into_iter().filter(|_| drive.handles > 0).map(|feature| (feature, true));
-    ALL.into_iter().map(|feature| (feature, false)).chain(of_placement)
+    let there = ALL.into_iter().filter(|feature| *feature != feature::VOLATILE_WRITE_CACHE || drive.volatile_cache);
+    there.map(|feature| (feature, false)).chain(of_placement)
 }
 
 /// What a host has set.

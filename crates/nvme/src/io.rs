@@ -501,10 +501,12 @@ impl Io {
                 answer.result = named.map_or(0, |of| of.block(did.offset));
                 change.write(did.offset, data).map_err(of_machine)
             }
-            Does::Zoned(Zoned::Send { range, action: ZoneAction::Reset | ZoneAction::Offline }, _) => {
-                discard((0, range)).map_err(of_machine)
+            // Of several zones those are left alone whose state does not have the action.
+            Does::Zoned(Zoned::Send { action, .. }, _) => {
+                let size = named.and_then(|of| of.kind.zones()).map_or(0, |zones| zones.size);
+                let emptied = zoned::emptied(*action, &did.zones).map(|zone| zone.start..zone.start + size);
+                emptied.into_iter().try_for_each(|zone| discard((0, &zone))).map_err(of_machine)
             }
-            Does::Zoned(Zoned::Send { .. }, _) => Ok(()),
             Does::Zoned(Zoned::Report(report), _) => {
                 answer.data = named.map_or_else(Vec::new, |of| report.data(&did.zones, of));
                 Ok(())

@@ -236,12 +236,12 @@ pub(crate) fn changed_zones(blocks: &[u64]) -> Vec<u8> {
     fields.take()
 }
 
-/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0), of the controller (22)
-/// or the endurance group (24).
+/// Features that there are, and what changing them affects (Base 2.0, 5.16.1.19): supported (0); their scope (31:20) is
+/// the controller (21) or the endurance group (23).
 pub(crate) fn features_supported(drive: &Subsystem) -> Vec<u8> {
     let mut fields = Fields::new(1024);
     for (feature, of_group) in features::all(drive) {
-        fields.u32(4 * usize::from(feature), 1 | if of_group { 1 << 24 } else { 1 << 22 });
+        fields.u32(4 * usize::from(feature), 1 | if of_group { 1 << 23 } else { 1 << 21 });
     }
     fields.take()
 }

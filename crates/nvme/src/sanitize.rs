@@ -21,6 +21,8 @@ pub(crate) struct Sanitize {
     pub state: Progress,
     /// Dword 10 of the command.
     asked: u32,
+    /// How many have begun.
+    pub begun: u64,
     /// How many have ended: hosts are told of each.
     pub ended: u64,
     /// Nothing was written since.
@@ -67,6 +69,7 @@ impl Sanitize {
             }
             BLOCK_ERASE if ten & 1 << 9 == 0 => {
                 (self.state, self.asked, self.failure_mode) = (Progress::UnderWay, ten, false);
+                self.begun += 1;
                 Ok(true)
             }
             _ => Err(Status::INVALID_FIELD),

@@ -43,6 +43,8 @@ pub struct Connected {
     pub queue: QueueId,
     /// Commands that it holds at most, from 0: SQSIZE.
     pub size: u16,
+    /// Its number among all queues that have connected to the controller.
+    joined: u64,
     authentication: Mutex<Authentication>,
 }
 
@@ -147,7 +149,7 @@ impl Target {
             return Err(Invalid::Command(42).into());
         }
         match controller.join(queue, end) {
-            Ok(()) => Ok(Connected { controller, queue, size, authentication: Mutex::new(authentication) }),
+            Ok(joined) => Ok(Connected { controller, queue, size, joined, authentication: Mutex::new(authentication) }),
             Err(Status::CONNECT_INVALID_PARAMETERS) => Err(Invalid::Command(42).into()),
             Err(status) => Err(status.into()),
         }
@@ -219,7 +221,7 @@ impl Target {
 
     /// A queue's connection has ended; a controller ends with its admin queue.
     pub fn leave(&self, connected: &Connected) {
-        connected.controller.leave(connected.queue);
+        connected.controller.leave(connected.queue, connected.joined);
         if connected.queue.is_admin() {
             self.lock().remove(&connected.controller.id);
             connected.controller.ends();

@@ -117,6 +117,16 @@ fn report(command: &Command, of: &Namespace) -> Result<Zoned, Status> {
     Ok(Zoned::Report(Report { from, end, length: length as u32, only, partial: thirteen & 1 << 16 != 0 }))
 }
 
+/// Of the zones that an action was asked for, as they are then, those that hold nothing any more by it.
+pub(crate) fn emptied(action: ZoneAction, zones: &[ZoneDescriptor]) -> impl Iterator<Item = &ZoneDescriptor> {
+    let becomes = match action {
+        ZoneAction::Reset => Some(ZoneState::Empty),
+        ZoneAction::Offline => Some(ZoneState::Offline),
+        _ => None,
+    };
+    zones.iter().filter(move |zone| Some(zone.state) == becomes)
+}
+
 impl Report {
     /// Bytes that the host gets.
     pub fn length(&self) -> u32 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ssd::run::Attended;
 use ssd::zones::ZoneDescriptor;
-use ssd::{Completion, PowerSeen, RunError};
+use ssd::{Completion, PowerSeen, RunError, Undone};
 use units::{Span, Temperature, Time};
 use workload::{Op, Request};
 
@@ -76,7 +76,7 @@ impl Drive {
             store.can_be_cut(live.drive().plan().layout.page_size);
         }
         Drive {
-            cuts: 0,
+            cuts: live.drive().power().map_or(0, PowerSeen::cuts),
             store,
             live,
             flights: BTreeMap::new(),
@@ -213,9 +213,15 @@ impl Drive {
     /// What a power cut has undone is undone in the data, and what can be undone no more is known.
     fn follow_cuts(&mut self) {
         let Some(power) = self.live.drive().power().filter(|power| power.is_cut()) else { return };
-        if std::mem::replace(&mut self.cuts, power.cuts()) != power.cuts()
-            && let Err(error) = self.store.cut(power.undone())
-        {
+        if std::mem::replace(&mut self.cuts, power.cuts()) == power.cuts() {
+            return;
+        }
+        // The drive counts requests from its own beginning; of those before the run the data is settled.
+        let of_run = |Undone { request, lpn }: &Undone| {
+            request.checked_sub(self.live.first_id()).map(|request| Undone { request, lpn: *lpn })
+        };
+        let undone: Vec<Undone> = power.undone().iter().filter_map(of_run).collect();
+        if let Err(error) = self.store.cut(&undone) {
             let error = format!("the data cannot be written back as the power cut has left it: {error}");
             self.failure.get_or_insert(RunError::Broken(error));
         }
@@ -225,7 +231,9 @@ impl Drive {
     fn settles(&self) {
         if let Some(power) = self.live.drive().power() {
             let under_way = self.operations.keys().next().copied().unwrap_or(u64::MAX);
-            self.store.settle(power.first_unsettled().unwrap_or(u64::MAX).min(under_way));
+            // While something from before the run is not settled, nothing of the run is known to be.
+            let unsettled = power.first_unsettled().map(|request| request.saturating_sub(self.live.first_id()));
+            self.store.settle(unsettled.unwrap_or(u64::MAX).min(under_way));
         }
     }
 
@@ -311,6 +319,8 @@ impl Drive {
             if let Ok(did) = &mut flight.outcome {
                 match failed.into_iter().find(|(failed, _)| *failed) {
                     Some((_, failure)) => flight.outcome = Err(failure),
+                    // It makes what was done durable, and is about no place.
+                    None if completion.request.op == Op::Flush => {}
                     None => (did.offset, did.zones) = (completion.at.0, reported(self.live.drive(), &completion)),
                 }
             }
@@ -345,13 +355,16 @@ impl Flight {
     }
 }
 
-/// The zones that a request has asked for, as they are when it is done.
+/// The zones that a request has asked for, or done something to, as they are when it is done.
 fn reported(drive: &dyn ssd::Drive, completion: &Completion) -> Vec<ZoneDescriptor> {
-    let Some(zones) = drive.zones().filter(|_| completion.request.op == Op::ZoneReport) else {
-        return Vec::new();
+    let Some(zones) = drive.zones() else { return Vec::new() };
+    let Request { op, offset, bytes, .. } = completion.request;
+    let end = match op {
+        Op::ZoneReport => zones.count(),
+        Op::Zone(_) => (offset.0 + bytes.0).div_ceil(zones.size()) as u32,
+        _ => return Vec::new(),
     };
-    let first = (completion.request.offset.0 / zones.size()) as u32;
-    (first..zones.count()).filter_map(|zone| zones.zone(zone)).collect()
+    ((offset.0 / zones.size()) as u32..end).filter_map(|zone| zones.zone(zone)).collect()
 }
 
 /// The instant before `time`: the last one that can be played before a request comes at `time`.

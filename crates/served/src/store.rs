@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use ssd::Undone;
 use units::{Bytes, ConfigError};
 
-use crate::unsettled::{Holds, Unsettled};
+use crate::unsettled::{Becomes, Unsettled};
 
 /// Writes zeros to a range, piece by piece.
 fn zeros(offset: u64, bytes: u64, write: impl Fn(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
@@ -87,14 +87,13 @@ impl Store {
     /// A power cut has undone these, and nothing else.
     pub(crate) fn cut(&self, undone: &[Undone]) -> io::Result<()> {
         let Some(mut unsettled) = self.unsettled() else { return Ok(()) };
-        let unit = unsettled.unit();
-        unsettled.cut(undone).into_iter().try_for_each(|holds| self.put(holds, unit))
+        unsettled.cut(undone).into_iter().try_for_each(|becomes| self.put(becomes))
     }
 
-    fn put(&self, Holds { offset, data }: Holds, unit: u64) -> io::Result<()> {
+    fn put(&self, Becomes { offset, bytes, data }: Becomes) -> io::Result<()> {
         match data {
             Some(data) => self.write(offset, &data),
-            None => self.discard(offset, unit),
+            None => self.discard(offset, bytes),
         }
     }
 
@@ -138,6 +137,9 @@ impl Store {
             return Err(refused(problem, "name another file, or choose the device that it was made with"));
         }
         file.set_len(size.0).map_err(unusable)?;
+        // A new file is there after a crash of the machine only if its folder is on the disk.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        file.sync_all().and_then(|()| File::open(folder)?.sync_all()).map_err(unusable)?;
         Ok(Store::of(Kept::File(file)))
     }
 
@@ -277,7 +279,15 @@ impl Changes<'_> {
 
     /// Writes zeros, which take as much room as other data.
     pub fn write_zeros(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        zeros(offset, bytes, |from, data| self.write(from, data))
+        let _beside = self.store.alone.read().unwrap_or_else(PoisonError::into_inner);
+        let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
+            return self.store.write_zeros(offset, bytes);
+        };
+        for (unit, range) in unsettled.units_of(offset, bytes) {
+            let data = vec![0; range.len()];
+            self.change(&mut unsettled, request, unit, range, Some(data))?;
+        }
+        Ok(())
     }
 
     /// Makes a range read as zeros, and forgets what it held.
@@ -286,14 +296,22 @@ impl Changes<'_> {
         let (Some(request), Some(mut unsettled)) = (self.request, self.store.unsettled()) else {
             return self.store.discard(offset, bytes);
         };
+        let end = offset + bytes;
         let mut at = offset;
-        // Holes stay as they are.
-        for Extent { bytes, hole } in self.store.extents(offset, bytes, usize::MAX)? {
-            let units = unsettled.units_of(at, bytes);
-            at += bytes;
-            for (unit, range) in units.filter(|_| !hole) {
+        // Holes stay as they are: to the end of a unit that holds something, which has one change.
+        while at < end {
+            let extent = self.store.extents(at, end - at, 1)?[0];
+            let to = at + extent.bytes;
+            if extent.hole {
+                at = to;
+                continue;
+            }
+            let begin = offset.max(at / unsettled.unit() * unsettled.unit());
+            let until = to.next_multiple_of(unsettled.unit()).min(end);
+            for (unit, range) in unsettled.units_of(begin, until - begin) {
                 self.change(&mut unsettled, request, unit, range, None)?;
             }
+            at = until;
         }
         Ok(())
     }
@@ -315,7 +333,7 @@ impl Changes<'_> {
             Ok((!hole).then_some(held))
         };
         match unsettled.changes(request, unit, range, data, before)? {
-            Some(holds) => self.store.put(holds, size),
+            Some(becomes) => self.store.put(becomes),
             None => Ok(()),
         }
     }
@@ -325,7 +343,11 @@ impl Changes<'_> {
 fn run_of_file(file: &File, at: u64) -> io::Result<(bool, u64)> {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => Ok((true, data)),
-        Ok(_) => Ok((false, seek(file, SeekFrom::Hole(at))?)),
+        Ok(_) => match seek(file, SeekFrom::Hole(at))? {
+            // The data has gone in between.
+            hole if hole == at => run_of_file(file, at),
+            hole => Ok((false, hole)),
+        },
         // There is no data from here on.
         Err(Errno::NXIO) => Ok((true, u64::MAX)),
         Err(error) => Err(error.into()),

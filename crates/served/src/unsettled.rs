@@ -1,24 +1,27 @@
 //! Data that a power cut can still undo: what a client was told is written, and no flush has followed. The drive says
 //! what of it is gone; the store then holds what was there before.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssd::Undone;
 
-/// Units that are kept at most: of those beyond, the ones of the lowest places count as settled. A client that never
-/// flushes leaves no more.
+/// Changes that are kept at most: of those beyond, the oldest count as settled. A client that never flushes leaves no
+/// more.
 const MOST: usize = 1 << 15;
 
 /// Changes that are not settled, by units of the drive: its logical pages.
 pub(crate) struct Unsettled {
     unit: u64,
     units: BTreeMap<u64, Unit>,
+    /// All changes of all units.
+    all: BTreeSet<Change>,
     /// Changes that are undone before they have come here.
     undone: BTreeSet<Change>,
 }
 
-/// A change of a unit.
+/// A change of a unit: a request has one of each that it changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
     request: u64,
@@ -32,23 +35,24 @@ struct Unit {
     changes: BTreeMap<u64, Changed>,
 }
 
-/// Which bytes, and what they are; none for a hole of the whole unit.
+/// Which bytes, and what they are; none for a hole.
 struct Changed {
     range: Range<usize>,
     data: Option<Vec<u8>>,
 }
 
-/// What a unit holds now.
-pub(crate) struct Holds {
+/// What a part of the data becomes.
+pub(crate) struct Becomes {
     pub offset: u64,
-    /// None where it is a hole.
+    pub bytes: u64,
+    /// None where it is deallocated.
     pub data: Option<Vec<u8>>,
 }
 
 impl Unsettled {
     /// Of a drive with such units.
     pub fn new(unit: u64) -> Unsettled {
-        Unsettled { unit, units: BTreeMap::new(), undone: BTreeSet::new() }
+        Unsettled { unit, units: BTreeMap::new(), all: BTreeSet::new(), undone: BTreeSet::new() }
     }
 
     /// The units of a range, with the part of each that lies in it.
@@ -65,7 +69,7 @@ impl Unsettled {
         self.unit
     }
 
-    /// A request changes a part of a unit, which held `before`: to data, or to a hole. Gives what the unit holds then;
+    /// A request changes a part of a unit, which held `before`: to data, or to a hole. Gives what becomes of the data;
     /// none where the change was undone already.
     pub fn changes(
         &mut self,
@@ -74,38 +78,56 @@ impl Unsettled {
         range: Range<usize>,
         data: Option<Vec<u8>>,
         before: impl FnOnce() -> std::io::Result<Option<Vec<u8>>>,
-    ) -> std::io::Result<Option<Holds>> {
-        if self.undone.remove(&Change { request, unit }) {
+    ) -> std::io::Result<Option<Becomes>> {
+        let change = Change { request, unit };
+        if self.undone.remove(&change) {
             return Ok(None);
         }
-        if !self.units.contains_key(&unit) {
-            if self.units.len() >= MOST {
-                self.units.pop_first();
-            }
-            self.units.insert(unit, Unit { before: before()?, changes: BTreeMap::new() });
+        if let Entry::Vacant(new) = self.units.entry(unit) {
+            new.insert(Unit { before: before()?, changes: BTreeMap::new() });
         }
         let of = self.units.get_mut(&unit).expect("Invariant: it is there");
+        let newest = of.changes.last_key_value().is_none_or(|(last, _)| *last < request);
+        let alone = newest.then(|| Becomes {
+            offset: unit * self.unit + range.start as u64,
+            bytes: range.len() as u64,
+            data: data.clone(),
+        });
         of.changes.insert(request, Changed { range, data });
-        Ok(Some(Holds { offset: unit * self.unit, data: of.holds(self.unit as usize) }))
+        let becomes = alone.unwrap_or_else(|| of.becomes(unit, self.unit as usize));
+        self.all.insert(change);
+        if self.all.len() > MOST
+            && let Some(oldest) = self.all.pop_first()
+        {
+            self.keep(oldest);
+        }
+        Ok(Some(becomes))
     }
 
     /// All requests before one are settled.
     pub fn settle(&mut self, first: u64) {
-        let size = self.unit as usize;
-        self.units.retain(|_, unit| {
-            let later = unit.changes.split_off(&first);
-            if !unit.changes.is_empty() {
-                unit.before = unit.holds(size);
-            }
-            unit.changes = later;
-            !unit.changes.is_empty()
-        });
+        while let Some(oldest) = self.all.first().copied().filter(|oldest| oldest.request < first) {
+            self.all.remove(&oldest);
+            self.keep(oldest);
+        }
     }
 
-    /// A power cut has undone these, and everything else is settled. Gives what the units hold that have changed.
-    pub fn cut(&mut self, undone: &[Undone]) -> Vec<Holds> {
+    /// The oldest change of a unit is settled.
+    fn keep(&mut self, Change { request, unit }: Change) {
+        let Entry::Occupied(mut of) = self.units.entry(unit) else { return };
+        if let Some(changed) = of.get_mut().changes.remove(&request) {
+            changed.apply(&mut of.get_mut().before, self.unit as usize);
+        }
+        if of.get().changes.is_empty() {
+            of.remove();
+        }
+    }
+
+    /// A power cut has undone these, and everything else is settled. Gives what the units become that have changed.
+    pub fn cut(&mut self, undone: &[Undone]) -> Vec<Becomes> {
         let mut changed = BTreeSet::new();
         self.undone.clear();
+        self.all.clear();
         for Undone { request, lpn } in undone {
             let of = self.units.get_mut(&lpn.0);
             if of.and_then(|unit| unit.changes.remove(request)).is_some() {
@@ -114,28 +136,31 @@ impl Unsettled {
                 self.undone.insert(Change { request: *request, unit: lpn.0 });
             }
         }
-        let size = self.unit as usize;
         let units = std::mem::take(&mut self.units);
-        let holds = |number: u64| Holds { offset: number * self.unit, data: units[&number].holds(size) };
-        changed.into_iter().map(holds).collect()
+        changed.into_iter().map(|number| units[&number].becomes(number, self.unit as usize)).collect()
     }
 }
 
 impl Unit {
-    fn holds(&self, size: usize) -> Option<Vec<u8>> {
+    /// What it holds by all of its changes.
+    fn becomes(&self, number: u64, size: usize) -> Becomes {
         let mut data = self.before.clone();
-        for Changed { range, data: changed } in self.changes.values() {
-            match changed {
-                None if range.len() == size => data = None,
-                None => {
-                    if let Some(data) = &mut data {
-                        data[range.clone()].fill(0);
-                    }
+        self.changes.values().for_each(|changed| changed.apply(&mut data, size));
+        Becomes { offset: number * size as u64, bytes: size as u64, data }
+    }
+}
+
+impl Changed {
+    fn apply(&self, to: &mut Option<Vec<u8>>, size: usize) {
+        match &self.data {
+            None if self.range.len() == size => *to = None,
+            None => {
+                if let Some(data) = to {
+                    data[self.range.clone()].fill(0);
                 }
-                Some(changed) => data.get_or_insert_with(|| vec![0; size])[range.clone()].copy_from_slice(changed),
             }
+            Some(changed) => to.get_or_insert_with(|| vec![0; size])[self.range.clone()].copy_from_slice(changed),
         }
-        data
     }
 }
 
@@ -239,5 +264,47 @@ mod tests {
         store.read(0, &mut found).unwrap();
         assert!(found[..UNIT as usize].iter().all(|byte| *byte == 2), "the unit that was not undone");
         assert!(found[UNIT as usize..].iter().all(|byte| *byte == 1));
+    }
+
+    #[test]
+    fn a_request_has_one_change_of_a_unit_however_it_comes_to_it() {
+        let size = 3 << 20;
+        let store = Store::in_memory(Bytes(size));
+        store.can_be_cut(Bytes(3 * UNIT));
+        let read = |from: usize, to: usize| {
+            let mut found = vec![9; to - from];
+            store.read(from as u64, &mut found).unwrap();
+            found
+        };
+        let holds = |from: usize, to: usize, value: u8| read(from, to).iter().all(|byte| *byte == value);
+        let end = 5 << 19;
+        store.by(Some(0)).write(0, &vec![1; end]).unwrap();
+        // Zeros are written by pieces, whose edges lie in units.
+        store.by(Some(1)).write_zeros(512, end as u64 - 1024).unwrap();
+        assert!(holds(0, 512, 1) && holds(512, end - 512, 0) && holds(end - 512, end, 1));
+        // Data with a hole in it has two parts.
+        store.discard(4096, 4096).unwrap();
+        store.by(Some(2)).write(8192, &[2; 4096]).unwrap();
+        store.by(Some(3)).discard(0, 3 * UNIT).unwrap();
+        assert!(holds(0, 3 * UNIT as usize, 0));
+        let both = [Undone { request: 3, lpn: Lpn(0) }, Undone { request: 2, lpn: Lpn(0) }];
+        store.cut(&both).unwrap();
+        assert!(holds(0, 512, 1) && holds(512, 3 * UNIT as usize, 0));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_unit_that_is_written_again_and_again_is_bounded() {
+        let mut of = Unsettled::new(UNIT);
+        for request in 0..4 * MOST as u64 {
+            let data = vec![request as u8; 512];
+            let becomes = of.changes(request, 0, 0..512, Some(data), || Ok(None)).unwrap().unwrap();
+            assert_eq!((becomes.offset, becomes.bytes), (0, 512), "no more than what has changed is written");
+        }
+        assert_eq!((of.all.len(), of.units[&0].changes.len()), (MOST, MOST));
+        let newest = 4 * MOST as u64 - 1;
+        let [Becomes { data: Some(data), .. }] = &of.cut(&[Undone { request: newest, lpn: Lpn(0) }])[..] else {
+            unreachable!("one unit has changed")
+        };
+        assert_eq!((data[0], data[512]), (newest as u8 - 1, 0));
     }
 }

@@ -104,11 +104,12 @@ pub struct Queue(pub u16);
 /// What a drive has done.
 #[derive(Clone, Debug, Default)]
 pub struct Did {
-    /// Where the data of its last operation begins: of an append where the drive has put it.
+    /// Where the data of its last operation that is no flush begins: of an append where the drive has put it.
     pub offset: u64,
     /// The first of the drive's requests that have changed its data, whose numbers follow one another.
     pub request: Option<u64>,
-    /// Of a report of zones: all from the first one on that was asked for.
+    /// Of a report of zones: all from the first one on that was asked for. Of an action on zones: those that it was
+    /// asked for.
     pub zones: Vec<ZoneDescriptor>,
     /// Where that was asked for: what each placement handle can still write to its reclaim unit.
     pub handles: Vec<(u16, Bytes)>,

@@ -183,6 +183,7 @@ impl Connection<'_> {
                 let at = self.client.stream.local();
                 let does = self.target.command(of, &command, &data, &snapshot, &broken, at);
                 if of.queue.is_admin() {
+                    self.queue.side.forgets(of.controller.takes_ended_events());
                     self.client.hurry(patience(&of.controller));
                 }
                 match does {
@@ -205,11 +206,17 @@ impl Connection<'_> {
     fn ask(&mut self, first: Option<Answers>, answers: Answers, io: Io) -> bool {
         let Some(export) = self.export() else { return false };
         let connection = self.client.connection;
-        if let Some(of) = self.connected.as_ref().filter(|_| io.changes()) {
-            of.controller.writes();
-        }
+        let Some(Connected { controller, .. }) = &self.connected else { return false };
+        let (begins, changes) = (controller.begins(io.changes()), io.changes());
         let (work, handles) = (io.work(&export.store), io.asks_for_handles());
-        let given = self.given(export, first, answers, io);
+        let mut given = self.given(export, first, answers, io);
+        match begins {
+            Ok(begun) => given.begun = changes.then(|| (controller.clone(), begun)),
+            Err(status) => {
+                given.give(Err(status), None);
+                return true;
+            }
+        }
         match work {
             Some(work) => {
                 let asked = export.ask(connection, given.asked(work));
@@ -235,7 +242,7 @@ impl Connection<'_> {
     /// What a command of the drive is answered with, for which there is room until then.
     fn given(&self, export: &Export, first: Option<Answers>, answers: Answers, io: Io) -> Given {
         self.outlet.admit(io.bytes());
-        Given { outlet: self.outlet.clone(), store: export.store.clone(), first, answers, io }
+        Given { outlet: self.outlet.clone(), store: export.store.clone(), first, answers, io, begun: None }
     }
 
     fn export(&self) -> Option<&Export> {
@@ -343,6 +350,8 @@ struct Given {
     first: Option<Answers>,
     answers: Answers,
     io: Io,
+    /// Of a command that changes data: the controller, and how many sanitize operations had begun before it.
+    begun: Option<(Arc<Controller>, u64)>,
 }
 
 impl Given {
@@ -353,14 +362,17 @@ impl Given {
 
     /// Answers it; where the drive has done it, does to the data what it asks for.
     fn give(self, outcome: Result<Did, Status>, due: Option<Instant>) -> Instant {
-        let Given { outlet, store, first, answers, io } = self;
+        let Given { outlet, store, first, answers, io, begun } = self;
         // By the real clock the drive's thread does not wait for the machine's disk; by the virtual one no time passes
         // meanwhile.
         let waits_for_disk = due.is_some() && io.is_durable() && store.is_file();
         let held = io.bytes();
         let later = held > SENT_AT_ONCE || waits_for_disk;
         let make = move || {
-            let outcome = outcome.and_then(|did| io.carry_out(&store, &did));
+            let outcome = outcome.and_then(|did| {
+                begun.map_or(Ok(()), |(controller, begun)| controller.has_kept(begun))?;
+                io.carry_out(&store, &did)
+            });
             let failed = outcome.is_err();
             let says =
                 |answers: &Answers, outcome: Result<_, _>| answers.units(outcome.map_err(Refused::from), io.block());

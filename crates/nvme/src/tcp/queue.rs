@@ -288,6 +288,11 @@ fn wants(command: &Command, planned: Option<&Planned>) -> Result<u32, Status> {
 }
 
 impl Side {
+    /// Commands that have come are answered no more.
+    pub fn forgets(&self, commands: usize) {
+        self.outstanding.fetch_sub(commands as u32, Ordering::SeqCst);
+    }
+
     /// A completion that answers no command that is still counted: of a request for events.
     pub fn event(&self, command: CommandId, result: u64, head: u16) -> Vec<u8> {
         self.outstanding.fetch_sub(1, Ordering::SeqCst);

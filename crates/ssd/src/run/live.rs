@@ -31,6 +31,8 @@ pub struct Live<D: Drive = Device> {
     completions: Vec<Completion>,
     /// The time of the last request: the next one is not earlier.
     last: Time,
+    /// The drive's number of its first request.
+    first_id: u64,
 }
 
 /// Writes before the workload that are played at once.
@@ -69,7 +71,8 @@ impl<D: Drive> Live<D> {
         if options.warmup == 0 {
             measured.warmup_ends();
         }
-        Ok(Live { measured, completions: Vec::new(), last: Time::ZERO })
+        let first_id = measured.drive.submitted();
+        Ok(Live { measured, completions: Vec::new(), last: Time::ZERO, first_id })
     }
 
     /// Submits a request for `request.time`, which lies neither before [`Live::now`] nor before the last request;
@@ -111,6 +114,12 @@ impl<D: Drive> Live<D> {
     /// Requests that have been submitted.
     pub fn submitted(&self) -> u64 {
         self.measured.submitted
+    }
+
+    /// The number that the drive has given the run's request 0: what came before has filled it, or was another run. What
+    /// the drive says of requests names them by its own numbers.
+    pub fn first_id(&self) -> u64 {
+        self.first_id
     }
 
     /// The device.
@@ -227,6 +236,8 @@ pub trait Attended: Send {
     fn now(&self) -> Time;
     /// See [`Live::submitted`].
     fn submitted(&self) -> u64;
+    /// See [`Live::first_id`].
+    fn first_id(&self) -> u64;
     /// The drive.
     fn drive(&self) -> &dyn Drive;
     /// See [`Live::rest`].
@@ -256,6 +267,9 @@ impl<D: Drive + Send + 'static> Attended for Live<D> {
     }
     fn submitted(&self) -> u64 {
         Live::submitted(self)
+    }
+    fn first_id(&self) -> u64 {
+        Live::first_id(self)
     }
     fn drive(&self) -> &dyn Drive {
         self.device()
