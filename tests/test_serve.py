@@ -627,6 +627,7 @@ def test_what_cannot_be_served_is_refused(cli: Cli, tmp_path: Path) -> None:
         ((*at, "--age", "pec=x"), "--age pec=x"),
         (("d.toml", *at, "--age", "pec=1"), "--age is given beside d.toml"),
         (("d.toml", *at), "d.toml: cannot be read"),
+        (("--nvme", "localhost:0", "--device", "zns", "--set", "zones.append_limit=4KiB"), "ZASL"),
     ]:
         done = cli("serve", *words)
         assert (done.returncode, problem in done.stderr, "help:" in done.stderr) == (2, True, True), done.stderr

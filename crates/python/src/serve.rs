@@ -85,6 +85,10 @@ impl Protocol {
     }
 }
 
+/// The least limit of appends that ZASL can hold: twice the least page of memory (NVMe ZNS Command Set, Identify
+/// Controller; 0 stands for no limit beside MDTS).
+const LEAST_APPEND: Bytes = Bytes(8192);
+
 /// A drive as clients see it, by each protocol.
 struct Seen {
     offer: Offer,
@@ -383,6 +387,11 @@ impl Server {
         if nqn.len() > nvme::LONGEST_NAME && matches!(self.protocol, Protocol::Nvme(_)) {
             let problem = format!("is too long: {nqn} has more than {} bytes", nvme::LONGEST_NAME);
             return Err(refuse(refused(&name, &problem, "give the drive a shorter name")));
+        }
+        let limit = live.drive().plan().config.zones.append_limit;
+        if matches!(self.protocol, Protocol::Nvme(_)) && limit.is_some_and(|limit| limit < LEAST_APPEND) {
+            let problem = "cannot be told to a host over NVMe, whose limit of appends (ZASL) is 8 KiB at least";
+            return Err(refuse(refused("zones.append_limit", problem, "set 8KiB or more, or none")));
         }
         let exported = (seen, Exported { live, store, records, after_load });
         let texts = prepared.common().findings.iter().map(|finding| finding.text.as_str());
