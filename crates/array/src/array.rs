@@ -436,14 +436,30 @@ impl<D: Drive + ?Sized> Array<D> {
             self.set_timer(time, Timer::Reply { sub, reply });
         }
         self.answers = answers;
-        match played {
-            Ok(_) => {}
-            // The others go on without it.
-            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
+        if let Err(error) = played {
+            self.cannot_go_on(index, error);
+        }
+    }
+
+    /// A drive cannot be played on. Where its life has ended it counts as failed, and the others go on without it.
+    ///
+    /// # Errors
+    /// They do not: what it has said.
+    pub(crate) fn goes_on_without(&mut self, drive: usize, error: RunError) -> Result<(), RunError> {
+        match error {
+            RunError::EndOfLife { time, .. } if self.layout.code.parity > 0 => {
                 self.now = self.now.max(time);
-                self.drive_fails(index);
+                self.drive_fails(drive);
+                Ok(())
             }
-            Err(error) => self.failure = Some(error),
+            error => Err(error),
+        }
+    }
+
+    /// A drive cannot be played on, which ends what is played where the others do not go on without it.
+    pub(crate) fn cannot_go_on(&mut self, drive: usize, error: RunError) {
+        if let Err(error) = self.goes_on_without(drive, error) {
+            self.failure.get_or_insert(error);
         }
     }
 
@@ -536,6 +552,7 @@ impl<D: Drive + ?Sized> Array<D> {
             Op::Row(op) => self.row_replied(op, sub, reply).map(Op::Row),
             Op::Repair(op) => self.repair_replied(op, sub).map(Op::Repair),
             Op::Scrub(op) => self.scrub_replied(op, sub, reply).map(Op::Scrub),
+            Op::Finish(op) => Self::finish_replied(op).map(Op::Finish),
         };
         self.put_back(sub.op, left);
     }
@@ -547,7 +564,7 @@ impl<D: Drive + ?Sized> Array<D> {
             Op::Write(op) => self.write_granted(op, key).map(Op::Write),
             Op::Row(op) => self.row_granted(op, key).map(Op::Row),
             Op::Scrub(op) => self.scrub_granted(op, key).map(Op::Scrub),
-            Op::Repair(_) | Op::Plain(_) => unreachable!("Invariant: these wait for no lock"),
+            Op::Repair(_) | Op::Plain(_) | Op::Finish(_) => unreachable!("Invariant: these wait for no lock"),
         };
         self.put_back(key, left);
     }
@@ -626,8 +643,12 @@ impl<D: Drive + ?Sized> Array<D> {
         if self.link.is_ideal() {
             return self.deliver(drive, request, sub);
         }
-        let bytes = if request.op == workload::Op::Write { request.bytes } else { Bytes(0) };
-        let time = self.link.send(self.now, Way::ToDrives, bytes);
+        let time = match request.op {
+            // What is done to zones comes after the writes before it.
+            workload::Op::Zone(_) => self.link.send_in_turn(self.now),
+            workload::Op::Write => self.link.send(self.now, Way::ToDrives, request.bytes),
+            _ => self.link.send(self.now, Way::ToDrives, Bytes(0)),
+        };
         self.set_timer(time, Timer::Deliver { drive, request, sub });
     }
 

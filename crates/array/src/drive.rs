@@ -30,17 +30,24 @@ impl<D: Drive + ?Sized> Array<D> {
         self.members.iter().map(|member| &*member.drive)
     }
 
-    /// Does something with each drive that has not failed, whose events are different then.
-    pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
+    /// Does something with each drive that has not failed, whose events are different then. Whether one has failed
+    /// meanwhile: what follows from that is still to be played.
+    pub(crate) fn each_alive(
+        &mut self,
+        mut does: impl FnMut(&mut D) -> Result<(), RunError>,
+    ) -> Result<bool, RunError> {
+        let before = self.counters.drives_failed;
         for drive in 0..self.members.len() {
             let member = &mut self.members[drive];
             if member.failed.is_none() {
-                does(&mut member.drive)?;
-                self.is_looked_at_again(drive);
+                match does(&mut member.drive) {
+                    Ok(()) => self.is_looked_at_again(drive),
+                    Err(error) => self.goes_on_without(drive, error)?,
+                }
             }
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
-        Ok(())
+        Ok(self.counters.drives_failed > before)
     }
 
     /// Plays on until nothing goes on that ends.
@@ -118,7 +125,9 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
-        self.each_alive(|drive| drive.advance(time))?;
+        while self.each_alive(|drive| drive.advance(time))? {
+            self.play(time, Stop::Never)?;
+        }
         // Also where no drive is left.
         self.now = self.now.max(time);
         Ok(())
@@ -137,11 +146,15 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     /// Rebuilds go on to their end; drives that are to fail later are not waited for.
     fn flush(&mut self) -> Result<(), RunError> {
         self.play_until_quiet()?;
-        self.each_alive(Drive::flush)
+        while self.each_alive(Drive::flush)? {
+            self.play_until_quiet()?;
+        }
+        Ok(())
     }
+    /// What follows from a drive that fails meanwhile comes after it.
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.play_until_quiet()?;
-        self.each_alive(|drive| drive.rest(span, at))
+        if self.each_alive(|drive| drive.rest(span, at))? { self.flush() } else { Ok(()) }
     }
     fn failure(&self) -> Option<&RunError> {
         self.failure.as_ref().or_else(|| self.alive().find_map(|member| member.drive.failure()))

@@ -47,4 +47,9 @@ impl Link {
         let ready = if bytes.0 > 0 { self.free_at[way] } else { now };
         ready + self.latency
     }
+
+    /// When a command without data arrives at a drive that is sent now, and that does not overtake what was sent before.
+    pub fn send_in_turn(&self, now: Time) -> Time {
+        self.free_at[Way::ToDrives as usize].max(now) + self.latency
+    }
 }

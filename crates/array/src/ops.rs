@@ -177,7 +177,7 @@ impl Op {
             Op::Plain(PlainOp { request, .. })
             | Op::Read(ReadOp { request, .. })
             | Op::Write(WriteOp { request, .. }) => Some(*request),
-            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) => None,
+            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) | Op::Finish(_) => None,
         }
     }
 }
@@ -192,6 +192,12 @@ pub(crate) enum Op {
     Row(RowOp),
     Repair(RepairOp),
     Scrub(ScrubOp),
+    Finish(FinishOp),
+}
+
+/// Drives are done with their parts of a zone that can be written no further.
+pub(crate) struct FinishOp {
+    pub outstanding: usize,
 }
 
 pub(crate) struct PlainOp {
@@ -413,6 +419,7 @@ stored! {
     RowOp { place, drive, row, stripe, unit, phase, outstanding, failed, again, lost }
     ScrubOp { stripe, phase, outstanding, failed }
     RepairOp { stripe, outstanding }
+    FinishOp { outstanding }
     Scrub { next, allowed, sleeps }
     Windows { began, sleeps, open }
     Due { time, number, what }
@@ -424,7 +431,7 @@ stored_enum! {
         0 = ReadData, 1 = ReadReconstruct, 2 = ReadHedge, 3 = ReadExtra, 4 = ReadBeforeWrite, 5 = ReadRebuild,
         6 = ReadScrub, 7 = WriteData, 8 = WriteParity, 9 = WriteRebuild, 10 = WriteRepair, 11 = Other,
     }
-    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), }
+    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), 6 = Finish(op), }
     Lock { 0 = None, 1 = Waits, 2 = Held, }
     Phase { 0 = Locking, 1 = Reading, 2 = Writing, }
     Timer {

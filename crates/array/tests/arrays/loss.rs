@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use array::{Array, MemberDrive};
-use ssd::Drive;
+use ssd::{Drive, RunError};
 use units::{Bytes, Span, Stream, Time};
 use workload::{Op, Request};
 
@@ -117,6 +117,62 @@ fn time_goes_on_where_no_drive_is_left() {
     assert_eq!(array.now(), Time(3_000_000));
     let done: Vec<_> = array.take_completions().collect();
     assert_eq!((done.len(), done[0].finish, done[0].uncorrectable), (1, Time(1_500_000), true));
+}
+
+/// Whatever it is played for: flushes, rests, time that passes, and turns of windows while the others serve.
+#[test]
+fn a_drive_whose_life_ends_while_nothing_is_asked_of_it_counts_as_failed() {
+    type Way = fn(&mut Array<Server>);
+    let ways: [(&str, Way); 4] = [
+        ("advance", |array| array.advance(Time(1_000_000)).unwrap()),
+        ("flush", |array| array.flush().unwrap()),
+        ("rest", |array| array.rest(Span(1_000_000), None).unwrap()),
+        ("windows", |array| {
+            let reads: Vec<Request> = (0..40).map(|index| read(index * 100_000, 0)).collect();
+            assert!(played(array, &reads).iter().all(|done| !done.uncorrectable));
+        }),
+    ];
+    for (name, way) in ways {
+        let mut drives = drives(4, &[]);
+        let third = drives.remove(2).whose_life_ends(Time(500_000));
+        drives.insert(2, third);
+        let member = |(index, drive): (usize, Server)| MemberDrive {
+            name: format!("drive-{index}"),
+            drive: Box::new(drive),
+            spare: index == 3,
+            fails_at: None,
+            mean_life: None,
+        };
+        let coordinate = if name == "windows" { "coordinate=staggered" } else { "coordinate=none" };
+        let words = ["layout=raid5", "window=1ms", coordinate];
+        let mut array = Array::new(&config(&words), drives.into_iter().enumerate().map(member).collect(), 1).unwrap();
+        array.workload_begins();
+        way(&mut array);
+        assert_eq!(array.counters_so_far().drives_failed, 1, "{name}");
+        array.flush().unwrap();
+        let rebuild = array.counters_so_far().rebuilds[0];
+        assert_eq!((rebuild.drive, rebuild.rows, rebuild.ended.is_some()), (3, ROWS, true), "{name}");
+        assert_eq!(array.drives_in_place(), [0, 1, 3], "{name}");
+    }
+    // Without redundancy the run ends with it.
+    let drives = drives(2, &[]).into_iter().map(|drive| drive.whose_life_ends(Time(500_000))).collect();
+    let mut striped = array(&["layout=stripe"], drives);
+    assert!(matches!(striped.advance(Time(1_000_000)), Err(RunError::EndOfLife { time: Time(500_000), .. })));
+}
+
+/// A drive that is read-only takes no part any more, and the host's request is done by the others, until none is left.
+#[test]
+fn a_flush_that_a_drive_refuses_is_done_by_the_others_until_none_is_left() {
+    for count in [1, 3] {
+        let read_only = |(index, drive): (usize, Server)| drive.that_is_read_only(index < count);
+        let mut array = array(&["layout=mirror"], drives(3, &[]).into_iter().enumerate().map(read_only).collect());
+        let flush = Request::new(Time(0), Op::Flush, Bytes(0), Bytes(0));
+        let later = Request { time: Time(1_000_000), ..flush };
+        let refused: Vec<bool> = played(&mut array, &[flush, later]).iter().map(|done| done.refused).collect();
+        assert_eq!(refused, [count == 3; 2]);
+        assert_eq!(array.counters_so_far().drives_failed, count as u64);
+        assert_eq!(array.counters_so_far().data_lost.is_some(), count == 3);
+    }
 }
 
 /// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a

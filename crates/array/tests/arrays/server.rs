@@ -25,6 +25,10 @@ pub struct Server {
     pub errors_at: BTreeSet<u64>,
     /// Which it gives up where their host has another way, by their numbers, and after what share of their time.
     given_up: Box<dyn Fn(u64) -> Option<f64> + Send>,
+    /// When its life ends: it is played no further.
+    ends: Time,
+    /// It refuses all but reads.
+    read_only: bool,
     now: Time,
     free_at: Time,
     /// Its window is open: each request takes 10 ms more.
@@ -47,6 +51,8 @@ impl Server {
             uncorrectable: Box::new(|_| false),
             errors_at: BTreeSet::new(),
             given_up: Box::new(|_| None),
+            ends: Time::NEVER,
+            read_only: false,
             now: Time::ZERO,
             free_at: Time::ZERO,
             window: false,
@@ -76,6 +82,23 @@ impl Server {
     pub fn that_gives_up(mut self, given_up: impl Fn(u64) -> Option<f64> + Send + 'static) -> Server {
         self.given_up = Box::new(given_up);
         self
+    }
+
+    pub fn whose_life_ends(self, ends: Time) -> Server {
+        Server { ends, ..self }
+    }
+
+    pub fn that_is_read_only(self, read_only: bool) -> Server {
+        Server { read_only, ..self }
+    }
+
+    /// Its life does not end before that.
+    fn lives(&mut self, until: Time) -> Result<(), RunError> {
+        if until < self.ends {
+            return Ok(());
+        }
+        self.now = self.ends;
+        Err(RunError::EndOfLife { time: self.ends, written: 0, retired: 1 })
     }
 
     fn play(&mut self, limit: Time, stops: bool) {
@@ -123,8 +146,10 @@ impl Drive for Server {
         let meets = self.errors_at.range(range).next().is_some() || (self.uncorrectable)(id);
         let uncorrectable = request.op == Op::Read && meets && given_up.is_none();
         let (finish, gave_up) = (self.free_at, given_up.is_some());
+        let refused = self.read_only && request.op != Op::Read;
         let place = self.waiting.partition_point(|other| other.finish <= finish);
-        self.waiting.insert(place, Completion { uncorrectable, gave_up, ..Completion::new(id, request, finish) });
+        self.waiting
+            .insert(place, Completion { uncorrectable, gave_up, refused, ..Completion::new(id, request, finish) });
         Ok(id)
     }
     fn submitted(&self) -> u64 {
@@ -140,6 +165,7 @@ impl Drive for Server {
         self.waiting.front().map(|next| next.finish)
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        self.lives(time)?;
         self.play(time, false);
         self.now = self.now.max(time);
         Ok(())
@@ -155,10 +181,10 @@ impl Drive for Server {
         self.completions.drain(..)
     }
     fn flush(&mut self) -> Result<(), RunError> {
-        Ok(())
+        self.lives(Time(self.now.0 + 1_000_000))
     }
-    fn rest(&mut self, _: Span, _: Option<Temperature>) -> Result<(), RunError> {
-        Ok(())
+    fn rest(&mut self, span: Span, _: Option<Temperature>) -> Result<(), RunError> {
+        self.lives(self.now + span)
     }
     fn header(&self) -> serde_json::Value {
         unimplemented!("no test saves it")
