@@ -65,6 +65,15 @@ impl<D: Drive + ?Sized> Array<D> {
         Ok(())
     }
 
+    /// The counts of the drives together, with what the host has seen in place of what it has not.
+    fn in_place(&self, of_drives: Counters) -> Counters {
+        let counters = self.seen.in_place(of_drives);
+        match self.layout.code.parity {
+            0 => counters,
+            _ => Counters { host_pages_lost: self.seen.pages_lost, ..counters },
+        }
+    }
+
     /// Latencies of a drive's requests: reads, writes, trims, flushes.
     pub fn latencies_of(&self, drive: usize) -> [Latencies; workload::Op::COUNT] {
         self.members[drive].latencies.total()
@@ -227,6 +236,7 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.members.iter_mut().for_each(|member| member.drive.workload_is_to_come());
     }
     fn workload_begins(&mut self) {
+        self.origin = self.now;
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
         if let Some(explaining) = &mut self.explaining {
@@ -237,6 +247,7 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     }
     fn counting_begins(&mut self) {
         self.counters_before = self.counters.clone();
+        self.link.counting_begins();
         self.members.iter_mut().for_each(Member::counting_begins);
     }
     fn start_of_life(&self) -> Start {
@@ -276,11 +287,14 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.members[0].drive.plan()
     }
     fn counters(&self) -> Counters {
-        self.seen.in_place(merge::counters(self.all()))
+        self.in_place(merge::counters(self.all()))
     }
     fn totals(&self) -> Totals {
-        let totals = merge::totals(self.all());
-        Totals { counters: self.seen.in_place(totals.counters), ..totals }
+        let mut totals = merge::totals(self.all());
+        totals.counters = self.in_place(totals.counters);
+        // Time goes on where no drive is left.
+        totals.usage.elapsed = totals.usage.elapsed.max(self.now.since(Time::ZERO));
+        totals
     }
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         self.all().flat_map(Drive::pages_of_planes).collect()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use array::{Array, MemberDrive};
-use ssd::{Drive, RunError};
+use ssd::{Completion, Drive, RunError};
 use units::{Bytes, Span, Stream, Time};
 use workload::{Op, Request};
 
@@ -94,6 +94,127 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
         assert_eq!(counters.data_lost.is_some(), lost > 0, "{words:?}");
         assert_eq!(array.drives().next().unwrap().errors_at.is_empty(), repaired == 1, "{words:?}");
     }
+}
+
+/// A row that was lost in a rebuild is on the new drive again once its stripe was written whole: the stripe can do
+/// without a drive from then on, and only it.
+#[test]
+fn a_stripe_that_is_written_whole_after_a_rebuild_lost_its_row_is_protected_again() {
+    let member = |(index, drive): (usize, Server)| MemberDrive {
+        name: format!("drive-{index}"),
+        drive: Box::new(drive),
+        spare: index == 4,
+        // Of the lost row 3 the first drive cannot read its chunk, and of row 5 either.
+        fails_at: [None, Some(Span(1_000_000_000)), Some(Span(1_000)), None, None][index],
+        mean_life: None,
+    };
+    let drives = drives(5, &[(0, 3), (0, 5)]).into_iter().enumerate().map(member).collect();
+    let mut array = Array::new(&config(&["layout=raid5"]), drives, 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(500_000_000)).unwrap();
+    assert_eq!(array.counters_so_far().rebuilds[0].lost, 2);
+    let written = |array: &Array<Server>| array.drives().map(|drive| drive.writes.0).collect::<Vec<u64>>();
+    let before = written(&array);
+    let whole = |time: u64, op, row: u64| Request::new(Time(time), op, Bytes(row * 3 * CHUNK), Bytes(3 * CHUNK));
+    // Time goes on by 0.1 s with each.
+    let done = |array: &mut Array<Server>, requests: &[Request]| {
+        for request in requests {
+            array.submit(*request).unwrap();
+        }
+        array.advance(Time(requests[0].time.0 + 100_000_000)).unwrap();
+        array.take_completions().collect::<Vec<Completion>>()
+    };
+    assert!(done(&mut array, &[whole(600_000_000, Op::Write, 3)])[0].is_done());
+    let more: Vec<u64> = written(&array).iter().zip(before).map(|(now, before)| now - before).collect();
+    assert_eq!(more, [1, 1, 0, 1, 1], "the drive that was rebuilt on too");
+    let lost = |array: &mut Array<Server>, time: u64| {
+        let reads = (0..ROWS).map(|row| whole(time, Op::Read, row)).collect::<Vec<Request>>();
+        let lost = done(array, &reads).into_iter().filter(|done| done.uncorrectable);
+        lost.map(|done| done.request.offset.0 / (3 * CHUNK)).collect::<Vec<u64>>()
+    };
+    assert_eq!(lost(&mut array, 700_000_000), [5]);
+    assert_eq!(lost(&mut array, 1_500_000_000), [5], "without another drive");
+    // The other one too: all rows are there.
+    assert!(done(&mut array, &[whole(2_000_000_000, Op::Write, 5)])[0].is_done());
+    assert!(lost(&mut array, 2_500_000_000).is_empty());
+}
+
+/// Where the lives of drives are longer than time, they do not fail.
+#[test]
+fn lives_beyond_all_time_do_not_end() {
+    let member = |drive| MemberDrive {
+        name: "drive".into(),
+        drive: Box::new(drive),
+        spare: false,
+        fails_at: Some(Span(u64::MAX)),
+        mean_life: Some(Span(u64::MAX)),
+    };
+    let mut array =
+        Array::new(&config(&["layout=mirror"]), drives(9, &[]).into_iter().map(member).collect(), 1).unwrap();
+    array.advance(Time(1_000_000)).unwrap();
+    array.workload_begins();
+    array.advance(Time(1_000_000_000)).unwrap();
+    assert_eq!(array.counters_so_far().drives_failed, 0);
+}
+
+/// Pages that a drive could not correct, and others have given, the host has not lost.
+#[test]
+fn lost_pages_are_those_that_the_host_has_lost() {
+    let pages = CHUNK / 16_384;
+    for (bad, lost, of_drives) in [(vec![(0, 0)], 0, 1), (vec![(0, 0), (1, 0)], 2 * pages, 3)] {
+        let mut array = array(&["layout=raid5", "repair=false"], drives(4, &bad));
+        let whole = Request::new(Time(0), Op::Read, Bytes(0), Bytes(3 * CHUNK));
+        assert_eq!(played(&mut array, &[whole])[0].uncorrectable, lost > 0);
+        assert_eq!(array.counters().host_pages_lost, lost);
+        assert_eq!(array.drives().map(|drive| drive.counters().host_pages_lost).sum::<u64>(), of_drives);
+    }
+    // Without redundancy they are those of the drives.
+    let mut array = array(&["layout=stripe"], drives(4, &[(0, 0)]));
+    played(&mut array, &[read(0, 0)]);
+    assert_eq!(array.counters().host_pages_lost, 1);
+}
+
+/// What the cut of a drive's power aborts is read elsewhere, or once more, and rows of rebuilds are begun again: no data
+/// is lost, and the host is not told that anything was aborted.
+#[test]
+fn what_a_power_cut_aborts_is_read_and_rebuilt_again() {
+    let aborting = |numbers: &'static [u64]| move |id: u64| numbers.contains(&id);
+    for (words, first, second) in [
+        (&["layout=mirror", "copies=2"][..], &[0][..], &[][..]),
+        (&["layout=mirror", "copies=2"], &[0, 1], &[0]),
+        (&["layout=raid5"], &[0], &[]),
+        (&["layout=raid5"], &[0], &[0, 1]),
+        // What the write reads before.
+        (&["layout=raid5"], &[], &[0]),
+    ] {
+        let mut all = drives(4, &[]).into_iter();
+        let mut cut = |numbers| all.next().unwrap().that_aborts(aborting(numbers));
+        let mut cut: Vec<Server> = vec![cut(first), cut(second)];
+        cut.extend(all);
+        let mut array = array(words, cut);
+        let write = Request { op: Op::Write, ..read(10_000_000, 0) };
+        let done = played(&mut array, &[read(0, 0), write]);
+        assert!(done.iter().all(|done| done.is_done() && !done.uncorrectable), "{words:?}: {done:?}");
+        let counters = array.counters_so_far();
+        assert_eq!((counters.lost_requests, counters.data_lost, counters.repairs), (0, None, 0), "{words:?}");
+    }
+    // The third and the seventh read of a rebuild from its only source, and two writes to the spare drive.
+    let member = |(index, drive): (usize, Server)| MemberDrive {
+        name: format!("drive-{index}"),
+        drive: Box::new(drive.that_aborts(aborting([&[2, 6][..], &[], &[1, 5]][index]))),
+        spare: index == 2,
+        fails_at: (index == 1).then_some(Span(1_000)),
+        mean_life: None,
+    };
+    let drives = drives(3, &[]).into_iter().enumerate().map(member).collect();
+    let mut array = Array::new(&config(&["layout=mirror"]), drives, 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(2_000)).unwrap();
+    array.flush().unwrap();
+    let rebuild = array.counters_so_far().rebuilds[0];
+    assert_eq!((rebuild.rows, rebuild.lost, array.counters_so_far().data_lost), (ROWS, 0, None));
+    let drives: Vec<(u64, u64)> = array.drives().map(|drive| (drive.reads.0, drive.writes.0)).collect();
+    assert_eq!(drives, [(ROWS + 4, 0), (0, 0), (0, ROWS + 2)]);
 }
 
 /// Where all drives have failed time passes as before, and requests are answered: what waits for a time that was asked

@@ -21,6 +21,10 @@ pub struct Server {
     service: Service,
     /// Which reads it cannot correct, by their numbers.
     uncorrectable: Box<dyn Fn(u64) -> bool + Send>,
+    /// Which requests the cut of its power aborts, by their numbers.
+    aborted: Box<dyn Fn(u64) -> bool + Send>,
+    /// Reads that it could not correct.
+    lost: u64,
     /// Where reads meet an error until the place is written.
     pub errors_at: BTreeSet<u64>,
     /// Which it gives up where their host has another way, by their numbers, and after what share of their time.
@@ -49,6 +53,8 @@ impl Server {
             capacity,
             service: Box::new(service),
             uncorrectable: Box::new(|_| false),
+            aborted: Box::new(|_| false),
+            lost: 0,
             errors_at: BTreeSet::new(),
             given_up: Box::new(|_| None),
             ends: Time::NEVER,
@@ -67,6 +73,11 @@ impl Server {
 
     pub fn that_fails(mut self, uncorrectable: impl Fn(u64) -> bool + Send + 'static) -> Server {
         self.uncorrectable = Box::new(uncorrectable);
+        self
+    }
+
+    pub fn that_aborts(mut self, aborted: impl Fn(u64) -> bool + Send + 'static) -> Server {
+        self.aborted = Box::new(aborted);
         self
     }
 
@@ -146,10 +157,13 @@ impl Drive for Server {
         let meets = self.errors_at.range(range).next().is_some() || (self.uncorrectable)(id);
         let uncorrectable = request.op == Op::Read && meets && given_up.is_none();
         let (finish, gave_up) = (self.free_at, given_up.is_some());
-        let refused = self.read_only && request.op != Op::Read;
+        let (refused, aborted) = (self.read_only && request.op != Op::Read, (self.aborted)(id));
+        self.lost += u64::from(uncorrectable);
         let place = self.waiting.partition_point(|other| other.finish <= finish);
-        self.waiting
-            .insert(place, Completion { uncorrectable, gave_up, refused, ..Completion::new(id, request, finish) });
+        self.waiting.insert(
+            place,
+            Completion { uncorrectable, gave_up, refused, aborted, ..Completion::new(id, request, finish) },
+        );
         Ok(id)
     }
     fn submitted(&self) -> u64 {
@@ -202,7 +216,7 @@ impl Drive for Server {
         plan()
     }
     fn counters(&self) -> Counters {
-        Counters::default()
+        Counters { host_pages_lost: self.lost, ..Counters::default() }
     }
     fn totals(&self) -> Totals {
         Totals::default()

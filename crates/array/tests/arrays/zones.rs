@@ -291,6 +291,19 @@ fn actions_on_zones_that_no_drive_has_done_are_refused() {
 }
 
 #[test]
+fn what_is_done_to_zones_moves_no_data() {
+    let mut array = pair(&["layout=mirror"], &[], None);
+    let size = array.zones().unwrap().size();
+    let reset = Request::new(Time::ZERO, Op::Zone(ZoneAction::Reset), Bytes(7 * size), Bytes(size));
+    assert!(play_now(&mut array, reset).is_done());
+    let section = array.section();
+    assert_eq!(section["requests_to_drives"]["other"], 2);
+    assert_eq!(section["bytes_to_drives"]["other"], 0);
+    let bytes = |drive| array.latencies_of(drive).iter().map(|latencies| latencies.bytes).sum::<u64>();
+    assert_eq!([0, 1].map(bytes), [0, 0]);
+}
+
+#[test]
 fn what_arrays_of_zones_cannot_be_with_is_refused_with_its_key() {
     let refused = |words: &[&str], settings: [&[&str]; 3]| {
         let member = |settings: &&[&str]| MemberDrive {
