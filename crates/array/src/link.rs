@@ -60,7 +60,7 @@ impl Link {
         ready + self.latency
     }
 
-    /// When a command without data arrives at a drive that is sent now, and that does not overtake what was sent before.
+    /// When a command without data arrives that is sent now and overtakes nothing that was sent before.
     pub fn send_in_turn(&self, now: Time) -> Time {
         self.free_at[Way::ToDrives as usize].max(now) + self.latency
     }

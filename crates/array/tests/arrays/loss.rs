@@ -174,8 +174,8 @@ fn lost_pages_are_those_that_the_host_has_lost() {
     assert_eq!(array.counters().host_pages_lost, 1);
 }
 
-/// What the cut of a drive's power aborts is read elsewhere, or once more, and rows of rebuilds are begun again: no data
-/// is lost, and the host is not told that anything was aborted.
+/// What the cut of a drive's power aborts is read elsewhere, or once more, and rows of rebuilds are begun again: the
+/// data is not lost, and the host is not told that anything was aborted.
 #[test]
 fn what_a_power_cut_aborts_is_read_and_rebuilt_again() {
     let aborting = |numbers: &'static [u64]| move |id: u64| numbers.contains(&id);
