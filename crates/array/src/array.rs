@@ -81,6 +81,8 @@ pub struct Array<D: Drive + ?Sized = AnyDrive> {
     pub(crate) spares: VecDeque<usize>,
     pub(crate) link: Link,
     pub(crate) now: Time,
+    /// When the workload began: the times of a result count from then on.
+    pub(crate) origin: Time,
     pub(crate) next_id: u64,
     pub(crate) last_arrival: Time,
     /// The latest time for which a request can be submitted to every drive.
@@ -136,7 +138,7 @@ stored_enum! {
 state! {
     [D: Drive + ?Sized] Array<D> {
         stored {
-            seats, spares, now, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
+            seats, spares, now, origin, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
         }
         parts { link, recent, log, zones }
@@ -194,6 +196,7 @@ impl<D: Drive + ?Sized> Array<D> {
             spares: (0..members.len()).filter(|index| spare[*index]).collect(),
             link: Link::new(config.link_bandwidth, config.link_latency),
             now: members.iter().map(|member| member.drive.now()).max().unwrap_or(Time::ZERO),
+            origin: Time::ZERO,
             nexts: Nexts::new(members.len()),
             pending: 0,
             latest: members.iter().map(|member| member.drive.latest()).min().unwrap_or(Time::ZERO),
@@ -436,14 +439,30 @@ impl<D: Drive + ?Sized> Array<D> {
             self.set_timer(time, Timer::Reply { sub, reply });
         }
         self.answers = answers;
-        match played {
-            Ok(_) => {}
-            // The others go on without it.
-            Err(RunError::EndOfLife { time, .. }) if self.layout.code.parity > 0 => {
+        if let Err(error) = played {
+            self.cannot_go_on(index, error);
+        }
+    }
+
+    /// A drive cannot be played on. Where its life has ended it counts as failed, and the others go on without it.
+    ///
+    /// # Errors
+    /// They do not: what it has said.
+    pub(crate) fn goes_on_without(&mut self, drive: usize, error: RunError) -> Result<(), RunError> {
+        match error {
+            RunError::EndOfLife { time, .. } if self.layout.code.parity > 0 => {
                 self.now = self.now.max(time);
-                self.drive_fails(index);
+                self.drive_fails(drive);
+                Ok(())
             }
-            Err(error) => self.failure = Some(error),
+            error => Err(error),
+        }
+    }
+
+    /// A drive cannot be played on, which ends what is played where the others do not go on without it.
+    pub(crate) fn cannot_go_on(&mut self, drive: usize, error: RunError) {
+        if let Err(error) = self.goes_on_without(drive, error) {
+            self.failure.get_or_insert(error);
         }
     }
 
@@ -536,6 +555,7 @@ impl<D: Drive + ?Sized> Array<D> {
             Op::Row(op) => self.row_replied(op, sub, reply).map(Op::Row),
             Op::Repair(op) => self.repair_replied(op, sub).map(Op::Repair),
             Op::Scrub(op) => self.scrub_replied(op, sub, reply).map(Op::Scrub),
+            Op::Finish(op) => Self::finish_replied(op).map(Op::Finish),
         };
         self.put_back(sub.op, left);
     }
@@ -547,7 +567,7 @@ impl<D: Drive + ?Sized> Array<D> {
             Op::Write(op) => self.write_granted(op, key).map(Op::Write),
             Op::Row(op) => self.row_granted(op, key).map(Op::Row),
             Op::Scrub(op) => self.scrub_granted(op, key).map(Op::Scrub),
-            Op::Repair(_) | Op::Plain(_) => unreachable!("Invariant: these wait for no lock"),
+            Op::Repair(_) | Op::Plain(_) | Op::Finish(_) => unreachable!("Invariant: these wait for no lock"),
         };
         self.put_back(key, left);
     }
@@ -615,19 +635,24 @@ impl<D: Drive + ?Sized> Array<D> {
     /// Sends a request to a drive.
     pub(crate) fn send_to(&mut self, drive: usize, request: Request, sub: Sub) {
         self.subs_sent += 1;
-        let sub = Sub { drive, number: self.subs_sent, ..sub };
+        let sub = Sub { drive, number: self.subs_sent, sent: self.arriving.unwrap_or(self.now), ..sub };
         if let Some(explaining) = &mut self.explaining {
             explaining.sent(self.now, &sub);
         }
         let member = &mut self.members[drive];
         member.outstanding += 1;
         member.requests[sub.purpose as usize] += 1;
-        member.bytes[sub.purpose as usize] += request.bytes.0;
+        let moves = request.op.moves_data() || request.op == workload::Op::ZoneReport;
+        member.bytes[sub.purpose as usize] += if moves { request.bytes.0 } else { 0 };
         if self.link.is_ideal() {
             return self.deliver(drive, request, sub);
         }
-        let bytes = if request.op == workload::Op::Write { request.bytes } else { Bytes(0) };
-        let time = self.link.send(self.now, Way::ToDrives, bytes);
+        let time = match request.op {
+            // What is done to zones comes after the writes before it.
+            workload::Op::Zone(_) => self.link.send_in_turn(self.now),
+            workload::Op::Write => self.link.send(self.now, Way::ToDrives, request.bytes),
+            _ => self.link.send(self.now, Way::ToDrives, Bytes(0)),
+        };
         self.set_timer(time, Timer::Deliver { drive, request, sub });
     }
 
@@ -654,7 +679,7 @@ impl<D: Drive + ?Sized> Array<D> {
         self.timers.retain(|due| !matches!(due.what, Timer::Fail(_)));
         for drive in 0..self.members.len() {
             if let Some(span) = self.members[drive].fails_at {
-                self.set_timer(self.now + span, Timer::Fail(drive));
+                self.set_timer(Time(self.now.0.saturating_add(span.0)), Timer::Fail(drive));
             }
         }
         (0..self.seats.len()).for_each(|place| self.life_begins(self.seats[place].drive));
@@ -664,7 +689,7 @@ impl<D: Drive + ?Sized> Array<D> {
     pub(crate) fn life_begins(&mut self, drive: usize) {
         if let Some(mean) = self.members[drive].mean_life {
             let life = Span((self.lives.exponential(drive as u64) * mean.0 as f64) as u64);
-            self.set_timer(self.now + life, Timer::Fail(drive));
+            self.set_timer(Time(self.now.0.saturating_add(life.0)), Timer::Fail(drive));
         }
     }
 

@@ -162,6 +162,10 @@ impl ArrayConfig {
         if self.log_wait == Span::ZERO {
             return Err(refusal("log_wait", "is 0", "write a positive time"));
         }
+        if !(0.0..1.0).contains(&self.log_spare) {
+            let problem = format!("is {}, which is no share of the stripes", self.log_spare);
+            return Err(refusal("log_spare", problem, "write 0 or more and less than 1"));
+        }
         let log = Log::new(layout, self.log_spare);
         log.map(Some).map_err(|TooSmall { problem, remedy }| refusal("log_spare", problem, remedy))
     }

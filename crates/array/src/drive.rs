@@ -30,17 +30,24 @@ impl<D: Drive + ?Sized> Array<D> {
         self.members.iter().map(|member| &*member.drive)
     }
 
-    /// Does something with each drive that has not failed, whose events are different then.
-    pub(crate) fn each_alive(&mut self, mut does: impl FnMut(&mut D) -> Result<(), RunError>) -> Result<(), RunError> {
+    /// Does something with each drive that has not failed, whose events are different then. Whether one has failed
+    /// meanwhile: what follows from that is still to be played.
+    pub(crate) fn each_alive(
+        &mut self,
+        mut does: impl FnMut(&mut D) -> Result<(), RunError>,
+    ) -> Result<bool, RunError> {
+        let before = self.counters.drives_failed;
         for drive in 0..self.members.len() {
             let member = &mut self.members[drive];
             if member.failed.is_none() {
-                does(&mut member.drive)?;
-                self.is_looked_at_again(drive);
+                match does(&mut member.drive) {
+                    Ok(()) => self.is_looked_at_again(drive),
+                    Err(error) => self.goes_on_without(drive, error)?,
+                }
             }
         }
         self.now = self.alive().map(|member| member.drive.now()).max().unwrap_or(self.now).max(self.now);
-        Ok(())
+        Ok(self.counters.drives_failed > before)
     }
 
     /// Plays on until nothing goes on that ends.
@@ -56,6 +63,15 @@ impl<D: Drive + ?Sized> Array<D> {
             self.play(next, Stop::Never)?;
         }
         Ok(())
+    }
+
+    /// The counts of the drives together, with what the host has seen in place of what it has not.
+    fn in_place(&self, of_drives: Counters) -> Counters {
+        let counters = self.seen.in_place(of_drives);
+        match self.layout.code.parity {
+            0 => counters,
+            _ => Counters { host_pages_lost: self.seen.pages_lost, ..counters },
+        }
     }
 
     /// Latencies of a drive's requests: reads, writes, trims, flushes.
@@ -118,7 +134,9 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
         self.play(time, Stop::Never)?;
-        self.each_alive(|drive| drive.advance(time))?;
+        while self.each_alive(|drive| drive.advance(time))? {
+            self.play(time, Stop::Never)?;
+        }
         // Also where no drive is left.
         self.now = self.now.max(time);
         Ok(())
@@ -137,11 +155,15 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     /// Rebuilds go on to their end; drives that are to fail later are not waited for.
     fn flush(&mut self) -> Result<(), RunError> {
         self.play_until_quiet()?;
-        self.each_alive(Drive::flush)
+        while self.each_alive(Drive::flush)? {
+            self.play_until_quiet()?;
+        }
+        Ok(())
     }
+    /// What follows from a drive that fails meanwhile comes after it.
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.play_until_quiet()?;
-        self.each_alive(|drive| drive.rest(span, at))
+        if self.each_alive(|drive| drive.rest(span, at))? { self.flush() } else { Ok(()) }
     }
     fn failure(&self) -> Option<&RunError> {
         self.failure.as_ref().or_else(|| self.alive().find_map(|member| member.drive.failure()))
@@ -214,6 +236,7 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.members.iter_mut().for_each(|member| member.drive.workload_is_to_come());
     }
     fn workload_begins(&mut self) {
+        self.origin = self.now;
         self.members.iter_mut().for_each(|member| member.drive.workload_begins());
         self.set_failures();
         if let Some(explaining) = &mut self.explaining {
@@ -224,6 +247,7 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     }
     fn counting_begins(&mut self) {
         self.counters_before = self.counters.clone();
+        self.link.counting_begins();
         self.members.iter_mut().for_each(Member::counting_begins);
     }
     fn start_of_life(&self) -> Start {
@@ -263,11 +287,14 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.members[0].drive.plan()
     }
     fn counters(&self) -> Counters {
-        self.seen.in_place(merge::counters(self.all()))
+        self.in_place(merge::counters(self.all()))
     }
     fn totals(&self) -> Totals {
-        let totals = merge::totals(self.all());
-        Totals { counters: self.seen.in_place(totals.counters), ..totals }
+        let mut totals = merge::totals(self.all());
+        totals.counters = self.in_place(totals.counters);
+        // Time goes on where no drive is left.
+        totals.usage.elapsed = totals.usage.elapsed.max(self.now.since(Time::ZERO));
+        totals
     }
     fn pages_of_planes(&self) -> Vec<(u64, u64)> {
         self.all().flat_map(Drive::pages_of_planes).collect()

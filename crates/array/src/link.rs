@@ -11,12 +11,14 @@ pub(crate) struct Link {
     /// Until when the directions are busy: to the drives, from them.
     free_at: [Time; 2],
     /// For how long they have been busy.
-    pub busy: [Span; 2],
+    busy: [Span; 2],
+    /// For how long they had been when counting began.
+    busy_before: [Span; 2],
 }
 
 state! {
     Link {
-        stored { free_at, busy }
+        stored { free_at, busy, busy_before }
         rebuilt { bandwidth, latency }
     }
 }
@@ -30,12 +32,22 @@ pub(crate) enum Way {
 
 impl Link {
     pub fn new(bandwidth: Option<Bandwidth>, latency: Span) -> Link {
-        Link { bandwidth, latency, free_at: [Time::ZERO; 2], busy: [Span::ZERO; 2] }
+        Link { bandwidth, latency, free_at: [Time::ZERO; 2], busy: [Span::ZERO; 2], busy_before: [Span::ZERO; 2] }
     }
 
     /// Whether it takes no time at all.
     pub fn is_ideal(&self) -> bool {
         self.bandwidth.is_none() && self.latency == Span::ZERO
+    }
+
+    /// What is counted begins now.
+    pub fn counting_begins(&mut self) {
+        self.busy_before = self.busy;
+    }
+
+    /// For how long the directions have been busy since counting began: to the drives, from them.
+    pub fn busy(&self) -> [Span; 2] {
+        [0, 1].map(|way| Span(self.busy[way].0 - self.busy_before[way].0))
     }
 
     /// When this many bytes arrive that are sent now.
@@ -46,5 +58,10 @@ impl Link {
         self.busy[way] += time;
         let ready = if bytes.0 > 0 { self.free_at[way] } else { now };
         ready + self.latency
+    }
+
+    /// When a command without data arrives that is sent now and overtakes nothing that was sent before.
+    pub fn send_in_turn(&self, now: Time) -> Time {
+        self.free_at[Way::ToDrives as usize].max(now) + self.latency
     }
 }

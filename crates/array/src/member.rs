@@ -132,7 +132,9 @@ impl<D: Drive + ?Sized> Member<D> {
             };
             if completion.is_done() {
                 let Request { op, bytes, .. } = completion.request;
-                self.latencies.record(0, op, reply.latency, bytes.0);
+                // What is done to a zone moves nothing.
+                let bytes = if matches!(op, workload::Op::Zone(_)) { 0 } else { bytes.0 };
+                self.latencies.record(0, op, reply.latency, bytes);
             }
             self.outstanding -= 1;
             answers.push(Answer { sub, reply, request: completion.request, id: completion.id });

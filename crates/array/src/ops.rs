@@ -8,6 +8,7 @@ use workload::Request;
 
 use crate::layout::{Code, Piece};
 use crate::log::Batch;
+use crate::rewrite::WriteKind;
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
@@ -105,12 +106,14 @@ pub(crate) struct Sub {
     pub limited: bool,
     /// The number of the request, of all to drives.
     pub number: u64,
+    /// When it was sent.
+    pub sent: Time,
 }
 
 impl Sub {
     /// A request that is to be sent.
     pub fn new(op: Key, piece: Piece, purpose: Purpose) -> Sub {
-        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false, number: 0 }
+        Sub { op, piece, purpose, drive: usize::MAX, is_locked: true, limited: false, number: 0, sent: Time::ZERO }
     }
 }
 
@@ -177,7 +180,7 @@ impl Op {
             Op::Plain(PlainOp { request, .. })
             | Op::Read(ReadOp { request, .. })
             | Op::Write(WriteOp { request, .. }) => Some(*request),
-            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) => None,
+            Op::Row(_) | Op::Repair(_) | Op::Scrub(_) | Op::Finish(_) => None,
         }
     }
 }
@@ -192,6 +195,12 @@ pub(crate) enum Op {
     Row(RowOp),
     Repair(RepairOp),
     Scrub(ScrubOp),
+    Finish(FinishOp),
+}
+
+/// Drives are done with their parts of a zone that can be written no further.
+pub(crate) struct FinishOp {
+    pub outstanding: usize,
 }
 
 pub(crate) struct PlainOp {
@@ -230,7 +239,7 @@ pub(crate) struct ReadOp {
     /// Units that were read first, and those that could not be read.
     pub first: UnitSet,
     pub failed: UnitSet,
-    /// Units of which drives gave up early: they may be read again without that limit.
+    /// Units of which drives gave up early, or whose power was cut: they may be read again without that limit.
     pub given_up: UnitSet,
     pub lock: Lock,
     pub hedged: bool,
@@ -296,6 +305,8 @@ pub(crate) struct WriteOp {
     pub is_trim: bool,
     pub stripe: u64,
     pub pieces: Vec<Piece>,
+    /// How it is written, as it was planned last.
+    pub kind: WriteKind,
     pub writes: Vec<Piece>,
     pub phase: Phase,
     pub outstanding: usize,
@@ -404,15 +415,16 @@ impl Ord for Due {
 
 stored! {
     Open { id, request, parts, uncorrectable, refused, aborted, status, in_order, then }
-    Sub { op, piece, purpose, drive, is_locked, limited, number }
+    Sub { op, piece, purpose, drive, is_locked, limited, number, sent }
     Reply { uncorrectable, gave_up, refused, aborted, dead, status, latency }
     PlainOp { request, outstanding, done }
     ReadPiece { piece, is_locked }
     ReadOp { request, stripe, wanted, asked, got, first, failed, given_up, lock, hedged, extra }
-    WriteOp { request, is_trim, stripe, pieces, writes, phase, outstanding, failed, again }
+    WriteOp { request, is_trim, stripe, pieces, kind, writes, phase, outstanding, failed, again }
     RowOp { place, drive, row, stripe, unit, phase, outstanding, failed, again, lost }
     ScrubOp { stripe, phase, outstanding, failed }
     RepairOp { stripe, outstanding }
+    FinishOp { outstanding }
     Scrub { next, allowed, sleeps }
     Windows { began, sleeps, open }
     Due { time, number, what }
@@ -424,7 +436,8 @@ stored_enum! {
         0 = ReadData, 1 = ReadReconstruct, 2 = ReadHedge, 3 = ReadExtra, 4 = ReadBeforeWrite, 5 = ReadRebuild,
         6 = ReadScrub, 7 = WriteData, 8 = WriteParity, 9 = WriteRebuild, 10 = WriteRepair, 11 = Other,
     }
-    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), }
+    Op { 0 = Plain(op), 1 = Read(op), 2 = Write(op), 3 = Row(op), 4 = Repair(op), 5 = Scrub(op), 6 = Finish(op), }
+    WriteKind { 0 = Full, 1 = ReadModifyWrite, 2 = Reconstruct, 3 = Decode, }
     Lock { 0 = None, 1 = Waits, 2 = Held, }
     Phase { 0 = Locking, 1 = Reading, 2 = Writing, }
     Timer {

@@ -11,10 +11,11 @@ use crate::ops::{OnDrive, Op, PlainOp, Purpose, Reply, Sub};
 use crate::slab::Key;
 
 impl<D: Drive + ?Sized> Array<D> {
-    /// Hands requests to drives that need no others, and that the host's request waits for.
+    /// Hands requests to drives that need no others, and that the host's request waits for. Where no drive is left it
+    /// is refused.
     pub(crate) fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {
         if to_drives.is_empty() {
-            return;
+            return self.mark(request, |open| open.refused = true);
         }
         self.add_part(request);
         let op = PlainOp { request, outstanding: to_drives.len(), done: false };
@@ -71,8 +72,13 @@ impl<D: Drive + ?Sized> Array<D> {
         let is_read = sub.purpose == Purpose::ReadData;
         let host = self.open.get(op.request).map_or(workload::Op::Flush, |open| open.request.op);
         let is_left_out = self.zone_replied(host, &sub, &mut reply);
+        // A drive that takes no writes any more has no current data either.
+        let is_redundant = self.layout.code.parity > 0;
+        if is_redundant && reply.refused {
+            self.refuses(sub.drive);
+        }
         // Others have what a drive that has failed does not, if any has.
-        let of_redundant = self.layout.code.parity > 0 && (reply.dead || is_left_out);
+        let of_redundant = is_redundant && (reply.dead || reply.refused || is_left_out);
         op.done |= reply.is_done();
         self.mark(op.request, |open| {
             if of_redundant {
@@ -87,15 +93,26 @@ impl<D: Drive + ?Sized> Array<D> {
         });
         op.outstanding -= 1;
         if op.outstanding == 0 {
-            if sub.purpose == Purpose::WriteData && of_redundant && !op.done {
-                self.counters.lost_requests += 1;
-                self.data_is_lost();
-                self.mark(op.request, |open| open.refused = true);
+            if of_redundant && !op.done {
+                self.nothing_was_done(op.request, sub.purpose);
             }
             self.steps.push_back(Step::Part(op.request));
             return None;
         }
         Some(op)
+    }
+
+    /// All drives that were asked have failed. Another one may still be asked for what it has as they had it.
+    fn nothing_was_done(&mut self, key: Key, purpose: Purpose) {
+        let request = self.open.get(key).map(|open| open.request);
+        if let Some(request) = request.filter(|request| request.op == workload::Op::ZoneReport) {
+            return self.begin_report(key, request);
+        }
+        if purpose == Purpose::WriteData {
+            self.counters.lost_requests += 1;
+            self.data_is_lost();
+        }
+        self.mark(key, |open| open.refused = true);
     }
 
     pub(crate) fn begin_flush(&mut self, key: Key, request: Request) {

@@ -138,6 +138,10 @@ impl<D: Drive + ?Sized> Array<D> {
         let (start, end) = hull(&op.missing(code, false));
         let fitting = op.covering(code, start, end).count();
         let needed = code.data.min((code.data + 1).saturating_sub(fitting));
+        if needed == 0 {
+            // As much is under way already.
+            return self.put_back(key, Some(Op::Read(op)));
+        }
         let tried = op.tried();
         let chosen = self.candidates(op.stripe, |unit| !tried.has(unit));
         if chosen.len() < needed || !self.may_reconstruct(&mut op, key) {
@@ -178,12 +182,11 @@ impl<D: Drive + ?Sized> Array<D> {
         let read = ReadPiece { piece: sub.piece, is_locked: sub.is_locked };
         let asked = op.asked.iter().position(|asked| *asked == read);
         op.asked.swap_remove(asked.expect("Invariant: what is read was asked for"));
-        if reply.aborted {
-            self.mark(op.request, |open| open.aborted = true);
-        }
-        if reply.gave_up {
+        if reply.gave_up || reply.aborted {
+            // Where there is no other way it is read again: of a drive whose power was cut when that is ready.
             op.given_up.insert(sub.piece.unit);
-            self.counters.reads_given_up += 1;
+            self.counters.reads_given_up += u64::from(reply.gave_up);
+            self.counters.reads_failed += u64::from(!reply.gave_up);
             return self.ask(op, sub.op);
         }
         if !reply.is_done() {
@@ -192,7 +195,8 @@ impl<D: Drive + ?Sized> Array<D> {
             return self.ask(op, sub.op);
         }
         if sub.purpose == Purpose::ReadData {
-            self.recent.add(reply.latency);
+            // Over the link and back, as a hedge waits for it.
+            self.recent.add(self.now.since(sub.sent));
         }
         op.got.push(read);
         let drive = sub.drive;
@@ -212,6 +216,12 @@ impl<D: Drive + ?Sized> Array<D> {
     fn read_is_lost(&mut self, op: ReadOp, key: Key) -> Option<ReadOp> {
         self.counters.lost_requests += 1;
         self.data_is_lost();
+        let page = self.plan().layout.page_size.0;
+        let pages = |piece: &Piece| piece.end.div_ceil(page) - piece.start / page;
+        let is_own = self.open.get(op.request).is_some_and(|open| open.then.is_some());
+        if !is_own {
+            self.seen.pages_lost += op.missing(self.layout.code, false).iter().map(pages).sum::<u64>();
+        }
         self.mark(op.request, |open| open.uncorrectable = true);
         self.read_is_over(op, key, false)
     }

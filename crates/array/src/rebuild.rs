@@ -14,7 +14,7 @@ pub(crate) struct Rebuild {
     pub ended: u64,
     ahead: BTreeSet<u64>,
     /// Rows whose data is lost.
-    pub lost: BTreeSet<u64>,
+    lost: BTreeSet<u64>,
     pub under_way: Vec<Key>,
     /// When the next row may begin.
     pub allowed: Time,
@@ -59,6 +59,21 @@ impl Rebuild {
     /// Whether a row has been rebuilt.
     pub fn has(&self, row: u64) -> bool {
         (row < self.ended || self.ahead.contains(&row)) && !self.lost.contains(&row)
+    }
+
+    /// Whether the data of a row is lost.
+    pub fn has_lost(&self, row: u64) -> bool {
+        self.lost.contains(&row)
+    }
+
+    /// A row is written again whose data was lost.
+    pub fn is_written(&mut self, row: u64) {
+        self.lost.remove(&row);
+    }
+
+    /// Whether all rows hold their data.
+    pub fn is_whole(&self, rows: u64) -> bool {
+        self.ended == rows && self.lost.is_empty()
     }
 
     /// A row has been rebuilt, or is lost.

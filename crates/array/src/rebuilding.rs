@@ -79,6 +79,7 @@ impl<D: Drive + ?Sized> Array<D> {
             rebuild.under_way.push(key);
         }
         let held = self.locks.acquire(stripe, key, Access::Exclusive, (0, self.layout.chunk));
+        self.counters.lock_waits += u64::from(!held);
         let left = if held { self.row_granted(op, key) } else { Some(op) };
         self.put_back(key, left.map(Op::Row));
     }
@@ -121,9 +122,15 @@ impl<D: Drive + ?Sized> Array<D> {
             } else if reply.refused {
                 self.refuses(sub.drive);
             }
-            op.lost |= sub.purpose == Purpose::WriteRebuild && !reply.is_done();
+            let is_rebuilt = sub.purpose != Purpose::WriteRebuild || reply.is_done();
+            op.lost |= !is_rebuilt && !reply.aborted;
+            op.again |= !is_rebuilt && reply.aborted;
             if op.outstanding > 0 {
                 return Some(op);
+            }
+            if op.again && !op.lost {
+                // The power of the spare drive was cut.
+                return self.row_granted(op, sub.op);
             }
             let lost = op.lost;
             return self.row_is_over(&op, sub.op, lost);
@@ -133,7 +140,10 @@ impl<D: Drive + ?Sized> Array<D> {
             self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true });
         } else {
             self.counters.reads_failed += 1;
-            op.failed.insert(piece.unit);
+            // What the cut of a drive's power has aborted is read again.
+            if !reply.aborted {
+                op.failed.insert(piece.unit);
+            }
             op.again = true;
         }
         if op.outstanding > 0 {
@@ -153,6 +163,29 @@ impl<D: Drive + ?Sized> Array<D> {
         Some(op)
     }
 
+    /// Whether the place of a unit was rebuilt without it, since too little of its stripe could be read: what a whole
+    /// stripe is written with can be stored there again.
+    pub(crate) fn is_lost(&self, stripe: u64, unit: usize) -> bool {
+        let spot = self.layout.spot(stripe, unit);
+        matches!(&self.seats[spot.place].state, SeatState::Rebuilding(rebuild) if rebuild.has_lost(spot.row))
+    }
+
+    /// A unit of a stripe that was written whole is on this drive. If it was lost it is no longer.
+    pub(crate) fn is_no_longer_lost(&mut self, stripe: u64, unit: usize, drive: usize) {
+        let spot = self.layout.spot(stripe, unit);
+        let (rows, seat) = (self.layout.rows_of(spot.place), &mut self.seats[spot.place]);
+        if let SeatState::Rebuilding(rebuild) = &mut seat.state
+            && seat.drive == drive
+            && rebuild.has_lost(spot.row)
+        {
+            rebuild.is_written(spot.row);
+            if rebuild.is_whole(rows) {
+                seat.state = SeatState::Present;
+                self.seats_change();
+            }
+        }
+    }
+
     /// A row has been rebuilt, or is lost, or the spare drive is.
     fn row_is_over(&mut self, op: &RowOp, key: Key, is_lost: bool) -> Option<RowOp> {
         let (rows, now) = (self.layout.rows_of(op.place), self.now);
@@ -161,16 +194,15 @@ impl<D: Drive + ?Sized> Array<D> {
             && seat.drive == op.drive
         {
             rebuild.row_ends(key, op.row, is_lost);
-            let is_whole = rebuild.ended == rows;
-            let nothing_lost = rebuild.lost.is_empty();
+            let (has_ended, is_whole) = (rebuild.ended == rows, rebuild.is_whole(rows));
             let records = &mut self.counters.rebuilds;
             let record = records.iter_mut().find(|record| record.drive == op.drive);
             let record = record.expect("Invariant: a rebuild is recorded");
             record.rows += u64::from(!is_lost);
             record.lost += u64::from(is_lost);
-            if is_whole {
+            if has_ended {
                 record.ended = Some(now);
-                if nothing_lost {
+                if is_whole {
                     seat.state = SeatState::Present;
                 }
             } else {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use ssd::Drive;
 use ssd::stats::Finding;
 use ssd::stats::report::report;
+use units::Time;
 
 /// Names of the purposes of requests to drives.
 const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
@@ -50,14 +51,14 @@ impl<D: Drive + ?Sized> Array<D> {
             section.insert(count.name.into(), json!(value));
         }
         section.insert("log_write_amplification".into(), json!(log_write_amplification(&counters, code)));
-        let busy = self.link.busy.map(|span| json!(span.0));
+        let busy = self.link.busy().map(|span| json!(span.0));
         section.insert("link_busy_ns".into(), json!({ "to_drives": busy[0], "from_drives": busy[1] }));
         let rebuilds: Vec<Value> = counters.rebuilds.iter().map(|record| self.rebuild(record)).collect();
-        section.insert("data_lost_ns".into(), json!(counters.data_lost.map(|time| time.0)));
+        section.insert("data_lost_ns".into(), json!(counters.data_lost.map(|time| self.in_run(time))));
         section.insert("rebuilds".into(), Value::Array(rebuilds));
         section.insert("requests_to_drives".into(), purposes(|purpose| self.all_of(|member| member.requests[purpose])));
         section.insert("bytes_to_drives".into(), purposes(|purpose| self.all_of(|member| member.bytes[purpose])));
-        section.insert("drives".into(), self.members.iter().map(of_member).collect());
+        section.insert("drives".into(), self.members.iter().map(|member| self.of_member(member)).collect());
         Value::Object(section)
     }
 
@@ -77,11 +78,26 @@ impl<D: Drive + ?Sized> Array<D> {
     fn rebuild(&self, record: &RebuildRecord) -> Value {
         json!({
             "drive": self.members[record.drive].name,
-            "began_ns": record.began.0,
-            "ended_ns": record.ended.map(|time| time.0),
+            "began_ns": self.in_run(record.began),
+            "ended_ns": record.ended.map(|time| self.in_run(time)),
             "rows": record.rows,
             "rows_lost": record.lost,
         })
+    }
+
+    /// A time, from the beginning of the workload on; 0 where it was before.
+    fn in_run(&self, time: Time) -> u64 {
+        time.0.saturating_sub(self.origin.0)
+    }
+
+    /// A drive: its requests by purpose, and the statistics that a run on it alone would report.
+    fn of_member(&self, member: &Member<D>) -> Value {
+        let mut section = Map::new();
+        section.insert("name".into(), json!(member.name));
+        section.insert("failed_ns".into(), json!(member.failed.map(|time| self.in_run(time))));
+        section.insert("requests".into(), purposes(|purpose| member.requests[purpose]));
+        section.extend(report(&member.measured()).to_json());
+        Value::Object(section)
     }
 }
 
@@ -155,14 +171,4 @@ pub(crate) fn of_several<'a>(findings: impl Iterator<Item = (&'a str, Finding)>)
         Finding { text: format!("{}{others}: {}", names[0], finding.text), numbers, ..finding }
     };
     kinds.into_iter().map(told).collect()
-}
-
-/// A drive: its requests by purpose, and the statistics that a run on it alone would report.
-fn of_member<D: Drive + ?Sized>(member: &Member<D>) -> Value {
-    let mut section = Map::new();
-    section.insert("name".into(), json!(member.name));
-    section.insert("failed_ns".into(), json!(member.failed.map(|time| time.0)));
-    section.insert("requests".into(), purposes(|purpose| member.requests[purpose]));
-    section.extend(report(&member.measured()).to_json());
-    Value::Object(section)
 }

@@ -68,7 +68,8 @@ impl<D: Drive + ?Sized> Array<D> {
         self.take_completions();
         // One that had nothing to do was left behind: the workload begins in all at the same time.
         let now = self.now;
-        self.each_alive(|drive| drive.advance(now))
+        self.each_alive(|drive| drive.advance(now))?;
+        Ok(())
     }
 }
 

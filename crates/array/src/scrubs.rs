@@ -48,6 +48,7 @@ impl<D: Drive + ?Sized> Array<D> {
         let key = self.ops.insert(None);
         let op = ScrubOp { stripe, phase: Phase::Locking, outstanding: 0, failed: UnitSet::EMPTY };
         let held = self.locks.acquire(stripe, key, Access::Exclusive, (0, self.layout.chunk));
+        self.counters.lock_waits += u64::from(!held);
         let left = if held { self.scrub_granted(op, key) } else { Some(op) };
         self.put_back(key, left.map(Op::Scrub));
     }
@@ -73,6 +74,8 @@ impl<D: Drive + ?Sized> Array<D> {
             Phase::Writing if reply.refused => self.refuses(drive),
             Phase::Writing => {}
             _ if reply.is_done() => self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true }),
+            // The cut of the drive's power says nothing of its data.
+            _ if reply.aborted => {}
             _ => {
                 self.counters.scrub_errors += u64::from(reply.uncorrectable);
                 op.failed.insert(piece.unit);

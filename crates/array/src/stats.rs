@@ -15,10 +15,12 @@ pub(crate) struct SeenByHost {
     until_uncorrectable: u64,
     refused: u64,
     failed: u64,
+    /// Flash pages of reads, of an array with redundancy, that it could not have either.
+    pub pages_lost: u64,
 }
 
 stored! {
-    SeenByHost { completed, uncorrectable, until_uncorrectable, refused, failed }
+    SeenByHost { completed, uncorrectable, until_uncorrectable, refused, failed, pages_lost }
 }
 
 impl SeenByHost {
@@ -106,7 +108,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Reads of stripes whose data was reconstructed, since a drive was missing, could not correct it or gave up early.
+    /// Reads of stripes whose data was reconstructed, since a drive was missing, could not correct it, gave up early or
+    /// had its window open (reads_around).
     reads_reconstructed: "reads of stripes",
     /// Reads of drives that brought nothing: the drive failed, or could not correct its data.
     reads_failed: "requests to drives",

@@ -87,11 +87,11 @@ impl<D: Drive + ?Sized> Array<D> {
         // One that had nothing to do was left behind. What happens at the present time is still to come.
         let before = Time(self.now.0.saturating_sub(1));
         let played = if member.drive.now() < before { member.drive.advance(before) } else { Ok(()) };
+        if let Err(error) = played {
+            return self.cannot_go_on(drive, error);
+        }
         member.drive.set_window(window);
         self.is_looked_at_again(drive);
-        if let Err(error) = played {
-            self.failure.get_or_insert(error);
-        }
     }
 
     /// Units that a read goes around, those whose drives' windows are open, where the others suffice and may be read.

@@ -47,6 +47,7 @@ impl<D: Drive + ?Sized> Array<D> {
                 is_trim,
                 stripe,
                 pieces,
+                kind: WriteKind::Full,
                 writes: Vec::new(),
                 phase: Phase::Locking,
                 outstanding: 0,
@@ -66,18 +67,11 @@ impl<D: Drive + ?Sized> Array<D> {
 
     /// The stripe is locked: what has to be read is read.
     pub(crate) fn write_granted(&mut self, mut op: WriteOp, key: Key) -> Option<WriteOp> {
-        let stored = |unit: usize| self.is_stored(op.stripe, unit);
-        let readable = |unit: usize| stored(unit) && !op.failed.has(unit);
+        let stored = |unit: usize| self.takes_write(&op, unit);
+        let readable = |unit: usize| self.is_stored(op.stripe, unit) && !op.failed.has(unit);
         let Some(plan) = plan(self.config.rewrite, self.layout.code, &op.pieces, stored, readable) else {
             return self.write_is_lost(op, key);
         };
-        match plan.kind {
-            _ if op.is_trim => {}
-            WriteKind::Full => self.counters.writes_full += 1,
-            WriteKind::ReadModifyWrite => self.counters.writes_read_modify += 1,
-            WriteKind::Reconstruct => self.counters.writes_reconstruct += 1,
-            WriteKind::Decode => self.counters.writes_decode += 1,
-        }
         let request = self.open.get_mut(op.request).map_or(0, |open| open.id);
         let logged = self.logged(op.request);
         self.tell(&ArrayEvent::Planned {
@@ -88,7 +82,7 @@ impl<D: Drive + ?Sized> Array<D> {
             pieces: &op.pieces,
             logged: &logged,
         });
-        (op.writes, op.again, op.phase) = (plan.writes, false, Phase::Reading);
+        (op.kind, op.writes, op.again, op.phase) = (plan.kind, plan.writes, false, Phase::Reading);
         op.outstanding = plan.reads.len();
         let host = self.open.get_mut(op.request).map(|open| open.request);
         for piece in plan.reads {
@@ -98,10 +92,22 @@ impl<D: Drive + ?Sized> Array<D> {
         self.write_goes_on(op, key)
     }
 
+    /// Whether a unit is written, if it is among what has to be: where its place holds its data, or will hold it as all
+    /// of the stripe is written.
+    fn takes_write(&self, op: &WriteOp, unit: usize) -> bool {
+        self.is_stored(op.stripe, unit) || self.writes_whole(op) && self.is_lost(op.stripe, unit)
+    }
+
+    /// Whether a whole stripe is written, whatever was there.
+    fn writes_whole(&self, op: &WriteOp) -> bool {
+        let (code, chunk) = (self.layout.code, self.layout.chunk);
+        !op.is_trim && op.pieces.len() == code.data && op.pieces.iter().all(|piece| piece.bytes() == chunk)
+    }
+
     pub(crate) fn write_replied(&mut self, mut op: WriteOp, sub: Sub, reply: Reply) -> Option<WriteOp> {
         let is_done = reply.is_done();
         op.outstanding -= 1;
-        if reply.aborted {
+        if reply.aborted && op.phase == Phase::Writing {
             self.mark(op.request, |open| open.aborted = true);
         }
         let drive = sub.drive;
@@ -110,10 +116,18 @@ impl<D: Drive + ?Sized> Array<D> {
             Phase::Reading if is_done => self.tell(&ArrayEvent::Read { op: id, drive, stripe, piece, is_locked: true }),
             Phase::Reading => {
                 self.counters.reads_failed += 1;
-                op.failed.insert(piece.unit);
+                // What the cut of a drive's power has aborted is read again.
+                if !reply.aborted {
+                    op.failed.insert(piece.unit);
+                }
                 op.again = true;
             }
-            _ if is_done => self.tell(&ArrayEvent::Written { op: id, drive, stripe, piece }),
+            _ if is_done => {
+                self.tell(&ArrayEvent::Written { op: id, drive, stripe, piece });
+                if !self.is_whole && self.writes_whole(&op) {
+                    self.is_no_longer_lost(stripe, piece.unit, drive);
+                }
+            }
             // A drive that takes no writes any more has no current data either.
             _ if reply.refused => self.refuses(drive),
             _ => {}
@@ -131,10 +145,9 @@ impl<D: Drive + ?Sized> Array<D> {
         }
         if op.phase == Phase::Reading {
             op.phase = Phase::Writing;
-            let writes: Vec<Piece> = std::mem::take(&mut op.writes)
-                .into_iter()
-                .filter(|piece| self.is_stored(op.stripe, piece.unit))
-                .collect();
+            self.count(&op);
+            let mut writes = std::mem::take(&mut op.writes);
+            writes.retain(|piece| self.takes_write(&op, piece.unit));
             op.outstanding = writes.len();
             let host = self.open.get_mut(op.request).map(|open| open.request);
             for piece in writes {
@@ -154,6 +167,17 @@ impl<D: Drive + ?Sized> Array<D> {
             return self.write_is_lost(op, key);
         }
         self.write_is_over(&op, key)
+    }
+
+    /// A write has read what it needs, whichever way that was in the end.
+    fn count(&mut self, op: &WriteOp) {
+        match op.kind {
+            _ if op.is_trim => {}
+            WriteKind::Full => self.counters.writes_full += 1,
+            WriteKind::ReadModifyWrite => self.counters.writes_read_modify += 1,
+            WriteKind::Reconstruct => self.counters.writes_reconstruct += 1,
+            WriteKind::Decode => self.counters.writes_decode += 1,
+        }
     }
 
     /// Too many drives are missing: what was to be written is not stored.

@@ -2,13 +2,14 @@
 //! own zones, and its drives are asked in the same order, all in one queue, so that each of them meets its write
 //! pointer.
 
-use ssd::zones::Allowed;
+use ssd::zones::{Allowed, ZoneState};
 use ssd::{Drive, Status};
 use units::Bytes;
 use workload::{Op, Request, ZoneAction};
 
 use crate::array::{Array, SeatState, Step};
-use crate::ops::{OnDrive, Open, Reply, Sub};
+use crate::layout::Piece;
+use crate::ops::{self, FinishOp, OnDrive, Open, Purpose, Reply, Sub};
 use crate::slab::Key;
 
 /// The queue of drives in which zones are written.
@@ -26,17 +27,13 @@ impl<D: Drive + ?Sized> Array<D> {
                 self.begin_plain(key, Request { op: Op::Write, offset, ..request.on(QUEUE) });
             }
             Ok(Allowed::Action(chosen)) => {
-                let (size, _) = zones.spread.of_drive();
-                let there = |zone: u32| {
-                    let there = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Missing));
-                    there.map(move |seat| OnDrive {
-                        drive: seat.drive,
-                        offset: Bytes(u64::from(zone) * size.0),
-                        bytes: size,
-                    })
-                };
-                let to_drives: Vec<OnDrive> = chosen.into_iter().flat_map(there).collect();
-                self.plain(key, request.on(QUEUE), &to_drives);
+                let to_drives: Vec<OnDrive> = chosen.iter().flat_map(|zone| self.on_drives(*zone)).collect();
+                if to_drives.is_empty() {
+                    chosen.iter().for_each(|zone| self.zone_fails(*zone));
+                }
+                if !chosen.is_empty() {
+                    self.plain(key, request.on(QUEUE), &to_drives);
+                }
             }
             Ok(Allowed::Later) => {
                 zones.waiting.push(key);
@@ -60,10 +57,11 @@ impl<D: Drive + ?Sized> Array<D> {
     pub(crate) fn zone_goes_on(&mut self, open: &Open) {
         let (Some(zones), Some((zone, _))) = (&mut self.zones, open.in_order) else { return };
         zones.spread.ended(zone, open.request.bytes);
+        let waiting = std::mem::take(&mut zones.waiting);
         if open.refused || open.aborted || !open.status.is_success() {
-            zones.spread.fails(zone);
+            self.zone_fails(zone);
         }
-        for key in std::mem::take(&mut zones.waiting) {
+        for key in waiting {
             let Some(request) = self.open.get(key).map(|open| open.request) else { continue };
             self.begin_zoned(key, request);
             self.steps.push_back(Step::Part(key));
@@ -71,27 +69,75 @@ impl<D: Drive + ?Sized> Array<D> {
     }
 
     /// Whether a drive has done what it was asked for, where it is an action on a zone that it may be without: of a
-    /// zone that the array has opened and that holds nothing of the drive's yet there is nothing to be closed, and only
-    /// those that can be read alone go offline.
-    fn is_needless(&self, op: Op, reply: &Reply) -> bool {
-        let may_be_without = matches!(op, Op::Zone(ZoneAction::Close | ZoneAction::Offline));
+    /// zone that the array has opened and that holds nothing of the drive's yet there is nothing to be closed, one that
+    /// is full on this drive alone is not opened there, and only those that can be read alone go offline.
+    fn is_needless(&self, op: Op, sub: &Sub, reply: &Reply) -> bool {
+        let may_be_without = match op {
+            Op::Zone(ZoneAction::Close | ZoneAction::Offline) => true,
+            Op::Zone(ZoneAction::Open) => {
+                let of_drive = self.members[sub.drive].drive.zones();
+                let zone = of_drive.zip(self.zone_of_drive(sub.piece.start)).and_then(|(zones, zone)| zones.zone(zone));
+                zone.is_some_and(|zone| zone.state == ZoneState::Full)
+            }
+            _ => false,
+        };
         may_be_without && reply.status == Status::InvalidTransition
+    }
+
+    /// The zone in which a byte of a drive lies.
+    fn zone_of_drive(&self, offset: u64) -> Option<u32> {
+        self.zones.as_ref().map(|zones| (offset / zones.spread.of_drive().0.0) as u32)
+    }
+
+    /// A zone can be written no further. Where each drive has data of its own the others are done with their parts of
+    /// it, which would keep what open and active zones take.
+    fn zone_fails(&mut self, zone: u32) {
+        let Some(zones) = &mut self.zones else { return };
+        let was_active = zones.spread.seen().zone(zone).is_some_and(|zone| zone.state.is_active());
+        zones.spread.fails(zone);
+        if self.layout.code.parity > 0 || !was_active {
+            return;
+        }
+        let to_drives = self.on_drives(zone);
+        if to_drives.is_empty() {
+            return;
+        }
+        let key = self.ops.insert(Some(ops::Op::Finish(FinishOp { outstanding: to_drives.len() })));
+        for OnDrive { drive, offset, bytes } in to_drives {
+            let piece = Piece { unit: 0, start: offset.0, end: offset.0 + bytes.0 };
+            let request = Request::new(self.now, Op::Zone(ZoneAction::Finish), offset, bytes).on(QUEUE);
+            self.send_to(drive, request, Sub::new(key, piece, Purpose::Other));
+        }
+    }
+
+    /// A drive has answered, whatever it has said: it may have been the one whose zone has failed.
+    pub(crate) fn finish_replied(op: FinishOp) -> Option<FinishOp> {
+        (op.outstanding > 1).then(|| FinishOp { outstanding: op.outstanding - 1 })
+    }
+
+    /// The parts of a zone.
+    fn on_drives(&self, zone: u32) -> Vec<OnDrive> {
+        let size = self.zones.as_ref().map_or(Bytes(0), |zones| zones.spread.of_drive().0);
+        let there = self.seats.iter().filter(|seat| !matches!(seat.state, SeatState::Missing));
+        there.map(|seat| OnDrive { drive: seat.drive, offset: Bytes(u64::from(zone) * size.0), bytes: size }).collect()
     }
 
     /// A drive has answered what zones are asked for: whether others make good for it. One of several with the same
     /// data is left out if it has not done it; of one without others the zone can be written no further.
     pub(crate) fn zone_replied(&mut self, op: Op, sub: &Sub, reply: &mut Reply) -> bool {
-        if self.is_needless(op, reply) {
+        if self.is_needless(op, sub, reply) {
             reply.status = Status::Success;
         }
         let is_change = !matches!(op, Op::Read | Op::Flush | Op::ZoneReport);
-        let Some(zones) = self.zones.as_mut().filter(|_| is_change && !reply.is_done()) else { return false };
+        let Some(zone) = self.zone_of_drive(sub.piece.start).filter(|_| is_change && !reply.is_done()) else {
+            return false;
+        };
         if self.layout.code.parity > 0 {
             self.refuses(sub.drive);
             return true;
         }
-        if let (Op::Zone(_), (size, _)) = (op, zones.spread.of_drive()) {
-            zones.spread.fails((sub.piece.start / size.0) as u32);
+        if matches!(op, Op::Zone(_)) {
+            self.zone_fails(zone);
         }
         false
     }

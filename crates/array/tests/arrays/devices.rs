@@ -6,7 +6,7 @@ use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::{Counters, relocation_causes};
 use ssd::{Config, Device, Drive, Window};
 use testing::{ROUND_TIMES, cases};
-use units::{Bytes, Time};
+use units::{Bytes, Span, Time};
 use workload::{Op, Request};
 
 use crate::server::config;
@@ -301,4 +301,42 @@ fn drives_of_an_array_are_overwritten_as_one_drive_is() {
     let host = run.device().counters().write_bytes;
     assert_eq!(written[0], written[1], "both copies");
     assert!(written[0] >= size.0 / 2 && host >= size.0 / 2, "{written:?}, {host} of {size}");
+}
+
+/// A result's times count from the beginning of the workload, and the link's as all counts from that of counting. Time
+/// goes on where no drive is left.
+#[test]
+fn times_of_a_result_are_those_of_its_run() {
+    let member = |seed: u64| MemberDrive {
+        name: format!("drive-{seed}"),
+        drive: Box::new(Device::new(&small(), seed).unwrap()),
+        spare: seed == 3,
+        fails_at: (seed == 1).then_some(Span::from_ms(2)),
+        mean_life: None,
+    };
+    let words = ["layout=mirror", "chunk=16KiB", "link_bandwidth=1GB/s"];
+    let mut array = Array::new(&config(&words), (1..=3).map(member).collect(), 1).unwrap();
+    array.advance(Time(5_000_000)).unwrap();
+    array.workload_begins();
+    array.advance(Time(6_000_000)).unwrap();
+    let read = |time| Request::new(Time(time), Op::Read, Bytes(0), Bytes(16_384));
+    for time in [6_000_000, 6_500_000] {
+        array.counting_begins();
+        array.submit(read(time)).unwrap();
+        assert!(array.advance_to_completion(Time::NEVER).unwrap());
+        assert!(array.take_completions().all(|done| !done.uncorrectable));
+        assert_eq!(array.section()["link_busy_ns"], serde_json::json!({ "to_drives": 0, "from_drives": 16_384 }));
+    }
+    array.advance(Time(8_000_000)).unwrap();
+    let section = array.section();
+    assert_eq!(section["drives"][0]["failed_ns"], 2_000_000);
+    assert_eq!(section["rebuilds"][0]["began_ns"], 2_000_000);
+    // A workload that begins later has nothing before its beginning.
+    array.workload_begins();
+    assert_eq!(array.section()["drives"][0]["failed_ns"], 0);
+    let member = |seed| MemberDrive { fails_at: Some(Span::from_ms(1)), spare: false, ..member(seed) };
+    let mut array = Array::new(&config(&words), (1..=2).map(member).collect(), 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(20_000_000)).unwrap();
+    assert_eq!(array.totals().usage.elapsed, Span::from_ms(20));
 }

@@ -153,6 +153,75 @@ fn a_hedge_is_sent_at_its_time_and_a_late_bound_read_takes_the_first() {
     assert_eq!(alone(&late, drives(6, slow), at(0, Op::Read, 0, 4 * CHUNK)), 100_000 + CHUNK);
 }
 
+/// The percentile is of the times that the host has waited, link included: as many reads are hedged whatever it takes.
+#[test]
+fn hedges_by_percentile_take_the_link_into_account() {
+    let hedges = |latency: &str| {
+        let random = Stream::new(3, "service");
+        let drive = |index: u64| {
+            let random = random.entity(index);
+            Server::new(CAPACITY, move |id, _| Span(50_000 + random.below(id, 100_000)))
+        };
+        let words = ["layout=mirror", "hedge=percentile", "hedge_percentile=80", latency];
+        let mut array = array(&words, vec![drive(0), drive(1)]);
+        let reads: Vec<Request> = (0..1000).map(|index| at(index * 2_000_000, Op::Read, 0, 4096)).collect();
+        played(&mut array, &reads);
+        array.counters_so_far().hedges_sent
+    };
+    let sent = hedges("link_latency=0ns");
+    // A fifth of those after the first 64.
+    assert!((150..230).contains(&sent), "{sent}");
+    assert_eq!(hedges("link_latency=300us"), sent);
+}
+
+/// Where late binding has asked for as much already there is nothing to hedge with.
+#[test]
+fn reads_bound_late_that_need_no_hedge_count_as_none() {
+    let words = ["layout=mirror", "extra_reads=1", "hedge=delay", "hedge_delay=1us"];
+    let mut array = array(&words, drives(3, 1_000_000));
+    let reads: Vec<Request> = (0..10).map(|index| at(index * 5_000_000, Op::Read, 0, 4096)).collect();
+    played(&mut array, &reads);
+    let counters = array.counters_so_far();
+    assert_eq!((counters.hedges_sent, counters.hedges_won, counters.hedges_left_out), (0, 0, 0));
+    assert_eq!(array.drives().map(|drive| drive.reads.0).sum::<u64>(), 20);
+}
+
+/// A write is counted once, in the way in which it was made in the end, however often it was planned.
+#[test]
+fn writes_that_are_planned_again_count_once() {
+    let mut drives = drives(5, 0);
+    let bad = Server::new(CAPACITY, |_, request: &Request| Span(100_000 + request.bytes.0)).that_fails(|id| id == 0);
+    drives[0] = bad;
+    let mut array = array(&["layout=raid5"], drives);
+    // The old data cannot be read: the other data is.
+    assert!(played(&mut array, &[at(0, Op::Write, 0, 4096)])[0].is_done());
+    let counters = array.counters_so_far();
+    assert_eq!(
+        [counters.writes_full, counters.writes_read_modify, counters.writes_reconstruct, counters.writes_decode],
+        [0, 0, 1, 0]
+    );
+}
+
+/// The first scrub waits for the write that came before it, and a write for a scrub.
+#[test]
+fn scrubs_that_wait_for_a_stripe_are_counted() {
+    let mut array = array(&["layout=raid5", "scrub_rate=1MB/s"], drives(4, 0));
+    array.workload_begins();
+    played(&mut array, &[at(0, Op::Write, 0, 4096)]);
+    assert_eq!(array.counters_so_far().lock_waits, 1);
+}
+
+#[test]
+fn a_share_of_a_log_that_is_none_is_refused() {
+    for share in ["1e30", "1", "-0.5"] {
+        let words = ["layout=raid5", "rewrite=log", &format!("log_spare={share}")];
+        let drives = drives(5, 0).into_iter().map(member).collect();
+        let refused = Array::new(&crate::server::config(&words), drives, 1).err().unwrap();
+        assert_eq!(refused.key.as_deref(), Some("array.log_spare"), "{share}");
+        assert!(refused.to_string().contains("write 0 or more and less than 1"), "{refused}");
+    }
+}
+
 #[test]
 fn a_read_that_a_drive_cannot_correct_is_reconstructed_and_repaired() {
     for (words, count) in [(["layout=mirror", "chunk=64KiB"], 2), (["layout=raid5", "chunk=64KiB"], 4)] {

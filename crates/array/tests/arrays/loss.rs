@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use array::{Array, MemberDrive};
-use ssd::Drive;
+use ssd::{Completion, Drive, RunError};
 use units::{Bytes, Span, Stream, Time};
 use workload::{Op, Request};
 
@@ -96,6 +96,127 @@ fn an_unrecoverable_read_during_a_rebuild_costs_the_row_where_parity_is_used_up(
     }
 }
 
+/// A row that was lost in a rebuild is on the new drive again once its stripe was written whole: the stripe can do
+/// without a drive from then on, and only it.
+#[test]
+fn a_stripe_that_is_written_whole_after_a_rebuild_lost_its_row_is_protected_again() {
+    let member = |(index, drive): (usize, Server)| MemberDrive {
+        name: format!("drive-{index}"),
+        drive: Box::new(drive),
+        spare: index == 4,
+        // Of the lost row 3 the first drive cannot read its chunk, and of row 5 either.
+        fails_at: [None, Some(Span(1_000_000_000)), Some(Span(1_000)), None, None][index],
+        mean_life: None,
+    };
+    let drives = drives(5, &[(0, 3), (0, 5)]).into_iter().enumerate().map(member).collect();
+    let mut array = Array::new(&config(&["layout=raid5"]), drives, 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(500_000_000)).unwrap();
+    assert_eq!(array.counters_so_far().rebuilds[0].lost, 2);
+    let written = |array: &Array<Server>| array.drives().map(|drive| drive.writes.0).collect::<Vec<u64>>();
+    let before = written(&array);
+    let whole = |time: u64, op, row: u64| Request::new(Time(time), op, Bytes(row * 3 * CHUNK), Bytes(3 * CHUNK));
+    // Time goes on by 0.1 s with each.
+    let done = |array: &mut Array<Server>, requests: &[Request]| {
+        for request in requests {
+            array.submit(*request).unwrap();
+        }
+        array.advance(Time(requests[0].time.0 + 100_000_000)).unwrap();
+        array.take_completions().collect::<Vec<Completion>>()
+    };
+    assert!(done(&mut array, &[whole(600_000_000, Op::Write, 3)])[0].is_done());
+    let more: Vec<u64> = written(&array).iter().zip(before).map(|(now, before)| now - before).collect();
+    assert_eq!(more, [1, 1, 0, 1, 1], "the drive that was rebuilt on too");
+    let lost = |array: &mut Array<Server>, time: u64| {
+        let reads = (0..ROWS).map(|row| whole(time, Op::Read, row)).collect::<Vec<Request>>();
+        let lost = done(array, &reads).into_iter().filter(|done| done.uncorrectable);
+        lost.map(|done| done.request.offset.0 / (3 * CHUNK)).collect::<Vec<u64>>()
+    };
+    assert_eq!(lost(&mut array, 700_000_000), [5]);
+    assert_eq!(lost(&mut array, 1_500_000_000), [5], "without another drive");
+    // The other one too: all rows are there.
+    assert!(done(&mut array, &[whole(2_000_000_000, Op::Write, 5)])[0].is_done());
+    assert!(lost(&mut array, 2_500_000_000).is_empty());
+}
+
+/// Where the lives of drives are longer than time, they do not fail.
+#[test]
+fn lives_beyond_all_time_do_not_end() {
+    let member = |drive| MemberDrive {
+        name: "drive".into(),
+        drive: Box::new(drive),
+        spare: false,
+        fails_at: Some(Span(u64::MAX)),
+        mean_life: Some(Span(u64::MAX)),
+    };
+    let mut array =
+        Array::new(&config(&["layout=mirror"]), drives(9, &[]).into_iter().map(member).collect(), 1).unwrap();
+    array.advance(Time(1_000_000)).unwrap();
+    array.workload_begins();
+    array.advance(Time(1_000_000_000)).unwrap();
+    assert_eq!(array.counters_so_far().drives_failed, 0);
+}
+
+/// Pages that a drive could not correct, and others have given, the host has not lost.
+#[test]
+fn lost_pages_are_those_that_the_host_has_lost() {
+    let pages = CHUNK / 16_384;
+    for (bad, lost, of_drives) in [(vec![(0, 0)], 0, 1), (vec![(0, 0), (1, 0)], 2 * pages, 3)] {
+        let mut array = array(&["layout=raid5", "repair=false"], drives(4, &bad));
+        let whole = Request::new(Time(0), Op::Read, Bytes(0), Bytes(3 * CHUNK));
+        assert_eq!(played(&mut array, &[whole])[0].uncorrectable, lost > 0);
+        assert_eq!(array.counters().host_pages_lost, lost);
+        assert_eq!(array.drives().map(|drive| drive.counters().host_pages_lost).sum::<u64>(), of_drives);
+    }
+    // Without redundancy they are those of the drives.
+    let mut array = array(&["layout=stripe"], drives(4, &[(0, 0)]));
+    played(&mut array, &[read(0, 0)]);
+    assert_eq!(array.counters().host_pages_lost, 1);
+}
+
+/// What the cut of a drive's power aborts is read elsewhere, or once more, and rows of rebuilds are begun again: the
+/// data is not lost, and the host is not told that anything was aborted.
+#[test]
+fn what_a_power_cut_aborts_is_read_and_rebuilt_again() {
+    let aborting = |numbers: &'static [u64]| move |id: u64| numbers.contains(&id);
+    for (words, first, second) in [
+        (&["layout=mirror", "copies=2"][..], &[0][..], &[][..]),
+        (&["layout=mirror", "copies=2"], &[0, 1], &[0]),
+        (&["layout=raid5"], &[0], &[]),
+        (&["layout=raid5"], &[0], &[0, 1]),
+        // What the write reads before.
+        (&["layout=raid5"], &[], &[0]),
+    ] {
+        let mut all = drives(4, &[]).into_iter();
+        let mut cut = |numbers| all.next().unwrap().that_aborts(aborting(numbers));
+        let mut cut: Vec<Server> = vec![cut(first), cut(second)];
+        cut.extend(all);
+        let mut array = array(words, cut);
+        let write = Request { op: Op::Write, ..read(10_000_000, 0) };
+        let done = played(&mut array, &[read(0, 0), write]);
+        assert!(done.iter().all(|done| done.is_done() && !done.uncorrectable), "{words:?}: {done:?}");
+        let counters = array.counters_so_far();
+        assert_eq!((counters.lost_requests, counters.data_lost, counters.repairs), (0, None, 0), "{words:?}");
+    }
+    // The third and the seventh read of a rebuild from its only source, and two writes to the spare drive.
+    let member = |(index, drive): (usize, Server)| MemberDrive {
+        name: format!("drive-{index}"),
+        drive: Box::new(drive.that_aborts(aborting([&[2, 6][..], &[], &[1, 5]][index]))),
+        spare: index == 2,
+        fails_at: (index == 1).then_some(Span(1_000)),
+        mean_life: None,
+    };
+    let drives = drives(3, &[]).into_iter().enumerate().map(member).collect();
+    let mut array = Array::new(&config(&["layout=mirror"]), drives, 1).unwrap();
+    array.workload_begins();
+    array.advance(Time(2_000)).unwrap();
+    array.flush().unwrap();
+    let rebuild = array.counters_so_far().rebuilds[0];
+    assert_eq!((rebuild.rows, rebuild.lost, array.counters_so_far().data_lost), (ROWS, 0, None));
+    let drives: Vec<(u64, u64)> = array.drives().map(|drive| (drive.reads.0, drive.writes.0)).collect();
+    assert_eq!(drives, [(ROWS + 4, 0), (0, 0), (0, ROWS + 2)]);
+}
+
 /// Where all drives have failed time passes as before, and requests are answered: what waits for a time that was asked
 /// for had waited for ever.
 #[test]
@@ -117,6 +238,62 @@ fn time_goes_on_where_no_drive_is_left() {
     assert_eq!(array.now(), Time(3_000_000));
     let done: Vec<_> = array.take_completions().collect();
     assert_eq!((done.len(), done[0].finish, done[0].uncorrectable), (1, Time(1_500_000), true));
+}
+
+/// Whatever it is played for: flushes, rests, time that passes, and turns of windows while the others serve.
+#[test]
+fn a_drive_whose_life_ends_while_nothing_is_asked_of_it_counts_as_failed() {
+    type Way = fn(&mut Array<Server>);
+    let ways: [(&str, Way); 4] = [
+        ("advance", |array| array.advance(Time(1_000_000)).unwrap()),
+        ("flush", |array| array.flush().unwrap()),
+        ("rest", |array| array.rest(Span(1_000_000), None).unwrap()),
+        ("windows", |array| {
+            let reads: Vec<Request> = (0..40).map(|index| read(index * 100_000, 0)).collect();
+            assert!(played(array, &reads).iter().all(|done| !done.uncorrectable));
+        }),
+    ];
+    for (name, way) in ways {
+        let mut drives = drives(4, &[]);
+        let third = drives.remove(2).whose_life_ends(Time(500_000));
+        drives.insert(2, third);
+        let member = |(index, drive): (usize, Server)| MemberDrive {
+            name: format!("drive-{index}"),
+            drive: Box::new(drive),
+            spare: index == 3,
+            fails_at: None,
+            mean_life: None,
+        };
+        let coordinate = if name == "windows" { "coordinate=staggered" } else { "coordinate=none" };
+        let words = ["layout=raid5", "window=1ms", coordinate];
+        let mut array = Array::new(&config(&words), drives.into_iter().enumerate().map(member).collect(), 1).unwrap();
+        array.workload_begins();
+        way(&mut array);
+        assert_eq!(array.counters_so_far().drives_failed, 1, "{name}");
+        array.flush().unwrap();
+        let rebuild = array.counters_so_far().rebuilds[0];
+        assert_eq!((rebuild.drive, rebuild.rows, rebuild.ended.is_some()), (3, ROWS, true), "{name}");
+        assert_eq!(array.drives_in_place(), [0, 1, 3], "{name}");
+    }
+    // Without redundancy the run ends with it.
+    let drives = drives(2, &[]).into_iter().map(|drive| drive.whose_life_ends(Time(500_000))).collect();
+    let mut striped = array(&["layout=stripe"], drives);
+    assert!(matches!(striped.advance(Time(1_000_000)), Err(RunError::EndOfLife { time: Time(500_000), .. })));
+}
+
+/// A drive that is read-only takes no part any more, and the host's request is done by the others, until none is left.
+#[test]
+fn a_flush_that_a_drive_refuses_is_done_by_the_others_until_none_is_left() {
+    for count in [1, 3] {
+        let read_only = |(index, drive): (usize, Server)| drive.that_is_read_only(index < count);
+        let mut array = array(&["layout=mirror"], drives(3, &[]).into_iter().enumerate().map(read_only).collect());
+        let flush = Request::new(Time(0), Op::Flush, Bytes(0), Bytes(0));
+        let later = Request { time: Time(1_000_000), ..flush };
+        let refused: Vec<bool> = played(&mut array, &[flush, later]).iter().map(|done| done.refused).collect();
+        assert_eq!(refused, [count == 3; 2]);
+        assert_eq!(array.counters_so_far().drives_failed, count as u64);
+        assert_eq!(array.counters_so_far().data_lost.is_some(), count == 3);
+    }
 }
 
 /// Copies of one chunk on drives whose lives are exponential with mean 1 / `fails`, and are replaced: a rebuild reads a

@@ -21,10 +21,18 @@ pub struct Server {
     service: Service,
     /// Which reads it cannot correct, by their numbers.
     uncorrectable: Box<dyn Fn(u64) -> bool + Send>,
+    /// Which requests the cut of its power aborts, by their numbers.
+    aborted: Box<dyn Fn(u64) -> bool + Send>,
+    /// Reads that it could not correct.
+    lost: u64,
     /// Where reads meet an error until the place is written.
     pub errors_at: BTreeSet<u64>,
     /// Which it gives up where their host has another way, by their numbers, and after what share of their time.
     given_up: Box<dyn Fn(u64) -> Option<f64> + Send>,
+    /// When its life ends: it is played no further.
+    ends: Time,
+    /// It refuses all but reads.
+    read_only: bool,
     now: Time,
     free_at: Time,
     /// Its window is open: each request takes 10 ms more.
@@ -45,8 +53,12 @@ impl Server {
             capacity,
             service: Box::new(service),
             uncorrectable: Box::new(|_| false),
+            aborted: Box::new(|_| false),
+            lost: 0,
             errors_at: BTreeSet::new(),
             given_up: Box::new(|_| None),
+            ends: Time::NEVER,
+            read_only: false,
             now: Time::ZERO,
             free_at: Time::ZERO,
             window: false,
@@ -64,6 +76,11 @@ impl Server {
         self
     }
 
+    pub fn that_aborts(mut self, aborted: impl Fn(u64) -> bool + Send + 'static) -> Server {
+        self.aborted = Box::new(aborted);
+        self
+    }
+
     pub fn in_parallel(self) -> Server {
         Server { is_parallel: true, ..self }
     }
@@ -76,6 +93,23 @@ impl Server {
     pub fn that_gives_up(mut self, given_up: impl Fn(u64) -> Option<f64> + Send + 'static) -> Server {
         self.given_up = Box::new(given_up);
         self
+    }
+
+    pub fn whose_life_ends(self, ends: Time) -> Server {
+        Server { ends, ..self }
+    }
+
+    pub fn that_is_read_only(self, read_only: bool) -> Server {
+        Server { read_only, ..self }
+    }
+
+    /// Its life does not end before that.
+    fn lives(&mut self, until: Time) -> Result<(), RunError> {
+        if until < self.ends {
+            return Ok(());
+        }
+        self.now = self.ends;
+        Err(RunError::EndOfLife { time: self.ends, written: 0, retired: 1 })
     }
 
     fn play(&mut self, limit: Time, stops: bool) {
@@ -123,8 +157,13 @@ impl Drive for Server {
         let meets = self.errors_at.range(range).next().is_some() || (self.uncorrectable)(id);
         let uncorrectable = request.op == Op::Read && meets && given_up.is_none();
         let (finish, gave_up) = (self.free_at, given_up.is_some());
+        let (refused, aborted) = (self.read_only && request.op != Op::Read, (self.aborted)(id));
+        self.lost += u64::from(uncorrectable);
         let place = self.waiting.partition_point(|other| other.finish <= finish);
-        self.waiting.insert(place, Completion { uncorrectable, gave_up, ..Completion::new(id, request, finish) });
+        self.waiting.insert(
+            place,
+            Completion { uncorrectable, gave_up, refused, aborted, ..Completion::new(id, request, finish) },
+        );
         Ok(id)
     }
     fn submitted(&self) -> u64 {
@@ -140,6 +179,7 @@ impl Drive for Server {
         self.waiting.front().map(|next| next.finish)
     }
     fn advance(&mut self, time: Time) -> Result<(), RunError> {
+        self.lives(time)?;
         self.play(time, false);
         self.now = self.now.max(time);
         Ok(())
@@ -155,10 +195,10 @@ impl Drive for Server {
         self.completions.drain(..)
     }
     fn flush(&mut self) -> Result<(), RunError> {
-        Ok(())
+        self.lives(Time(self.now.0 + 1_000_000))
     }
-    fn rest(&mut self, _: Span, _: Option<Temperature>) -> Result<(), RunError> {
-        Ok(())
+    fn rest(&mut self, span: Span, _: Option<Temperature>) -> Result<(), RunError> {
+        self.lives(self.now + span)
     }
     fn header(&self) -> serde_json::Value {
         unimplemented!("no test saves it")
@@ -176,7 +216,7 @@ impl Drive for Server {
         plan()
     }
     fn counters(&self) -> Counters {
-        Counters::default()
+        Counters { host_pages_lost: self.lost, ..Counters::default() }
     }
     fn totals(&self) -> Totals {
         Totals::default()

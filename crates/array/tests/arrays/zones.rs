@@ -36,11 +36,16 @@ fn drive(channels: u32, settings: &[&str]) -> Config {
 
 /// Two drives, of which one fails, if any, at that time.
 fn pair(words: &[&str], settings: &[&str], fails_at: Option<Span>) -> Array<Device> {
+    with_failures(words, settings, [None, fails_at])
+}
+
+/// Two drives that fail at these times, if they do.
+fn with_failures(words: &[&str], settings: &[&str], fails_at: [Option<Span>; 2]) -> Array<Device> {
     let member = |number: u64| MemberDrive {
         name: format!("drive-{number}"),
         drive: Box::new(Device::new(&drive(1, settings), number).unwrap()),
         spare: false,
-        fails_at: fails_at.filter(|_| number == 2),
+        fails_at: fails_at[number as usize - 1],
         mean_life: None,
     };
     let mut array = Array::new(&config(words), (1..=2).map(member).collect(), 1).unwrap();
@@ -201,6 +206,101 @@ fn a_mirror_of_zones_goes_on_without_a_drive_and_a_stripe_can_be_written_no_furt
         let status = play(&mut array, &[reset])[0].status;
         assert_eq!(status, if goes_on { Status::Success } else { Status::InvalidTransition });
     }
+}
+
+/// The link is busy with the writes of a zone when the next one is opened, which no other zone may be beside.
+#[test]
+fn actions_on_zones_do_not_overtake_the_writes_before_them() {
+    for layout in ["layout=stripe", "layout=mirror"] {
+        let mut array = pair(&[layout, "chunk=16KiB", "link_bandwidth=300MB/s"], &["zones.max_open=1"], None);
+        let (size, first) = (array.zones().unwrap().size(), array.zones().unwrap().count() / 2);
+        let zone = array.zones().unwrap().zone(first).unwrap();
+        let at = |op, offset, bytes| Request::new(Time::ZERO, op, Bytes(zone.start + offset), Bytes(bytes));
+        let step = 256 << 10;
+        let mut requests = vec![at(Op::Zone(ZoneAction::Open), 0, size)];
+        let writes = (0..zone.capacity.div_ceil(step)).map(|index| index * step);
+        requests.extend(writes.map(|offset| at(Op::Write, offset, step.min(zone.capacity - offset))));
+        requests.extend([at(Op::Zone(ZoneAction::Open), size, size), at(Op::Write, size, step)]);
+        let done = play(&mut array, &requests);
+        let statuses: Vec<Status> = done.iter().map(|done| done.status).collect();
+        assert_eq!(statuses, vec![Status::Success; requests.len()], "{layout}");
+        assert_eq!(array.counters_so_far().drives_failed, 0);
+        check(&mut array, layout == "layout=mirror");
+    }
+}
+
+#[test]
+fn a_zone_that_is_full_on_one_drive_only_is_closed_and_opened_again() {
+    let mut array = pair(&["layout=stripe", "chunk=16KiB"], &[], None);
+    let (size, zone) = (array.zones().unwrap().size(), array.zones().unwrap().zone(7).unwrap());
+    let at = |op, offset, bytes| Request::new(Time::ZERO, op, Bytes(zone.start + offset), Bytes(bytes));
+    let last = zone.capacity - 4096;
+    let (close, open) = (Op::Zone(ZoneAction::Close), Op::Zone(ZoneAction::Open));
+    for (request, state) in [
+        (at(Op::Write, 0, last), ZoneState::ImplicitlyOpen),
+        (at(close, 0, size), ZoneState::Closed),
+        (at(open, 0, size), ZoneState::ExplicitlyOpen),
+        (at(Op::Write, last, 4096), ZoneState::Full),
+    ] {
+        assert_eq!(play_now(&mut array, request).status, Status::Success, "{request:?}");
+        assert_eq!(array.zones().unwrap().zone(7).unwrap().state, state, "{request:?}");
+    }
+}
+
+/// Both zones of the die that has broken fail. Those of the other die are sound, and the other drive has room for them.
+#[test]
+fn zones_that_fail_take_nothing_of_what_may_be_open_and_active_on_other_drives() {
+    let settings = ["zones.max_open=2", "zones.max_active=2", "zones.dies=1", "age.fill=0.0"];
+    let broken = [&settings[..], &["faults.at=[\"101ms die 0\"]"]].concat();
+    let member = |(number, settings): (u64, &[&str])| MemberDrive {
+        name: format!("drive-{number}"),
+        drive: Box::new(Device::new(&drive(1, settings), number).unwrap()),
+        spare: false,
+        fails_at: None,
+        mean_life: None,
+    };
+    let drives = [(1, &settings[..]), (2, &broken)].into_iter().map(member).collect();
+    let mut array = Array::new(&config(&["layout=stripe", "chunk=16KiB"]), drives, 1).unwrap();
+    array.workload_begins();
+    let size = array.zones().unwrap().size();
+    let write =
+        |zone: u64, part: u64| Request::new(Time::ZERO, Op::Write, Bytes(zone * size + part * 65_536), Bytes(65_536));
+    assert!([0, 2].iter().all(|zone| play_now(&mut array, write(*zone, 0)).is_done()));
+    array.advance(Time(150_000_000)).unwrap();
+    assert!([0, 2].iter().all(|zone| !play_now(&mut array, write(*zone, 1)).is_done()));
+    for zone in [1, 3] {
+        assert_eq!(play_now(&mut array, write(zone, 0)).status, Status::Success, "zone {zone}");
+        assert_eq!(array.zones().unwrap().zone(zone as u32).unwrap().state, ZoneState::ImplicitlyOpen);
+    }
+    array.check_all().unwrap();
+}
+
+/// What is asked of zones whose drives have all failed is refused, and they can be written no further.
+#[test]
+fn actions_on_zones_that_no_drive_has_done_are_refused() {
+    for layout in ["layout=stripe", "layout=mirror"] {
+        let mut array = with_failures(&[layout], &[], [Some(Span::from_ms(1)); 2]);
+        array.advance(Time(2_000_000)).unwrap();
+        let size = array.zones().unwrap().size();
+        let at = |op, bytes| Request::new(Time::ZERO, op, Bytes(7 * size), Bytes(bytes));
+        for request in [at(Op::Zone(ZoneAction::Open), size), at(Op::Flush, 0), at(Op::ZoneReport, 4096)] {
+            assert!(play_now(&mut array, request).refused, "{layout}, {request:?}");
+        }
+        assert!(!array.zones().unwrap().zone(7).unwrap().state.is_open());
+    }
+}
+
+#[test]
+fn what_is_done_to_zones_moves_no_data() {
+    let mut array = pair(&["layout=mirror"], &[], None);
+    let size = array.zones().unwrap().size();
+    let reset = Request::new(Time::ZERO, Op::Zone(ZoneAction::Reset), Bytes(7 * size), Bytes(size));
+    assert!(play_now(&mut array, reset).is_done());
+    let section = array.section();
+    assert_eq!(section["requests_to_drives"]["other"], 2);
+    assert_eq!(section["bytes_to_drives"]["other"], 0);
+    let bytes = |drive| array.latencies_of(drive).iter().map(|latencies| latencies.bytes).sum::<u64>();
+    assert_eq!([0, 1].map(bytes), [0, 0]);
 }
 
 #[test]
