@@ -650,7 +650,7 @@ impl<D: Drive + ?Sized> Array<D> {
         let time = match request.op {
             // What is done to zones comes after the writes before it.
             workload::Op::Zone(_) => self.link.send_in_turn(self.now),
-            workload::Op::Write => self.link.send(self.now, Way::ToDrives, request.bytes),
+            op if op.is_write() => self.link.send(self.now, Way::ToDrives, request.bytes),
             _ => self.link.send(self.now, Way::ToDrives, Bytes(0)),
         };
         self.set_timer(time, Timer::Deliver { drive, request, sub });

@@ -246,6 +246,9 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.begin_windows();
     }
     fn counting_begins(&mut self) {
+        if let Some(explaining) = &mut self.explaining {
+            explaining.counts_from(self.next_id);
+        }
         self.counters_before = self.counters.clone();
         self.link.counting_begins();
         self.members.iter_mut().for_each(Member::counting_begins);

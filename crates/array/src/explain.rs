@@ -117,6 +117,12 @@ impl Explaining {
         }
     }
 
+    /// What is measured begins with this request, by its number in the array: slow ones before it were not.
+    pub fn counts_from(&mut self, number: u64) {
+        self.first = number.saturating_sub(self.origin.0);
+        self.slow.retain(|of| of.number >= self.first);
+    }
+
     /// A drive has answered; the request has this number there.
     pub fn answered(&mut self, now: Time, sub: &Sub, number: u64) {
         let of_drive = self.followed[sub.drive].take(number);
