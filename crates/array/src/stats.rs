@@ -15,18 +15,24 @@ pub(crate) struct SeenByHost {
     until_uncorrectable: u64,
     refused: u64,
     failed: u64,
+    aborted: u64,
     /// Flash pages of reads, of an array with redundancy, that it could not have either.
     pub pages_lost: u64,
 }
 
 stored! {
-    SeenByHost { completed, uncorrectable, until_uncorrectable, refused, failed, pages_lost }
+    SeenByHost { completed, uncorrectable, until_uncorrectable, refused, failed, aborted, pages_lost }
 }
 
 impl SeenByHost {
     /// A request has completed.
     pub fn completes(&mut self, done: &Completion) {
-        let Completion { uncorrectable, refused, status, .. } = *done;
+        let Completion { uncorrectable, refused, aborted, status, .. } = *done;
+        // As of a drive, it is not completed then.
+        if aborted {
+            self.aborted += 1;
+            return;
+        }
         self.uncorrectable += u64::from(uncorrectable);
         self.until_uncorrectable += u64::from(self.uncorrectable == 0);
         self.refused += u64::from(refused);
@@ -42,6 +48,7 @@ impl SeenByHost {
             requests_until_uncorrectable: self.until_uncorrectable,
             requests_refused: self.refused,
             requests_failed: self.failed,
+            requests_aborted: self.aborted,
             requests_given_up: 0,
             ..of_drives
         }

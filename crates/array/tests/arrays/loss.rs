@@ -198,6 +198,12 @@ fn what_a_power_cut_aborts_is_read_and_rebuilt_again() {
         let counters = array.counters_so_far();
         assert_eq!((counters.lost_requests, counters.data_lost, counters.repairs), (0, None, 0), "{words:?}");
     }
+    // Without redundancy the host is told.
+    let cut = drives(1, &[]).remove(0).that_aborts(|id| id == 0);
+    let mut one = array(&["layout=stripe"], vec![cut]);
+    assert!(played(&mut one, &[read(0, 0), read(1_000_000, 0)])[0].aborted);
+    let counters = one.counters();
+    assert_eq!((counters.requests_aborted, counters.requests_completed), (1, 1));
     // The third and the seventh read of a rebuild from its only source, and two writes to the spare drive.
     let member = |(index, drive): (usize, Server)| MemberDrive {
         name: format!("drive-{index}"),
