@@ -2,7 +2,7 @@
 //! own zones, and its drives are asked in the same order, all in one queue, so that each of them meets its write
 //! pointer.
 
-use ssd::zones::{Allowed, ZoneState};
+use ssd::zones::Allowed;
 use ssd::{Drive, Status};
 use units::Bytes;
 use workload::{Op, Request, ZoneAction};
@@ -70,17 +70,10 @@ impl<D: Drive + ?Sized> Array<D> {
 
     /// Whether a drive has done what it was asked for, where it is an action on a zone that it may be without: of a
     /// zone that the array has opened and that holds nothing of the drive's yet there is nothing to be closed, one that
-    /// is full on this drive alone is not opened there, and only those that can be read alone go offline.
-    fn is_needless(&self, op: Op, sub: &Sub, reply: &Reply) -> bool {
-        let may_be_without = match op {
-            Op::Zone(ZoneAction::Close | ZoneAction::Offline) => true,
-            Op::Zone(ZoneAction::Open) => {
-                let of_drive = self.members[sub.drive].drive.zones();
-                let zone = of_drive.zip(self.zone_of_drive(sub.piece.start)).and_then(|(zones, zone)| zones.zone(zone));
-                zone.is_some_and(|zone| zone.state == ZoneState::Full)
-            }
-            _ => false,
-        };
+    /// is full on this drive, or was so when it was asked, is not opened there, and only those that can be read alone go
+    /// offline. A zone that fails is found by the next write.
+    fn is_needless(op: Op, reply: &Reply) -> bool {
+        let may_be_without = matches!(op, Op::Zone(ZoneAction::Close | ZoneAction::Offline | ZoneAction::Open));
         may_be_without && reply.status == Status::InvalidTransition
     }
 
@@ -125,7 +118,7 @@ impl<D: Drive + ?Sized> Array<D> {
     /// A drive has answered what zones are asked for: whether others make good for it. One of several with the same
     /// data is left out if it has not done it; of one without others the zone can be written no further.
     pub(crate) fn zone_replied(&mut self, op: Op, sub: &Sub, reply: &mut Reply) -> bool {
-        if self.is_needless(op, sub, reply) {
+        if Self::is_needless(op, reply) {
             reply.status = Status::Success;
         }
         let is_change = !matches!(op, Op::Read | Op::Flush | Op::ZoneReport);
