@@ -132,7 +132,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             for other in self.flash.others_of_chip(die) {
                 let state = &mut self.flash.dies[other];
                 state.picks(Pick::Nothing, &mut self.flash.channels[state.channel]);
-                if self.core.probe.notes_waits() {
+                if P::EXPLAINS && self.core.probe.notes_waits() {
                     self.note_wait(other);
                 }
             }

@@ -107,7 +107,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Dies that wait, wait for something else from now on.
     fn note_energy_waits(&mut self) {
-        if self.core.probe.notes_waits() {
+        if P::EXPLAINS && self.core.probe.notes_waits() {
             self.flash.dies.ids().for_each(|die| self.note_wait(die));
         }
     }

@@ -94,7 +94,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             state.event = next;
             self.core.agenda.set(self.core.slots.die(die), next);
         }
-        if self.core.probe.notes_waits() {
+        if P::EXPLAINS && self.core.probe.notes_waits() {
             self.note_wait(die);
         }
     }

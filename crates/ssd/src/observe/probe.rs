@@ -108,7 +108,7 @@ pub enum Event {
 pub trait Probe {
     /// Whether [`Probe::explain`] is called; what it gets is not free to find out.
     const EXPLAINS: bool = false;
-    /// Whether dies keep what they wait for while they are idle, which those that explain are told.
+    /// Whether dies keep what they wait for while they are idle; those that explain are asked, and told.
     #[inline]
     fn notes_waits(&self) -> bool {
         Self::EXPLAINS
