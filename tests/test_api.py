@@ -509,7 +509,7 @@ def test_a_steady_state_is_looked_for_and_reported() -> None:
 def test_rounds_begin_behind_the_warm_up() -> None:
     small = {"geometry.blocks": 40, "geometry.channels": 2, "geometry.chips": 1, "geometry.pages": 192}
     settings = small | {"ftl.over_provisioning": 0.6, "workload.rw": "randwrite"}
-    run = {"qd": 64, "precondition": "write:1", "until_steady": "20ms", "settings": settings}
+    run: dict[str, Any] = {"qd": 64, "precondition": "write:1", "until_steady": "20ms", "settings": settings}
     found = [ssdlab.run("tlc", warmup=warmup, **run) for warmup in (0, 30_000)]
     rates = [result["host.all.iops"] for result in found]
     # Latencies and counters are of one span, with a warm-up as without.
@@ -524,7 +524,11 @@ def test_a_run_that_ends_in_its_warm_up_counts_from_its_beginning(tmp_path: Path
     settings = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
     trace = tmp_path / "fifty.csv"
     trace.write_text("".join(f"{n},W,{n * 16384},16384\n" for n in range(50)))
-    run = {"format": "csv:time=ms,op=R/W,offset=B,size=B", "precondition": "write:1", "settings": settings}
+    run: dict[str, Any] = {
+        "format": "csv:time=ms,op=R/W,offset=B,size=B",
+        "precondition": "write:1",
+        "settings": settings,
+    }
     result = ssdlab.run("tlc", trace, warmup=100, **run)
     assert "nothing-measured" in {of.id for of in result.warnings}
     # What came before the workload, 4,608 pages in far longer, is not of the run.

@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,12 @@ def test_requests_are_numbered_from_the_workloads_first() -> None:
 
 @pytest.mark.slow
 def test_the_slowest_are_of_what_was_measured() -> None:
-    run = {"settings": {"workload.rw": "randrw"}, "qd": 32, "precondition": "closed-form", "requests": 500}
+    run: dict[str, Any] = {
+        "settings": {"workload.rw": "randrw"},
+        "qd": 32,
+        "precondition": "closed-form",
+        "requests": 500,
+    }
     result = ssdlab.run("tlc", keep_requests=True, **run)
     settled = result["host.settled_requests"]
     measured = result.requests.filter(result.requests["request"] >= settled)

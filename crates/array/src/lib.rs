@@ -73,5 +73,5 @@ pub use plan::{WritePlan, plan};
 pub use rebuild::RebuildRecord;
 pub use report::{Described, described};
 pub use rewrite::WriteKind;
-pub use run::{PreparedArray, PreparedLiveArray, open, prepare, prepare_live};
+pub use run::{ArrayRun, PreparedArray, PreparedLiveArray, open, prepare, prepare_live};
 pub use stats::{ArrayCounters, Count};

@@ -70,8 +70,8 @@ impl<D: Drive + ?Sized> Array<D> {
 
     /// Whether a drive has done what it was asked for, where it is an action on a zone that it may be without: of a
     /// zone that the array has opened and that holds nothing of the drive's yet there is nothing to be closed, one that
-    /// is full on this drive, or was so when it was asked, is not opened there, and only those that can be read alone go
-    /// offline. A zone that fails is found by the next write.
+    /// is full on this drive, or was so when it was asked, is not opened there, and only those that can be read alone
+    /// go offline. A zone that fails is found by the next write.
     fn is_needless(op: Op, reply: &Reply) -> bool {
         let may_be_without = matches!(op, Op::Zone(ZoneAction::Close | ZoneAction::Offline | ZoneAction::Open));
         may_be_without && reply.status == Status::InvalidTransition

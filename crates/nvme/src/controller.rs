@@ -179,8 +179,9 @@ impl Controller {
         self.shared().sanitize.ends(succeeded);
     }
 
-    /// The drive begins with a command whose data has come, or with one that has none: one that `changes` what it holds,
-    /// or one that does not. How many sanitize operations have begun until then; one may have since the command came.
+    /// The drive begins with a command whose data has come, or with one that has none: one that `changes` what it
+    /// holds, or one that does not. How many sanitize operations have begun until then; one may have since the command
+    /// came.
     pub fn begins(&self, changes: bool) -> Result<u64, Status> {
         let sanitize = &mut self.shared().sanitize;
         if let Some(status) = sanitize.refusal() {
@@ -245,8 +246,8 @@ impl Controller {
         Ok(number)
     }
 
-    /// The connection of a queue has ended that [`Controller::join`] gave a number. With the admin queue all end. After a
-    /// reset another one may have its place.
+    /// The connection of a queue has ended that [`Controller::join`] gave a number. With the admin queue all end. After
+    /// a reset another one may have its place.
     pub fn leave(&self, queue: QueueId, number: u64) {
         let mut state = self.lock();
         if state.queues.get(&queue).is_some_and(|joined| joined.number == number) {

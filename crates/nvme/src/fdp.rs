@@ -178,8 +178,9 @@ impl Events {
         !self.0.get(&handle).is_some_and(|disabled| disabled.contains(&kind))
     }
 
-    /// Get Features, FDP Events: a handle of the namespace in dword 11, bits 15:0, how many descriptors there is room for in 23:16. Each
-    /// has 2 bytes: type, and whether it is enabled (TP 4146, "FDP Events (Feature Identifier 1Eh)").
+    /// Get Features, FDP Events: a handle of the namespace in dword 11, bits 15:0, how many descriptors there is room
+    /// for in 23:16. Each has 2 bytes: type, and whether it is enabled (TP 4146, "FDP Events (Feature Identifier
+    /// 1Eh)").
     pub fn get(&self, command: &Command, handles: &[u16]) -> Outcome {
         let (handle, most) = asked(command, handles)?;
         let told = KINDS.iter().take(most).flat_map(|kind| [kind.code(), self.is_enabled(handle, kind.code()).into()]);

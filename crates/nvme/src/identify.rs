@@ -219,8 +219,7 @@ impl Own<'_> {
             .u8(258, 3)
             // One firmware slot, which cannot be written.
             .u8(260, 0x03)
-            // Sanitize by block erase (1), after which everything is deallocated (NDI, 29); media are not changed after it
-            // (31:30).
+            // Sanitize by block erase (1), which deallocates all (NDI, 29); media are not changed after it (31:30).
             .u32(328, 1 << 1 | 1 << 29 | 1 << 30)
             .u16(340, fdp::GROUP)
             // Temperatures of warnings \[K], and the capacity.

@@ -36,7 +36,7 @@ pub struct Loss {
 pub struct Writer<W: Write> {
     out: W,
     target: Target,
-    /// The time of the last request [us], where files are closed.
+    /// The time of the last request \[us\], where files are closed.
     last: u64,
     /// Requests written.
     pub written: u64,

@@ -98,7 +98,8 @@ def generate(
     words = dict(enumerate(WORDS[: HELD[to]]))
     held = made.filter(pl.col("op").is_in(list(words)))
     if not held.height:
-        raise InputError(f"{workload}: makes nothing that {to} holds ({', '.join(words.values())})\n  help: write Parquet")
+        all_held = ", ".join(words.values())
+        raise InputError(f"{workload}: makes nothing that {to} holds ({all_held})\n  help: write Parquet")
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
         held.with_columns(pl.col("op").replace_strict(words)).write_csv(file, include_header=False)
         file.flush()

@@ -116,8 +116,8 @@ impl<D: Drive> Live<D> {
         self.measured.submitted
     }
 
-    /// The number that the drive has given the run's request 0: what came before has filled it, or was another run. What
-    /// the drive says of requests names them by its own numbers.
+    /// The number that the drive has given the run's request 0: what came before has filled it, or was another run.
+    /// What the drive says of requests names them by its own numbers.
     pub fn first_id(&self) -> u64 {
         self.first_id
     }
