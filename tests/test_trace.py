@@ -183,18 +183,18 @@ def test_a_generators_requests_are_a_trace_that_plays_alike(cli: Cli, tmp_path: 
 
 def test_trims_and_flushes_of_generators_are_kept_or_counted(cli: Cli, tmp_path: Path) -> None:
     for workload, other in (("lsm", {2}), ("f2fs", {2, 3})):
-        made = trace.of_workload(workload, 3000)
+        made = trace.of_workload(workload, 900)
         assert set(made.filter(polars.col("op") > 1)["op"]) == other
-        kept = trace.generate(workload, tmp_path / "all.parquet", requests=3000)
-        assert kept.counts["requests"] == 3000
+        kept = trace.generate(workload, tmp_path / "all.parquet", requests=900)
+        assert kept.counts["requests"] == 900
         found = polars.read_parquet(tmp_path / "all.parquet")
         assert_frame_equal(found, made.with_columns(polars.col("time_ns") - made["time_ns"].min()))
         for name, most in (("x.csv", 1), ("x.mqsim", 1), ("x.iolog", 3)):
             beyond, held = made.filter(polars.col("op") > most), made.filter(polars.col("op") <= most)
-            done = cli("trace", "generate", workload, name, "--requests", 3000)
+            done = cli("trace", "generate", workload, name, "--requests", 900)
             assert done.returncode == 0, done.stderr
-            counts = trace.generate(workload, tmp_path / name, requests=3000).counts
-            assert (counts["requests"], counts["left_out"]) == (3000 - beyond.height, beyond.height)
+            counts = trace.generate(workload, tmp_path / name, requests=900).counts
+            assert (counts["requests"], counts["left_out"]) == (900 - beyond.height, beyond.height)
             assert f"wrote {name}: {counts['requests']:,} requests" in done.stdout
             assert (f"{beyond.height:,} left out" in done.stdout) == (beyond.height > 0)
             found = trace.read(tmp_path / name)
