@@ -114,8 +114,9 @@ def _sources() -> str:
 
 def _draw(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out the tests marked ``drawn`` that are not among one in ``--share``."""
-    share, sources = config.getoption("--share"), _sources()
-    if share == 1 or not sources:
+    share = config.getoption("--share")
+    sources = _sources() if share > 1 else ""
+    if not sources:
         return
 
     def is_left_out(item: pytest.Item) -> bool:

@@ -278,11 +278,6 @@ impl<D: Drive + ?Sized> Array<D> {
         self.members.iter().map(|member| &*member.drive)
     }
 
-    /// Takes the array apart into its drives, spare ones and those that have failed included.
-    pub fn into_drives(self) -> impl Iterator<Item = Box<D>> {
-        self.members.into_iter().map(|member| member.drive)
-    }
-
     /// The drive, by its number, in each place of the layout.
     pub fn drives_in_place(&self) -> Vec<usize> {
         self.seats.iter().map(|seat| seat.drive).collect()

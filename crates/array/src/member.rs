@@ -132,9 +132,7 @@ impl<D: Drive + ?Sized> Member<D> {
             };
             if completion.is_done() {
                 let Request { op, bytes, .. } = completion.request;
-                // What is done to a zone moves nothing.
-                let bytes = if matches!(op, workload::Op::Zone(_)) { 0 } else { bytes.0 };
-                self.latencies.record(0, op, reply.latency, bytes);
+                self.latencies.record(0, op, reply.latency, bytes.0);
             }
             self.outstanding -= 1;
             answers.push(Answer { sub, reply, request: completion.request, id: completion.id });

@@ -19,14 +19,14 @@ pub fn small() -> Config {
     config
 }
 
+/// A drive of an array, which never fails.
+fn of_array(number: usize, drive: Device) -> MemberDrive<Device> {
+    let name = format!("drive-{number}");
+    MemberDrive { name, drive: Box::new(drive), spare: false, fails_at: None, mean_life: None }
+}
+
 fn array(config: &ArrayConfig, count: u64) -> Array<Device> {
-    let member = |seed| MemberDrive {
-        name: format!("drive-{seed}"),
-        drive: Box::new(Device::new(&small(), seed).unwrap()),
-        spare: false,
-        fails_at: None,
-        mean_life: None,
-    };
+    let member = |seed| of_array(seed as usize, Device::new(&small(), seed).unwrap());
     Array::new(config, (1..=count).map(member).collect(), 1).unwrap()
 }
 
@@ -99,13 +99,7 @@ fn a_read_fails_fast_and_is_reconstructed_from_younger_drives() {
         let member = |number: usize| {
             let age = if number == 0 { "age.retention=6mo" } else { "age.retention=0d" };
             let drive = drive(&[age, &limit]);
-            MemberDrive {
-                name: format!("drive-{number}"),
-                drive: Box::new(drive),
-                spare: false,
-                fails_at: None,
-                mean_life: None,
-            }
+            of_array(number, drive)
         };
         let config = config(&["layout=raid5", "chunk=16KiB"]);
         let mut array = Array::new(&config, (0..4).map(member).collect(), 1).unwrap();
@@ -139,13 +133,7 @@ fn a_read_of_a_busy_die_fails_at_once_and_is_reconstructed() {
                 assert_eq!(drive.take_completions().len(), 1);
                 drive.advance(Time(asked)).unwrap();
             }
-            MemberDrive {
-                name: format!("drive-{number}"),
-                drive: Box::new(drive),
-                spare: false,
-                fails_at: None,
-                mean_life: None,
-            }
+            of_array(number, drive)
         };
         let layout = crate::server::config(&["layout=raid5", "chunk=16KiB"]);
         let mut array = Array::new(&layout, (0..4).map(member).collect(), 1).unwrap();

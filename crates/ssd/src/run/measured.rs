@@ -423,11 +423,9 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if id >= self.warmup && completion.is_done() {
                 let queue = usize::from(request.queue % self.queues);
-                // What is done to a zone moves nothing.
-                let bytes = if matches!(request.op, Op::Zone(_)) { 0 } else { request.bytes.0 };
-                self.latencies.record(queue, request.op, latency, bytes);
+                self.latencies.record(queue, request.op, latency, request.bytes.0);
                 if let Some(steady) = &mut self.steady {
-                    steady.latencies().record(queue, request.op, latency, bytes);
+                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
                 }
             }
             if let Some(log) = &mut self.log {

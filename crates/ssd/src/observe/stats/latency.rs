@@ -122,9 +122,10 @@ impl ByQueue {
         self.tasks[kind as usize].as_deref()
     }
 
-    /// Adds one request.
+    /// Adds one request. What is done to a zone moves nothing, however large the zone is.
     #[inline]
     pub fn record(&mut self, queue: usize, op: Op, latency: Span, bytes: u64) {
+        let bytes = if matches!(op, Op::Zone(_)) { 0 } else { bytes };
         self.queues[queue][op.number()].get_or_insert_default().record(latency, bytes);
     }
 
