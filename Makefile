@@ -8,8 +8,8 @@ CARGO ?= cargo
 # Random cases of a property test: 256 is the whole, which `make check-all` draws.
 CASES ?= 24
 
-# Of the longest Python tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
-SHARE ?= 3
+# Of the longest tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
+SHARE ?= 5
 
 # Devices that `make soak` plays.
 N ?= 2000
@@ -69,7 +69,7 @@ quick: tested ## after each edit: formatting, ruff, and every test but the slow 
 
 # The examples of the documentation are mostly compiled, one crate after another: beside Python's tests.
 test: tested ## the tests of the crates and of the Python package; CASES=256 draws all random cases, SHARE=1 runs all long tests
-	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet
+	PROPTEST_CASES=$(CASES) $(CARGO) test --workspace --tests -- --quiet $$($(BIN)/python tests/drawing.py $(SHARE))
 	$(CARGO) test --quiet --doc $(EXAMPLES) & examples=$$!; \
 	$(BIN)/python -m pytest -n auto --dist worksteal --share $(SHARE) --durations 12; found=$$?; wait $$examples && exit $$found
 

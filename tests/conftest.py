@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+
+from drawing import is_drawn, sources
 
 # The tests' own processes keep every core busy: threads of libraries beside them would only wait for each other, awake.
 # Read when a library is first imported.
@@ -105,23 +106,17 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return _not_skipped((yield))
 
 
-def _sources() -> str:
-    """What chooses the tests that are drawn: the tree of the commit, so that each landing draws others."""
-    words = ["git", "rev-parse", "HEAD^{tree}"]
-    told = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return told.stdout.strip()
-
-
 def _draw(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out the tests marked ``drawn`` that are not among one in ``--share``."""
     share = config.getoption("--share")
-    sources = _sources() if share > 1 else ""
-    if not sources:
-        return
+    of = sources() if share > 1 else ""
 
     def is_left_out(item: pytest.Item) -> bool:
-        number = int(hashlib.sha256(f"{sources} {item.nodeid}".encode()).hexdigest(), 16)
-        return item.get_closest_marker("drawn") is not None and number % share != 0
+        marker = item.get_closest_marker("drawn")
+        if marker is None:
+            return False
+        name = item.nodeid.partition("::")[0] if "together" in marker.kwargs else item.nodeid
+        return not is_drawn(name, share, of)
 
     left_out = [item for item in items if is_left_out(item)]
     items[:] = [item for item in items if not is_left_out(item)]

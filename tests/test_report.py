@@ -27,7 +27,8 @@ from ssdlab.sweeps.table import read_table
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-pytestmark = pytest.mark.slow
+# What they look at is made once for all of them.
+pytestmark = [pytest.mark.slow, pytest.mark.drawn(together=True)]
 
 HOSTILE = "<img src=x onerror=alert(1)>&amp;<script>alert(2)<!--"
 """What a file may be called."""
@@ -112,7 +113,6 @@ def test_missing_libraries_are_named_with_the_extra(folders: Path, monkeypatch: 
     assert not (folders / "other.html").exists()
 
 
-@pytest.mark.drawn
 def test_a_page_depends_on_its_folder_only(folders: Path, tmp_path: Path) -> None:
     again, _ = report(folders / "run")
     first = again.read_bytes()
@@ -132,7 +132,6 @@ def test_logs_of_other_runs_are_passed_over(folders: Path, tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.drawn
 def test_runs_of_one_command_have_their_logs(tmp_path: Path) -> None:
     for number in (1, 2):
         words = {name: tmp_path / f"m.{name}.{number}.parquet" for name in ("requests", "series")}
@@ -160,7 +159,6 @@ JOBS = '[job.a]\nrw = "randread"\nbs = "4KiB"\niodepth = 3\n[job.b]\nrw = "write
 TRACE = "".join(f"128166372003061{n:03},hm,0,{'Read' if n % 3 else 'Write'},{n * 8192},4096,9\n" for n in range(50))
 
 
-@pytest.mark.drawn
 @pytest.mark.parametrize(
     "words",
     [
@@ -192,7 +190,6 @@ def test_the_command_from_a_manifest_plays_the_same_run(
         assert again[part] == result[part]
 
 
-@pytest.mark.drawn
 def test_a_command_that_cannot_be_checked_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(TRACE)
@@ -293,7 +290,6 @@ def drawn(chrome: Chrome, chart: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.drawn
 def test_a_run_is_shown_with_the_command_that_gives_it_again(
     folders: Path, chrome: Chrome, cli: Cli, tmp_path: Path
 ) -> None:
@@ -356,7 +352,6 @@ def doubts(chrome: Chrome, section: str) -> list[str]:
     return found
 
 
-@pytest.mark.drawn
 def test_what_puts_results_in_doubt_stands_above_them(chrome: Chrome, tmp_path: Path) -> None:
     small = {"geometry.blocks": 40, "geometry.pages": 48, "ftl.over_provisioning": 1.0}
     lost: dict[str, Any] = {"age": "pec=10000,retention=1y", "requests": 300, "settings": small}
@@ -439,7 +434,6 @@ def test_a_sweep_is_compared_as_the_command_compares_it(folders: Path, chrome: C
     assert commands[0] == f"ssdlab sweep {folders / 'sweep' / 'sweep.toml'} --out {folders / 'sweep' / 'table.csv'}"
 
 
-@pytest.mark.drawn
 def test_cases_of_a_table_are_played_again_from_the_cache(
     folders: Path, chrome: Chrome, cli: Cli, tmp_path: Path
 ) -> None:

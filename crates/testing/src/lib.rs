@@ -21,11 +21,11 @@ use workload::{Op, Request};
 
 pub use files::{measured_rpt, measured_steps, trees, weak_code, yes_trees};
 pub use log::KeptLog;
-pub use watcher::{Watched, Watcher};
+pub use watcher::{Watched, Watcher, probe};
 
 /// A device that `watcher` watches.
 pub fn watched(config: &Config, seed: u64, watcher: impl Watcher + 'static) -> Device<Watched> {
-    probed(config, seed, watcher::probe(watcher))
+    probed(config, seed, probe(watcher))
 }
 
 /// Not generic: it is compiled here.

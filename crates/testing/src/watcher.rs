@@ -3,13 +3,19 @@
 //! [`crate::watched`].
 
 use nand::{DieId, PlaneId};
-use ssd::{DataFrom, Probe, SlotId};
+use ssd::{DataFrom, Event, Probe, SlotId};
 use units::{Lpn, Ppn, Time};
 
 macro_rules! watcher {
     ($($name:ident($($word:ident: $of:ty),*))*) => {
-        /// [`Probe`], without what explanations need.
+        /// [`Probe`], for what watches one thing.
         pub trait Watcher {
+            /// Whether [`Watcher::explain`] is to be told what dies wait for while they are idle.
+            fn notes_waits(&self) -> bool {
+                false
+            }
+            /// [`Probe::explain`].
+            fn explain(&mut self, _time: Time, _event: Event) {}
             $(
                 #[doc = concat!("[`Probe::", stringify!($name), "`].")]
                 fn $name(&mut self, $($word: $of),*) {}
@@ -20,6 +26,13 @@ macro_rules! watcher {
         pub struct Watched(Box<dyn Watcher>);
 
         impl Probe for Watched {
+            const EXPLAINS: bool = true;
+            fn notes_waits(&self) -> bool {
+                self.0.notes_waits()
+            }
+            fn explain(&mut self, time: Time, event: Event) {
+                self.0.explain(time, event);
+            }
             $(fn $name(&mut self, $($word: $of),*) {
                 self.0.$name($($word),*);
             })*

@@ -1,14 +1,17 @@
 //! Checkpoints: a device that was saved and loaded goes on as if it had never stopped.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use ssd::run::checkpoint::{Checkpoint, write};
 use ssd::run::{Live, Replay, Run, RunOptions, keep_warmed};
 use ssd::stats::die::CAUSES;
-use ssd::{Config, Device, Event, Probe, RunError, Unwatched};
+use ssd::{Config, Device, Event, RunError, Unwatched};
 use units::{Bytes, ConfigError, Span, Time};
 use workload::{Op, Request};
 
 use testing::soak::{Case, configuration, draw, resumed, resumed_otherwise};
-use testing::{KeptLog, cases};
+use testing::{KeptLog, Watcher, cases, probe};
 
 /// The first random devices, this many of them, that are accepted.
 fn accepted(wanted: u32) -> impl Iterator<Item = (Case, Config)> {
@@ -191,11 +194,12 @@ fn a_run_from_a_checkpoint_has_the_result_of_the_run_that_it_was_taken_from() {
 type Spent = ([u64; CAUSES.len()], Time, usize, Option<(Time, usize)>);
 
 /// Where the time of dies goes, as a probe is told it.
-struct Dies(Vec<Spent>);
+#[derive(Clone)]
+struct Dies(Rc<RefCell<Vec<Spent>>>);
 
 impl Dies {
     fn enter(&mut self, die: usize, now: Time, cause: usize, until: Option<(Time, usize)>) {
-        let (spent, since, was, will) = &mut self.0[die];
+        let (spent, since, was, will) = &mut self.0.borrow_mut()[die];
         if let Some((end, next)) = will.filter(|(end, _)| *end <= now) {
             spent[*was] += end.since(*since).0;
             (*since, *was) = (end, next);
@@ -205,8 +209,10 @@ impl Dies {
     }
 }
 
-impl Probe for Dies {
-    const EXPLAINS: bool = true;
+impl Watcher for Dies {
+    fn notes_waits(&self) -> bool {
+        true
+    }
     fn explain(&mut self, now: Time, event: Event) {
         if let Event::Die { die, cause, until } = event {
             self.enter(usize::from(die.0), now, cause, until);
@@ -220,13 +226,13 @@ fn a_probe_that_comes_later_is_told_what_dies_do() {
     let bytes = at_work(&config);
     let loaded = Device::load(&config, &mut &bytes[..]).unwrap();
     let (start, before) = (loaded.now(), loaded.usage());
-    let mut device = loaded.watched_by(Dies(vec![([0; CAUSES.len()], start, 0, None); 2]));
+    let mut dies = Dies(Rc::new(RefCell::new(vec![([0; CAUSES.len()], start, 0, None); 2])));
+    let mut device = loaded.watched_by(probe(dies.clone()));
     device.advance(Time(30_000_000)).unwrap();
     let used = device.usage().since(&before);
     let now = device.now();
-    let mut dies = device.into_probe();
     (0..2).for_each(|die| dies.enter(die, now, 0, None));
-    let told: Vec<_> = dies.0.iter().map(|die| die.0.map(Span)).collect();
+    let told: Vec<_> = dies.0.borrow().iter().map(|die| die.0.map(Span)).collect();
     assert_eq!(told, used.dies);
     assert!(used.dies[0][0] < now.since(start), "a die has worked");
 }

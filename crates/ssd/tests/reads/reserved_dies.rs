@@ -7,8 +7,8 @@ use std::rc::Rc;
 use nand::PlaneReads;
 use proptest::prelude::*;
 use schemes::{Order, Sensing};
-use ssd::{Device, Event, Probe};
-use testing::{cases, config, devices, loads, measured_steps, requests};
+use ssd::{Device, Event};
+use testing::{Watched, Watcher, cases, config, devices, loads, measured_steps, requests, watched};
 use units::{Ppn, Time};
 use workload::Op;
 
@@ -27,8 +27,7 @@ struct Begins {
 #[derive(Clone, Default)]
 struct Senses(Rc<RefCell<Vec<Begins>>>);
 
-impl Probe for Senses {
-    const EXPLAINS: bool = true;
+impl Watcher for Senses {
     fn explain(&mut self, at: Time, event: Event) {
         if let Event::Senses { part, attempt, ppn, what, .. } = event {
             self.0.borrow_mut().push(Begins { part, attempt, at, ppn, of_host: what.is_empty(), leads: true });
@@ -58,7 +57,7 @@ impl Read {
 }
 
 /// What two reads of a die do to one another that they must not; none if they keep apart.
-fn alternate(one: &Read, other: &Read, device: &Device<Senses>) -> Option<String> {
+fn alternate(one: &Read, other: &Read, device: &Device<Watched>) -> Option<String> {
     let config = &device.plan().config;
     let independent = config.chip.plane_reads == PlaneReads::Independent;
     let same_plane = one.plane == other.plane;
@@ -90,7 +89,7 @@ proptest! {
         let mut config = config(&settings);
         config.set(&format!("chip.model={}", measured_steps())).unwrap();
         let senses = Senses::default();
-        let mut device = Device::watched(&config, 1, senses.clone()).unwrap();
+        let mut device = watched(&config, 1, senses.clone());
         for request in requests(&load).into_iter().filter(|request| request.op != Op::Trim) {
             device.submit(request).unwrap();
         }
