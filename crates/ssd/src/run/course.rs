@@ -22,6 +22,8 @@ pub(super) struct Point {
     pub settled: u64,
     /// Free blocks of all planes.
     pub free_blocks: u64,
+    /// Pages in the write buffer.
+    pub buffered: u64,
 }
 
 impl Point {
@@ -39,6 +41,7 @@ impl Point {
             programmed: counters.pages_programmed,
             settled: counters.bytes_settled,
             free_blocks: sample.free_blocks.0,
+            buffered: u64::from(sample.buffered_pages),
         }
     }
 }

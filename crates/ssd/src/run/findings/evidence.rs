@@ -39,10 +39,14 @@ impl Evidence<'_> {
     /// The share of the dies' time that goes into programs and erases. It is of all their time: what reads take says
     /// nothing of how many of them meet a program, and schemes that read faster are to be judged alike.
     pub fn write_share(&self) -> f64 {
+        self.die_share(die::LOAD) + self.die_share(die::PROGRAM) + self.die_share(die::ERASE)
+    }
+
+    /// The share of the dies' time that goes into a cause; none where no time has passed.
+    pub fn die_share(&self, cause: usize) -> f64 {
         let sum = |cause: usize| self.measured.totals.usage.dies.iter().map(|die| die[cause].0 as f64).sum::<f64>();
-        let writes = sum(die::LOAD) + sum(die::PROGRAM) + sum(die::ERASE);
         let all: f64 = (0..die::CAUSES.len()).map(sum).sum();
-        if all > 0.0 { writes / all } else { 0.0 }
+        if all > 0.0 { sum(cause) / all } else { 0.0 }
     }
 
     /// A statistic of the workload's source, where it has it.

@@ -1,8 +1,10 @@
 //! Whether the drive keeps up with its load, and whether enough of it was measured.
 
+use units::Time;
+
 use super::super::course::Point;
 use super::evidence::{Evidence, finding, grouped};
-use crate::observe::stats::Finding;
+use crate::observe::stats::{Finding, die};
 
 /// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is
 /// then as much less than what it is offered.
@@ -12,6 +14,11 @@ pub const BACKLOG: f64 = 0.05;
 pub const GROWTH: f64 = 2.0;
 /// The queue of a drive that keeps up holds some requests for each die.
 pub const QUEUED_PER_DIE: f64 = 4.0;
+/// The share of the pages written that a write buffer holds more of at the last arrival than at the first, from which on
+/// what is measured is on the way to a full one. Flash then takes as much less than what is written.
+pub const BUFFERED: f64 = 0.02;
+/// Dies that take writes as fast as they can are idle for less of their time.
+pub const IDLE: f64 = 0.1;
 /// An engine that keeps up has some prompts to compute.
 pub const QUEUED_PER_ENGINE: f64 = 4.0;
 /// Requests beyond a percentile without which it says little.
@@ -23,6 +30,26 @@ pub const ASKED: f64 = 0.1;
 /// A kind with a smaller share of the requests is not what is measured.
 pub const KIND: f64 = 0.01;
 
+/// How something stands at the last arrival, and its means over the halves of the time until then.
+struct Growth {
+    end: Point,
+    early: f64,
+    late: f64,
+}
+
+impl Growth {
+    fn of(evidence: &Evidence, arrived: Time, amount: impl Fn(&Point) -> u64) -> Growth {
+        let begin = evidence.first();
+        let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
+        let end = points.last().copied().unwrap_or(begin);
+        let middle = begin.time.0 + end.time.since(begin.time).0 / 2;
+        let (early, late) = points.split_at(points.partition_point(|point| point.time.0 < middle));
+        let mean =
+            |half: &[Point]| half.iter().map(|point| amount(point) as f64).sum::<f64>() / half.len().max(1) as f64;
+        Growth { end, early: mean(early), late: mean(late) }
+    }
+}
+
 /// Arrivals exceed service: the queue grows for as long as requests arrive.
 pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let (first, arrived) = evidence.arrivals.ends()?;
@@ -30,18 +57,13 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
         return None;
     }
     let begin = evidence.first();
-    let points: Vec<Point> = evidence.course.iter().filter(|point| point.time <= arrived).copied().collect();
-    let end = points.last().copied().unwrap_or(begin);
-    let middle = begin.time.0 + end.time.since(begin.time).0 / 2;
-    let (early, late) = points.split_at(points.partition_point(|point| point.time.0 < middle));
     let arrivals = evidence.arrivals;
     // Those of the warm-up that were under way are served first.
     let backlog = |point: &Point| {
         let arrived = begin.outstanding + arrivals.until(point.time);
         arrived.saturating_sub(point.completed - begin.completed)
     };
-    let mean = |half: &[Point]| half.iter().map(|point| backlog(point) as f64).sum::<f64>() / half.len().max(1) as f64;
-    let (early, late) = (mean(early), mean(late));
+    let Growth { end, early, late } = Growth::of(evidence, arrived, backlog);
     let submitted = arrivals.count();
     let unserved = backlog(&end);
     let dies = f64::from(evidence.measured.drive.plan.layout.dies);
@@ -67,6 +89,41 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     let remedy = "lower the rate (workload.rate_iops, --replay timed:x0.5), or measure what the drive can do at a queue depth \
                   (--replay closed:32)";
     Some(finding("overload", text, &numbers, remedy))
+}
+
+/// Writes come faster than flash takes them, and the write buffer has had room for the difference until now.
+pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
+    let (first, arrived) = evidence.arrivals.ends()?;
+    if arrived <= first || evidence.die_share(die::IDLE) > IDLE || overload(evidence).is_some() {
+        return None;
+    }
+    let layout = &evidence.measured.drive.plan.layout;
+    let counters = &evidence.measured.totals.counters;
+    let written = (counters.write_bytes / layout.page_size.0).max(counters.write_requests) as f64;
+    let begin = evidence.first();
+    let Growth { end, early, late } =
+        Growth::of(evidence, arrived, |point| point.buffered.saturating_sub(begin.buffered));
+    let gained = end.buffered.saturating_sub(begin.buffered) as f64;
+    let is_much = gained >= BUFFERED * written && gained >= QUEUED_PER_DIE * f64::from(layout.dies);
+    if !is_much || late < GROWTH * early || gained < late {
+        return None;
+    }
+    let taken = 100.0 * (1.0 - gained / written);
+    let text = format!(
+        "the write buffer fills up: the dies are busy and take {taken:.1} % of what is written, the buffer took {} of {} pages; writes will wait for \
+         flash when it is full",
+        grouped(gained as u64),
+        grouped(written as u64),
+    );
+    let room = u64::from(evidence.measured.drive.plan.slots).saturating_sub(end.buffered) as f64;
+    let requests = evidence.arrivals.count() as f64;
+    let more = (2.0 * (requests + room / gained * requests)).ceil();
+    let numbers = [("buffered_pages", gained), ("written_pages", written), ("needed_requests", more)];
+    let remedy = format!(
+        "run {} requests, or count from when the buffer is full (--warmup, --until-steady auto); or lower the rate (workload.rate_iops)",
+        grouped(more as u64)
+    );
+    Some(finding("buffer-fills", text, &numbers, remedy))
 }
 
 /// Prompts arrive faster than the engines of a KV cache compute them: each waits longer than the one before.
