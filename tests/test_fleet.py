@@ -101,7 +101,7 @@ def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
     table = polars.DataFrame(rows).with_columns(
         *(polars.lit(1.0).alias(name) for name in numbers),
         polars.lit(0.0).alias("host.uncorrectable"),
-        polars.lit(None).alias("ftl.waf_before"),
+        *(polars.lit(None).alias(name) for name in ("ftl.waf_before", "ftl.wear.ended_s")),
     )
     found = _surfaces(spec, SimpleNamespace(table=table, results=results))
     for scheme in spec.schemes:
@@ -175,6 +175,14 @@ def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
     histogram = of.served(np.ones(len(slow)), np.zeros(len(slow), dtype=int), 1)[0]
     assert quantile(histogram, 0.98) == pytest.approx(1e5, rel=0.01)
     assert quantile(histogram, 0.995) == pytest.approx(1e6, rel=0.01)
+
+
+def test_a_point_of_the_grid_at_which_drives_die_is_refused(tmp_path: Path) -> None:
+    """At 300 cycles the core takes the drive, whose life then ends in the run: after some requests, or after none."""
+    small: dict[str, Any] = {"grid": {"pec": [0, 300], "writes_per_day": [0.5, 1.0], "age_days": [1, 10]}}
+    ending = {"schemes": {"a": {}, "b": {"wear.endurance": 300}}, "workloads": {"all": {"share": 1.0, "source": "x"}}}
+    with pytest.raises(ssdlab.InputError, match=r"grid.pec: b: at 300 P/E cycles its blocks are at their end"):
+        fleet({**changed(**small), **ending}, cache=tmp_path)
 
 
 @pytest.mark.drawn

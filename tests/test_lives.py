@@ -293,6 +293,29 @@ def test_failed_blocks_take_spare_capacity_and_end_a_life(tmp_path: Path) -> Non
     assert worn.of("table").height < 3
 
 
+def test_runs_that_program_nothing_wear_as_the_long_run_does(tmp_path: Path) -> None:
+    """One request of a hundred writes: what is written waits in the buffer, and no run knows its amplification."""
+    run = {**TWO["run"], "workload.read_ratio": 0.99, "requests": 100}
+    found = life({**TWO, "run": run, "schemes": {"table": {"scheme": "baseline"}}}, cache=tmp_path)
+    assert found.ended == {}
+    written = 365.0 / 6.0 * drive({}).capacity / drive({}).raw
+    for row, halves in zip(found.table.to_dicts(), (1, 3, 5), strict=True):
+        assert row["waf"] > 1.5
+        assert row["pec"] == pytest.approx(halves * written * row["waf"], rel=0.05)
+
+
+def test_a_run_in_which_the_drive_dies_ends_its_life(tmp_path: Path) -> None:
+    """Just below the endurance a run crosses it: what it has done until then is no epoch."""
+    run = {**TWO["run"], "wear.endurance": 300, "age.pec": 296}
+    spec = {**TWO, "run": run, "life": {**TWO["life"], "epochs": 500}, "schemes": {"table": {"scheme": "baseline"}}}
+    with pytest.raises(ssdlab.InputError, match="no life lasts for an epoch.*come to their end in its first run, at 29"):
+        life({**spec, "run": {**run, "age.pec": 299}}, cache=tmp_path)
+    found = life(spec, cache=tmp_path)
+    assert "its blocks come to their end in a run" in found.ended["table"]
+    assert 0 < found.table.height < 10
+    assert found.table["read_mean_ns"].null_count() == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

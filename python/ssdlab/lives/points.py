@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.lives.ages import DAY_S, LONGEST_S, Drive
-from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete
+from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete, ended
 from ssdlab.lives.pace import has_own_times, paced
 from ssdlab.lives.population import FleetSpec, numpy
 from ssdlab.runs.simulation import open_simulation
@@ -117,7 +117,17 @@ def played(
     )
     if found.failed:
         raise InputError(f"{found.failed[0].labels}: {found.failed[0].error}")
+    for row in filter(ended, found.table.iter_rows(named=True)):
+        raise _worn_out(row["scheme"], row["age.pec"])
     return _surfaces(spec, found), drive, found.warning_lines()
+
+
+def _worn_out(scheme: str, pec: float) -> InputError:
+    """What a grid is refused with whose drives are dead at a point."""
+    return InputError(
+        f"grid.pec: {scheme}: at {pec:g} P/E cycles its blocks are at their end\n"
+        "  help: end grid.pec before (wear.endurance): a drive is replaced when its blocks are worn"
+    )
 
 
 def _load(workload: str, writes: float) -> str:
@@ -144,7 +154,7 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
             waf, lost = np.zeros(shape), np.zeros(shape)
             loads = {_load(workload, writes) for writes in grid.writes_per_day}
             mine = [row for row in rows if row["scheme"] == scheme and row["load"] in loads]
-            reads = sum(row["host.read.requests"] for row in mine) / sum(row["host.write.bytes"] for row in mine)
+            read, written = (sum(row[of] for row in mine) for of in ("host.read.requests", "host.write.bytes"))
             of_point = grid.seeds
             for number, at in enumerate(np.ndindex(*shape)):
                 point = mine[number * of_point : (number + 1) * of_point]
@@ -153,8 +163,13 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
                 lost[at] = sum(row["host.uncorrectable"] for row in point) / sum(
                     row["host.read.requests"] for row in point
                 )
-                waf[at] = sum(row["waf"] for row in point) / of_point
-            surfaces[scheme, workload] = Surface(axes, latency, waf.mean(axis=(1, 2)), power, lost, reads)
+                # A run of few writes may leave them all in the buffer: its write amplification is not known.
+                known = [row["waf"] for row in point if row["waf"] is not None]
+                waf[at] = sum(known) / len(known) if known else math.nan
+            if not written or np.isnan(waf).all(axis=(1, 2)).any():
+                raise InputError(f"{scheme}: {workload}: its runs program nothing\n  help: give [run] more requests")
+            amplified, reads = np.nanmean(waf, axis=(1, 2)), read / written
+            surfaces[scheme, workload] = Surface(axes, latency, amplified, power, lost, reads)
     return surfaces
 
 
