@@ -163,7 +163,7 @@ class _Course:
                 self.ended = f"after {pec:,.0f} P/E cycles all blocks have come to wear.endurance"
                 return None
             data = data_age(drive, self.per_s, self.waf, failed, life_s, faster)
-            pec = self.pec + drive.cycles(self._programmed(data) * step_s / 2.0, 1.0, failed)
+            pec = self.pec + drive.cycles(data.programmed * step_s / 2.0, 1.0, failed)
             failed = drive.failed(pec)
         share = self.run_bytes * self.waf / (drive.raw * (1.0 - failed))
         self.share = max(self.share, share)
@@ -176,10 +176,6 @@ class _Course:
         until = ((row["host.settled_requests"] or 0) / row["host.all.requests"] + 0.5 for row in rows)
         self.run_bytes = sum(row["host.write.bytes"] * of for row, of in zip(rows, until, strict=True)) / len(rows)
 
-    def _programmed(self, data: DataAge) -> float:
-        """Bytes that the flash takes a second, refresh included."""
-        return self.per_s * self.waf + data.rewritten * self.drive.capacity * self.drive.filled
-
     def played(self, epoch: Epoch, rows: Sequence[Row], step_s: float) -> Row:
         """An epoch's run has ended: the drive grows older by it. Gives its row."""
         means = {
@@ -189,7 +185,7 @@ class _Course:
         self.learn(rows)
         duty, drive = self.conditions.duty, self.drive
         power = duty * self.active_w + (1.0 - duty) * drive.idle_w
-        self.pec += drive.cycles(self._programmed(epoch.data) * step_s, 1.0, epoch.failed)
+        self.pec += drive.cycles(epoch.data.programmed * step_s, 1.0, epoch.failed)
         self.written += self.per_s * step_s
         reads = sum(row["host.read.requests"] for row in rows)
         lost = sum(row["host.uncorrectable"] for row in rows)
@@ -298,7 +294,9 @@ def _played(
     alive = []
     for (course, epoch), rows in zip(going, found, strict=True):
         if any(map(ended, rows)):
-            course.ended = f"in month {month:.0f}, at {epoch.pec:,.0f} P/E cycles, its blocks come to their end in a run"
+            course.ended = (
+                f"in month {month:.0f}, at {epoch.pec:,.0f} P/E cycles, its blocks come to their end in a run"
+            )
         elif rows:
             alive.append((course, epoch, rows))
         else:
