@@ -17,7 +17,7 @@ import ssdlab
 from conftest import Cli
 from ssdlab.lives.ages import YEAR_MONTHS, Drive
 from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
-from ssdlab.lives.points import NINES, Surface, _surfaces
+from ssdlab.lives.points import NINES, Surface, _load, _surfaces
 from ssdlab.lives.population import FleetSpec
 
 SOURCED = {"value": 0.1, "source": "assumed"}
@@ -90,11 +90,11 @@ def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
     spec = FleetSpec.read({**changed(grid={"seeds": 1}), "workloads": workloads})
     rows: list[dict[str, Any]] = []
     results = {}
-    loads = [(f"{name} at {writes}", waf) for name, waf in (("a at b", 9.0), ("a", 2.0)) for writes in ("0.05", "2")]
     for scheme in spec.schemes:
-        for load, waf in loads:
+        for name, waf, writes in (("a at b", 9.0, 0.05), ("a at b", 9.0, 2.0), ("a", 2.0, 0.05), ("a", 2.0, 2.0)):
+            load = _load(spec, scheme, name, writes)
             for _ in range(6):
-                rows.append({"scheme": scheme, "load": load, "case": f"{len(rows):012}", "ftl.waf": waf})
+                rows.append({"load": load, "case": f"{len(rows):012}", "ftl.waf": waf})
                 read = polars.DataFrame({"latency_ns": [1000, 2000], "share": [0.5, 1.0]})
                 results[rows[-1]["case"]] = SimpleNamespace(latency_distribution=lambda kind, of=read: of)
     numbers = ("host.all.requests", "host.all.iops", "host.read.requests", "host.write.bytes", "energy.total")
@@ -183,6 +183,29 @@ def test_a_point_of_the_grid_at_which_drives_die_is_refused(tmp_path: Path) -> N
     ending = {"schemes": {"a": {}, "b": {"wear.endurance": 300}}, "workloads": {"all": {"share": 1.0, "source": "x"}}}
     with pytest.raises(ssdlab.InputError, match=r"grid.pec: b: at 300 P/E cycles its blocks are at their end"):
         fleet({**changed(**small), **ending}, cache=tmp_path)
+
+
+def test_every_scheme_has_its_own_drive_in_any_order(tmp_path: Path) -> None:
+    """Schemes of different capacities, endurances and idle powers: each is written and worn as its own drive."""
+    schemes = {"large": {}, "small": {"ftl.over_provisioning": 0.6, "wear.endurance": 500, "energy.idle_mw": 500}}
+    small: dict[str, Any] = {"fleet": {"drives": 200, "replicates": 2}, "replace": {"9 years": {"years": 9}}}
+    small["grid"] = {"pec": [0, 450], "writes_per_day": [0.05, 2.0], "age_days": [1, 100]}
+    small["draw"] = {"writes_per_day": {"median": 0.3, "sigma": 0.0, "source": "x"}}
+    given = {**changed(**small), "workloads": {"mixed": {"share": 1.0, "source": "x"}}, "replace": small["replace"]}
+    one = fleet({**given, "schemes": schemes}, cache=tmp_path)
+    other = fleet({**given, "schemes": dict(reversed(schemes.items()))}, cache=tmp_path)
+    assert other.table.sort("scheme").equals(one.table.sort("scheme"))
+    large, little = one.table.to_dicts()
+    assert (large["worn"], little["pec"] < 600) == (0.0, True)
+    assert little["worn"] > 0.1
+    # 0.5 W all day: 4.4 kWh a year.
+    capacity = ssdlab.Device("tlc", settings=hardware(given["run"] | schemes["small"])).capacity / 1e12
+    assert little["energy_kwh"] * capacity == pytest.approx(4.4, rel=0.02)
+
+
+def hardware(settings: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a drive of [run]."""
+    return {key: of for key, of in settings.items() if "." in key and not key.startswith("workload.")}
 
 
 @pytest.mark.drawn

@@ -343,7 +343,7 @@ def test_a_run_in_which_the_drive_dies_ends_its_life(tmp_path: Path) -> None:
     run = {**TWO["run"], "wear.endurance": 300, "age.pec": 296}
     spec = {**TWO, "run": run, "life": {**TWO["life"], "epochs": 500}, "schemes": {"table": {"scheme": "baseline"}}}
     with pytest.raises(
-        ssdlab.InputError, match="no life lasts for an epoch.*come to their end in its first run, at 29"
+        ssdlab.InputError, match=r"no life lasts for an epoch.*come to their end in its first run, at 29"
     ):
         life({**spec, "run": {**run, "age.pec": 299}}, cache=tmp_path)
     found = life(spec, cache=tmp_path)

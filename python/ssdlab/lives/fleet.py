@@ -269,13 +269,13 @@ def fleet(
 
     spec = FleetSpec.read(source)
     numpy()
-    surfaces, drive, warnings = played(spec, cache, threads, progress)
+    surfaces, of_schemes, warnings = played(spec, cache, threads, progress)
     drives = population(spec)
     parts: dict[str, list[dict[str, Any]]] = {"table": [], "months": [], "shares": [], "tail": []}
     beyond = 0.0
     for scheme in spec.schemes:
         of_scheme = [surfaces[scheme, workload] for workload in spec.workloads]
-        lives = Lives(spec, drive, of_scheme, drives)
+        lives = Lives(spec, of_schemes[scheme], of_scheme, drives)
         for label, rule in spec.replace.items():
             names = {"scheme": scheme, "rule": label}
             row, tail, outside = _renewed(lives, rule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
@@ -14,7 +14,7 @@ from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete, ended
 from ssdlab.lives.pace import has_own_times, paced
 from ssdlab.lives.population import FleetSpec, numpy
 from ssdlab.runs.simulation import open_simulation
-from ssdlab.sweeps.spec import run_of
+from ssdlab.sweeps.spec import Value, run_of
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
@@ -82,34 +82,58 @@ def played(
     cache: str | os.PathLike[str],
     threads: int | None,
     progress: Callable[[SweepProgress], None] | None,
-) -> tuple[dict[tuple[str, str], Surface], Drive, list[str]]:
-    """The surfaces by scheme and workload, the drive, and warnings."""
+) -> tuple[dict[tuple[str, str], Surface], dict[str, Drive], list[str]]:
+    """The surfaces by scheme and workload, the drives by scheme, and warnings.
+
+    Raises:
+        InputError: a point is refused, or drives are dead at it.
+    """
     from ssdlab.sweeps.campaign import sweep
 
     grid = spec.grid
-    first = spec.run | next(iter(spec.schemes.values())) | {"precondition": "closed-form"}
-    drive = Drive.of(json.loads(open_simulation(run_of(first, spec.origin)).manifest))
-    requests = {"requests": REQUESTS, **spec.run, "precondition": "closed-form"}
-    workloads = {label: of.settings for label, of in spec.workloads.items()}
-    probe = {"statistics": [*STATISTICS.values(), *USED], "run": requests, "axes": {"workload_": workloads}}
-    labels = {}
-    for row in sweep(probe, cache=cache, threads=threads).table.iter_rows(named=True):
-        label = row["workload_"]
-        settings = workloads[label]
-        own = has_own_times(json.loads(open_simulation(run_of(first | settings, spec.origin)).manifest))
+    closed = {**spec.run, "precondition": "closed-form"}
+
+    def manifest(settings: Mapping[str, Value]) -> Any:
+        return json.loads(open_simulation(run_of({**closed, **settings}, spec.origin)).manifest)
+
+    drives = {scheme: Drive.of(manifest(settings)) for scheme, settings in spec.schemes.items()}
+    for scheme, drive in drives.items():
+        for pec in grid.pec:
+            if pec >= drive.endurance:
+                raise _worn_out(scheme, pec)
+    requests = {"requests": REQUESTS, **closed}
+    statistics = [*STATISTICS.values(), *USED]
+    # Schemes may be drives of different capacities: each is written as fast as its own asks for.
+    both = {
+        (scheme, workload): {**settings, **of.settings}
+        for scheme, settings in spec.schemes.items()
+        for workload, of in spec.workloads.items()
+    }
+    labels = {key: f"{number}: {', '.join(key)}" for number, key in enumerate(both, 1)}
+    probe = {"scheme_": {labels[key]: settings for key, settings in both.items()}}
+    played = sweep({"statistics": statistics, "run": requests, "axes": probe}, cache=cache, threads=threads)
+    if played.failed:
+        raise InputError(f"{played.failed[0].labels['scheme_']}: {played.failed[0].error}")
+    probes = {row["scheme_"]: row for row in played.table.iter_rows(named=True)}
+    loads = {}
+    for key, settings in both.items():
+        scheme, workload = key
+        row, own = probes[labels[key]], has_own_times(manifest(settings))
+        if ended(row):
+            raise _worn_out(scheme, drives[scheme].pec)
         for writes in grid.writes_per_day:
-            wanted = drive.capacity * writes / DAY_S / spec.duty
-            labels[_load(label, writes)] = {**settings, **paced(f"workload {label}", row, wanted, own)}
+            wanted = drives[scheme].capacity * writes / DAY_S / spec.duty
+            pace = paced(f"{scheme}: workload {workload}", row, wanted, own)
+            loads[_load(spec, scheme, workload, writes)] = {**settings, **pace}
     ages = {days: {"age.retention": _retention(days)} for days in grid.age_days}
     axes = {
-        "scheme": spec.schemes,
-        "load": labels,
+        "load": loads,
         "age.pec": [round(pec) for pec in grid.pec],
         "age_days": ages,
         "seed": list(range(1, grid.seeds + 1)),
     }
     found = sweep(
-        {"statistics": [*STATISTICS.values(), *USED], "run": requests, "axes": axes},
+        {"statistics": statistics, "run": requests, "axes": axes},
         cache=cache,
         threads=threads,
         progress=progress,
@@ -118,8 +142,8 @@ def played(
     if found.failed:
         raise InputError(f"{found.failed[0].labels}: {found.failed[0].error}")
     for row in filter(ended, found.table.iter_rows(named=True)):
-        raise _worn_out(row["scheme"], row["age.pec"])
-    return _surfaces(spec, found), drive, found.warning_lines()
+        raise _worn_out(row["load"], row["age.pec"])
+    return _surfaces(spec, found), drives, found.warning_lines()
 
 
 def _worn_out(scheme: str, pec: float) -> InputError:
@@ -130,9 +154,10 @@ def _worn_out(scheme: str, pec: float) -> InputError:
     )
 
 
-def _load(workload: str, writes: float) -> str:
-    """What a workload is called where it writes so many drives a day."""
-    return f"{workload} at {writes:g}"
+def _load(spec: FleetSpec, scheme: str, workload: str, writes: float) -> str:
+    """What a scheme's drives are called where a workload writes so many of them a day: another name for each."""
+    number = list(spec.schemes).index(scheme) * len(spec.workloads) + list(spec.workloads).index(workload)
+    return f"{number + 1}: {scheme}, {workload} at {writes:g}"
 
 
 def _retention(days: float) -> str:
@@ -152,8 +177,8 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
         for workload in spec.workloads:
             latency, power = np.zeros((*shape, NINES)), np.zeros(shape)
             waf, lost = np.zeros(shape), np.zeros(shape)
-            loads = {_load(workload, writes) for writes in grid.writes_per_day}
-            mine = [row for row in rows if row["scheme"] == scheme and row["load"] in loads]
+            loads = {_load(spec, scheme, workload, writes) for writes in grid.writes_per_day}
+            mine = [row for row in rows if row["load"] in loads]
             read, written = (sum(row[of] for row in mine) for of in ("host.read.requests", "host.write.bytes"))
             of_point = grid.seeds
             for number, at in enumerate(np.ndindex(*shape)):
