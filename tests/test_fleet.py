@@ -112,14 +112,14 @@ def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
 DRIVE = Drive(10**9, 2 * 10**9, 1.0, 0.0, 0.0, 0.0, math.inf, math.inf, math.inf, 1.0, 0.0, 75.0)
 
 
-def lives(latency: Any, **sections: Any) -> Lives:
+def lives(latency: Any, drive: Drive = DRIVE, **sections: Any) -> Lives:
     spec = FleetSpec.read(
         changed(
             workloads={"mixed": {"share": 1.0, "source": "x"}, "reading": {"share": 0.0, "source": "x"}}, **sections
         )
     )
     of = surface(latency)
-    return Lives(spec, DRIVE, [of, of], population(spec))
+    return Lives(spec, drive, [of, of], population(spec))
 
 
 def test_a_renewed_fleet_has_the_ages_and_purchases_of_renewal_theory() -> None:
@@ -164,6 +164,22 @@ def test_a_rule_looks_at_cycles_and_at_a_drives_own_tail() -> None:
     assert np.all((months <= reached + 50.0 * YEAR_MONTHS / 48.0)[early])
     months, _ = of.lengths(of.spec.replace["worn"])
     assert months == pytest.approx(np.minimum(6.0 * YEAR_MONTHS, 2000.0 / of.cycles))
+
+
+def test_cycles_at_the_start_count_for_rules_and_wear(tmp_path: Path) -> None:
+    begun = DRIVE._replace(pec=1500.0, endurance=4000.0)
+    of = lives(lambda w, c, a: w, drive=begun)
+    months, worn = of.lengths(of.spec.replace["worn"])
+    # 500 cycles are left of the rule's 2,000.
+    assert months == pytest.approx(np.minimum(6.0 * YEAR_MONTHS, 500.0 / of.cycles))
+    assert not worn.any()
+    assert _renewed(of, of.spec.replace["worn"])[0]["pec"] <= 2000.0
+    for run, message in (
+        ({"age.pec": 2000}, r"replace.worn.pec: table: is 2000, and drives begin with 2000 P/E cycles"),
+        ({"age.pec": 1900, "wear.endurance": 1800}, r"wear.endurance: table: is 1800, and drives begin with 1900"),
+    ):
+        with pytest.raises(ssdlab.InputError, match=message):
+            fleet(changed(run=run), cache=tmp_path)
 
 
 def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:

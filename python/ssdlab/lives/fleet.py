@@ -166,7 +166,7 @@ class Lives:
     def lengths(self, rule: Rule) -> tuple[Any, Any]:
         """When a drive is replaced [months], and whether its blocks have worn out then."""
         np = numpy()
-        limit = np.minimum(rule.years * YEAR_MONTHS, rule.pec / self.cycles)
+        limit = np.minimum(rule.years * YEAR_MONTHS, (rule.pec - self.drive.pec) / self.cycles)
         worn = (self.drive.endurance - self.drive.pec) / (self.cycles * self.drives.wear)
         if rule.p99_us < 1e12:
             ends = limit.copy()

@@ -98,9 +98,7 @@ def played(
 
     drives = {scheme: Drive.of(manifest(settings)) for scheme, settings in spec.schemes.items()}
     for scheme, drive in drives.items():
-        for pec in grid.pec:
-            if pec >= drive.endurance:
-                raise _worn_out(scheme, pec)
+        _check_cycles(spec, scheme, drive)
     requests = {"requests": REQUESTS, **closed}
     statistics = [*STATISTICS.values(), *USED]
     # Schemes may be drives of different capacities: each is written as fast as its own asks for.
@@ -144,6 +142,20 @@ def played(
     for row in filter(ended, found.table.iter_rows(named=True)):
         raise _worn_out(row["load"], row["age.pec"])
     return _surfaces(spec, found), drives, found.warning_lines()
+
+
+def _check_cycles(spec: FleetSpec, scheme: str, drive: Drive) -> None:
+    """Refuses drives that are replaced unused, by a rule or worn out, and points at which all are dead."""
+    limits = {f"replace.{label}.pec": rule.pec for label, rule in spec.replace.items()}
+    for name, most in (limits | {"wear.endurance": drive.endurance}).items():
+        if drive.pec >= most:
+            raise InputError(
+                f"{name}: {scheme}: is {most:g}, and drives begin with {drive.pec:g} P/E cycles (age.pec)\n"
+                "  help: write more cycles, or begin with fewer"
+            )
+    for pec in spec.grid.pec:
+        if pec >= drive.endurance:
+            raise _worn_out(scheme, pec)
 
 
 def _worn_out(scheme: str, pec: float) -> InputError:
