@@ -15,7 +15,7 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab.lives.ages import YEAR_MONTHS, Drive
+from ssdlab.lives.ages import DAY_S, YEAR_MONTHS, Drive, acceleration, data_age
 from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
 from ssdlab.lives.points import NINES, Surface, _load, _surfaces
 from ssdlab.lives.population import FleetSpec
@@ -151,6 +151,24 @@ def test_cycles_and_ages_follow_from_writes() -> None:
     days = 0.03
     young = days - days**2 / (2.0 * turnover)
     assert of.data_days(days / 30.0) == pytest.approx(young * of.drives.faster)
+
+
+def test_refresh_wears_the_drives_of_a_fleet_as_that_of_a_life() -> None:
+    """Drives that are hardly written, at 20 and at 55 °C: cold ones are visited often before data is too old."""
+    refreshed = DRIVE._replace(refresh_s=30.0 * DAY_S)
+    for celsius in (20.0, 55.0):
+        alike = {"writes_per_day": {"median": 1e-3, "sigma": 0.5, "source": "x"}}
+        alike["temperature"] = {"mean": celsius, "deviation": 0.0, "source": "x"}
+        of = lives(lambda w, c, a: w, drive=refreshed, draw=alike)
+        faster = acceleration(celsius)
+        each = [data_age(refreshed, rate * 1e9 / DAY_S, 2.0, 0.0, math.inf, faster) for rate in of.drives.writes]
+        assert of.cycles == pytest.approx([of.programmed * 30.0 * DAY_S / 2e9 for of in each])
+        assert of.data_days(1200.0) == pytest.approx([of.turnover / 2.0 / DAY_S for of in each])
+        assert of.cycles.min() == pytest.approx(1.0 if celsius == 55.0 else 1.0 / 9.0)
+        assert of.pec(10.0) == pytest.approx(10.0 * of.cycles * of.drives.wear)
+    # What collection programs over sooner is not refreshed.
+    often = lives(lambda w, c, a: w, drive=refreshed)
+    assert often.cycles == pytest.approx(lives(lambda w, c, a: w).cycles)
 
 
 def test_a_rule_looks_at_cycles_and_at_a_drives_own_tail() -> None:
