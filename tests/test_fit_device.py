@@ -165,6 +165,26 @@ def test_a_table_of_published_figures_is_read(tmp_path: Path) -> None:
     assert [job.name for job in devices.read(tmp_path)] == ["lone", "deep", "stream", "steady", "same/lone"]
 
 
+@pytest.mark.parametrize(
+    ("options", "op", "size"),
+    [
+        ("rw=randread bssplit=4k/10:1024k/90", "read", 0.1 * 4096 + 0.9 * 1048576),
+        ("rw=randread bssplit=4k/50:8k", "read", 6144),
+        ("rw=randwrite bsrange=4k-16k", "write", 10240),
+        ("rw=write bs=4k,64k", "write", 65536),
+        ("rw=randrw bs=4k,64k", "read", 4096),
+        ("rw=randrw bs=4k,64k", "write", 65536),
+    ],
+)
+def test_a_bandwidth_is_of_requests_of_the_mean_size(options: str, op: str, size: float, tmp_path: Path) -> None:
+    given = dict(each.split("=", 1) for each in options.split())
+    row = {"job": "x", **given, "op": op, "metric": "bandwidth", "value": "3GB/s"}
+    path = tmp_path / "figures.toml"
+    path.write_text("[[figure]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in row.items()))
+    (job,) = devices.read(path)
+    assert job.value(op, "iops") == pytest.approx(3e9 / size)
+
+
 def entry(name: str, group: int, **options: str) -> dict[str, Any]:
     """A job as fio reports it: 1,000 reads in 80 us each."""
     latency = {"mean": 78_000.0, "stddev": 1000.0, "percentile": {"50.000000": 77_000, "99.000000": 90_000}}

@@ -15,9 +15,9 @@ import pytest
 
 import ssdlab
 from conftest import Cli
-from ssdlab.lives.ages import YEAR_MONTHS, Drive
+from ssdlab.lives.ages import DAY_S, YEAR_MONTHS, Drive, acceleration, data_age
 from ssdlab.lives.fleet import Lives, Population, _renewed, fleet, population, quantile
-from ssdlab.lives.points import NINES, Surface, _surfaces
+from ssdlab.lives.points import NINES, Surface, _load, _surfaces
 from ssdlab.lives.population import FleetSpec
 
 SOURCED = {"value": 0.1, "source": "assumed"}
@@ -90,18 +90,18 @@ def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
     spec = FleetSpec.read({**changed(grid={"seeds": 1}), "workloads": workloads})
     rows: list[dict[str, Any]] = []
     results = {}
-    loads = [(f"{name} at {writes}", waf) for name, waf in (("a at b", 9.0), ("a", 2.0)) for writes in ("0.05", "2")]
     for scheme in spec.schemes:
-        for load, waf in loads:
+        for name, waf, writes in (("a at b", 9.0, 0.05), ("a at b", 9.0, 2.0), ("a", 2.0, 0.05), ("a", 2.0, 2.0)):
+            load = _load(spec, scheme, name, writes)
             for _ in range(6):
-                rows.append({"scheme": scheme, "load": load, "case": f"{len(rows):012}", "ftl.waf": waf})
+                rows.append({"load": load, "case": f"{len(rows):012}", "ftl.waf": waf})
                 read = polars.DataFrame({"latency_ns": [1000, 2000], "share": [0.5, 1.0]})
                 results[rows[-1]["case"]] = SimpleNamespace(latency_distribution=lambda kind, of=read: of)
     numbers = ("host.all.requests", "host.all.iops", "host.read.requests", "host.write.bytes", "energy.total")
     table = polars.DataFrame(rows).with_columns(
         *(polars.lit(1.0).alias(name) for name in numbers),
         polars.lit(0.0).alias("host.uncorrectable"),
-        polars.lit(None).alias("ftl.waf_before"),
+        *(polars.lit(None).alias(name) for name in ("ftl.waf_before", "ftl.wear.ended_s")),
     )
     found = _surfaces(spec, SimpleNamespace(table=table, results=results))
     for scheme in spec.schemes:
@@ -112,14 +112,14 @@ def test_workloads_whose_names_begin_alike_have_their_own_points() -> None:
 DRIVE = Drive(10**9, 2 * 10**9, 1.0, 0.0, 0.0, 0.0, math.inf, math.inf, math.inf, 1.0, 0.0, 75.0)
 
 
-def lives(latency: Any, **sections: Any) -> Lives:
+def lives(latency: Any, drive: Drive = DRIVE, **sections: Any) -> Lives:
     spec = FleetSpec.read(
         changed(
             workloads={"mixed": {"share": 1.0, "source": "x"}, "reading": {"share": 0.0, "source": "x"}}, **sections
         )
     )
     of = surface(latency)
-    return Lives(spec, DRIVE, [of, of], population(spec))
+    return Lives(spec, drive, [of, of], population(spec))
 
 
 def test_a_renewed_fleet_has_the_ages_and_purchases_of_renewal_theory() -> None:
@@ -153,6 +153,24 @@ def test_cycles_and_ages_follow_from_writes() -> None:
     assert of.data_days(days / 30.0) == pytest.approx(young * of.drives.faster)
 
 
+def test_refresh_wears_the_drives_of_a_fleet_as_that_of_a_life() -> None:
+    """Drives that are hardly written, at 20 and at 55 °C: cold ones are visited often before data is too old."""
+    refreshed = DRIVE._replace(refresh_s=30.0 * DAY_S)
+    for celsius in (20.0, 55.0):
+        alike = {"writes_per_day": {"median": 1e-3, "sigma": 0.5, "source": "x"}}
+        alike["temperature"] = {"mean": celsius, "deviation": 0.0, "source": "x"}
+        of = lives(lambda w, c, a: w, drive=refreshed, draw=alike)
+        faster = acceleration(celsius)
+        each = [data_age(refreshed, rate * 1e9 / DAY_S, 2.0, 0.0, math.inf, faster) for rate in of.drives.writes]
+        assert of.cycles == pytest.approx([of.programmed * 30.0 * DAY_S / 2e9 for of in each])
+        assert of.data_days(1200.0) == pytest.approx([of.turnover / 2.0 / DAY_S for of in each])
+        assert of.cycles.min() == pytest.approx(1.0 if celsius == 55.0 else 1.0 / 9.0)
+        assert of.pec(10.0) == pytest.approx(10.0 * of.cycles * of.drives.wear)
+    # What collection programs over sooner is not refreshed.
+    often = lives(lambda w, c, a: w, drive=refreshed)
+    assert often.cycles == pytest.approx(lives(lambda w, c, a: w).cycles)
+
+
 def test_a_rule_looks_at_cycles_and_at_a_drives_own_tail() -> None:
     of = lives(lambda w, c, a: math.log(1e5) + c / 4000.0, replace={"slow": {"years": 50, "p99_us": 200}})
     months, _ = of.lengths(of.spec.replace["slow"])
@@ -166,6 +184,22 @@ def test_a_rule_looks_at_cycles_and_at_a_drives_own_tail() -> None:
     assert months == pytest.approx(np.minimum(6.0 * YEAR_MONTHS, 2000.0 / of.cycles))
 
 
+def test_cycles_at_the_start_count_for_rules_and_wear(tmp_path: Path) -> None:
+    begun = DRIVE._replace(pec=1500.0, endurance=4000.0)
+    of = lives(lambda w, c, a: w, drive=begun)
+    months, worn = of.lengths(of.spec.replace["worn"])
+    # 500 cycles are left of the rule's 2,000.
+    assert months == pytest.approx(np.minimum(6.0 * YEAR_MONTHS, 500.0 / of.cycles))
+    assert not worn.any()
+    assert _renewed(of, of.spec.replace["worn"])[0]["pec"] <= 2000.0
+    for run, message in (
+        ({"age.pec": 2000}, r"replace.worn.pec: table: is 2000, and drives begin with 2000 P/E cycles"),
+        ({"age.pec": 1900, "wear.endurance": 1800}, r"wear.endurance: table: is 1800, and drives begin with 1900"),
+    ):
+        with pytest.raises(ssdlab.InputError, match=message):
+            fleet(changed(run=run), cache=tmp_path)
+
+
 def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
     of = lives(lambda w, c, a: np.where(c > 3000.0, math.log(1e6), math.log(1e5)))
     drives: Population = of.drives
@@ -175,6 +209,37 @@ def test_a_mixture_of_two_latencies_has_its_quantiles() -> None:
     histogram = of.served(np.ones(len(slow)), np.zeros(len(slow), dtype=int), 1)[0]
     assert quantile(histogram, 0.98) == pytest.approx(1e5, rel=0.01)
     assert quantile(histogram, 0.995) == pytest.approx(1e6, rel=0.01)
+
+
+def test_a_point_of_the_grid_at_which_drives_die_is_refused(tmp_path: Path) -> None:
+    """At 300 cycles the core takes the drive, whose life then ends in the run: after some requests, or after none."""
+    small: dict[str, Any] = {"grid": {"pec": [0, 300], "writes_per_day": [0.5, 1.0], "age_days": [1, 10]}}
+    ending = {"schemes": {"a": {}, "b": {"wear.endurance": 300}}, "workloads": {"all": {"share": 1.0, "source": "x"}}}
+    with pytest.raises(ssdlab.InputError, match=r"grid.pec: b: at 300 P/E cycles its blocks are at their end"):
+        fleet({**changed(**small), **ending}, cache=tmp_path)
+
+
+def test_every_scheme_has_its_own_drive_in_any_order(tmp_path: Path) -> None:
+    """Schemes of different capacities, endurances and idle powers: each is written and worn as its own drive."""
+    schemes = {"large": {}, "small": {"ftl.over_provisioning": 0.6, "wear.endurance": 500, "energy.idle_mw": 500}}
+    small: dict[str, Any] = {"fleet": {"drives": 200, "replicates": 2}, "replace": {"9 years": {"years": 9}}}
+    small["grid"] = {"pec": [0, 450], "writes_per_day": [0.05, 2.0], "age_days": [1, 100]}
+    small["draw"] = {"writes_per_day": {"median": 0.3, "sigma": 0.0, "source": "x"}}
+    given = {**changed(**small), "workloads": {"mixed": {"share": 1.0, "source": "x"}}, "replace": small["replace"]}
+    one = fleet({**given, "schemes": schemes}, cache=tmp_path)
+    other = fleet({**given, "schemes": dict(reversed(schemes.items()))}, cache=tmp_path)
+    assert other.table.sort("scheme").equals(one.table.sort("scheme"))
+    large, little = one.table.to_dicts()
+    assert (large["worn"], little["pec"] < 600) == (0.0, True)
+    assert little["worn"] > 0.1
+    # 0.5 W all day: 4.4 kWh a year.
+    capacity = ssdlab.Device("tlc", settings=hardware(given["run"] | schemes["small"])).capacity / 1e12
+    assert little["energy_kwh"] * capacity == pytest.approx(4.4, rel=0.02)
+
+
+def hardware(settings: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a drive of [run]."""
+    return {key: of for key, of in settings.items() if "." in key and not key.startswith("workload.")}
 
 
 @pytest.mark.drawn

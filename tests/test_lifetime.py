@@ -29,6 +29,20 @@ def test_shorter_erases_make_longer_lives() -> None:
     assert lifetime.lifetimes(short, 63.0) == {"reo": None}
 
 
+def test_blocks_that_have_the_errors_when_fresh_live_for_no_cycle(cli: Cli) -> None:
+    few = ("lifetime", "--chips", "2", "--blocks", "1", "--last", "2000", "--scheme", "ispe", "--scheme", "reo")
+    done = cli(*few, "--requirement", "10", "--device", "tlc", "tlc48-reo")
+    assert done.returncode == 0, done.stderr
+    assert "Fresh blocks have 10 errors per KiB or more under every scheme." in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["ispe"], ["reo"])]
+    assert {row[1] for row in rows} == {"0"}
+    lives = lifetime.cycle(load("tlc48-reo", chips=2, blocks=1), ["ispe"], last=2000)
+    fresh, second = lives["m_rber"][:2]
+    assert lifetime.lifetimes(lives, fresh) == {"ispe": 0.0}
+    found = lifetime.lifetimes(lives, (fresh + second) / 2.0)["ispe"]
+    assert found == pytest.approx(25.0)
+
+
 def test_the_table_of_the_procedures_is_that_of_the_schemes() -> None:
     chip = load("tlc48-reo", chips=8, blocks=8)
     for requirement in (40.0, 63.0):

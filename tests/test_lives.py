@@ -51,16 +51,50 @@ def test_blocks_fail_by_their_cycles() -> None:
 
 def test_refresh_bounds_ages_and_costs_writes() -> None:
     of = drive({"refresh.period": "30d"})
-    slow = data_age(of, of.capacity / (1000 * DAY_S), 2.0, 0.0, 365 * DAY_S, 1.0)
-    assert slow.most == pytest.approx(45 * DAY_S)
-    assert slow.rewritten == pytest.approx(1.0 / (45 * DAY_S))
-    # At twice the speed of ageing the same data is visited in half the time.
-    warm = data_age(of, of.capacity / (1000 * DAY_S), 2.0, 0.0, 365 * DAY_S, 2.0)
-    assert warm.most == pytest.approx(slow.most)
-    assert warm.rewritten == pytest.approx(2 * slow.rewritten)
+    share = of.capacity / of.raw
+    slow = data_age(of, of.capacity / (1e6 * DAY_S), 2.0, 0.0, 365 * DAY_S, 1.0)
+    # A block that is visited four fifths of a period after its last program holds data that is not too old yet.
+    assert slow.programmed == pytest.approx(of.raw / (60 * DAY_S))
+    assert slow.turnover == pytest.approx(share * 60 * DAY_S, rel=1e-3)
+    # Blocks are visited once in 30 days, however fast data ages.
+    for faster, visits in ((0.3, 5), (2.0, 1), (25.0, 1)):
+        other = data_age(of, of.capacity / (1e6 * DAY_S), 2.0, 0.0, 365 * DAY_S, faster)
+        assert other.programmed == pytest.approx(of.raw / (visits * 30 * DAY_S))
+        assert other.turnover == pytest.approx(faster * share * visits * 30 * DAY_S, rel=1e-3)
     fast = data_age(of, of.capacity / DAY_S, 2.0, 0.0, 365 * DAY_S, 1.0)
-    assert fast.rewritten == 0.0
+    assert fast.programmed == pytest.approx(of.capacity / DAY_S * 2.0)
     assert fast.turnover == pytest.approx(of.raw / of.capacity / 2.0 * DAY_S)
+
+
+@pytest.mark.parametrize(
+    ("celsius", "a_day", "days"), [(55, 0.0, 240), (55, 0.01, 240), (30, 0.0, 660), (20, 0.0, 900)]
+)
+def test_refresh_wears_and_rejuvenates_as_in_the_core(celsius: int, a_day: float, days: int) -> None:
+    """A drive rests for most of its life, and its host overwrites a hundredth of it a day, or nothing."""
+    settings = {"refresh.period": "30d", "age.temperature": f"{celsius}C", "geometry.blocks": 128}
+    device = ssdlab.Device("tlc", settings=DRIVE | settings | {"age.precondition": "closed-form"})
+    draws, pages = random.Random(1), device.capacity // PAGE
+
+    def look() -> tuple[float, float]:
+        seen = [found for page in range(0, pages, 7) if (found := device.conditions(page * PAGE)) is not None]
+        return sum(of.pec for of in seen) / len(seen), sorted(of.retention_s for of in seen)[len(seen) // 2]
+
+    looks: list[tuple[float, float]] = []
+    for day in range(0, days, 2):
+        writes = [draws.randrange(pages) * PAGE for _ in range(round(a_day * 2 * pages))]
+        if writes:
+            times = [device.now + number * 2_000_000 for number in range(len(writes))]
+            device.submit_many({"time_ns": times, "op": "write", "offset": writes, "bytes": PAGE})
+            device.advance(times[-1] + 100_000_000)
+        device.rest("2d")
+        if day >= days // 2:
+            looks.append(look())
+    of, faster = drive(settings), acceleration(celsius)
+    expected = data_age(of, max(a_day, 1e-6) * of.capacity / DAY_S, 3.0, 0.0, math.inf, faster)
+    span = (len(looks) - 1) * 2 * DAY_S
+    assert looks[-1][0] - looks[0][0] == pytest.approx(expected.programmed * span / of.raw, rel=0.12)
+    ages = [age for _, age in looks]
+    assert sum(ages) / len(ages) == pytest.approx(expected.turnover / 2.0, rel=0.15)
 
 
 def in_epochs(device: str, scheme: str, given: dict[str, Any], conditions: dict[str, Any], cache: Path) -> Life:
@@ -291,6 +325,31 @@ def test_failed_blocks_take_spare_capacity_and_end_a_life(tmp_path: Path) -> Non
     worn = life({**TWO, "run": {**TWO["run"], "wear.endurance": 300}}, cache=tmp_path)
     assert "wear.endurance" in worn.ended["table"]
     assert worn.of("table").height < 3
+
+
+def test_runs_that_program_nothing_wear_as_the_long_run_does(tmp_path: Path) -> None:
+    """One request of a hundred writes: what is written waits in the buffer, and no run knows its amplification."""
+    run = {**TWO["run"], "workload.read_ratio": 0.99, "requests": 100}
+    found = life({**TWO, "run": run, "schemes": {"table": {"scheme": "baseline"}}}, cache=tmp_path)
+    assert found.ended == {}
+    written = 365.0 / 6.0 * drive({}).capacity / drive({}).raw
+    for row, halves in zip(found.table.to_dicts(), (1, 3, 5), strict=True):
+        assert row["waf"] > 1.5
+        assert row["pec"] == pytest.approx(halves * written * row["waf"], rel=0.05)
+
+
+def test_a_run_in_which_the_drive_dies_ends_its_life(tmp_path: Path) -> None:
+    """Just below the endurance a run crosses it: what it has done until then is no epoch."""
+    run = {**TWO["run"], "wear.endurance": 300, "age.pec": 296}
+    spec = {**TWO, "run": run, "life": {**TWO["life"], "epochs": 500}, "schemes": {"table": {"scheme": "baseline"}}}
+    with pytest.raises(
+        ssdlab.InputError, match=r"no life lasts for an epoch.*come to their end in its first run, at 29"
+    ):
+        life({**spec, "run": {**run, "age.pec": 299}}, cache=tmp_path)
+    found = life(spec, cache=tmp_path)
+    assert "its blocks come to their end in a run" in found.ended["table"]
+    assert 0 < found.table.height < 10
+    assert found.table["read_mean_ns"].null_count() == 0
 
 
 @pytest.mark.parametrize(

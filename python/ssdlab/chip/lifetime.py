@@ -143,12 +143,14 @@ def endurance(cycles: float, device: str, waf: float, dwpd: float = 1.0) -> Endu
 
 
 def lifetimes(lives: polars.DataFrame, requirement: float) -> dict[str, float | None]:
-    """The P/E cycles at which each scheme's mean M_RBER passes a requirement, on a line between the cycles looked at;
-    None where it does not."""
+    """The P/E cycles at which each scheme's mean M_RBER reaches a requirement, on a line between the cycles looked at;
+    those of the first point, 0, where it has reached it there; None where it never does."""
     found: dict[str, float | None] = {}
     for (name,), of in lives.group_by("scheme", maintain_order=True):
-        found[str(name)] = None
         points = list(of.select("pec", "m_rber").iter_rows())
+        found[str(name)] = float(points[0][0]) if points[0][1] >= requirement else None
+        if found[str(name)] is not None:
+            continue
         for (low, below), (high, above) in pairwise(points):
             if below < requirement <= above:
                 found[str(name)] = low + (requirement - below) / (above - below) * (high - low)

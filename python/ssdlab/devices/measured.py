@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.foreign.files import read_text
+from ssdlab.foreign.fio.generator import request_sizes
 from ssdlab.foreign.fio.job import SYNCHRONOUS
-from ssdlab.foreign.fio.jobfile import JobSection, parsed_size
+from ssdlab.foreign.fio.jobfile import JobSection
 from ssdlab.foreign.fio.options import SPELLINGS, SUPPORTED
-from ssdlab.foreign.options import near
+from ssdlab.foreign.options import Notes, near
 from ssdlab.runs.options import PathLike
 
 DIRECTIONS = ("read", "write")
@@ -101,12 +102,20 @@ class MeasuredJob(NamedTuple):
         return self._replace(figures=figures)
 
     @property
-    def block(self) -> int:
-        """Bytes of a request: the first of several sizes."""
+    def block(self) -> float:
+        """Bytes of a request, those of reads in a mixed job: the mean of several sizes."""
+        return self.size("write" if self.direction == "write" else "read")
+
+    def size(self, op: str) -> float:
+        """Bytes of a request of a direction (``read`` or ``write``), the mean where it has several sizes.
+
+        Raises:
+            InputError: ``bs``, ``bsrange`` or ``bssplit`` is none of fio's.
+        """
         section = JobSection(self.name, self.file, 1)
         section.values |= {key: (value, self.file, 1) for key, value in self.options.items()}
-        text = re.split(r"[,/:-]", section.text("bssplit") or section.text("bsrange") or section.text("bs", "4k"))[0]
-        return parsed_size(section, "bs", text)
+        found = request_sizes(section, op, Notes())
+        return sum(size * share for size, share in found) / sum(share for _, share in found)
 
     def value(self, op: str, metric: str) -> float | None:
         """A figure's value; None where there is none."""
@@ -360,7 +369,7 @@ def _figure(where: str, row: Mapping[str, str], job: MeasuredJob) -> Figure:
         raise InputError(f"{where}: value {row['value']!r}: is no range\n  help: write LOW..HIGH, such as 92us..150us")
     value = math.sqrt(ends[0] * ends[-1])
     if metric == "bandwidth":
-        metric, value = "iops", value / job.block
+        metric, value = "iops", value / job.size(op)
     least = LEAST_NOISE.get(metric, LEAST_NOISE_PERCENTILE)
     # A range's ends are taken as one standard deviation to either side.
     noise = max(least, math.log(ends[-1] / ends[0]) / 2.0, _share(where, row.get("noise", "0%")))

@@ -18,9 +18,6 @@ SPANS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
 SPANS |= {"y": 365.0 * DAY_S}
 LONGEST_S = 100.0 * 365.0 * DAY_S
 """Spans of the core are 64 bits of nanoseconds: a drive that is hardly written has a turnover of more."""
-REFRESHED = 1.5
-"""How old data becomes that only refresh rewrites, over its period: a block is visited once a period, and data that was
-younger waits for the next visit, so that ages at a visit are spread evenly from one period to two."""
 
 
 def acceleration(celsius: float) -> float:
@@ -55,7 +52,8 @@ class Drive(NamedTuple):
     endurance: float
     """P/E cycles after which blocks fail for good; infinity where they never do."""
     refresh_s: float
-    """The period of refresh, at 30 °C [s]; infinity without."""
+    """The period of refresh [s]; infinity without. A block is visited once in so long, whatever the temperature, and
+    its data is written again where it has grown older than that at 30 °C."""
     idle_w: float
     """Power of the drive whatever it does [W]."""
     resistance: float
@@ -118,16 +116,44 @@ class Drive(NamedTuple):
         """P/E cycles that a number of bytes of the host costs each block in service."""
         return written * waf / (self.raw * (1.0 - failed))
 
+    def refreshing(self, written: Any, failed: Any, faster: Any, maths: Any = math) -> Any:
+        """In which time refresh empties each block once [s], where it does so before collection; infinity without.
+
+        Between two writes of its own a block waits as a free one, and then holds data for R. It is emptied at a visit,
+        so that both together are a number k of periods P. What the host has written meanwhile is stale, and of N bytes
+        of flash in service D are data: D = N / (k P) x (D / w) (1 - e^(-R w / D)). k is the least at which data has
+        grown older than P when it is visited, R x faster > P.
+
+        Args:
+            written: what the host writes, w [B/s].
+            failed: the share of blocks out of service.
+            faster: than at 30 °C data ages.
+            maths: ``math``, or numpy for arrays of these.
+        """
+        in_period = written * self.refresh_s
+        needed = -maths.expm1(-in_period / (faster * self._data))
+        return (maths.floor(self.raw * (1.0 - failed) / in_period * needed) + 1.0) * self.refresh_s
+
+    def refreshed(self, written: Any, failed: Any, every: Any, maths: Any = math) -> Any:
+        """How long a block then holds data [s]: R, of what empties it ``every`` so many seconds."""
+        share = written * every / (self.raw * (1.0 - failed))
+        return -self._data / written * maths.log1p(-share)
+
+    @property
+    def _data(self) -> float:
+        return max(1.0, self.capacity * self.filled)
+
 
 class DataAge(NamedTuple):
     """How old the data of a drive is that is overwritten uniformly, in seconds at 30 °C."""
 
     turnover: float
-    """In which the flash is programmed once over: a block is as old as what has been programmed since."""
+    """As old as the oldest block is, of those that are written one after another without an end: a block is as old as
+    the part of it that has been programmed since."""
     most: float
-    """No data is older: than the drive, and than what refresh leaves."""
-    rewritten: float = 0.0
-    """Bytes that refresh writes, for each byte of the drive's data and second of the calendar."""
+    """No data is older than the drive."""
+    programmed: float = 0.0
+    """Bytes that the flash takes a second of the calendar, refresh included."""
     rested: float = 0.0
     """For how long the host has rested when the run begins."""
 
@@ -153,11 +179,13 @@ def data_age(drive: Drive, written_per_s: float, waf: float, failed: float, life
     than at 30 °C.
 
     The flash is programmed over in raw / (writes x WAF), and a block is as old as what its plane has programmed since:
-    the start of a run knows the order of its blocks (``age.retention = "turnover:…"``). Data that would grow older than
-    refresh lets it is written again once in so long.
+    the start of a run knows the order of its blocks (``age.retention = "turnover:…"``). Where refresh empties blocks
+    sooner than that, collection finds room without moving data, and the flash is programmed over as often as refresh
+    comes round (:meth:`Drive.refreshing`).
     """
     raw = drive.raw * (1.0 - failed)
-    turnover = raw / (written_per_s * waf)
-    refreshed = REFRESHED * drive.refresh_s / faster
-    rewritten = 1.0 / refreshed if refreshed < turnover else 0.0
-    return DataAge(turnover * faster, min(life_s, refreshed) * faster, rewritten)
+    turnover, programmed = raw / (written_per_s * waf), written_per_s * waf
+    every = drive.refreshing(written_per_s, failed, faster)
+    if every < turnover and written_per_s * every < raw:
+        turnover, programmed = min(every, drive.refreshed(written_per_s, failed, every)), raw / every
+    return DataAge(turnover * faster, life_s * faster, programmed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import time_text
 from ssdlab.common.shown import html, text
-from ssdlab.lives.ages import ACTIVATION_EV, BOLTZMANN_EV_PER_K, YEAR_MONTHS, Drive
+from ssdlab.lives.ages import ACTIVATION_EV, BOLTZMANN_EV_PER_K, DAY_S, YEAR_MONTHS, Drive
 from ssdlab.lives.points import NINES, LeftOut, Surface, cross_validation, played
 from ssdlab.lives.population import Drawn, FleetSpec, Rule, numpy
 
@@ -117,20 +117,29 @@ class Lives:
         reads = np.array([surface.reads_per_write for surface in surfaces])
         self.reads = drives.writes * reads[drives.workload]
         """Reads a day, up to a factor: a drive's weight in the service."""
-        self.turnover_days = drive.raw / (drive.capacity * drives.writes * waf)
+        written = drive.capacity * drives.writes / DAY_S
+        turnover = drive.raw / (written * waf)
+        every = drive.refreshing(written, 0.0, drives.faster, np)
+        refreshed = (every < turnover) & (written * every < drive.raw)
+        every = np.where(refreshed, every, turnover)
+        self.turnover_days = every / DAY_S
         self.cycles = MONTH_DAYS / self.turnover_days
-        """P/E cycles a month."""
+        """P/E cycles a month, by collection or by refresh where that comes sooner."""
+        held = drive.refreshed(written, 0.0, np.where(refreshed, every, 0.0), np)
+        self.held_days = np.where(refreshed, np.minimum(every, held), turnover) / DAY_S
+        """For how long blocks hold data: it is as old as the oldest is in the long run."""
 
     def pec(self, months: Any) -> Any:
         """Effective P/E cycles."""
         return self.drive.pec + self.cycles * self.drives.wear * months
 
     def data_days(self, months: Any) -> Any:
-        """The mean age of data [d at 30 °C]: spread evenly over a turnover, and no older than the drive."""
+        """The mean age of data [d at 30 °C]: spread evenly over what blocks hold it for, and no older than the
+        drive."""
         np = numpy()
         days = months * MONTH_DAYS
-        young = days - days * days / (2.0 * self.turnover_days)
-        return np.where(days < self.turnover_days, young, self.turnover_days / 2.0) * self.drives.faster
+        young = days - days * days / (2.0 * self.held_days)
+        return np.where(days < self.held_days, young, self.held_days / 2.0) * self.drives.faster
 
     def power_w(self, months: Any) -> Any:
         """The mean power of the day."""
@@ -166,7 +175,7 @@ class Lives:
     def lengths(self, rule: Rule) -> tuple[Any, Any]:
         """When a drive is replaced [months], and whether its blocks have worn out then."""
         np = numpy()
-        limit = np.minimum(rule.years * YEAR_MONTHS, rule.pec / self.cycles)
+        limit = np.minimum(rule.years * YEAR_MONTHS, (rule.pec - self.drive.pec) / self.cycles)
         worn = (self.drive.endurance - self.drive.pec) / (self.cycles * self.drives.wear)
         if rule.p99_us < 1e12:
             ends = limit.copy()
@@ -269,13 +278,13 @@ def fleet(
 
     spec = FleetSpec.read(source)
     numpy()
-    surfaces, drive, warnings = played(spec, cache, threads, progress)
+    surfaces, of_schemes, warnings = played(spec, cache, threads, progress)
     drives = population(spec)
     parts: dict[str, list[dict[str, Any]]] = {"table": [], "months": [], "shares": [], "tail": []}
     beyond = 0.0
     for scheme in spec.schemes:
         of_scheme = [surfaces[scheme, workload] for workload in spec.workloads]
-        lives = Lives(spec, drive, of_scheme, drives)
+        lives = Lives(spec, of_schemes[scheme], of_scheme, drives)
         for label, rule in spec.replace.items():
             names = {"scheme": scheme, "rule": label}
             row, tail, outside = _renewed(lives, rule)

@@ -45,6 +45,7 @@ USED: tuple[str, ...] = (
     "ftl.waf",
     "ftl.waf_before",
     "ftl.waf_by.*",
+    "ftl.wear.ended_s",
 )
 """What else a life needs of them."""
 OF_START = ("ftl.waf_by.host", "ftl.waf_by.gc")
@@ -146,7 +147,7 @@ class _Course:
     def probed(self, row: Row) -> None:
         """Takes the pace at which the host writes as much as it has to from a first run."""
         self.pace = paced(self.label, row, self.per_s / self.conditions.duty, self.own_times)
-        self.waf = row["waf"]
+        self.waf = row["waf"] or self.waf
 
     def epoch(self, month: float, step_s: float) -> Epoch | None:
         """The drive in the middle of an epoch that begins with its present wear."""
@@ -162,7 +163,7 @@ class _Course:
                 self.ended = f"after {pec:,.0f} P/E cycles all blocks have come to wear.endurance"
                 return None
             data = data_age(drive, self.per_s, self.waf, failed, life_s, faster)
-            pec = self.pec + drive.cycles(self._programmed(data) * step_s / 2.0, 1.0, failed)
+            pec = self.pec + drive.cycles(data.programmed * step_s / 2.0, 1.0, failed)
             failed = drive.failed(pec)
         share = self.run_bytes * self.waf / (drive.raw * (1.0 - failed))
         self.share = max(self.share, share)
@@ -170,14 +171,10 @@ class _Course:
 
     def learn(self, rows: Sequence[Row]) -> None:
         """Takes what a run costs, and what it writes."""
-        self.waf = mean_and_half_width([row["waf"] for row in rows])[0] or self.waf
+        self.waf = mean_and_half_width([row["waf"] for row in rows if row["waf"] is not None])[0] or self.waf
         self.active_w = sum(row["power_w"] for row in rows) / len(rows)
         until = ((row["host.settled_requests"] or 0) / row["host.all.requests"] + 0.5 for row in rows)
         self.run_bytes = sum(row["host.write.bytes"] * of for row, of in zip(rows, until, strict=True)) / len(rows)
-
-    def _programmed(self, data: DataAge) -> float:
-        """Bytes that the flash takes a second, refresh included."""
-        return self.per_s * self.waf + data.rewritten * self.drive.capacity * self.drive.filled
 
     def played(self, epoch: Epoch, rows: Sequence[Row], step_s: float) -> Row:
         """An epoch's run has ended: the drive grows older by it. Gives its row."""
@@ -188,7 +185,7 @@ class _Course:
         self.learn(rows)
         duty, drive = self.conditions.duty, self.drive
         power = duty * self.active_w + (1.0 - duty) * drive.idle_w
-        self.pec += drive.cycles(self._programmed(epoch.data) * step_s, 1.0, epoch.failed)
+        self.pec += drive.cycles(epoch.data.programmed * step_s, 1.0, epoch.failed)
         self.written += self.per_s * step_s
         reads = sum(row["host.read.requests"] for row in rows)
         lost = sum(row["host.uncorrectable"] for row in rows)
@@ -238,7 +235,10 @@ def life(
     play = _Player(spec, cache, threads, progress)
     courses = [_Course(label, spec.run | values, conditions, spec.origin) for label, values in spec.schemes.items()]
     for course, rows in zip(courses, play({course.label: {} for course in courses}, probing=True), strict=True):
-        course.probed(rows[0])
+        if ended(rows[0]):
+            course.ended = f"its blocks come to their end in its first run, at {course.pec:,.0f} P/E cycles"
+        else:
+            course.probed(rows[0])
     step_s = conditions.months * MONTH_S / conditions.epochs
     table: list[Row] = []
     for number in range(conditions.epochs):
@@ -293,19 +293,34 @@ def _played(
     found = play({course.label: epoch.settings(course.drive, course.pace) for course, epoch in going})
     alive = []
     for (course, epoch), rows in zip(going, found, strict=True):
-        if rows:
+        if any(map(ended, rows)):
+            course.ended = (
+                f"in month {month:.0f}, at {epoch.pec:,.0f} P/E cycles, its blocks come to their end in a run"
+            )
+        elif rows:
             alive.append((course, epoch, rows))
         else:
             course.ended = f"in month {month:.0f} too few good blocks are left: {epoch.failed:.1%} have failed"
     return alive
 
 
+def ended(row: Row) -> bool:
+    """Whether the drive's life has ended in a run, which then says nothing of a drive that lives."""
+    return row["ftl.wear.ended_s"] is not None
+
+
 def complete(row: Row) -> Row:
     """A row with its write amplification, and the power of its drive while the host is active [W]: collection's part
-    is that of the long run, where a short one scatters; what a run adds to it (padding, the map) is the run's."""
+    is that of the long run, where a short one scatters; what a run adds to it (padding, the map) is the run's. Where
+    it has programmed nothing yet the write amplification is that of the long run, or null where that is not known; a
+    row of a drive whose life has ended (:func:`ended`) stays as it is."""
+    if ended(row):
+        return row
     seconds = row["host.all.requests"] / row["host.all.iops"]
     waf, energy = row["ftl.waf"], row["energy.total"]
-    if row["ftl.waf_before"] is not None and waf:
+    if not waf:
+        waf = row["ftl.waf_before"]
+    elif row["ftl.waf_before"] is not None:
         waf = row["ftl.waf_before"] + max(0.0, waf - sum(row[of] or 0.0 for of in OF_START))
         energy += (row["energy.program"] + row["energy.erase"]) * (waf / row["ftl.waf"] - 1.0)
     return row | {"power_w": energy / 1e3 / seconds, "waf": waf}
@@ -344,12 +359,12 @@ class _Player:
                 progress=self._report(len(labels) * seeds),
             )
         except InputError as error:
-            if TOO_FEW not in str(error):
+            if probing or TOO_FEW not in str(error):
                 raise
             return [[] for _ in labels]
         self.done += len(labels) * seeds
         for case in found.failed:
-            if TOO_FEW not in case.error:
+            if probing or TOO_FEW not in case.error:
                 raise InputError(f"{case.labels['scheme']}: {case.error}")
         if not probing:
             self.findings += found.warnings

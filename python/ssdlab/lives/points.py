@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.lives.ages import DAY_S, LONGEST_S, Drive
-from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete
+from ssdlab.lives.life import REQUESTS, STATISTICS, USED, complete, ended
 from ssdlab.lives.pace import has_own_times, paced
 from ssdlab.lives.population import FleetSpec, numpy
 from ssdlab.runs.simulation import open_simulation
-from ssdlab.sweeps.spec import run_of
+from ssdlab.sweeps.spec import Value, run_of
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
@@ -82,34 +82,56 @@ def played(
     cache: str | os.PathLike[str],
     threads: int | None,
     progress: Callable[[SweepProgress], None] | None,
-) -> tuple[dict[tuple[str, str], Surface], Drive, list[str]]:
-    """The surfaces by scheme and workload, the drive, and warnings."""
+) -> tuple[dict[tuple[str, str], Surface], dict[str, Drive], list[str]]:
+    """The surfaces by scheme and workload, the drives by scheme, and warnings.
+
+    Raises:
+        InputError: a point is refused, or drives are dead at it.
+    """
     from ssdlab.sweeps.campaign import sweep
 
     grid = spec.grid
-    first = spec.run | next(iter(spec.schemes.values())) | {"precondition": "closed-form"}
-    drive = Drive.of(json.loads(open_simulation(run_of(first, spec.origin)).manifest))
-    requests = {"requests": REQUESTS, **spec.run, "precondition": "closed-form"}
-    workloads = {label: of.settings for label, of in spec.workloads.items()}
-    probe = {"statistics": [*STATISTICS.values(), *USED], "run": requests, "axes": {"workload_": workloads}}
-    labels = {}
-    for row in sweep(probe, cache=cache, threads=threads).table.iter_rows(named=True):
-        label = row["workload_"]
-        settings = workloads[label]
-        own = has_own_times(json.loads(open_simulation(run_of(first | settings, spec.origin)).manifest))
+    closed = {**spec.run, "precondition": "closed-form"}
+
+    def manifest(settings: Mapping[str, Value]) -> Any:
+        return json.loads(open_simulation(run_of({**closed, **settings}, spec.origin)).manifest)
+
+    drives = {scheme: Drive.of(manifest(settings)) for scheme, settings in spec.schemes.items()}
+    for scheme, drive in drives.items():
+        _check_cycles(spec, scheme, drive)
+    requests = {"requests": REQUESTS, **closed}
+    statistics = [*STATISTICS.values(), *USED]
+    # Schemes may be drives of different capacities: each is written as fast as its own asks for.
+    both = {
+        (scheme, workload): {**settings, **of.settings}
+        for scheme, settings in spec.schemes.items()
+        for workload, of in spec.workloads.items()
+    }
+    labels = {key: f"{number}: {', '.join(key)}" for number, key in enumerate(both, 1)}
+    probe = {"scheme_": {labels[key]: settings for key, settings in both.items()}}
+    played = sweep({"statistics": statistics, "run": requests, "axes": probe}, cache=cache, threads=threads)
+    if played.failed:
+        raise InputError(f"{played.failed[0].labels['scheme_']}: {played.failed[0].error}")
+    probes = {row["scheme_"]: row for row in played.table.iter_rows(named=True)}
+    loads = {}
+    for key, settings in both.items():
+        scheme, workload = key
+        row, own = probes[labels[key]], has_own_times(manifest(settings))
+        if ended(row):
+            raise _worn_out(scheme, drives[scheme].pec)
         for writes in grid.writes_per_day:
-            wanted = drive.capacity * writes / DAY_S / spec.duty
-            labels[_load(label, writes)] = {**settings, **paced(f"workload {label}", row, wanted, own)}
+            wanted = drives[scheme].capacity * writes / DAY_S / spec.duty
+            pace = paced(f"{scheme}: workload {workload}", row, wanted, own)
+            loads[_load(spec, scheme, workload, writes)] = {**settings, **pace}
     ages = {days: {"age.retention": _retention(days)} for days in grid.age_days}
     axes = {
-        "scheme": spec.schemes,
-        "load": labels,
+        "load": loads,
         "age.pec": [round(pec) for pec in grid.pec],
         "age_days": ages,
         "seed": list(range(1, grid.seeds + 1)),
     }
     found = sweep(
-        {"statistics": [*STATISTICS.values(), *USED], "run": requests, "axes": axes},
+        {"statistics": statistics, "run": requests, "axes": axes},
         cache=cache,
         threads=threads,
         progress=progress,
@@ -117,12 +139,37 @@ def played(
     )
     if found.failed:
         raise InputError(f"{found.failed[0].labels}: {found.failed[0].error}")
-    return _surfaces(spec, found), drive, found.warning_lines()
+    for row in filter(ended, found.table.iter_rows(named=True)):
+        raise _worn_out(row["load"], row["age.pec"])
+    return _surfaces(spec, found), drives, found.warning_lines()
 
 
-def _load(workload: str, writes: float) -> str:
-    """What a workload is called where it writes so many drives a day."""
-    return f"{workload} at {writes:g}"
+def _check_cycles(spec: FleetSpec, scheme: str, drive: Drive) -> None:
+    """Refuses drives that are replaced unused, by a rule or worn out, and points at which all are dead."""
+    limits = {f"replace.{label}.pec": rule.pec for label, rule in spec.replace.items()}
+    for name, most in (limits | {"wear.endurance": drive.endurance}).items():
+        if drive.pec >= most:
+            raise InputError(
+                f"{name}: {scheme}: is {most:g}, and drives begin with {drive.pec:g} P/E cycles (age.pec)\n"
+                "  help: write more cycles, or begin with fewer"
+            )
+    for pec in spec.grid.pec:
+        if pec >= drive.endurance:
+            raise _worn_out(scheme, pec)
+
+
+def _worn_out(scheme: str, pec: float) -> InputError:
+    """What a grid is refused with whose drives are dead at a point."""
+    return InputError(
+        f"grid.pec: {scheme}: at {pec:g} P/E cycles its blocks are at their end\n"
+        "  help: end grid.pec before (wear.endurance): a drive is replaced when its blocks are worn"
+    )
+
+
+def _load(spec: FleetSpec, scheme: str, workload: str, writes: float) -> str:
+    """What a scheme's drives are called where a workload writes so many of them a day: another name for each."""
+    number = list(spec.schemes).index(scheme) * len(spec.workloads) + list(spec.workloads).index(workload)
+    return f"{number + 1}: {scheme}, {workload} at {writes:g}"
 
 
 def _retention(days: float) -> str:
@@ -142,9 +189,9 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
         for workload in spec.workloads:
             latency, power = np.zeros((*shape, NINES)), np.zeros(shape)
             waf, lost = np.zeros(shape), np.zeros(shape)
-            loads = {_load(workload, writes) for writes in grid.writes_per_day}
-            mine = [row for row in rows if row["scheme"] == scheme and row["load"] in loads]
-            reads = sum(row["host.read.requests"] for row in mine) / sum(row["host.write.bytes"] for row in mine)
+            loads = {_load(spec, scheme, workload, writes) for writes in grid.writes_per_day}
+            mine = [row for row in rows if row["load"] in loads]
+            read, written = (sum(row[of] for row in mine) for of in ("host.read.requests", "host.write.bytes"))
             of_point = grid.seeds
             for number, at in enumerate(np.ndindex(*shape)):
                 point = mine[number * of_point : (number + 1) * of_point]
@@ -153,8 +200,13 @@ def _surfaces(spec: FleetSpec, found: Any) -> dict[tuple[str, str], Surface]:
                 lost[at] = sum(row["host.uncorrectable"] for row in point) / sum(
                     row["host.read.requests"] for row in point
                 )
-                waf[at] = sum(row["waf"] for row in point) / of_point
-            surfaces[scheme, workload] = Surface(axes, latency, waf.mean(axis=(1, 2)), power, lost, reads)
+                # A run of few writes may leave them all in the buffer: its write amplification is not known.
+                known = [row["waf"] for row in point if row["waf"] is not None]
+                waf[at] = sum(known) / len(known) if known else math.nan
+            if not written or np.isnan(waf).all(axis=(1, 2)).any():
+                raise InputError(f"{scheme}: {workload}: its runs program nothing\n  help: give [run] more requests")
+            amplified, reads = np.nanmean(waf, axis=(1, 2)), read / written
+            surfaces[scheme, workload] = Surface(axes, latency, amplified, power, lost, reads)
     return surfaces
 
 

@@ -55,7 +55,7 @@ def of_lives(
             (
                 name,
                 "beyond" if life is None else f"{life:,.0f}",
-                "" if life is None or first is None else f"{100 * (life / first - 1):+.1f}",
+                "" if life is None or not first else f"{100 * (life / first - 1):+.1f}",
                 f"{of[0]['m_rber']:.1f}",
                 f"{of[at]['m_rber']:.1f}",
                 f"{of[0]['erase_ms']:.2f}",

@@ -340,9 +340,11 @@ def of_lives(
         return f"Blocks live longest under {listed(beyond)}: beyond the cycles that were looked at."
     first = next(iter(known))
     best = max(known, key=lambda name: known[name])
+    if not known[best]:
+        return f"Fresh blocks have {number_text(requirement)} errors per KiB or more under every scheme."
     alike = [name for name in known if known[name] == known[best]]
     text = f"Blocks live longest under {listed(alike)}: {number_text(round(known[best]))} P/E cycles"
-    if best != first:
+    if best != first and known[first]:
         text += f", {percent_text(known[best] / known[first] - 1)} more than under {first}"
     if drives is not None and (drive := drives.get(best)) is not None:
         text += f"; the drive takes {number_text(round(drive.terabytes))} TB of writes, {drive.years:.1f} years"

@@ -64,7 +64,7 @@ class TargetDrive:
 
 def generator_job(section: JobSection, clone: int, drive: TargetDrive, notes: Notes) -> Document:
     mode = _mode(section, notes)
-    sizes = _sizes(section, mode, notes)
+    sizes = request_sizes(section, mode, notes)
     mean = sum(size * share for size, share in sizes) / sum(share for _, share in sizes)
     least, most = min(size for size, _ in sizes), max(size for size, _ in sizes)
     align = (
@@ -176,7 +176,7 @@ def _of_mode(section: JobSection, key: str, mode: str, notes: Notes) -> str:
     return trims if "trim" in mode else writes if mode.endswith("write") else reads
 
 
-def _sizes(section: JobSection, mode: str, notes: Notes) -> list[tuple[int, float]]:
+def request_sizes(section: JobSection, mode: str, notes: Notes) -> list[tuple[int, float]]:
     """The sizes of requests and their shares."""
     if section.has("bssplit"):
         entries = [entry.partition("/") for entry in _of_mode(section, "bssplit", mode, notes).split(":")]
