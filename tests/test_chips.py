@@ -26,6 +26,23 @@ def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Pa
     assert (tmp_path / "again" / "steps.csv").read_bytes() == kept
 
 
+def test_pages_that_no_step_reads_are_not_read_from_measured_steps_either(tmp_path: Path) -> None:
+    steps = characterize.retry_steps(characterize.load("plc", chips=4, blocks=4), pec=(3000,), months=(12.0,))
+    lost = steps.filter(pl.col("steps").is_null())
+    assert lost.height == 1 and steps["steps"].max() == 80, steps
+    file = tmp_path / "steps.csv"
+    steps.write_csv(file)
+    settings = ["workload.rw=randread", "age.pec=3000", "age.retention=1y", "read.next=table", "read.start=default"]
+    run = ssdlab.run(
+        "tlc",
+        requests=2000,
+        settings=[*settings, f"chip.model={file}"],
+    )
+    # Each page of 16 KiB is as one that was measured; a request reads one.
+    share = lost["pages"].sum() / steps["pages"].sum()
+    assert run["host.uncorrectable"] / 2000 == pytest.approx(share, rel=0.3)
+
+
 def chip_file(folder: Path, **constants: object) -> Path:
     """tlc48-reo with other constants of [erasing]."""
     lines = (Path(__file__).parent.parent / "presets" / "chips" / "tlc48-reo.toml").read_text().splitlines()

@@ -84,9 +84,17 @@ impl Row<'_> {
 
     /// The text in a column, without space around it. Invariant: the column was asked for.
     pub fn text(&self, column: &str) -> &str {
+        self.record.get(self.place(column)).unwrap_or("")
+    }
+
+    /// Whether there is a cell in a column, and nothing in it. Invariant: the column was asked for.
+    pub fn is_blank(&self, column: &str) -> bool {
+        self.text(column).is_empty() && self.place(column) < self.record.len()
+    }
+
+    fn place(&self, column: &str) -> usize {
         let known = self.table.columns.iter().find(|(name, _)| *name == column);
-        let (_, place) = known.expect("Invariant: the table was asked for the column");
-        self.record.get(*place).unwrap_or("")
+        known.expect("Invariant: the table was asked for the column").1
     }
 
     fn accept(&self, column: &str, accepts: impl Fn(&f64) -> bool, remedy: &str) -> Result<f64, ConfigError> {

@@ -74,14 +74,14 @@ def retry_steps(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> polars.DataFrame:
-    """Retry steps of every page (asplos21 Fig. 5): pec, months, steps, pages (i64). Steps beyond the table's last one
-    stand for pages that are not read."""
+    """Retry steps of every page (asplos21 Fig. 5): pec, months, steps, pages (i64). Where no step reads the pages,
+    ``steps`` is null: blank in a CSV file, which ``chip.model`` takes for the same."""
     import polars
 
     conditions = [(p, m) for p in pec for m in months]
     counts = chip.retry_steps([(p / 1e3, m, celsius) for p, m in conditions], threads or cpus(), progress)
     rows = [
-        (p, m, steps, pages)
+        (p, m, steps if steps < len(found) - 1 else None, pages)
         for (p, m), found in zip(conditions, counts, strict=True)
         for steps, pages in enumerate(found)
         if pages

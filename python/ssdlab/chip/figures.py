@@ -92,14 +92,16 @@ def _fig5(steps: pl.DataFrame) -> Figure:
     shown: Any = None
     for ax, pec in zip(axes, (0, 1000, 2000), strict=True):
         of = steps.filter(pec=pec)
-        of = of.with_columns(share=pl.col("pages") / pl.col("pages").sum().over("months"))
+        of = of.with_columns(share=pl.col("pages") / pl.col("pages").sum().over("months")).drop_nulls("steps")
         months = of["months"].to_numpy()
         shown = ax.scatter(
             months, of["steps"].to_numpy(), c=of["share"].to_numpy(), cmap="Blues", vmin=0, vmax=0.8, marker="s", s=26
         )
         by = of.group_by("months", maintain_order=True)
         ranges = by.agg(
-            low=pl.col("steps").min(), high=pl.col("steps").max(), mean=(pl.col("steps") * pl.col("share")).sum()
+            low=pl.col("steps").min(),
+            high=pl.col("steps").max(),
+            mean=(pl.col("steps") * pl.col("share")).sum() / pl.col("share").sum(),
         )
         for column, style in (("high", ":"), ("mean", "-"), ("low", "--")):
             ax.plot(ranges["months"].to_numpy(), ranges[column].to_numpy(), style, color="#333333", lw=1, label=column)

@@ -4,6 +4,9 @@ use units::{ConfigError, Span, Stream, Table};
 
 use super::cells::MONTH_NS;
 
+/// In place of steps: none reads the pages.
+const UNREAD: u8 = u8::MAX;
+
 /// Measured steps: for each condition how many pages needed how many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredSteps {
@@ -14,7 +17,7 @@ pub struct MeasuredSteps {
 struct Measured {
     pec: u32,
     months: f64,
-    /// Steps, and the share of pages that need no more, the last 1.
+    /// Steps, or [`UNREAD`], and the share of pages that need no more, the last 1.
     shares: Vec<(u8, f64)>,
     pages: Vec<(u8, u64)>,
 }
@@ -26,13 +29,14 @@ pub struct MeasuredRow {
     pub pec: u32,
     /// Months at 30 °C.
     pub months: f64,
-    /// Retry steps.
-    pub steps: u8,
+    /// Retry steps; none where no step reads the pages.
+    pub steps: Option<u8>,
     /// Pages.
     pub pages: u64,
 }
 
-/// The columns of a table of measured steps, as `ssdlab characterize` writes them.
+/// The columns of a table of measured steps, as `ssdlab characterize` writes them. Where `steps` is blank no step reads
+/// the pages.
 pub const COLUMNS: [&str; 4] = ["pec", "months", "steps", "pages"];
 
 impl MeasuredSteps {
@@ -44,7 +48,8 @@ impl MeasuredSteps {
             let whole = |column, most| row.whole(column, 0.0..=most, "write a whole number");
             let pec = whole("pec", 1e9)? as u32;
             let months = row.number("months", 0.0..=1200.0, "write months at 30 C, 0 to 1200")?;
-            let (steps, pages) = (whole("steps", 250.0)? as u8, whole("pages", 1e15)? as u64);
+            let steps = if row.is_blank("steps") { UNREAD } else { whole("steps", 250.0)? as u8 };
+            let pages = whole("pages", 1e15)? as u64;
             let known = conditions.iter_mut().find(|known| known.pec == pec && known.months == months);
             let condition = match known {
                 Some(known) => known,
@@ -54,7 +59,8 @@ impl MeasuredSteps {
                 }
             };
             if condition.pages.iter().any(|(known, _)| *known == steps) {
-                let problem = format!("{steps} steps stand twice for {pec} cycles and {months} months");
+                let what = if steps == UNREAD { "no".to_owned() } else { steps.to_string() };
+                let problem = format!("{what} steps stand twice for {pec} cycles and {months} months");
                 return Err(row.error("steps", problem, "add the pages of both lines up"));
             }
             condition.pages.push((steps, pages));
@@ -87,14 +93,16 @@ impl MeasuredSteps {
 
     /// Every line.
     pub fn rows(&self) -> impl Iterator<Item = MeasuredRow> {
-        let row =
-            |of: &Measured, (steps, pages): (u8, u64)| MeasuredRow { pec: of.pec, months: of.months, steps, pages };
+        let row = |of: &Measured, (steps, pages): (u8, u64)| {
+            let steps = (steps != UNREAD).then_some(steps);
+            MeasuredRow { pec: of.pec, months: of.months, steps, pages }
+        };
         self.conditions.iter().flat_map(move |of| of.pages.iter().map(move |pages| row(of, *pages)))
     }
 
-    /// The most steps of any page: the last of the table.
+    /// The most steps of any page that is read: the last of the table.
     pub fn most(&self) -> u8 {
-        self.conditions.iter().flat_map(|of| of.pages.iter().map(|(steps, _)| *steps)).max().unwrap_or(0)
+        self.rows().filter_map(|row| row.steps).max().unwrap_or(0)
     }
 
     /// The measured condition nearest to one that was met: in cycles relative to the range measured, and in the
@@ -111,8 +119,8 @@ impl MeasuredSteps {
         near.expect("Invariant: there is a measurement")
     }
 
-    /// The steps of every page of an archetype under a condition: page p is the same share of the way through the
-    /// measured distribution at every condition.
+    /// The steps of every page of an archetype under a condition, none where no step reads it: page p is the same share
+    /// of the way through the measured distribution at every condition.
     pub(super) fn of_archetype(
         &self,
         draws: Stream,
@@ -120,12 +128,13 @@ impl MeasuredSteps {
         pages: u32,
         pec: u32,
         retention: Span,
-    ) -> impl Iterator<Item = u8> {
+    ) -> impl Iterator<Item = Option<u8>> {
         let shares = &self.nearest(pec, retention).shares;
         let last = shares.last().expect("Invariant: a condition has pages").0;
         (0..pages).map(move |page| {
             let u = draws.entity(archetype).uniform(page.into());
-            shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps)
+            let steps = shares.iter().find(|(_, share)| u < *share).map_or(last, |(steps, _)| *steps);
+            (steps != UNREAD).then_some(steps)
         })
     }
 }

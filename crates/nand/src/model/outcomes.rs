@@ -98,8 +98,15 @@ pub struct PageRead {
 impl PageRead {
     /// A page that the default references read.
     const EASY: PageRead = PageRead { first: 0, last: 0, weak: false };
+    /// A page that no step reads.
+    const LOST: PageRead = PageRead { first: UNCORRECTABLE, last: 0, weak: true };
     /// In place of a page that has not been asked for: the last step of one that can be read is not before its first.
     const UNKNOWN: PageRead = PageRead { first: UNCORRECTABLE - 1, last: 0, weak: false };
+
+    /// A page of which it was measured which step is the first that reads it, if any does.
+    fn measured(first: Option<u8>) -> PageRead {
+        first.map_or(PageRead::LOST, |first| PageRead { first, last: u8::MAX, weak: false })
+    }
 
     /// Whether a sense with the references of a step, with the RPT's tPRE or the default one, is corrected.
     #[inline]
@@ -381,7 +388,7 @@ impl Outcomes {
         let fits = |errors: f64| in_worst(errors, worst) <= limit;
         let least = ladder.least(log_factor);
         if !fits(least) {
-            return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
+            return PageRead::LOST;
         }
         let first = if read.first > 0 || fits(ladder.default(log_factor)) { read.first } else { 1 };
         PageRead { first, last: read.last.max(first), weak: read.weak || !fits(least + added) }
@@ -530,7 +537,7 @@ impl Outcomes {
                 let draws = archetypes.0.entity(1);
                 let first =
                     steps.of_archetype(draws, archetype as u64, *wordlines * *bits, key.wear * CYCLES, retention);
-                first.map(|first| PageRead { first, last: u8::MAX, weak: false }).collect()
+                first.map(PageRead::measured).collect()
             }
         });
         let read = &mut chunk[page as usize];
@@ -579,9 +586,7 @@ impl Outcomes {
 /// The outcomes of a page with such a log factor and worst codeword.
 fn page_read(chip: &VirtualChip, (ladder, added): &(Arc<Ladder>, f64), (log_factor, worst): (f64, f64)) -> PageRead {
     let limit = f64::from(chip.cells.capability) + 0.5;
-    let Some(first) = ladder.steps(log_factor, worst) else {
-        return PageRead { first: UNCORRECTABLE, last: 0, weak: true };
-    };
+    let Some(first) = ladder.steps(log_factor, worst) else { return PageRead::LOST };
     let last = ladder.last_from(log_factor, worst, first);
     // The errors of the passing step are those of the best references (see `Ladder`), and what the cut adds.
     let errors = ladder.least(log_factor) + added;

@@ -463,6 +463,31 @@ fn measured_steps_take_the_place_of_the_model() {
     }
 }
 
+/// Pages that `characterize` could not read are written with no steps, and are not read in a drive either.
+#[test]
+fn measured_pages_that_no_step_reads_are_not_read() {
+    let text = "pec,months,steps,pages\n2000,12,78,600\n2000,12,,400\n0,0,0,1\n";
+    let steps = MeasuredSteps::parse(text, "steps.csv").unwrap();
+    assert_eq!(steps.rows().map(|row| row.steps).collect::<Vec<_>>(), [Some(78), None, Some(0)]);
+    let mut outcomes = Outcomes::new(OutcomeSource::Measured(steps), None, 3, 192, 85.0, 1);
+    assert_eq!(outcomes.last_step(), 78, "reads try no more steps than read any page");
+    let year = Span(360 * 86_400_000_000_000);
+    let all = (0..40).flat_map(|block| (0..576).map(move |page| (block, page)));
+    let reads: Vec<_> = all.map(|(block, page)| outcomes.read(block, page, state(2000, year))).collect();
+    let lost = reads.iter().filter(|read| (0..=250).all(|step| !read.by(step, false))).count();
+    let share = lost as f64 / reads.len() as f64;
+    assert!((share - 0.4).abs() < 0.02, "{share}");
+    assert!(reads.iter().all(|read| read.by(78, false) == (read.first != UNCORRECTABLE)));
+    for (text, part) in [
+        ("pec,months,steps,pages\n0,0,,1\n0,0,,2\n", "steps.csv:3: steps: no steps stand twice"),
+        ("pec,months,pages,steps\n0,0,1\n", "steps.csv:2: steps: \"\" is not accepted"),
+        ("pec,months,steps,pages\n0,0,251,1\n", "steps.csv:2: steps: \"251\" is not accepted"),
+    ] {
+        let error = MeasuredSteps::parse(text, "steps.csv").unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
 /// A drive that begins fresh does not ask its chip (`chip.model = "auto"`).
 #[test]
 fn young_data_of_a_fresh_chip_needs_no_retry() {

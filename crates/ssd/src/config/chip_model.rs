@@ -30,10 +30,13 @@ const ACCURACY: Fraction = Fraction(0.987);
 /// chips).
 const T_PRE: (u64, u64) = (24, 39);
 
+/// A week at 30 C: younger data of a drive that begins fresh reads without a retry.
+pub(crate) const EASY_AGE: Span = Span(7 * 86_400_000_000_000);
+
 impl Config {
-    /// Whether no read can fail, and nothing but reads of what the controller has corrected asks the chip: on every
-    /// chip of `auto` data reads without a retry that is a week old at 30 C, after some hundred P/E cycles. A drive
-    /// that begins fresh need not ask its chip.
+    /// Whether no read can fail before data is older than [`EASY_AGE`], and nothing but reads of what the controller
+    /// has corrected asks the chip: on every chip of `auto` data of that age reads without a retry, after some hundred
+    /// P/E cycles. A drive that begins fresh need not ask its chip until then.
     pub(super) fn meets_no_errors(&self) -> bool {
         self.chip.model.as_deref() == Some(AUTO)
             && self.age.pec.0 == 0

@@ -43,6 +43,7 @@ use units::section::Section;
 pub use age::{AgeConfig, PastLoad, Precondition, Stage, WornUnder};
 pub use buffer::{BufferConfig, BufferMode};
 pub use bus::{BusConfig, Transfer};
+pub(crate) use chip_model::EASY_AGE;
 pub use ecc::EccConfig;
 pub use energy::EnergyConfig;
 pub use erase::EraseConfig;

@@ -97,8 +97,11 @@ pub struct Plan {
     pub(crate) crossed: bool,
     /// Whether there is a chip model.
     pub(crate) modelled: bool,
-    /// What decides which errors reads meet; none also where none of them can.
+    /// What decides which errors reads meet; none also where none of them can yet.
     pub(crate) cells: Option<Arc<OutcomeSource>>,
+    /// What is asked as soon as data is older than a fresh drive's ([`EASY_AGE`](super::chip_model::EASY_AGE)); none
+    /// where it is asked from the start, or has been since.
+    pub(crate) later: Option<Asked>,
     /// How blocks are erased, where it goes pulse by pulse, and how the wordlines of such a block differ.
     pub(crate) eraser: Option<(Eraser, Variation)>,
     /// How retries are sensed faster, if they are.
@@ -111,6 +114,13 @@ pub struct Plan {
     pub(crate) code: Option<Arc<Decoding>>,
     /// Share of the predictions that are right, where it does not follow from the code.
     pub(crate) prediction_accuracy: Option<Fraction>,
+}
+
+/// What decides what reads meet, and how retries are sensed faster, if they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub cells: Arc<OutcomeSource>,
+    pub faster: Option<ReducedTpre>,
 }
 
 /// Which operations are suspended at phases that nothing says.
@@ -142,6 +152,14 @@ impl Plan {
     /// What decides what reads meet, if there is anything.
     pub fn reading(&self) -> Option<&OutcomeSource> {
         self.cells.as_deref()
+    }
+
+    /// Data has become older than a fresh drive's: its cells decide what reads meet from now on. Whether they had not
+    /// before, and there are any.
+    pub(crate) fn ask_cells(&mut self) -> bool {
+        let Some(Asked { cells, faster }) = self.later.take() else { return false };
+        (self.cells, self.faster) = (Some(cells), faster);
+        true
     }
 
     /// What decides what reads of the SLC cache meet, where that holds more than one bit a cell: the virtual chip in
@@ -349,8 +367,7 @@ impl Config {
             section.check(&layout).map_err(in_section(section.name()))?;
         }
         combinations::check(self, &layout, &timings).map_err(dotted)?;
-        let unit_of_map = self.mapping.unit_of(&layout);
-        let unit_pages = self.unit_pages(&layout);
+        let (unit_of_map, unit_pages) = (self.mapping.unit_of(&layout), self.unit_pages(&layout));
         let slc = SlcPlan::new(self, &layout, &timings).map_err(dotted)?;
         let zones = ZonePlan::new(self, &layout, unit_pages, slc.as_ref()).map_err(dotted)?;
         let (logical_pages, stored_pages) = self.pages(&layout, unit_of_map, zones.as_ref());
@@ -367,7 +384,7 @@ impl Config {
         let faster = self.reduced_t_pre(&layout, &timings, model.as_deref())?;
         let (tailored, trees) = (self.tailored(model.as_deref())?, self.trees(model.as_deref())?);
         let (code, modelled) = (self.code(&layout, model.as_deref())?, model.is_some());
-        let (cells, faster) = if self.meets_no_errors() { (None, None) } else { (model, faster) };
+        let (asked, later) = self.asked(model.map(|cells| Asked { cells, faster }));
         let (at_rest, written_at) = (self.at_rest(), self.age.written_at.unwrap_or(self.at_rest()));
         let ([program_phases, erase_phases], ranks) = (self.phases(), self.policies.ranks(self.schedule.order)?);
         Ok(Plan {
@@ -402,15 +419,21 @@ impl Config {
             written_at,
             crossed: written_at != at_rest,
             modelled,
-            cells,
+            cells: asked.as_ref().map(|of| Arc::clone(&of.cells)),
+            later,
             eraser,
-            faster,
+            faster: asked.and_then(|of| of.faster),
             tailored,
             trees,
             prediction_accuracy: self.prediction_accuracy(),
             code,
             config: self.clone(),
         })
+    }
+
+    /// What is asked of the chip from the start, and what later.
+    fn asked(&self, of: Option<Asked>) -> (Option<Asked>, Option<Asked>) {
+        if self.meets_no_errors() { (None, of) } else { (of, None) }
     }
 
     /// Whether no predictor, no weight and no miscorrection says more of a retry than what its page is like.

@@ -184,7 +184,7 @@ impl<P: Probe> Device<P> {
     /// Takes a state that was saved; the probe is told how the drive stands from then on.
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
-        self.flash.rank(&self.core.plan);
+        self.flash.loaded(&mut self.core.plan);
         if self.core.life.becomes_read_only {
             self.core.marks.set |= Marks::LIFE;
         }

@@ -41,8 +41,9 @@ impl<P: Probe> Device<P> {
         let now = self.flash.age_clock(self.core.now);
         // Where nothing is left, nothing is noted.
         if span > Span::ZERO {
-            self.ftl.blocks.rest(now, Span((span.0 as f64 * faster) as u64));
-            self.flash.rest(self.core.now, span);
+            let age = Span((span.0 as f64 * faster) as u64);
+            self.ftl.blocks.rest(now, age);
+            self.flash.rest(self.core.now, span, age);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use nand::model::outcomes::Outcomes;
 use nand::{ChannelId, DieId};
-use units::{Id as _, PerId, Ppn, Stream, Time};
+use units::{Id as _, PerId, Ppn, Span, Stream, Time};
 
-use super::attempt::Attempts;
+use super::attempt::{Attempts, Step};
 use super::budget::Budget;
 use super::channel::Channel;
 use super::faults::Faults;
@@ -13,9 +13,9 @@ use super::op::Ops;
 use super::placement::Placement;
 use super::queues::Ranks;
 use super::references::References;
-use super::state::DieState;
+use super::state::{Begun, DieState};
 use crate::arena::Arena;
-use crate::config::{BufferMode, Plan};
+use crate::config::{BufferMode, EASY_AGE, Plan};
 use crate::core::Core;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Steps;
@@ -50,6 +50,10 @@ pub(crate) struct Flash {
     pub(super) slc_outcomes: Option<Outcomes>,
     /// Where reads begin near what last worked.
     pub(super) references: References,
+    /// From then on data may be older than a fresh drive's, and the chip is asked for what reads meet; 0 where it has
+    /// been asked. Rests bring it nearer.
+    pub(super) asks_from: Time,
+    seed: u64,
     /// Retry steps of the pages read.
     pub(super) steps: Steps,
     /// Random draws of decodings.
@@ -76,8 +80,7 @@ pub(crate) struct Flash {
 impl Flash {
     pub fn new(plan: &Plan, seed: u64) -> Flash {
         let (layout, config) = (plan.layout, &plan.config);
-        let slc_outcomes = plan.cells_of_slc().map(|(chip, bits)| plan.outcomes_of(chip, None, bits, seed));
-        let outcomes = plan.outcomes(seed);
+        let [outcomes, slc_outcomes] = outcomes(plan, seed);
         let faults = Faults::new(plan, seed);
         let write_queue_full = config.schedule.write_queue == Some(0);
         let dies_per_channel = layout.chips * layout.dies_per_chip;
@@ -101,6 +104,8 @@ impl Flash {
             ranks: Ranks::new(plan, write_queue_full),
             outcomes,
             slc_outcomes,
+            asks_from: Time::ZERO + EASY_AGE,
+            seed,
             references: References::new(&config.read, plan.trees.as_deref()),
             steps: Steps::default(),
             draws: Stream::new(seed, "decodings"),
@@ -166,10 +171,40 @@ impl Flash {
         heat.map_or(AgeClock { elapsed: now.since(Time::ZERO), warmer: 0 }, |heat| heat.age_clock(now))
     }
 
-    /// The drive has rested for so long at a moment of its own time.
-    pub fn rest(&mut self, now: Time, span: units::Span) {
+    /// The drive has rested for so long at a moment of its own time, in which its data has aged by `age`.
+    pub fn rest(&mut self, now: Time, span: Span, age: Span) {
+        self.asks_from = Time(self.asks_from.0.saturating_sub(age.0));
         if let Some(budget) = &mut self.budget {
             budget.rest(now, span);
+        }
+    }
+
+    /// Data may have become older than a fresh drive's: the chip is asked for what is sensed from now on, and for what
+    /// is being sensed. What has been sensed is decoded as before.
+    #[cold]
+    pub(super) fn ask_chip(&mut self, plan: &mut Plan) {
+        if !plan.ask_cells() {
+            return;
+        }
+        [self.outcomes, self.slc_outcomes] = outcomes(plan, self.seed);
+        self.asks_from = Time::ZERO;
+        for id in self.attempts.ids().collect::<Vec<_>>() {
+            let attempt = &mut self.attempts[id];
+            attempt.decoding = plan.config.ecc.t_decode.0 as u32;
+            if let (Step::Sensing, Some(read)) = (attempt.step, attempt.read) {
+                let (seq, queue) = (self.ops[read].seq, attempt.queue);
+                let begun = Begun { seq, queue, command: seq, alone: false };
+                self.dies[attempt.die].reads_in_progress.push(begun);
+            }
+        }
+    }
+
+    /// A state has been loaded: what follows from it and the plan.
+    pub fn loaded(&mut self, plan: &mut Plan) {
+        self.rank(plan);
+        // What is under way has been begun with the chip asked.
+        if self.asks_from == Time::ZERO && plan.ask_cells() {
+            [self.outcomes, self.slc_outcomes] = outcomes(plan, self.seed);
         }
     }
 
@@ -197,6 +232,11 @@ impl Flash {
         self.last_seq += 1;
         self.last_seq
     }
+}
+
+/// What decides what reads meet, and reads of the SLC cache's pages, where the plan says that it is asked.
+fn outcomes(plan: &Plan, seed: u64) -> [Option<Outcomes>; 2] {
+    [plan.outcomes(seed), plan.cells_of_slc().map(|(chip, bits)| plan.outcomes_of(chip, None, bits, seed))]
 }
 
 /// The flash at a moment: its state, and what the layers above lend it.
@@ -267,11 +307,11 @@ state! {
     Flash {
         stored {
             ops, attempts, dies, chip_owner, channels, dirty, rescheduled, granted, programs_waiting, write_queue_full, steps, last_seq,
-            flush_units, host_units, fault_due,
+            flush_units, host_units, fault_due, asks_from,
         }
         parts { references, failures, faults, budget }
         // Ranks follow from whether the write queue is full; outcomes are kept as they are met.
-        rebuilt { dies_per_chip, granting, ranks, outcomes, slc_outcomes, draws, explorations, patrols, miscorrections }
+        rebuilt { dies_per_chip, granting, ranks, seed, outcomes, slc_outcomes, draws, explorations, patrols, miscorrections }
     }
     Failures { stored { programs_drawn, erases_drawn } rebuilt { programs, erases } }
 }

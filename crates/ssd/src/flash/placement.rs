@@ -3,7 +3,7 @@
 //! A stream fills one block of a plane after another; what the streams are for is nobody's concern below.
 
 use nand::{DieId, FlashPlaneId, PlaneId};
-use units::{Conditions, Lpn, Ppn};
+use units::{Conditions, Lpn, Ppn, Span};
 
 use super::heat::AgeClock;
 use crate::config::Plan;
@@ -48,6 +48,8 @@ pub(crate) trait Placement {
     fn page_in_slc(&self, ppn: Ppn) -> bool;
     /// P/E cycles of a block: those before the run and those of it.
     fn cycles(&self, plane: PlaneId, block: u32, plan: &Plan) -> u32;
+    /// What data from before the run has aged by since its start, as if kept at 30 °C.
+    fn aged(&self, now: AgeClock) -> Span;
     /// The conditions under which a page is read.
     fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> PageConditions;
 

@@ -133,6 +133,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn read_without_outcome(&mut self, id: AttemptId) -> Option<ReadEnd> {
         let read = self.flash.attempts[id].read?;
         self.flash.attempts.release(id);
+        self.flash.steps.record(0);
         self.flash.ops[read].read.newest = None;
         let broken = self.flash.is_broken(self.flash.ops[read].ppn.get());
         self.core.counters.pages_unreadable += u64::from(broken);

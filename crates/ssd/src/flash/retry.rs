@@ -312,7 +312,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let PageConditions { conditions, programmed, added_errors: extra } =
             self.placement.conditions(ppn, now, &self.core.plan);
         let map = programmed.is_none() && lpn.0 >= self.core.plan.logical_pages;
-        let retention = if map { self.core.plan.config.age.map_retention } else { conditions.retention };
+        let before = || self.core.plan.config.age.map_retention.0.saturating_add(self.placement.aged(now).0);
+        let retention = if map { Span(before()) } else { conditions.retention };
         let reads = if self.core.plan.config.chip.read_disturb { conditions.reads } else { 0 };
         // At rest, unless it is known that it was elsewhere.
         let programmed = programmed.or((!self.core.plan.crossed).then_some(0));

@@ -123,6 +123,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// its own.
     #[inline]
     fn take_read(&mut self, die: DieId, queue: QueueId, leader: u64, alone: bool) -> Taken {
+        if self.flash.outcomes.is_none() && self.core.now >= self.flash.asks_from {
+            self.flash.ask_chip(&mut self.core.plan);
+        }
         let Flash { dies, ops, outcomes, .. } = &mut *self.flash;
         let state = &mut dies[die];
         let read = state.queues[queue].pop(ops).expect("Invariant: ready queues are not empty");

@@ -58,6 +58,9 @@ impl Placement for Written {
     fn cycles(&self, _: PlaneId, _: u32, _: &Plan) -> u32 {
         self.pec
     }
+    fn aged(&self, _: AgeClock) -> Span {
+        Span::ZERO
+    }
     fn conditions(&self, _: Ppn, _: AgeClock, _: &Plan) -> PageConditions {
         let (pec, retention) = (PeCycles(self.pec), self.retention);
         let conditions = Conditions { pec, retention, temperature: Temperature(30.0), reads: 0 };

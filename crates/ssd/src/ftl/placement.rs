@@ -1,7 +1,7 @@
 //! What the flash asks of the FTL ([`Placement`]).
 
 use nand::{Address, DieId, FlashPlaneId, PlaneId};
-use units::{Lpn, PeCycles, Ppn};
+use units::{Lpn, PeCycles, Ppn, Span};
 
 use super::Ftl;
 use super::mapping::Mapping as _;
@@ -92,6 +92,10 @@ impl Placement for Ftl {
     #[inline]
     fn cycles(&self, plane: PlaneId, block: u32, plan: &Plan) -> u32 {
         self.blocks.cycles(plane, block, plan)
+    }
+
+    fn aged(&self, now: AgeClock) -> Span {
+        self.blocks.aged(now)
     }
 
     #[inline]

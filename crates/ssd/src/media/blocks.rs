@@ -280,6 +280,10 @@ impl Placement for MediaBlocks {
         plan.config.age.pec.0 + self.blocks[self.index(plane, block)].erases
     }
 
+    fn aged(&self, now: AgeClock) -> Span {
+        self.ageing.in_run(now)
+    }
+
     fn conditions(&self, ppn: Ppn, now: AgeClock, plan: &Plan) -> PageConditions {
         let Address { plane, block, page } = self.layout.unpack(ppn);
         let index = self.index(plane, block);

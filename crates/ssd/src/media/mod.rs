@@ -330,8 +330,9 @@ impl Media {
         if span > Span::ZERO {
             let faster = at.unwrap_or(self.core.plan.at_rest).acceleration();
             let now = self.flash.age_clock(self.core.now);
-            self.blocks.rest(now, Span((span.0 as f64 * faster) as u64));
-            self.flash.rest(self.core.now, span);
+            let age = Span((span.0 as f64 * faster) as u64);
+            self.blocks.rest(now, age);
+            self.flash.rest(self.core.now, span, age);
         }
         Ok(())
     }
@@ -598,7 +599,7 @@ impl Media {
     /// Takes a state that was written, where it was built from the same.
     pub(crate) fn read_state(&mut self, from: &mut Reader) -> std::io::Result<()> {
         self.load(from)?;
-        self.flash.rank(&self.core.plan);
+        self.flash.loaded(&mut self.core.plan);
         Ok(())
     }
 }

@@ -99,6 +99,30 @@ fn neighbours_are_disturbed_more_and_data_programmed_later_less() {
     assert_eq!([100, 103, 106].map(|page| reads(&drive, page)), [14, 20, 4]);
 }
 
+/// Pages of a wordline that are programmed one by one have met the reads since their own program, each.
+#[test]
+fn a_page_programmed_later_leaves_the_reads_that_others_of_its_wordline_have_met() {
+    let settings = ["geometry.pages=24", "age.fill=0", "buffer.mode=write-through", "chip.read_disturb=true"];
+    let of = |unit: &str| {
+        let mut drive =
+            device(&[&settings[..], &["chip.neighbour_disturb=5", &format!("chip.program_unit={unit}")]].concat());
+        let mut go = |op: Op, page: u64| {
+            drive.submit(Request::new(drive.now(), op, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
+            drive.flush().unwrap();
+            drive.take_completions().for_each(drop);
+        };
+        // Two wordlines, of which the first is read before the second has its last pages.
+        (0..4).for_each(|page| go(Op::Write, page));
+        (0..500).for_each(|_| go(Op::Read, 0));
+        (4..6).for_each(|page| go(Op::Write, page));
+        (0..10).for_each(|_| go(Op::Read, 0));
+        drive.check_mapping().unwrap();
+        [0, 2, 3, 4, 5].map(|page| drive.conditions(Lpn(page)).unwrap().reads)
+    };
+    // The page that was there all the time has met the reads before, five times as much since it is a neighbour.
+    assert_eq!(of("page"), [510, 510, 2_550, 50, 50]);
+}
+
 #[test]
 fn reclaim_by_wordline_moves_the_neighbours_alone() {
     const LIMIT: u32 = 600;

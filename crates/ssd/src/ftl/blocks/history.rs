@@ -95,6 +95,11 @@ impl Blocks {
         self.ageing.rest(now, age);
     }
 
+    /// What data from before the run has aged by since its start, as if kept at 30 °C.
+    pub fn aged(&self, now: AgeClock) -> Span {
+        self.ageing.in_run(now)
+    }
+
     /// The retention age of a block's oldest data, as if kept at 30 °C.
     pub fn age(&self, plane: PlaneId, block: u32, now: AgeClock, plan: &Plan) -> Span {
         let index = self.index(plane, block);

@@ -58,10 +58,7 @@ fn retries(report: &mut Report, measured: &Measured) {
             "max" => "most retry steps of a page read".to_owned(),
             _ => format!("retry steps of the pages read: {} percentile", &name[1..]),
         };
-        // Where no read can fail, none is counted.
-        let steps = modelled
-            .then(|| if plan.cells.is_some() { measured.totals.steps.quantile(share) } else { Some(0) })
-            .flatten();
+        let steps = modelled.then(|| measured.totals.steps.quantile(share)).flatten();
         report.add(format!("flash.retry.steps.{name}"), "steps", what, steps);
     }
     let share = modelled.then(|| counters.pages_retried as f64 / counters.pages_read as f64);
