@@ -296,9 +296,9 @@ fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -
         .or_else(|_| refuse("zones.blocks", "makes more than 4 294 967 295 zones", "write more"))
 }
 
-/// Addresses of a drive with zones for each page of its flash at most (assumed: what lies between the capacity of a zone
-/// and the next one is never written, and NVMe's hosts want no more of it than sizes that are powers of two; the tables
-/// of the map grow with it).
+/// Addresses of a drive with zones for each page of its flash at most (assumed: what lies between the capacity of a
+/// zone and the next one is never written, and hosts want no more of it than sizes that are powers of two; tables of
+/// the map grow with it).
 const MOST_ADDRESSES: u64 = 16;
 
 /// Checks that the addresses of this many zones of a size have numbers, and that tables of them have room.
