@@ -263,7 +263,8 @@ impl<P: Probe> Device<P> {
         let (lpn, ppn) = self.flash.ops[id].pages();
         let rescued = self.writes.buffer[slot].rescued;
         if let (Some(fdp), Some(writes)) = (&mut self.fdp, self.flash.ops[id].queue.writes()) {
-            fdp.programmed(lpn, writes, rescued, &mut self.core.counters);
+            let is_newest = !self.writes.buffer[slot].outdated;
+            fdp.programmed((lpn, is_newest), writes, rescued, &mut self.core.counters);
         }
         self.flash.ops.release(id);
         self.core.counters.user_pages_programmed += u64::from(!rescued);
