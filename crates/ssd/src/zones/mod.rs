@@ -425,7 +425,7 @@ impl Zones {
             return self.act_on(first, action, plan).map(|effect| vec![(first, effect)]);
         }
         let chosen: Vec<u32> = (first..=last).filter(|zone| self.selects(*zone, action)).collect();
-        if action == ZoneAction::Open {
+        if matches!(action, ZoneAction::Open | ZoneAction::OpenRandom) {
             // All or none of them.
             let closed = chosen.len() as u32;
             if self.open + closed > plan.max_open {
@@ -436,12 +436,14 @@ impl Zones {
     }
 
     /// Whether Select All has an action done to a zone.
-    fn selects(&self, zone: u32, action: ZoneAction) -> bool {
-        let state = self.zones[zone as usize].state;
+    pub(super) fn selects(&self, zone: u32, action: ZoneAction) -> bool {
+        let Zone { state, random, .. } = self.zones[zone as usize];
         match action {
             ZoneAction::Close => state.is_open(),
             ZoneAction::Finish => state.is_active(),
-            ZoneAction::Open | ZoneAction::OpenRandom => state == ZoneState::Closed,
+            ZoneAction::Open => state == ZoneState::Closed,
+            // Of those that are not empty only what has an area is opened with one.
+            ZoneAction::OpenRandom => state == ZoneState::Closed && random,
             ZoneAction::Reset => state.is_active() || state == ZoneState::Full,
             ZoneAction::Offline => state == ZoneState::ReadOnly,
             ZoneAction::Flush => false,
@@ -450,6 +452,9 @@ impl Zones {
 
     fn act_on(&mut self, zone: u32, action: ZoneAction, plan: &ZonePlan) -> Result<Effect, Status> {
         let state = self.zones[zone as usize].state;
+        if action == ZoneAction::OpenRandom && plan.random_area.0 == 0 {
+            return Err(Status::InvalidField);
+        }
         match (action, state) {
             (_, ZoneState::Conventional) => Err(Status::InvalidField),
             (ZoneAction::Open | ZoneAction::OpenRandom, _) => self.open(zone, action == ZoneAction::OpenRandom, plan),
