@@ -117,7 +117,7 @@ impl<P: Probe> Zoning<'_, P> {
                 Effect::Emptied { pages, finishing } => {
                     self.empty(id, zone, pages, command);
                     finishing.into_iter().for_each(|command| self.end_part(command));
-                    self.0.core.counters.zones_reset += 1;
+                    self.0.core.counters.zones_reset += u64::from(action == ZoneAction::Reset);
                 }
                 Effect::Finished => {
                     self.0.host.commands[command].remaining += 1;
