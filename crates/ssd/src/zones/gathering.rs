@@ -12,25 +12,26 @@ use crate::arena::CommandId;
 use crate::config::ZonePlan;
 
 impl Zones {
-    /// This many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether
-    /// all that is under way to it has.
+    /// This many bytes of the oldest write under way to a zone have arrived in the buffer, in their order. Whether all
+    /// that is under way to it has.
     pub fn arrives(&mut self, zone: u32, bytes: u64) -> bool {
         let entry = &mut self.zones[zone as usize];
         entry.under_way = entry.under_way.saturating_sub(bytes);
         if !entry.random {
             entry.arrived += bytes;
-        } else if entry.under_way == 0 {
-            entry.arrived = entry.write_pointer;
+        } else if let Some(oldest) = entry.coming.front_mut() {
+            oldest.from += bytes;
+            if oldest.from == oldest.to {
+                entry.coming.pop_front();
+            }
         }
         entry.under_way == 0
+        entry.commits_what_has_come();
     }
 
-    /// The random area of a zone, all of whose data has come, is final up to its write pointer.
+    /// The random area of a zone is final up to its write pointer, as far as its data has come.
     pub fn is_committed(&mut self, zone: u32) {
-        let entry = &mut self.zones[zone as usize];
-        if entry.random && entry.under_way == 0 {
-            entry.arrived = entry.write_pointer;
-        }
+        self.zones[zone as usize].commits_what_has_come();
     }
 
     /// Whether data is under way to any zone of a range of bytes: what is done to them waits for it.
