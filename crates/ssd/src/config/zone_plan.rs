@@ -134,6 +134,13 @@ impl ZonePlan {
         (lpn.0 / self.size) as u32
     }
 
+    /// The first and the last zone in which a range of bytes lies.
+    #[inline]
+    pub fn zones_in(&self, offset: u64, bytes: u64) -> (u32, u32) {
+        let size = self.size_bytes();
+        ((offset / size) as u32, ((offset + bytes - 1) / size) as u32)
+    }
+
     /// Whether a zone is written in order.
     #[inline]
     pub fn is_sequential(&self, zone: u32) -> bool {

@@ -179,7 +179,7 @@ impl<P: Probe> Zoning<'_, P> {
         }
     }
 
-    /// What waited for writes to arrive goes on, or waits again.
+    /// What waited for writes to arrive goes on, or waits again, in its order.
     pub(super) fn commands_go_on(&mut self) {
         let Some(zones) = self.0.zones.as_deref_mut() else { return };
         for command in std::mem::take(&mut zones.waiting) {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use nand::DieId;
 use units::Lpn;
+use workload::ZoneAction;
 
 use super::finishing::{Finishing, Padding, Written};
 use super::{ZoneState, Zones};
@@ -25,8 +26,8 @@ impl Zones {
                 entry.coming.pop_front();
             }
         }
-        entry.under_way == 0
         entry.commits_what_has_come();
+        entry.under_way == 0
     }
 
     /// The random area of a zone is final up to its write pointer, as far as its data has come.
@@ -34,11 +35,11 @@ impl Zones {
         self.zones[zone as usize].commits_what_has_come();
     }
 
-    /// Whether data is under way to any zone of a range of bytes: what is done to them waits for it.
-    pub fn is_under_way(&self, offset: u64, bytes: u64, plan: &ZonePlan) -> bool {
-        let size = plan.size_bytes();
-        let (first, last) = (offset / size, (offset + bytes - 1) / size);
-        self.zones[first as usize..=last as usize].iter().any(|zone| zone.under_way > 0)
+    /// Whether data is under way to any zone of a range of bytes to which an action is done: it waits for that.
+    pub fn is_under_way(&self, action: ZoneAction, offset: u64, bytes: u64, plan: &ZonePlan) -> bool {
+        let (first, last) = plan.zones_in(offset, bytes);
+        let is_concerned = |zone: &u32| first == last || self.selects(*zone, action);
+        (first..=last).filter(is_concerned).any(|zone| self.zones[zone as usize].under_way > 0)
     }
 
     /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is
