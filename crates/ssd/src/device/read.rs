@@ -5,7 +5,7 @@ use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
-use crate::arena::{CommandId, OpId};
+use crate::arena::{CommandId, OpId, SlotId};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
