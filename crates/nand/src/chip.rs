@@ -256,8 +256,16 @@ impl Chip {
         Ok((by_pass, passes as u8))
     }
 
-    /// Suspension costs what it costs, or nothing.
+    /// Suspension costs what it costs, or nothing; and no command of a die takes for ever.
     fn check_suspended(&self) -> Result<(), Refusal> {
+        for (key, time) in [
+            ("t_voltage_reset", self.t_voltage_reset),
+            ("t_buffer", self.t_buffer),
+            ("t_set", self.t_set),
+            ("t_rst", self.t_rst),
+        ] {
+            plausible(key, time)?;
+        }
         for (key, cost, most, what) in [
             ("suspended_program_errors", self.suspended_program_errors, 1e3, "errors per KiB"),
             ("suspended_erase_wear", self.suspended_erase_wear, 1e3, "P/E cycles"),
@@ -413,6 +421,24 @@ mod tests {
         assert_eq!(refused(Chip { program_passes: 3, ..chip.clone() }), "t_prog");
         assert_eq!(refused(Chip { program_unit: ProgramUnit::Page, ..chip.clone() }), "program_passes");
         assert_eq!(refused(Chip { program_passes: 0, ..chip }), "program_passes");
+    }
+
+    #[test]
+    fn no_time_is_longer_than_ten_seconds() {
+        let refused = |chip: Chip| chip.timings(3).unwrap_err();
+        let long = Span(LONGEST.0 + 1);
+        for (key, chip) in [
+            ("t_voltage_reset", Chip { t_voltage_reset: long, ..Chip::default() }),
+            ("t_buffer", Chip { t_buffer: long, ..Chip::default() }),
+            ("t_set", Chip { t_set: long, ..Chip::default() }),
+            ("t_rst", Chip { t_rst: long, ..Chip::default() }),
+            ("t_bers", Chip { t_bers: Some(long), ..Chip::default() }),
+        ] {
+            let Refusal { key: found, problem, remedy } = refused(chip);
+            assert_eq!((found, problem.as_str(), remedy.as_str()), (key, "makes 10 s", "write at most 10 s"));
+        }
+        let longest = Chip { t_buffer: LONGEST, t_set: LONGEST, t_rst: LONGEST, ..Chip::default() };
+        assert!(longest.timings(3).is_ok());
     }
 
     #[test]

@@ -80,12 +80,15 @@ impl<P: Probe> Core<P> {
         let (now, draws) = (self.now, Stream::new(seed, "power-cuts"));
         // At random the power is cut only when the drive is ready: it would else never be, where cuts are frequent.
         let (mut next, mut operations) = (Time::NEVER, u64::MAX);
+        // Later than any time is never.
+        let after = |time: Time, span: u64| Time(time.0.saturating_add(span));
         for cut in &self.plan.config.power.cut_at {
             match *cut {
-                Cut::After(span) if origin + span > now => next = next.min(origin + span),
+                Cut::After(span) if after(origin, span.0) > now => next = next.min(after(origin, span.0)),
                 Cut::Operation(number) if number > begun => operations = operations.min(number),
                 Cut::Random(mean) if ready => {
-                    next = next.min(now + Span(1 + (mean.0 as f64 * draws.exponential(done)) as u64))
+                    let span = (mean.0 as f64 * draws.exponential(done)) as u64;
+                    next = next.min(after(now, span.saturating_add(1)));
                 }
                 _ => {}
             }

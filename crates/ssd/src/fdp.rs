@@ -194,16 +194,22 @@ impl Fdp {
         self.groups.number(handle).is_some()
     }
 
-    /// A page of host data has been programmed in a stream; what was saved from a broken part has the handle that it
-    /// had.
-    pub fn programmed(&mut self, lpn: Lpn, writes: StreamId, rescued: bool, counters: &mut Counters) {
+    /// A page of host data, the newest on flash or not, has been programmed in a stream; what was saved from a broken
+    /// part has the handle that it had.
+    pub fn programmed(
+        &mut self,
+        (lpn, is_newest): (Lpn, bool),
+        writes: StreamId,
+        rescued: bool,
+        counters: &mut Counters,
+    ) {
         if rescued {
             return self.relocates(lpn, counters);
         }
         // What goes past an SLC cache has streams of its own.
         let number = writes.index() % self.left.len();
         counters.handle_written[number] += 1;
-        if let Some(of) = self.of.get_mut(lpn.0 as usize) {
+        if let Some(of) = self.of.get_mut(lpn.0 as usize).filter(|_| is_newest) {
             *of = number as u8 + 1;
         }
     }
@@ -320,4 +326,23 @@ stored! {
 
 stored_enum! {
     FdpEventKind { 0 = NotWrittenToCapacity, 1 = InvalidPlacement, 2 = MediaReallocated, 3 = ImplicitlyModified, }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn data_keeps_the_handle_of_its_newest_write_whichever_program_ends_last() {
+        let mut config = Config::default();
+        config.set("ftl.hints=2").unwrap();
+        let mut fdp = Fdp::new(&config.plan().unwrap()).unwrap();
+        let (mut counters, lpn) = (Counters::default(), Lpn(7));
+        fdp.programmed((lpn, true), StreamId::new(1), false, &mut counters);
+        // The older data of the page, which comes to flash after the newer one.
+        fdp.programmed((lpn, false), StreamId::new(0), false, &mut counters);
+        fdp.moves(lpn, (PlaneId(0), 0), &mut counters);
+        assert_eq!((&counters.handle_written[..2], &counters.handle_relocated[..2]), (&[1, 1][..], &[0, 1][..]));
+    }
 }

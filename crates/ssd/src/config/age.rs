@@ -123,7 +123,7 @@ fn equivalent(stages: &[Stage]) -> Span {
     stages.sort_by(|a, b| a.temperature.0.total_cmp(&b.temperature.0));
     let each = stages.chunk_by(|a, b| a.temperature == b.temperature);
     let age = each.map(|same| {
-        let span: u64 = same.iter().map(|stage| stage.span.0).sum();
+        let span: u64 = same.iter().map(|stage| stage.span.0).fold(0, u64::saturating_add);
         (span as f64 * same[0].temperature.acceleration()).round() as u64
     });
     Span(age.fold(0, u64::saturating_add))
@@ -240,6 +240,9 @@ mod tests {
         let [hot, cold] = [41.0, 17.0].map(|celsius| Temperature(celsius).acceleration());
         assert_eq!(sums, Span((45.0 * DAY as f64 * hot).round() as u64 + (45.0 * DAY as f64 * cold).round() as u64));
         assert!((25.0..32.0).contains(&(hot / cold)));
+        // More than there is of time is all of it, whether its temperatures differ or not.
+        assert_eq!(equivalent(&stages(&["290y 30C", "290y 30C", "290y 30C"])), Span(u64::MAX));
+        assert_eq!(equivalent(&stages(&["290y 30C", "290y 31C", "290y 32C"])), Span(u64::MAX));
     }
 
     #[test]

@@ -87,20 +87,20 @@ fn buffer_holds_a_program(config: &Config, layout: &Layout) -> Result<(), Refusa
 
 /// A chip must be able to rewrite itself in half a period, one plane after another.
 fn refresh_keeps_up(config: &Config, layout: &Layout, timings: &Timings) -> Result<(), Refusal> {
+    let Some(period) = config.refresh.period else { return Ok(()) };
     let programs = u64::from(layout.pages / config.unit_pages(layout));
-    let reads = u64::from(layout.flash_pages() * layout.stripe);
-    let block = timings.slowest_program() * programs + timings.slowest_read() * reads + timings.erase;
-    let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die * layout.dies_per_chip);
-    let shortest = Span::from_us(100_000).max(block * (2 * blocks));
-    match config.refresh.period {
-        Some(period) if period < shortest => {
-            let (period, shortest) = (period.as_s(), shortest.as_s());
-            let problem =
-                format!("is {period:.3} s, and refreshing every block of a chip takes half of {shortest:.3} s");
-            refuse("refresh.period", problem, "write a longer period, or \"none\"")
-        }
-        _ => Ok(()),
+    let reads = u64::from(layout.flash_pages()) * u64::from(layout.stripe);
+    let times = |span: Span, count: u64| span.0.saturating_mul(count);
+    let block = times(timings.slowest_program(), programs).saturating_add(times(timings.slowest_read(), reads));
+    let block = Span(block.saturating_add(timings.erase.0));
+    let blocks = u64::from(layout.blocks) * u64::from(layout.planes_per_die) * u64::from(layout.dies_per_chip);
+    let shortest = Span::from_us(100_000).max(Span(times(block, 2 * blocks)));
+    if period < shortest {
+        let (period, shortest) = (period.as_s(), shortest.as_s());
+        let problem = format!("is {period:.3} s, and refreshing every block of a chip takes half of {shortest:.3} s");
+        return refuse("refresh.period", problem, "write a longer period, or \"none\"");
     }
+    Ok(())
 }
 
 fn superblocks_are_programmed_together(config: &Config) -> Result<(), Refusal> {

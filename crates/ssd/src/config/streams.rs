@@ -24,7 +24,9 @@ pub(super) fn table(config: &Config, layout: &Layout, unit_pages: u32, slc: Opti
     let cached = |id: StreamId| match slc {
         Some(slc) => {
             // Blocks that are the cache's for good are no common room.
-            let common = if slc.fixed > 0 { 0 } else { (slc.unit_pages * layout.pages).div_ceil(slc.layout.pages) };
+            let all = u64::from(slc.unit_pages) * u64::from(layout.pages);
+            let share = u32::try_from(all.div_ceil(slc.layout.pages.into())).unwrap_or(u32::MAX);
+            let common = if slc.fixed > 0 { 0 } else { share };
             Stream { slc: true, pages: slc.layout.pages, unit: slc.unit_pages, paced: common, ..own(id) }
         }
         None => own(id),

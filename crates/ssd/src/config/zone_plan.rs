@@ -1,5 +1,6 @@
 //! The zones of a drive: how many there are, where they lie, and what a drive with zones has nothing to do with.
 
+use nand::geometry::MAX_PAGES;
 use nand::{DieId, Layout, PlaneId};
 use units::{Bytes, Lpn};
 
@@ -82,6 +83,7 @@ impl ZonePlan {
             return refuse("zones.size", problem, "write at least that, or \"none\"");
         }
         let zones = count(config, layout, (all, size), dies)?;
+        addresses_have_room(zones, Bytes(size * page), layout)?;
         let limit = |limit: Option<u32>| limit.unwrap_or(zones).min(zones);
         let (max_open, max_active) = (limit(given.max_open), limit(given.max_active));
         if max_open > max_active || max_open == 0 {
@@ -130,6 +132,13 @@ impl ZonePlan {
     #[inline]
     pub fn zone_of(&self, lpn: Lpn) -> u32 {
         (lpn.0 / self.size) as u32
+    }
+
+    /// The first and the last zone in which a range of bytes lies.
+    #[inline]
+    pub fn zones_in(&self, offset: u64, bytes: u64) -> (u32, u32) {
+        let size = self.size_bytes();
+        ((offset / size) as u32, ((offset + bytes - 1) / size) as u32)
     }
 
     /// Whether a zone is written in order.
@@ -279,7 +288,7 @@ fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -
     let given = &config.zones;
     let row = u64::from(layout.planes) * u64::from(layout.pages);
     let budget = config.ftl.logical_pages(layout) / row;
-    let conventional = (u64::from(given.conventional) * size).div_ceil(row);
+    let conventional = u64::from(given.conventional).saturating_mul(size).div_ceil(row);
     let groups = layout.dies / dies;
     let rows = budget.saturating_sub(conventional) / u64::from(given.blocks);
     debug_assert_eq!(all * u64::from(groups), row * u64::from(given.blocks));
@@ -292,6 +301,22 @@ fn count(config: &Config, layout: &Layout, (all, size): (u64, u64), dies: u32) -
     }
     u32::try_from(rows * u64::from(groups) + u64::from(given.conventional))
         .or_else(|_| refuse("zones.blocks", "makes more than 4 294 967 295 zones", "write more"))
+}
+
+/// Addresses of a drive with zones for each page of its flash at most (assumed: what lies between the capacity of a
+/// zone and the next one is never written, and hosts want no more of it than sizes that are powers of two; tables of
+/// the map grow with it).
+const MOST_ADDRESSES: u64 = 16;
+
+/// Checks that the addresses of this many zones of a size have numbers, and that tables of them have room.
+fn addresses_have_room(zones: u32, size: Bytes, layout: &Layout) -> Result<(), Refusal> {
+    let most = layout.raw_pages().saturating_mul(MOST_ADDRESSES).min(MAX_PAGES);
+    let most_of_zone = most / u64::from(zones) * layout.page_size.0;
+    if size.0 > most_of_zone {
+        let problem = format!("is {size}, and {zones} zones of it have more than {most} pages");
+        return refuse("zones.size", problem, format!("write at most {}, or \"none\"", Bytes(most_of_zone)));
+    }
+    Ok(())
 }
 
 /// What a drive with zones has nothing to do with, by what zones are.

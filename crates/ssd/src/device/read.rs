@@ -5,7 +5,7 @@ use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
-use crate::arena::{CommandId, OpId};
+use crate::arena::{CommandId, OpId, SlotId};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
@@ -50,7 +50,12 @@ impl<P: Probe> ReadsAt<'_, P> {
         policy != FailBusy::None
             && (0..parts(request, page_size)).any(|index| {
                 let part = part(request, page_size, index);
-                let Location::Flash(ppn) = self.ftl.locate(part.lpn) else { return false };
+                let at = match self.ftl.locate(part.lpn) {
+                    Location::Flash(ppn) => Some(ppn),
+                    Location::Buffer(slot) => self.writes.buffer[slot].flash_copy.filter(|_| !self.is_buffered(part)),
+                    Location::Unmapped => None,
+                };
+                let Some(ppn) = at else { return false };
                 let (die, _) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
                 let flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
                 policy.gives_up(flash.view().own_work(die)) && !self.is_cached(part)
@@ -182,6 +187,26 @@ impl<P: Probe> ReadsAt<'_, P> {
                 self.core.counters.host_pages_lost += 1;
             }
         }
+    }
+
+    /// Whether the write buffer has all of bytes `from..to` of a page.
+    #[inline]
+    pub fn is_buffered(&self, Part { lpn, from, to }: Part) -> bool {
+        let has = |slot| self.writes.buffer.sectors(from, to) & !self.writes.buffer[slot].valid == 0;
+        matches!(self.ftl.locate(lpn), Location::Buffer(slot) if has(slot))
+    }
+
+    /// What a slot lacks of its page is read.
+    pub fn fill(&mut self, slot: SlotId) {
+        let missing = self.writes.buffer.lacks(slot);
+        let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
+        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
+        let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
+        let bus_bytes = self.core.plan.read_transfer(from, to);
+        self.core.counters.fill_reads += 1;
+        let lpn = self.writes.buffer[slot].lpn;
+        let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+        flash.queue_read(Class::InternalRead, Owner::Slot(slot), lpn, under, (bus_bytes, 0));
     }
 
     /// Whether the read cache holds bytes `from..to` of a page.

@@ -3,12 +3,13 @@
 //!
 //! A zone's data waits in the write buffer until it makes a whole program of a die; then its pages wait for the program
 //! on their planes. A reset unmaps what the zone holds; its blocks are erased after that, plane by plane, like others
-//! that are reclaimed. A finish programs padding. Commands that change a zone wait until the writes that came before
-//! them have arrived in the buffer.
+//! that are reclaimed. A finish programs padding. Commands that change zones wait until the writes to these that came
+//! before them have arrived in the buffer; what comes behind a command that waits, to any zone of its range, waits for
+//! it.
 
 use nand::PlaneId;
 use units::{Bytes, Lpn};
-use workload::{Op, ZoneAction};
+use workload::{Op, Request, ZoneAction};
 
 use super::Device;
 use super::zone_programs::{Zoning, zoned};
@@ -36,6 +37,19 @@ impl<P: Probe> Zoning<'_, P> {
             return true;
         };
         let (offset, bytes) = (request.offset.0, request.bytes.0);
+        let is_ordered = matches!(request.op, Op::Write | Op::Append | Op::Zone(_));
+        if is_ordered && !zones.waiting.is_empty() && plan.touches_sequential(offset, bytes) {
+            let of = |command: CommandId| {
+                let Request { offset, bytes, .. } = self.0.host.commands[command].request;
+                plan.zones_in(offset.0, bytes.0)
+            };
+            let (first, last) = of(command);
+            let comes_behind = |other: &CommandId| of(*other).0 <= last && of(*other).1 >= first;
+            if zones.waiting.iter().any(comes_behind) {
+                zones.waiting.push(command);
+                return false;
+            }
+        }
         let allowed = match request.op {
             Op::Read => zones.reads(offset, bytes, plan).map(|()| request.offset),
             Op::Write | Op::Append => {
@@ -97,7 +111,7 @@ impl<P: Probe> Zoning<'_, P> {
         let request = self.0.host.commands[command].request;
         let Some((zones, plan)) = zoned!(self.0) else { return };
         let (offset, bytes) = (request.offset.0, request.bytes.0);
-        if zones.is_under_way(offset, bytes, plan) {
+        if zones.is_under_way(action, offset, bytes, plan) {
             zones.waiting.push(command);
             return;
         }
@@ -117,7 +131,7 @@ impl<P: Probe> Zoning<'_, P> {
                 Effect::Emptied { pages, finishing } => {
                     self.empty(id, zone, pages, command);
                     finishing.into_iter().for_each(|command| self.end_part(command));
-                    self.0.core.counters.zones_reset += 1;
+                    self.0.core.counters.zones_reset += u64::from(action == ZoneAction::Reset);
                 }
                 Effect::Finished => {
                     self.0.host.commands[command].remaining += 1;

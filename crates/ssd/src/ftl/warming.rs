@@ -7,7 +7,7 @@
 //! time from one program of host data on a plane to the next is one for relocation on it, as far as it goes. Not
 //! played: pages of the map, parity, idle time, and what wears out.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use nand::{Address, DieId, PlaneId, PlanePrograms};
 use units::{Lpn, Ppn, Span};
@@ -30,9 +30,10 @@ const AHEAD: u32 = 16;
 
 /// Written data on its way to the blocks.
 pub(crate) struct Warming {
-    /// Pages that the write buffer keeps dirty, the oldest first, and which these are; and how many it keeps.
-    dirty: VecDeque<(Lpn, u16)>,
-    kept: HashSet<Lpn>,
+    /// Pages that the write buffer keeps dirty, the first written first, and these with the newest hint of each; and
+    /// how many it keeps.
+    dirty: VecDeque<Lpn>,
+    kept: HashMap<Lpn, u16>,
     most_dirty: usize,
     /// Pages that wait for a program's worth of them: by handle, and with static placement by plane.
     pools: Vec<VecDeque<Lpn>>,
@@ -58,7 +59,7 @@ impl Warming {
         let planes = if plan.deals { layout.planes as usize } else { 1 };
         Warming {
             dirty: VecDeque::new(),
-            kept: HashSet::new(),
+            kept: HashMap::new(),
             most_dirty: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as usize,
             pools: vec![VecDeque::new(); planes * plan.streams.hosts().count()],
             turn: 0,
@@ -75,8 +76,8 @@ impl Warming {
         if self.most_dirty == 0 {
             return self.send(ftl, plan, lpn, hint);
         }
-        if self.kept.insert(lpn) {
-            self.dirty.push_back((lpn, hint));
+        if self.kept.insert(lpn, hint).is_none() {
+            self.dirty.push_back(lpn);
         }
         while self.dirty.len() > self.most_dirty {
             self.send_oldest(ftl, plan)?;
@@ -86,8 +87,8 @@ impl Warming {
 
     /// The host trims a page.
     pub fn trim(&mut self, ftl: &mut Ftl, lpn: Lpn) {
-        if self.kept.remove(&lpn) {
-            self.dirty.retain(|(page, _)| *page != lpn);
+        if self.kept.remove(&lpn).is_some() {
+            self.dirty.retain(|page| *page != lpn);
         }
         self.pools.iter_mut().for_each(|pool| pool.retain(|page| *page != lpn));
         if let Some(ppn) = on_flash(ftl, lpn) {
@@ -111,8 +112,8 @@ impl Warming {
     }
 
     fn send_oldest(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
-        let Some((lpn, hint)) = self.dirty.pop_front() else { return Ok(()) };
-        self.kept.remove(&lpn);
+        let Some(lpn) = self.dirty.pop_front() else { return Ok(()) };
+        let hint = self.kept.remove(&lpn).unwrap_or(0);
         self.send(ftl, plan, lpn, hint)
     }
 
@@ -402,4 +403,27 @@ fn spread(ftl: &Ftl, plan: &Plan) -> f64 {
     let all: u64 = planes().map(|plane| u64::from(ftl.blocks.in_service(plane).0) * u64::from(plan.layout.pages)).sum();
     let live: u64 = planes().map(|plane| u64::from(ftl.blocks.live(plane))).sum();
     (all as f64 / live.max(1) as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_page_that_is_written_again_in_the_buffer_goes_where_its_newest_hint_says() {
+        let mut config = Config::default();
+        let words = ["geometry.channels=1", "geometry.chips=1", "geometry.blocks=100", "ftl.hints=2", "age.fill=0"];
+        words.iter().for_each(|word| config.set(word).unwrap());
+        let plan = config.plan().unwrap();
+        let mut ftl = Ftl::new(&plan, 1).unwrap();
+        let mut warming = Warming::new(&plan);
+        for (lpn, hint) in [(7, 0), (8, 1), (7, 1), (8, 0)] {
+            warming.write(&mut ftl, &plan, Lpn(lpn), hint).unwrap();
+        }
+        warming.end(&mut ftl, &plan).unwrap();
+        let stream = |lpn| ftl.stream_of(on_flash(&ftl, Lpn(lpn)).unwrap());
+        assert_eq!([7, 8].map(stream), [Some(StreamId::new(1)), Some(StreamId::new(0))]);
+        assert_eq!(warming.written, 2);
+    }
 }

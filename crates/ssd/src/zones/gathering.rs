@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use nand::DieId;
 use units::Lpn;
+use workload::ZoneAction;
 
 use super::finishing::{Finishing, Padding, Written};
 use super::{ZoneState, Zones};
@@ -12,32 +13,33 @@ use crate::arena::CommandId;
 use crate::config::ZonePlan;
 
 impl Zones {
-    /// This many bytes of a write have arrived in the buffer: those of a zone without a random area in order. Whether
-    /// all that is under way to it has.
+    /// This many bytes of the oldest write under way to a zone have arrived in the buffer, in their order. Whether all
+    /// that is under way to it has.
     pub fn arrives(&mut self, zone: u32, bytes: u64) -> bool {
         let entry = &mut self.zones[zone as usize];
         entry.under_way = entry.under_way.saturating_sub(bytes);
         if !entry.random {
             entry.arrived += bytes;
-        } else if entry.under_way == 0 {
-            entry.arrived = entry.write_pointer;
+        } else if let Some(oldest) = entry.coming.front_mut() {
+            oldest.from += bytes;
+            if oldest.from == oldest.to {
+                entry.coming.pop_front();
+            }
         }
+        entry.commits_what_has_come();
         entry.under_way == 0
     }
 
-    /// The random area of a zone, all of whose data has come, is final up to its write pointer.
+    /// The random area of a zone is final up to its write pointer, as far as its data has come.
     pub fn is_committed(&mut self, zone: u32) {
-        let entry = &mut self.zones[zone as usize];
-        if entry.random && entry.under_way == 0 {
-            entry.arrived = entry.write_pointer;
-        }
+        self.zones[zone as usize].commits_what_has_come();
     }
 
-    /// Whether data is under way to any zone of a range of bytes: what is done to them waits for it.
-    pub fn is_under_way(&self, offset: u64, bytes: u64, plan: &ZonePlan) -> bool {
-        let size = plan.size_bytes();
-        let (first, last) = (offset / size, (offset + bytes - 1) / size);
-        self.zones[first as usize..=last as usize].iter().any(|zone| zone.under_way > 0)
+    /// Whether data is under way to any zone of a range of bytes to which an action is done: it waits for that.
+    pub fn is_under_way(&self, action: ZoneAction, offset: u64, bytes: u64, plan: &ZonePlan) -> bool {
+        let (first, last) = plan.zones_in(offset, bytes);
+        let is_concerned = |zone: &u32| first == last || self.selects(*zone, action);
+        (first..=last).filter(is_concerned).any(|zone| self.zones[zone as usize].under_way > 0)
     }
 
     /// The pages of a zone that leave the buffer now: whole programs of a die; and the last ones of a zone that is

@@ -10,6 +10,8 @@ mod finishing;
 mod gathering;
 mod spread;
 
+use std::collections::VecDeque;
+
 use nand::PlaneId;
 use workload::ZoneAction;
 
@@ -127,9 +129,11 @@ pub(crate) struct Zone {
     reached: u64,
     /// When it was opened, counted in openings.
     opened: u64,
-    /// What of its data has come, in order; and bytes that have not.
+    /// What of its data has come, in order; and bytes that have not. With a random area also where each write of these
+    /// goes, in the order in which they come.
     arrived: u64,
     under_way: u64,
+    coming: VecDeque<Coming>,
     /// Pages that wait for programs, or have been programmed.
     sent: u64,
     finishing: Option<Box<Finishing>>,
@@ -137,7 +141,28 @@ pub(crate) struct Zone {
     reset_at: u64,
 }
 
+/// Bytes of a zone that a write is to bring.
+#[derive(Clone, Copy)]
+struct Coming {
+    from: u64,
+    to: u64,
+}
+
 impl Zone {
+    /// What of its random area is final and has come: as far as the write pointer lets go, and no write is under way.
+    fn commits_what_has_come(&mut self) {
+        if self.random {
+            let under_way = self.coming.iter().map(|coming| coming.from).min();
+            self.arrived = self.write_pointer.min(under_way.unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Nothing is under way to it any more.
+    fn expects_nothing(&mut self) {
+        self.under_way = 0;
+        self.coming.clear();
+    }
+
     /// All that was written to it is before its write pointer.
     fn commits_all(&mut self) {
         self.write_pointer = self.write_pointer.max(self.reached);
@@ -377,6 +402,7 @@ impl Zones {
         entry.under_way += bytes;
         if entry.random {
             entry.reached = entry.reached.max(begins + bytes);
+            entry.coming.push_back(Coming { from: begins, to: begins + bytes });
             let page = size / plan.size;
             let commits = (begins + bytes).saturating_sub(pointer + area).next_multiple_of(page);
             self.advances(zone, pointer + commits, plan);
@@ -420,12 +446,15 @@ impl Zones {
         if !offset.is_multiple_of(size) {
             return Err(Status::InvalidField);
         }
-        let (first, last) = ((offset / size) as u32, ((offset + bytes - 1) / size) as u32);
+        let (first, last) = plan.zones_in(offset, bytes);
         if first == last {
             return self.act_on(first, action, plan).map(|effect| vec![(first, effect)]);
         }
+        if action == ZoneAction::OpenRandom && plan.random_area.0 == 0 {
+            return Err(Status::InvalidField);
+        }
         let chosen: Vec<u32> = (first..=last).filter(|zone| self.selects(*zone, action)).collect();
-        if action == ZoneAction::Open {
+        if matches!(action, ZoneAction::Open | ZoneAction::OpenRandom) {
             // All or none of them.
             let closed = chosen.len() as u32;
             if self.open + closed > plan.max_open {
@@ -436,12 +465,14 @@ impl Zones {
     }
 
     /// Whether Select All has an action done to a zone.
-    fn selects(&self, zone: u32, action: ZoneAction) -> bool {
-        let state = self.zones[zone as usize].state;
+    pub(super) fn selects(&self, zone: u32, action: ZoneAction) -> bool {
+        let Zone { state, random, .. } = self.zones[zone as usize];
         match action {
             ZoneAction::Close => state.is_open(),
             ZoneAction::Finish => state.is_active(),
-            ZoneAction::Open | ZoneAction::OpenRandom => state == ZoneState::Closed,
+            ZoneAction::Open => state == ZoneState::Closed,
+            // Of those that are not empty only what has an area is opened with one.
+            ZoneAction::OpenRandom => state == ZoneState::Closed && random,
             ZoneAction::Reset => state.is_active() || state == ZoneState::Full,
             ZoneAction::Offline => state == ZoneState::ReadOnly,
             ZoneAction::Flush => false,
@@ -543,7 +574,8 @@ impl Zones {
         self.erasing.clear();
         for zone in 0..self.zones.len() as u32 {
             let entry = &mut self.zones[zone as usize];
-            (entry.finishing, entry.under_way) = (None, 0);
+            entry.finishing = None;
+            entry.expects_nothing();
             if entry.random {
                 entry.arrived = entry.write_pointer;
             }
@@ -565,7 +597,7 @@ impl Zones {
         let mut finishing = Vec::new();
         for zone in 0..self.zones.len() as u32 {
             let entry = &mut self.zones[zone as usize];
-            entry.under_way = 0;
+            entry.expects_nothing();
             finishing.extend(entry.finishing.take().map(|finishing| finishing.command()));
             if !matches!(self.zones[zone as usize].state, ZoneState::Conventional | ZoneState::Offline) {
                 self.becomes(zone, ZoneState::ReadOnly);
@@ -620,7 +652,8 @@ state! {
 }
 
 stored! {
-    Zone { state, write_pointer, random, reached, opened, arrived, under_way, sent, finishing, reset_at }
+    Zone { state, write_pointer, random, reached, opened, arrived, under_way, coming, sent, finishing, reset_at }
+    Coming { from, to }
     Erasing { plane, block, command }
     Changes { opened_by_writes, opened_by_host, closed_by_host, closed_by_drive }
 }

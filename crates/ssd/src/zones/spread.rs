@@ -97,7 +97,7 @@ impl SpreadZones {
             Op::Trim if plan.touches_sequential(offset, bytes) => Err(Status::InvalidField),
             Op::Trim | Op::Flush | Op::ZoneReport => Ok(Allowed::Anywhere),
             Op::HandleUpdate => Err(Status::InvalidOpcode),
-            Op::Zone(_) if zones.is_under_way(offset, bytes, plan) => Ok(Allowed::Later),
+            Op::Zone(action) if zones.is_under_way(action, offset, bytes, plan) => Ok(Allowed::Later),
             Op::Zone(action) => {
                 let effects = zones.act(action, offset, bytes, plan)?;
                 Ok(Allowed::Action(effects.into_iter().map(|(zone, _)| zone).collect()))

@@ -112,6 +112,54 @@ fn settings() -> Vec<(&'static str, String)> {
     all
 }
 
+/// What the plan of a device with these settings is refused for, and for which seed 2 it is played otherwise.
+fn refused(device: &str, settings: &[&str]) -> Option<String> {
+    let mut config = small(device);
+    settings.iter().for_each(|word| config.set(word).expect("a setting of every device"));
+    match config.plan() {
+        Err(error) => {
+            assert!(!error.remedy.is_empty(), "{error}");
+            error.key
+        }
+        Ok(_) => {
+            play(&config, 2).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
+            None
+        }
+    }
+}
+
+#[test]
+fn sizes_and_times_whose_products_are_beyond_64_bits_are_refused_or_played() {
+    // Zones: 2^64 bytes of addresses and more, or tables of them that no memory holds.
+    let zones = |settings: &[&str]| refused("zns", &[&["zones.dies=none"], settings].concat());
+    for size in ["1TiB", "16TiB", "8000000TiB"] {
+        assert_eq!(zones(&[&format!("zones.size={size}")]).as_deref(), Some("zones.size"), "{size}");
+    }
+    let conventional = ["zones.size=8000000TiB", "zones.conventional=4294967295"];
+    assert_eq!(zones(&conventional).as_deref(), Some("zones.blocks"));
+    let mut config = small("zns");
+    config.set("zones.dies=none").expect("a key of every device");
+    let plan = config.plan().expect("it is valid");
+    let count = plan.capacity().0 / plan.zone_size().expect("it has zones").0;
+    let largest = 16 * plan.layout.raw_pages() / count * plan.layout.page_size.0;
+    assert_eq!(zones(&[&format!("zones.size={largest}B")]), None);
+    let larger = largest + plan.layout.page_size.0;
+    assert_eq!(zones(&[&format!("zones.size={larger}B")]).as_deref(), Some("zones.size"));
+    // Power that is cut in some hundred years is not cut in the run.
+    assert_eq!(refused("tlc", &["power.cut_at=[random:290y]"]), None);
+    // A block of as many pages as a plane may have, and a program of the cache: 2^32 pages and more.
+    let long = ["geometry.blocks=1", "geometry.pages=2147483646", "ftl.slc_cache=dynamic"];
+    assert!(refused("tlc", &long).is_some());
+    // Where nothing is refreshed, nobody asks how long that takes.
+    let slow =
+        ["ftl.allocation=plane", "chip.t_read=10s", "chip.t_prog=10s", "geometry.blocks=512", "geometry.pages=786432"];
+    assert_ne!(refused("tlc", &[&slow[..], &["refresh.period=none"]].concat()).as_deref(), Some("refresh.period"));
+    assert_eq!(
+        refused("tlc", &[&slow[..], &["refresh.period=1y", "chip.model=none"]].concat()).as_deref(),
+        Some("refresh.period")
+    );
+}
+
 #[test]
 fn every_key_at_its_ends_is_refused_or_played() {
     let (all, drawn) = (settings(), Stream::new(1, "extremes"));

@@ -180,3 +180,20 @@ fn a_die_loads_its_next_page_also_where_its_first_had_to_wait_for_a_command() {
     assert_eq!(found[2], command_end + 30_000 + PAGE + PROGRAM);
     assert_eq!(found[3], command_end + 30_000 + PAGE + 2 * PROGRAM);
 }
+
+#[test]
+fn a_read_of_a_page_that_is_partly_in_the_buffer_is_given_up_where_the_die_of_its_rest_erases() {
+    let config = one_die(&["ftl.erase_when=opened", "read.fail_busy=erase", "buffer.mode=write-back"]);
+    let mut device = Device::new(&config, 1).unwrap();
+    // The block that a page is programmed in is erased first.
+    device.submit(request(0, Op::Write, 3, 1)).unwrap();
+    device.submit(request(0, Op::Flush, 0, 1)).unwrap();
+    let part = |time: u64, op: Op, bytes: u64| Request::new(Time(time), op, Bytes(7 * 16_384), Bytes(bytes));
+    device.submit(part(1_000_000, Op::Write, 4096)).unwrap();
+    let reads = [part(1_100_000, Op::Read, 4096), part(1_200_000, Op::Read, 16_384)].map(Request::with_limited_retry);
+    reads.into_iter().for_each(|read| device.submit(read).map(|_| ()).unwrap());
+    device.advance(Time(2_000_000)).unwrap();
+    let done: Vec<_> = device.take_completions().filter(|done| done.request.op == Op::Read).collect();
+    assert_eq!(done.iter().map(|done| done.gave_up).collect::<Vec<_>>(), [false, true]);
+    device.check().unwrap();
+}

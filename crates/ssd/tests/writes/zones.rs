@@ -195,6 +195,90 @@ fn a_random_area_is_written_in_any_order_and_again_until_it_is_committed() {
 }
 
 #[test]
+fn a_random_area_lets_go_what_is_final_however_many_writes_are_outstanding() {
+    // A zone of 144 pages, more than the buffer has slots; the area has six.
+    let settings = ["zones.random_area=96KiB", "zones.blocks=6", "zones.max_open=2", "zones.max_active=2"];
+    let in_order: Vec<u64> = (0..144).collect();
+    let backwards: Vec<u64> = in_order.chunks(6).flat_map(|area| area.iter().rev().copied()).collect();
+    for pages in [in_order, backwards] {
+        let watch = Watch::default();
+        let mut device = watched(&config(&settings), 1, watch.clone());
+        let size = device.zones().unwrap().size();
+        assert_eq!(device.plan().slots, 64);
+        assert_eq!(at_once(&mut device, &[(Op::Zone(ZoneAction::OpenRandom), 0, size)])[0].status, Status::Success);
+        let writes: Vec<_> = pages.iter().map(|page| (Op::Write, page * PAGE, PAGE)).collect();
+        let done = at_once(&mut device, &writes);
+        assert_eq!(done.iter().filter(|done| done.status == Status::Success).count(), 144);
+        // All but the area is final, and whole programs of it have left the buffer.
+        assert_eq!(zone(&device, 0).write_pointer, 138 * PAGE);
+        device.flush().unwrap();
+        assert_eq!((times(&watch, "program").len(), device.counters().zone_padding), (138 / 3, 0));
+        assert_eq!(at_once(&mut device, &[(Op::Zone(ZoneAction::Finish), 0, size)])[0].status, Status::Success);
+        assert!((0..144).all(|page| device.flash_page(Lpn(page)).is_some()));
+        device.check_all().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
+fn a_command_waits_for_the_writes_to_its_zones_that_came_before_and_what_comes_behind_waits_for_it() {
+    let mut device = watched(&config(&["zones.max_open=4"]), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let [open, close, reset] = [ZoneAction::Open, ZoneAction::Close, ZoneAction::Reset].map(Op::Zone);
+    let all_good = |done: &[Completion]| done.iter().all(|done| done.status == Status::Success);
+    // Of all zones one is closed, and nothing is under way to it.
+    at_once(&mut device, &[(Op::Write, 5 * size, PAGE), (close, 5 * size, size)]);
+    let done = at_once(&mut device, &[(Op::Write, 0, 20 * PAGE), (open, 0, 8 * size)]);
+    let finish = |op: Op| done.iter().find(|done| done.request.op == op).unwrap().finish;
+    assert!(all_good(&done) && finish(open) < finish(Op::Write), "{done:?}");
+    assert_eq!([0, 5].map(|at| zone(&device, at).state), [ZoneState::ImplicitlyOpen, ZoneState::ExplicitlyOpen]);
+    // Two writes come before it and two behind it, which open the zone again.
+    let before = (device.counters().zones_opened_by_writes, device.counters().zones_closed_by_host);
+    let write = |page: u64| (Op::Write, size + page * PAGE, PAGE);
+    let done = at_once(&mut device, &[write(0), write(1), (close, size, size), write(2), write(3)]);
+    assert!(all_good(&done), "{done:?}");
+    let counters = device.counters();
+    assert_eq!((counters.zones_opened_by_writes - before.0, counters.zones_closed_by_host - before.1), (2, 1));
+    assert_eq!(zone(&device, 1).state, ZoneState::ImplicitlyOpen);
+    // What is written behind a reset begins the zone again, also where the reset is of several zones and the zone is
+    // none of those that it waits for.
+    let done = at_once(&mut device, &[write(4), (reset, size, size), write(0), write(1)]);
+    assert!(all_good(&done), "{done:?}");
+    assert_eq!(zone(&device, 1).write_pointer, size + 2 * PAGE);
+    let second = (Op::Write, 2 * size, PAGE);
+    let done = at_once(&mut device, &[write(2), (reset, 0, 3 * size), second, write(0)]);
+    assert!(all_good(&done), "{done:?}");
+    assert_eq!([0, 1, 2].map(|at| zone(&device, at).write_pointer), [0, size + PAGE, 2 * size + PAGE]);
+    device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+#[test]
+fn of_several_zones_all_or_none_are_opened_with_their_random_areas() {
+    let settings = ["zones.random_area=96KiB", "zones.max_open=2", "zones.max_active=4", "buffer.size=4MiB"];
+    let mut device = watched(&config(&settings), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    let [open, close, random] = [ZoneAction::Open, ZoneAction::Close, ZoneAction::OpenRandom].map(Op::Zone);
+    // Two closed zones have an area, the third has none.
+    for (number, op) in [(0, random), (1, random), (2, open)] {
+        let at = number * size;
+        let done = at_once(&mut device, &[(op, at, size), (Op::Write, at, PAGE), (close, at, size)]);
+        assert!(done.iter().all(|done| done.status == Status::Success), "{done:?}");
+    }
+    let mut ask = |op: Op, offset: u64, bytes: u64| {
+        let status = at_once(&mut device, &[(op, offset, bytes)])[0].status;
+        (status, [0, 1, 2].map(|at| zone(&device, at).state))
+    };
+    let (is_open, is_closed) = (ZoneState::ExplicitlyOpen, ZoneState::Closed);
+    assert_eq!(ask(random, 0, 4 * size), (Status::Success, [is_open, is_open, is_closed]));
+    assert_eq!(ask(close, 0, 4 * size), (Status::Success, [is_closed; 3]));
+    assert_eq!(ask(open, 3 * size, size), (Status::Success, [is_closed; 3]));
+    assert_eq!(ask(random, 0, 4 * size), (Status::TooManyOpen, [is_closed; 3]));
+    device.check_all().unwrap();
+}
+
+#[test]
 fn several_zones_at_once_are_those_whose_state_has_the_action() {
     let mut device = watched(&config(&["zones.max_open=3"]), 1, Watch::default());
     let size = device.zones().unwrap().size();
@@ -310,6 +394,7 @@ fn zones_on_a_broken_die_are_read_only_or_offline_and_what_the_controller_has_of
     assert_eq!(ask(&mut device, Op::Write, 9 * size, PAGE).status, Status::ZoneOffline);
     assert_eq!(ask(&mut device, Op::Zone(ZoneAction::Reset), size, size).status, Status::InvalidTransition);
     assert_eq!(ask(&mut device, Op::Zone(ZoneAction::Offline), size, size).status, Status::Success);
+    assert_eq!(device.counters().zones_reset, 0, "what goes offline is no reset");
     // The kept pages are on another die by now, and all other zones go on.
     device.flush().unwrap();
     let layout = device.plan().layout;
