@@ -270,8 +270,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let weighed = self.flash.references.weighed(op.seq);
         let mut failed = Failed { start, v_ref: attempt.v_ref, last, sentinel, weighed, table };
         let mut t_pre_fallback = attempt.t_pre_fallback;
+        let senses = attempt.number.saturating_add(attempt.on_die_retries);
         loop {
-            let next = policies.after(read.next, read.predictor, failed, attempt.number);
+            let next = policies.after(read.next, read.predictor, failed, senses);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
             if next.is_some() || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
                 return next.map(|v_ref| (v_ref, t_pre_fallback));
@@ -465,7 +466,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.counters.first_senses_repeated += u64::from(full);
         attempt.reduced = !full && self.reduces(&op, &attempt);
         let (took, _) = self.sense_time(&op, &attempt);
-        attempt.took += took.0 as u32;
+        attempt.took = attempt.took.saturating_add(took.0 as u32);
         if self.core.plan.config.read.predictor.looks_on_die(true) {
             self.count_prediction();
         }
