@@ -267,7 +267,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn)));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
         let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
-        let weighed = self.flash.references.weighed(op.seq);
+        let weighed = self.flash.references.weighed(op.seq, attempt.t_pre_fallback);
         let mut failed = Failed { start, v_ref: attempt.v_ref, last, sentinel, weighed, table };
         let mut t_pre_fallback = attempt.t_pre_fallback;
         let senses = attempt.number.saturating_add(attempt.on_die_retries);
@@ -276,6 +276,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
             if next.is_some() || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
                 return next.map(|v_ref| (v_ref, t_pre_fallback));
+            }
+            // By their weights it goes on from what the default one has shown, if anything.
+            failed.weighed = self.flash.references.weighed(op.seq, true);
+            if read.next == Next::Syndrome && failed.weighed.is_empty() {
+                return Some((ReadReference::Step(start), true));
             }
             (failed.v_ref, t_pre_fallback) = (ReadReference::Step(start), true);
         }
@@ -619,7 +624,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let (weight, checks) = self.weight_of(op, attempt, step);
         if next {
-            self.flash.references.weigh(op.seq, Weighed { step, weight });
+            self.flash.references.weigh(op.seq, Weighed { step, weight }, attempt.reduced);
         }
         if first && let Some(read) = attempt.read {
             let share = (u64::from(weight) * 256).checked_div(checks).unwrap_or(0) as u8;

@@ -547,6 +547,14 @@ fn a_retry_that_fails_with_reduced_timing_is_repeated_with_the_default_one() {
         assert_eq!(right.reads_repeated, 0);
         assert!(counters.retry_steps > right.retry_steps + 20 * counters.reads_repeated);
     }
+    // By the weights of syndromes as well, which begin again: the table has 40 steps beside the first.
+    for first in ["adaptive", "adaptive-weighed,predictor=controller"] {
+        let scheme = format!("baseline,next=syndrome,sensing={first}");
+        let (done, device) = load(&with(&scheme, &wrong), 400, 40_000_000);
+        let counters = device.counters();
+        assert!(counters.reads_repeated > 100, "{first}: {}", counters.reads_repeated);
+        assert!(done.iter().all(|(_, _, uncorrectable)| !uncorrectable), "{first}");
+    }
 }
 
 #[test]
