@@ -103,6 +103,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
+        attempt.reduced = shorter > 0;
         let looks = self.core.plan.config.read.predictor.looks_on_die(attempt.repeats);
         if op.seq == lead && looks && attempt.v_ref.fine().is_none() {
             self.count_prediction();
@@ -183,11 +184,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if !attempt.reduced {
             return (full, 0);
         }
+        let less = self.cut(op);
+        let senses = self.core.plan.config.chip.senses.as_deref();
+        if less == 0 { (full, 0) } else { (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less) }
+    }
+
+    /// By how much the RPT's tPRE is shorter than the default one for an operation's page \[ns]; 0 beyond the RPT.
+    pub(super) fn cut(&mut self, op: &PageOp) -> u32 {
         let conditions = self.conditions_of(op);
         let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions));
-        let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
-        let less = self.core.plan.faster.as_ref().map_or(0, |faster| faster.t_pre).saturating_sub(t_pre);
-        (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
+        let faster = self.core.plan.faster.as_ref();
+        faster.zip(t_pre).map_or(0, |(faster, t_pre)| faster.t_pre.saturating_sub(t_pre))
     }
 
     /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense
@@ -274,7 +281,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         loop {
             let next = policies.after(read.next, read.predictor, failed, senses);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            if next.is_some() || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
+            if next.is_some() || !op.read.reduced || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
                 return next.map(|v_ref| (v_ref, t_pre_fallback));
             }
             // By their weights it goes on from what the default one has shown, if anything.
@@ -464,17 +471,20 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let Some((v_ref, t_pre_fallback)) = step else { return false };
         // It has another way than to repeat what has failed in haste.
         op.read.hasty = false;
-        self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
+        let read = attempt.read.expect("Invariant: it is sensed for a read");
+        self.flash.ops[read].read.hasty = false;
         let on_die_retries = attempt.on_die_retries + 1;
         let mut attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
         let full = needs == Needs::DefaultTiming;
         self.core.counters.first_senses_repeated += u64::from(full);
         attempt.reduced = !full && self.reduces(&op, &attempt);
-        let (took, _) = self.sense_time(&op, &attempt);
+        let (took, shorter) = self.sense_time(&op, &attempt);
+        attempt.reduced = shorter > 0;
         attempt.took = attempt.took.saturating_add(took.0 as u32);
         if self.core.plan.config.read.predictor.looks_on_die(true) {
             self.count_prediction();
         }
+        self.flash.ops[read].read.reduced |= attempt.reduced;
         self.flash.attempts[id] = attempt;
         let PageOp { die, queue, seq, ppn, .. } = op;
         let (end, ppn) = (self.core.now + took, ppn.get());

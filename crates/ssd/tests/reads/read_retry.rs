@@ -213,6 +213,36 @@ fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     assert_eq!((counters.pages_retried, counters.retry_steps), (2, 2));
 }
 
+/// An RPT says nothing of what is older than its lines.
+#[test]
+fn beyond_the_table_nothing_is_hasty_and_no_page_walks_twice() {
+    let rest = T_DMA + T_ECC;
+    let table = file("young.csv", "pec,months,cut\n0,0,0.4\n");
+    let table = format!("read.rpt={}", table.display());
+    let full = tr(0) + rest + MOVE;
+    for sensing in ["adaptive", "adaptive-first", "adaptive-oracle"] {
+        let sensing = format!("read.sensing={sensing}");
+        // Three steps each, by the default timing.
+        let needing = needing(3);
+        let old = [&needing, &table, &*sensing, "age.pec=1000", "age.retention=6mo"];
+        let (found, device) = play(&config(&old), &[(0, 0), (10_000_000, 12)]);
+        assert_eq!(found, [full + 3 * (tr(0) + rest); 2], "{sensing}");
+        let counters = device.counters();
+        assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated, counters.set_features), (0, 0, 0));
+        // What no step reads has been sensed with each once.
+        let lost = ["chip.model=tlc48", &table, &sensing, "age.pec=3000", "age.retention=150mo"];
+        let steps = |settings: &[&str]| {
+            let mut device = Device::new(&config(settings), 1).unwrap();
+            device.submit(read(0, 0)).unwrap();
+            device.flush().unwrap();
+            assert!(device.take_completions().all(|done| done.uncorrectable));
+            device.counters().retry_steps
+        };
+        let by_default = [&lost[..], &["read.sensing=default"]].concat();
+        assert_eq!(steps(&lost), steps(&by_default), "{sensing}");
+    }
+}
+
 /// Decision trees in a file: the rows below the names of the columns.
 fn trees(rows: &str) -> String {
     let path = file("trees.csv", &format!("question,feature,at_most,otherwise,value\n{rows}"));
