@@ -184,6 +184,18 @@ fn retries_follow_the_first_sense_where_they_are_likely() {
 }
 
 #[test]
+fn what_waits_for_the_decoder_of_its_read_is_decoded_no_more() {
+    // Decodings are so long that the second sense waits behind the first, which reads the page.
+    let mut config = with("pr2", &[&needing(0)]);
+    ["read.pipeline=cache-read-first", "ecc.t_decode=200us", "ecc.decoders=1", "ecc.buffer=2"]
+        .iter()
+        .for_each(|word| config.set(word).unwrap());
+    let (found, device) = play(&config, &[(0, 0), (10_000_000, 12)]);
+    assert_eq!(found, [tr(0) + T_DMA + 200_000 + MOVE; 2]);
+    assert_eq!(device.usage().decoders[0].0, 2 * 200_000);
+}
+
+#[test]
 fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     let rest = T_DMA + T_ECC;
     let hasty = |settings: &[&str]| {
