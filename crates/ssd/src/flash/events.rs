@@ -33,6 +33,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if let Active::Program(program) = active
             && program.pass + 1 < self.passes(&program)
         {
+            self.pass_ends(die, program);
             self.start_loaded(die);
             return self.senses_end(die);
         }

@@ -182,6 +182,17 @@ pub(super) struct Program {
     pub(super) sensing: Span,
     /// The pass that its data is for, from 0.
     pub(super) pass: u8,
+    pub(super) passed: Passed,
+}
+
+/// What the passes of a program that have ended have come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    /// How often they were suspended.
+    pub(super) suspensions: u32,
+    /// How long they took, and would have taken without that.
+    pub(super) took: Span,
+    pub(super) nominal: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -197,6 +208,14 @@ impl Active {
     /// Whether it erases.
     pub(super) fn is_erase(self) -> bool {
         matches!(self, Active::Erase(_) | Active::EraseOpened(..))
+    }
+
+    /// What its passes that have ended have come to.
+    pub(super) fn passed(self) -> Passed {
+        match self {
+            Active::Program(program) => program.passed,
+            Active::Erase(_) | Active::EraseOpened(..) => Passed::default(),
+        }
     }
 
     /// Whether its data is sent over the bus again before it goes on: of a suspended program, where the chip keeps no
@@ -576,7 +595,8 @@ stored! {
     Reservation { planes, planes_of_host, shorter, holders }
     Work { began, runs_from, position, before, suspensions, within_pulses, waited_from, is_overdue }
     Paused { active, work, phases }
-    Program { ops, planes, ready, sensing, pass }
+    Program { ops, planes, ready, sensing, pass, passed }
+    Passed { suspensions, took, nominal }
 }
 
 stored_enum! {

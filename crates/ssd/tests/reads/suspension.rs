@@ -311,6 +311,36 @@ fn suspensions_prolong_an_operation_by_no_more_than_their_budget() {
 }
 
 #[test]
+fn passes_of_a_program_are_one_operation() {
+    // Two passes, of 500 and 900 us; a read every 40 us, which takes 30 and suspends.
+    let passes = ["chip.t_read=10us", "chip.t_prog=[500us,900us]", "chip.program_passes=2"];
+    let played = |settings: &[&str]| {
+        let config = config(&passes, &[&["schedule.suspend_program=inter-phase"], settings].concat());
+        let (start, _) = alone(&config, "program");
+        let mut device = Device::new(&config, 1).unwrap();
+        device.submit(Request::new(Time(0), Op::Write, Bytes(0), Bytes(PAGE))).unwrap();
+        for index in 0..150 {
+            let time = Time(start + 1_000 + index * 40_000);
+            device.submit(Request::new(time, Op::Read, Bytes((20 + index % 20) * PAGE), Bytes(PAGE))).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        let counters = device.counters();
+        // The erase of the opened block is the other operation.
+        assert_eq!((counters.operations, counters.operations_suspended), (2, 1), "{settings:?}");
+        assert_eq!(counters.suspended_nominal_ns, 1_400_000, "{settings:?}");
+        (counters.program_suspensions, counters.suspended_ns - 1_400_000)
+    };
+    let (times, added) = played(&[]);
+    assert!(times > 8, "{times}");
+    assert_eq!(played(&["schedule.suspensions=1"]).0, 1);
+    assert_eq!(played(&["schedule.suspensions=7"]).0, 7);
+    // It goes on when it must, behind the read that has begun.
+    let (fewer, within) = played(&["schedule.suspend_budget=100us"]);
+    assert!(fewer < times && within < added && within <= 100_000 + 30_000, "{fewer} {within} of {times} {added}");
+}
+
+#[test]
 fn one_die_of_a_chip_has_suspended_something_at_a_time() {
     let dies = ["schedule.suspend_program=intra-phase", "geometry.dies=2", "bus.die_interleaving=true"];
     let of = |all: &[Entry], kind: &str| {
