@@ -90,6 +90,12 @@ impl Budget {
         power * (until.0 as f64 - before.0 as f64)
     }
 
+    /// The array of a die senses until a time, beside what it senses already: as above, and nothing is given back.
+    pub fn sense_energy(&mut self, die: DieId, power: f64, from: Time, until: Time) -> f64 {
+        let longer = until.max(self.arrays[die]);
+        self.array_energy(die, power, from.min(longer), longer)
+    }
+
     /// Energy is used now, or less than was thought \[pJ]. Returns when something may begin again, where nothing may
     /// now.
     pub fn take(&mut self, now: Time, energy: f64) -> Option<Time> {

@@ -488,7 +488,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.flash.attempts[id] = attempt;
         let PageOp { die, queue, seq, ppn, .. } = op;
         let (end, ppn) = (self.core.now + took, ppn.get());
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        self.senses(die, self.core.now, end);
         self.core.probe.sense(self.core.now, end, die, ppn);
         if P::EXPLAINS {
             let event = Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn };

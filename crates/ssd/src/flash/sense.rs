@@ -89,7 +89,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if count == 1 {
             let start = self.set_timing_after(start, die, first.shorter);
             let end = start + first.t_read;
-            self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+            self.senses(die, self.core.now, end);
             self.note_timing(&[first]);
             self.begins_sense(die, first, start, end);
             return USER_READS.has(lead);
@@ -114,7 +114,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         self.note_timing(reads);
         let end = start + t_read.unwrap_or(Span::ZERO);
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        self.senses(die, self.core.now, end);
         for taken in reads {
             self.begins_sense(die, *taken, start, end);
         }

@@ -137,6 +137,19 @@ fn what_is_taken_from_the_budget_is_what_is_used() {
 }
 
 #[test]
+fn planes_that_sense_beside_one_another_take_the_energy_of_their_die() {
+    // Senses of several lengths on four planes, so that one that begins later often ends sooner.
+    let planes = ["geometry.planes=4", "chip.plane_reads=independent", "chip.t_read=[20us,40us,160us]"];
+    let config = drive(&[&planes[..], &["energy.power_states=[0.4]"]].concat());
+    let device = load(&config, 4_000, 256, 100);
+    let used = Energy::of(device.plan(), &device.counters(), &device.usage()).total();
+    let taken = device.throttling().unwrap().used / 1e3;
+    assert!((taken / used - 1.0).abs() < 1e-12, "{taken} and {used}");
+    let mean = used / device.now().0 as f64;
+    assert!((mean / 0.4 - 1.0).abs() < 5e-3, "{mean} W");
+}
+
+#[test]
 fn a_limit_that_is_never_reached_changes_nothing() {
     let plain = load(&drive(&[]), 2_000, 32, 50);
     let limited = load(&drive(&["energy.power_states=[1000]", "energy.window=1s"]), 2_000, 32, 50);
