@@ -130,6 +130,8 @@ pub(crate) struct Attempt {
     /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the
     /// best references; 0 where it has not.
     pub soft_bits: u8,
+    /// Bytes of it that have crossed the bus.
+    pub sent: u32,
     /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,
     pub decoding: u32,
@@ -153,6 +155,7 @@ impl Attempt {
             fate: Fate::Corrected,
             failed: u64::MAX,
             soft_bits: 0,
+            sent: 0,
             took: 0,
             decoding: 0,
         }
@@ -176,7 +179,7 @@ impl Attempt {
 stored! {
     Read { newest, page, start, retries, in_slc, limited, likely_to_fail, shown, hasty, reduced }
     Shown { weight, hasty, corrected }
-    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, failed, soft_bits, took, decoding }
+    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, failed, soft_bits, sent, took, decoding }
 }
 
 stored_enum! {

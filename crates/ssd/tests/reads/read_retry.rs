@@ -193,6 +193,9 @@ fn what_waits_for_the_decoder_of_its_read_is_decoded_no_more() {
     let (found, device) = play(&config, &[(0, 0), (10_000_000, 12)]);
     assert_eq!(found, [tr(0) + T_DMA + 200_000 + MOVE; 2]);
     assert_eq!(device.usage().decoders[0].0, 2 * 200_000);
+    // Both pages of each read have crossed the bus, one of them for the decoder.
+    let counters = device.counters();
+    assert_eq!((counters.bytes_read, counters.bytes_decoded), (4 * PAGE, 2 * PAGE));
 }
 
 #[test]
