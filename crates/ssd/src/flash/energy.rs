@@ -75,6 +75,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
+    /// The array of a die stops, where it began at a time or was to.
+    pub(super) fn array_stops(&mut self, die: DieId, power: impl FnOnce(&Plan) -> f64, began: Time) {
+        if let Some(budget) = &mut self.flash.budget {
+            let energy = budget.stops(die, power(&self.core.plan), began, self.core.now);
+            self.take_energy(energy);
+        }
+    }
+
     fn take_energy(&mut self, energy: f64) {
         let Some(budget) = &mut self.flash.budget else { return };
         let was_held = budget.is_held();
