@@ -10,7 +10,7 @@ use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId};
 use schemes::{Failed, Fine, Next, ReadReference, Soft, Start, Weighed};
-use units::{Lpn, Ppn, Span};
+use units::{Lpn, Ppn, Span, Time};
 
 use super::attempt::{Attempt, Fate, Shown};
 use super::backend::{Flash, FlashAt};
@@ -104,10 +104,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
         attempt.reduced = shorter > 0;
-        let looks = self.core.plan.config.read.predictor.looks_on_die(attempt.repeats);
-        if op.seq == lead && looks && attempt.v_ref.fine().is_none() {
-            self.count_prediction();
-        }
         let entry = &mut self.flash.attempts[id];
         (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
         (took, shorter)
@@ -125,10 +121,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Counts the time that a die predicts at the end of a command.
-    fn count_prediction(&mut self) {
-        self.core.counters.predicting_ns += self.core.plan.config.read.t_pred.0;
-        self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
+    /// A die has sensed a page, and predicted at the end of that where it does. Meanwhile its array rests, for however
+    /// many planes it predicts.
+    pub(super) fn count_prediction(&mut self, die: DieId, id: AttemptId) {
+        let attempt = &self.flash.attempts[id];
+        if self.flash.outcomes.is_none() || !self.looks_on_die(attempt) {
+            return;
+        }
+        let (now, t_pred, state) = (self.core.now, self.core.plan.config.read.t_pred, &mut self.flash.dies[die]);
+        let from = state.predicting_until.max(Time(now.0.saturating_sub(t_pred.0)));
+        state.predicting_until = now;
+        let predicting = now.since(from).0;
+        self.core.counters.predicting_ns += predicting;
+        self.use_energy(|plan| -plan.config.energy.sense_mw * predicting as f64);
+    }
+
+    /// Whether a die looks at what it senses. What it counts are the syndromes of bits, which soft senses do not give.
+    fn looks_on_die(&self, attempt: &Attempt) -> bool {
+        self.core.plan.config.read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none()
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
@@ -164,9 +174,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let read = &self.core.plan.config.read;
         let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retries > 0);
         let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
-        // What a die counts are the syndromes of bits, which soft senses do not give.
-        let looks = read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none();
-        (if looks { all + read.t_pred } else { all }, less)
+        (if self.looks_on_die(attempt) { all + read.t_pred } else { all }, less)
     }
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
@@ -481,9 +489,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let (took, shorter) = self.sense_time(&op, &attempt);
         attempt.reduced = shorter > 0;
         attempt.took = attempt.took.saturating_add(took.0 as u32);
-        if self.core.plan.config.read.predictor.looks_on_die(true) {
-            self.count_prediction();
-        }
         self.flash.ops[read].read.reduced |= attempt.reduced;
         self.flash.attempts[id] = attempt;
         let PageOp { die, queue, seq, ppn, .. } = op;

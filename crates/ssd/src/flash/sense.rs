@@ -201,6 +201,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
+        self.count_prediction(die, id);
         self.step_ends(id, Step::Sensing);
     }
 }

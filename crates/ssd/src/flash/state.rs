@@ -302,6 +302,8 @@ pub struct DieState {
     pub(super) phases: Option<Phases>,
     /// Reads that have been sensed and may have to be sensed again. Where reads can fail.
     pub(super) reads_in_progress: Vec<Begun>,
+    /// Until when it has predicted, as far as that is counted.
+    pub(super) predicting_until: Time,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
     /// The number of its chip.
@@ -349,6 +351,7 @@ impl DieState {
             phases: None,
             reserved: Reservation::default(),
             reads_in_progress: Vec::new(),
+            predicting_until: Time::ZERO,
             loaded: None,
             next_pass: None,
             coarse: Vec::new(),
@@ -588,7 +591,7 @@ stored! {
     DieState {
         meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
         next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, look_again, work,
-        phases, reads_in_progress, loaded, chip, queues, waits,
+        phases, reads_in_progress, predicting_until, loaded, chip, queues, waits,
     }
     Begun { seq, queue, command, alone }
     Holder { read, ended }

@@ -35,7 +35,7 @@ impl Energy {
         let programmed = counters.pages_transferred_in * plan.layout.page_size.0;
         Energy {
             // While a die predicts its array rests.
-            sense: (array(die::READ, energy.sense_mw) - counters.predicting_ns as f64 * energy.sense_mw / 1e3).max(0.0),
+            sense: array(die::READ, energy.sense_mw) - counters.predicting_ns as f64 * energy.sense_mw / 1e3,
             transfer: kib(counters.bytes_read + programmed) * energy.transfer_nj,
             transfer_out: kib(counters.bytes_read) * energy.transfer_nj,
             program: array(die::PROGRAM, energy.program_mw),
