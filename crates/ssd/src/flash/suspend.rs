@@ -139,8 +139,13 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// where that has no bound.
     fn resume_by(&self, active: Active, began: Time, position: u64, before: Span) -> Option<Time> {
         let Config { schedule, chip, .. } = &self.core.plan.config;
-        let loads = !active.is_erase() && !active.sends_again(chip.shadow_buffer);
-        let setup = if loads { chip.t_buffer } else { Span::ZERO };
+        let setup = match active {
+            Active::Program(program) if active.sends_again(chip.shadow_buffer) => {
+                self.t_program_data(program.planes, self.flash.ops[program.ops].queue.writes())
+            }
+            Active::Program(_) => chip.t_buffer,
+            Active::Erase(_) | Active::EraseOpened(..) => Span::ZERO,
+        };
         // What suspensions of earlier passes have prolonged it by.
         let Passed { took, nominal, .. } = active.passed();
         let left = schedule.suspend_budget?.0.saturating_sub(took.0.saturating_sub(nominal.0));

@@ -204,6 +204,14 @@ fn without_a_shadow_buffer_the_data_is_sent_again() {
     // The bus takes 20 us a page instead of the buffer's 3.
     let (wait, added) = meets(&config, "program", 25_000);
     assert_eq!((wait, added), (3_000, 20_000));
+    // Which counts as what prolongs it, and must leave something to spare.
+    for (budget, suspends) in [("20us", false), ("20001ns", true)] {
+        let mut config = config.clone();
+        config.set(&format!("schedule.suspend_budget={budget}")).unwrap();
+        let start = alone(&config, "program").0;
+        let all = play(&config, 1, &[start + 25_000]);
+        assert_eq!(all.iter().any(|(what, ..)| *what == "suspend"), suspends, "{budget}");
+    }
 }
 
 #[test]
