@@ -116,8 +116,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
         (state.work.suspensions, state.work.waited_from) = (state.work.suspensions + 1, None);
-        let (first, position) =
-            (active.passed().suspensions + state.work.suspensions == 1, state.work.position);
+        let (first, position) = (active.passed().suspensions + state.work.suspensions == 1, state.work.position);
         match active {
             Active::Program(_) => self.core.counters.program_suspensions += 1,
             Active::Erase(_) | Active::EraseOpened(..) => {
