@@ -321,7 +321,13 @@ fn suspensions_prolong_an_operation_by_no_more_than_their_budget() {
 #[test]
 fn passes_of_a_program_are_one_operation() {
     // Two passes, of 500 and 900 us; a read every 40 us, which takes 30 and suspends.
-    let passes = ["chip.t_read=10us", "chip.t_prog=[500us,900us]", "chip.program_passes=2"];
+    let passes = [
+        "chip.t_read=10us",
+        "chip.t_prog=[500us,900us]",
+        "chip.program_passes=2",
+        "chip.t_erase_pulse=1500us",
+        "chip.t_erase_verify=8us",
+    ];
     let played = |settings: &[&str]| {
         let config = config(&passes, &[&["schedule.suspend_program=inter-phase"], settings].concat());
         let (start, _) = alone(&config, "program");
