@@ -31,6 +31,8 @@ pub(crate) struct Read {
     pub shown: Option<Shown>,
     /// Its first sense takes the RPT's tPRE, and is to be repeated with the default one if it fails.
     pub hasty: bool,
+    /// Any of its senses has taken a shorter tPRE than the default one.
+    pub reduced: bool,
 }
 
 impl Read {
@@ -44,6 +46,7 @@ impl Read {
         likely_to_fail: false,
         shown: None,
         hasty: false,
+        reduced: false,
     };
 }
 
@@ -114,7 +117,7 @@ pub(crate) struct Attempt {
     pub repeats: bool,
     /// With which references.
     pub v_ref: ReadReference,
-    /// Its sense takes the RPT's tPRE. Known when it is sensed.
+    /// Its sense takes the RPT's tPRE, which is shorter than the default one. Known when it is sensed.
     pub reduced: bool,
     /// Every step has failed with the RPT's tPRE: again with the default one.
     pub t_pre_fallback: bool,
@@ -127,6 +130,8 @@ pub(crate) struct Attempt {
     /// Bits a cell with which its page is to be decoded next, since the die has weighed what it has sensed with the
     /// best references; 0 where it has not.
     pub soft_bits: u8,
+    /// Bytes of it that have crossed the bus.
+    pub sent: u32,
     /// How long the die senses, and how long its decoding takes \[ns].
     pub took: u32,
     pub decoding: u32,
@@ -150,6 +155,7 @@ impl Attempt {
             fate: Fate::Corrected,
             failed: u64::MAX,
             soft_bits: 0,
+            sent: 0,
             took: 0,
             decoding: 0,
         }
@@ -171,9 +177,9 @@ impl Attempt {
 }
 
 stored! {
-    Read { newest, page, start, retries, in_slc, limited, likely_to_fail, shown, hasty }
+    Read { newest, page, start, retries, in_slc, limited, likely_to_fail, shown, hasty, reduced }
     Shown { weight, hasty, corrected }
-    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, failed, soft_bits, took, decoding }
+    Attempt { read, earlier, step, die, queue, number, repeats, v_ref, reduced, t_pre_fallback, on_die_retries, fate, failed, soft_bits, sent, took, decoding }
 }
 
 stored_enum! {

@@ -90,6 +90,19 @@ impl Budget {
         power * (until.0 as f64 - before.0 as f64)
     }
 
+    /// The array of a die senses until a time, beside what it senses already: as above, and nothing is given back.
+    pub fn sense_energy(&mut self, die: DieId, power: f64, from: Time, until: Time) -> f64 {
+        let longer = until.max(self.arrays[die]);
+        self.array_energy(die, power, from, longer)
+    }
+
+    /// The array of a die stops, which draws a power \[mW], or was to from a later time on: what it does not use \[pJ],
+    /// below 0.
+    pub fn stops(&mut self, die: DieId, power: f64, began: Time, now: Time) -> f64 {
+        let until = std::mem::replace(&mut self.arrays[die], now);
+        -power * until.0.saturating_sub(now.max(began).0) as f64
+    }
+
     /// Energy is used now, or less than was thought \[pJ]. Returns when something may begin again, where nothing may
     /// now.
     pub fn take(&mut self, now: Time, energy: f64) -> Option<Time> {

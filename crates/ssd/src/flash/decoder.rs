@@ -3,12 +3,13 @@
 use nand::ChannelId;
 use units::Span;
 
-use super::attempt::{Attempt, Step};
+use super::attempt::Step;
 use super::backend::FlashAt;
 use super::op::PageOp;
 use super::placement::Placement;
 use crate::arena::AttemptId;
 use crate::observe::probe::{Event, Probe};
+use crate::observe::stats::energy::Energy;
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A page has arrived at its channel's engine, where it has room.
@@ -34,11 +35,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// What has come is sentinel cells alone.
     #[cold]
-    pub(super) fn note_sentinel(&mut self, id: AttemptId) {
-        let Attempt { die, read, .. } = self.flash.attempts[id];
-        let channel = self.flash.dies[die].channel;
+    pub(super) fn sentinel_came(&mut self, id: AttemptId) {
+        let channel = self.flash.dies[self.flash.attempts[id].die].channel;
         self.flash.channels[channel].ecc.reserved -= 1;
-        self.core.counters.sentinel_bytes += read.map_or(0, |read| u64::from(self.flash.ops[read].bus_bytes));
     }
 
     /// A page that waited for a decoder has one.
@@ -49,12 +48,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn start_decoding(&mut self, id: AttemptId, channel: ChannelId) {
         let attempt = &mut self.flash.attempts[id];
         attempt.step = Step::Decoding;
-        let (number, read) = (attempt.number, attempt.read);
+        let (number, read, sent) = (attempt.number, attempt.read, u64::from(attempt.sent));
         let t_decode = match self.flash.outcomes {
             None => self.core.plan.config.ecc.t_decode,
             Some(_) => Span(attempt.decoding.into()),
         };
         let end = self.core.now + t_decode;
+        self.core.counters.bytes_decoded += sent;
+        self.use_energy(|plan| Energy::decodes(plan, sent));
         let ecc = &mut self.flash.channels[channel].ecc;
         ecc.busy += t_decode;
         // The first to finish first; at the same time the first that began, which is nearly always behind the others.

@@ -66,6 +66,23 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
+    /// A plane of a die senses between two times, beside others perhaps, whose array is the same.
+    #[inline]
+    pub(super) fn senses(&mut self, die: DieId, from: Time, until: Time) {
+        if let Some(budget) = &mut self.flash.budget {
+            let energy = budget.sense_energy(die, self.core.plan.config.energy.sense_mw, from, until);
+            self.take_energy(energy);
+        }
+    }
+
+    /// The array of a die stops, where it began at a time or was to.
+    pub(super) fn array_stops(&mut self, die: DieId, power: impl FnOnce(&Plan) -> f64, began: Time) {
+        if let Some(budget) = &mut self.flash.budget {
+            let energy = budget.stops(die, power(&self.core.plan), began, self.core.now);
+            self.take_energy(energy);
+        }
+    }
+
     fn take_energy(&mut self, energy: f64) {
         let Some(budget) = &mut self.flash.budget else { return };
         let was_held = budget.is_held();

@@ -33,6 +33,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if let Active::Program(program) = active
             && program.pass + 1 < self.passes(&program)
         {
+            self.pass_ends(die, program);
             self.start_loaded(die);
             return self.senses_end(die);
         }
@@ -96,6 +97,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let ecc = &mut self.flash.channels[channel].ecc;
         let (_, id) = ecc.decoding.pop_front().expect("Invariant: the engine's event is a page being decoded");
         ecc.reserved -= 1;
+        // First: where its read ends with it, none of that is decoded any more.
+        let ended = self.step_ends(id, Step::Decoding);
         while let Some(next) = self.flash.channels[channel].ecc.waiting.pop_front() {
             let void = self.flash.attempts[next].read.is_none();
             self.step_ends(next, Step::WaitingForEcc);
@@ -108,6 +111,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if !self.flash.channels[channel].out.is_empty() {
             self.core.marks.bus(channel);
         }
-        self.step_ends(id, Step::Decoding)
+        ended
     }
 }

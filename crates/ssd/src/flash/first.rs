@@ -42,7 +42,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 Sensing::AdaptiveOracle => self.hindsight(&op).is_some_and(|of| sensing.reduces_by(of)),
                 _ => sensing.reduces_first(self.flash.references.rests(place)),
             };
-            self.core.counters.first_senses_hastened += u64::from(op.read.hasty);
+            // Beyond the RPT it is no other sense.
+            op.read.hasty = op.read.hasty && self.cut(&op) > 0;
         }
         known.set(Feature::Hasty, op.read.hasty.into());
         if pipeline.foresees() {

@@ -71,8 +71,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.die_enters(die, die::IDLE, None);
             // What its array would have used after this.
             match self.flash.dies[die].active {
-                Some((active, _)) => self.array_draws(die, Active::power(active), now, now),
-                None => self.array_draws(die, |plan| plan.config.energy.sense_mw, now, now),
+                // The data of a program may be on its way into the registers.
+                Some((Active::Program(program), _)) => {
+                    self.array_stops(die, |plan| plan.config.energy.program_mw, program.ready);
+                }
+                Some((active, _)) => self.array_stops(die, Active::power(active), now),
+                None => self.array_stops(die, |plan| plan.config.energy.sense_mw, now),
             }
         }
         for channel in self.flash.channels.ids() {

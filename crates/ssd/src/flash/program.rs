@@ -9,7 +9,7 @@ use super::backend::FlashAt;
 use super::op::{Owner, PageOp};
 use super::placement::Placement;
 use super::queues::{QueueId, planes};
-use super::state::{Active, Program, Work};
+use super::state::{Active, Passed, Program, Work};
 use crate::arena::{List, OpId};
 use crate::config::MapTable;
 use crate::observe::probe::{Event, Probe};
@@ -46,7 +46,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             self.use_energy(|plan| Energy::moves(plan, sent * plan.layout.page_size.0));
             self.occupy(channel, commands + self.core.plan.t_data_in(sent), channel::WRITE_DATA)
         };
-        let program = Program { ops, planes: set, ready, sensing, pass: 0 };
+        let program = Program { ops, planes: set, ready, sensing, pass: 0, passed: Passed::default() };
         self.flash.host_units += u32::from(lead.class() == Class::UserProgram);
         self.run_when_free(die, program);
         ops
@@ -230,6 +230,32 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
                 before
             }
         };
+    }
+
+    /// A pass of a program has ended that has another one: what it has come to goes with that.
+    pub(super) fn pass_ends(&mut self, die: DieId, program: Program) {
+        let passed = self.passed_with(die, Active::Program(program));
+        let state = &mut self.flash.dies[die];
+        let others = state.next_pass.iter_mut().chain(&mut state.loaded).chain(&mut state.coarse);
+        others.filter(|other| other.ops == program.ops).for_each(|other| other.passed = passed);
+    }
+
+    /// What the passes of an operation have come to with the one that ends now.
+    pub(super) fn passed_with(&self, die: DieId, active: Active) -> Passed {
+        let (state, before) = (&self.flash.dies[die], active.passed());
+        let took = self.core.now.since(state.work.began);
+        let nominal = match (&state.phases, active) {
+            _ if state.work.suspensions == 0 => took,
+            (Some(phases), _) => phases.total(),
+            // Only programs with phases are suspended, and these take equally long whatever the page.
+            (None, Active::Program(_)) => self.core.plan.timings.slowest_program(),
+            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
+        };
+        Passed {
+            suspensions: before.suspensions + state.work.suspensions,
+            took: before.took + took,
+            nominal: before.nominal + nominal,
+        }
     }
 
     /// The program whose data is in the cache registers, if there is one, has the array.

@@ -78,7 +78,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             Step::Bus if void => self.leave_ecc(id),
             // The controller looks at sentinel cells alone, and knows the next reference.
             Step::Bus if !attempt.v_ref.decodes() => {
-                self.note_sentinel(id);
+                self.sentinel_came(id);
                 return self.failed(id);
             }
             Step::Bus => {
@@ -386,7 +386,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.flash.dies[die].begin_sense(plane, None, end);
         self.die_enters(die, crate::observe::stats::die::READ, None);
         self.take_chip(die);
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, now, end);
+        if reset > Span::ZERO {
+            // Nothing else was sensed, and what was is not brought to its end.
+            self.array_draws(die, |plan| plan.config.energy.sense_mw, now, end);
+        } else {
+            self.senses(die, now, end);
+        }
         self.core.probe.reset(now, end, die);
         if P::EXPLAINS {
             let plane = plane as u8;

@@ -32,8 +32,10 @@ pub(crate) struct References {
     room: Option<usize>,
     /// Whether the steps are asked for, and what first senses have shown.
     kept: Kept,
-    /// What reads under way have sensed, by their age, where the next reference follows from that.
+    /// What reads under way have sensed, by their age, where the next reference follows from that: by any tPRE, and by
+    /// the default one alone.
     weighed: HashMap<u64, Vec<Weighed>>,
+    weighed_by_default: HashMap<u64, Vec<Weighed>>,
     /// Of reads under way, by their age, the codewords that no decoding has corrected, a bit each; all where it has
     /// none.
     uncorrected: HashMap<u64, u64>,
@@ -71,8 +73,9 @@ impl References {
             | u64::from(read.record_groups) << 3
             | read.records.0 << 14;
         let kept = Kept::new(read, trees);
-        let (weighed, uncorrected) = (HashMap::new(), HashMap::new());
-        References { steps: LruCache::unbounded(), room, kept, weighed, uncorrected, rule, kept_by: rule }
+        let (weighed, weighed_by_default, uncorrected) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let steps = LruCache::unbounded();
+        References { steps, room, kept, weighed, weighed_by_default, uncorrected, rule, kept_by: rule }
     }
 
     /// The step that last read a similar page.
@@ -141,14 +144,18 @@ impl References {
         self.room.is_some_and(|room| self.steps.len() > room) && self.steps.pop_lru().is_some()
     }
 
-    /// A read has sensed a step.
-    pub fn weigh(&mut self, read: u64, weighed: Weighed) {
+    /// A read has sensed a step, by a shorter tPRE or by the default one.
+    pub fn weigh(&mut self, read: u64, weighed: Weighed, reduced: bool) {
         self.weighed.entry(read).or_default().push(weighed);
+        if !reduced {
+            self.weighed_by_default.entry(read).or_default().push(weighed);
+        }
     }
 
-    /// What a read has sensed so far.
-    pub fn weighed(&self, read: u64) -> &[Weighed] {
-        self.weighed.get(&read).map_or(&[], Vec::as_slice)
+    /// What a read has sensed so far; of one that has begun again by the default tPRE what it has sensed by that.
+    pub fn weighed(&self, read: u64, by_default: bool) -> &[Weighed] {
+        let of = if by_default { &self.weighed_by_default } else { &self.weighed };
+        of.get(&read).map_or(&[], Vec::as_slice)
     }
 
     /// The codewords of a read that no decoding has corrected, a bit each.
@@ -165,6 +172,7 @@ impl References {
     pub fn forget(&mut self, read: u64) {
         if !self.weighed.is_empty() {
             self.weighed.remove(&read);
+            self.weighed_by_default.remove(&read);
         }
         if !self.uncorrected.is_empty() {
             self.uncorrected.remove(&read);
@@ -178,5 +186,5 @@ impl References {
 }
 
 state! {
-    References { stored { steps, weighed, uncorrected, kept_by } rebuilt { room, rule, kept } }
+    References { stored { steps, weighed, weighed_by_default, uncorrected, kept_by } rebuilt { room, rule, kept } }
 }

@@ -10,7 +10,7 @@ use nand::model::cells::{KIB_BITS, MONTH_NS};
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState, Sensed, UNCORRECTABLE};
 use nand::{Address, DieId};
 use schemes::{Failed, Fine, Next, ReadReference, Soft, Start, Weighed};
-use units::{Lpn, Ppn, Span};
+use units::{Lpn, Ppn, Span, Time};
 
 use super::attempt::{Attempt, Fate, Shown};
 use super::backend::{Flash, FlashAt};
@@ -103,10 +103,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         attempt.reduced = self.reduces(&op, &attempt);
         let (took, shorter) = self.sense_time(&op, &attempt);
-        let looks = self.core.plan.config.read.predictor.looks_on_die(attempt.repeats);
-        if op.seq == lead && looks && attempt.v_ref.fine().is_none() {
-            self.count_prediction();
-        }
+        attempt.reduced = shorter > 0;
         let entry = &mut self.flash.attempts[id];
         (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
         (took, shorter)
@@ -124,10 +121,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// Counts the time that a die predicts at the end of a command.
-    fn count_prediction(&mut self) {
-        self.core.counters.predicting_ns += self.core.plan.config.read.t_pred.0;
-        self.use_energy(|plan| -plan.config.energy.sense_mw * plan.config.read.t_pred.0 as f64);
+    /// A die has sensed a page, and predicted at the end of that where it does. Meanwhile its array rests, for however
+    /// many planes it predicts.
+    pub(super) fn count_prediction(&mut self, die: DieId, id: AttemptId) {
+        let attempt = &self.flash.attempts[id];
+        if self.flash.outcomes.is_none() || !self.looks_on_die(attempt) {
+            return;
+        }
+        let (now, t_pred, state) = (self.core.now, self.core.plan.config.read.t_pred, &mut self.flash.dies[die]);
+        let from = state.predicting_until.max(Time(now.0.saturating_sub(t_pred.0)));
+        state.predicting_until = now;
+        let predicting = now.since(from).0;
+        self.core.counters.predicting_ns += predicting;
+        self.use_energy(|plan| -plan.config.energy.sense_mw * predicting as f64);
+    }
+
+    /// Whether a die looks at what it senses. What it counts are the syndromes of bits, which soft senses do not give.
+    fn looks_on_die(&self, attempt: &Attempt) -> bool {
+        self.core.plan.config.read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none()
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
@@ -163,9 +174,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let read = &self.core.plan.config.read;
         let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retries > 0);
         let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
-        // What a die counts are the syndromes of bits, which soft senses do not give.
-        let looks = read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none();
-        (if looks { all + read.t_pred } else { all }, less)
+        (if self.looks_on_die(attempt) { all + read.t_pred } else { all }, less)
     }
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
@@ -183,11 +192,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if !attempt.reduced {
             return (full, 0);
         }
+        let less = self.cut(op);
+        let senses = self.core.plan.config.chip.senses.as_deref();
+        if less == 0 { (full, 0) } else { (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less) }
+    }
+
+    /// By how much the RPT's tPRE is shorter than the default one for an operation's page \[ns]; 0 beyond the RPT.
+    pub(super) fn cut(&mut self, op: &PageOp) -> u32 {
         let conditions = self.conditions_of(op);
         let t_pre = self.flash.outcomes.as_mut().and_then(|of| of.retry_t_pre(conditions));
-        let (Some(t_pre), senses) = (t_pre, self.core.plan.config.chip.senses.as_deref()) else { return (full, 0) };
-        let less = self.core.plan.faster.as_ref().map_or(0, |faster| faster.t_pre).saturating_sub(t_pre);
-        (self.core.plan.timings.shorter(kind, senses, Span(less.into())), less)
+        let faster = self.core.plan.faster.as_ref();
+        faster.zip(t_pre).map_or(0, |(faster, t_pre)| faster.t_pre.saturating_sub(t_pre))
     }
 
     /// Whether a sense takes the RPT's tPRE. The soft decoder is given what the cells hold, not what a hasty sense
@@ -267,14 +282,20 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let (last, sentinel) = (outcomes.last_step(), outcomes.has_sentinel(self.core.plan.layout.flash_page_of(ppn)));
         let Plan { tailored, config: Config { read, policies, .. }, .. } = &self.core.plan;
         let table = tailored.as_ref().map_or(&[][..], |table| table.steps());
-        let weighed = self.flash.references.weighed(op.seq);
+        let weighed = self.flash.references.weighed(op.seq, attempt.t_pre_fallback);
         let mut failed = Failed { start, v_ref: attempt.v_ref, last, sentinel, weighed, table };
         let mut t_pre_fallback = attempt.t_pre_fallback;
+        let senses = attempt.number.saturating_add(attempt.on_die_retries);
         loop {
-            let next = policies.after(read.next, read.predictor, failed, attempt.number);
+            let next = policies.after(read.next, read.predictor, failed, senses);
             // AR2: everything has failed with the reduced tPRE; the first reference were sensed with the default one.
-            if next.is_some() || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
+            if next.is_some() || !op.read.reduced || !read.sensing.reduces(attempt.repeats, t_pre_fallback) {
                 return next.map(|v_ref| (v_ref, t_pre_fallback));
+            }
+            // By their weights it goes on from what the default one has shown, if anything.
+            failed.weighed = self.flash.references.weighed(op.seq, true);
+            if read.next == Next::Syndrome && failed.weighed.is_empty() {
+                return Some((ReadReference::Step(start), true));
             }
             (failed.v_ref, t_pre_fallback) = (ReadReference::Step(start), true);
         }
@@ -459,21 +480,21 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let Some((v_ref, t_pre_fallback)) = step else { return false };
         // It has another way than to repeat what has failed in haste.
         op.read.hasty = false;
-        self.flash.ops[attempt.read.expect("Invariant: it is sensed for a read")].read.hasty = false;
+        let read = attempt.read.expect("Invariant: it is sensed for a read");
+        self.flash.ops[read].read.hasty = false;
         let on_die_retries = attempt.on_die_retries + 1;
         let mut attempt = Attempt { v_ref, t_pre_fallback, on_die_retries, repeats: true, ..attempt };
         let full = needs == Needs::DefaultTiming;
         self.core.counters.first_senses_repeated += u64::from(full);
         attempt.reduced = !full && self.reduces(&op, &attempt);
-        let (took, _) = self.sense_time(&op, &attempt);
-        attempt.took += took.0 as u32;
-        if self.core.plan.config.read.predictor.looks_on_die(true) {
-            self.count_prediction();
-        }
+        let (took, shorter) = self.sense_time(&op, &attempt);
+        attempt.reduced = shorter > 0;
+        attempt.took = attempt.took.saturating_add(took.0 as u32);
+        self.flash.ops[read].read.reduced |= attempt.reduced;
         self.flash.attempts[id] = attempt;
         let PageOp { die, queue, seq, ppn, .. } = op;
         let (end, ppn) = (self.core.now + took, ppn.get());
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        self.senses(die, self.core.now, end);
         self.core.probe.sense(self.core.now, end, die, ppn);
         if P::EXPLAINS {
             let event = Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn };
@@ -619,7 +640,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let (weight, checks) = self.weight_of(op, attempt, step);
         if next {
-            self.flash.references.weigh(op.seq, Weighed { step, weight });
+            self.flash.references.weigh(op.seq, Weighed { step, weight }, attempt.reduced);
         }
         if first && let Some(read) = attempt.read {
             let share = (u64::from(weight) * 256).checked_div(checks).unwrap_or(0) as u8;

@@ -89,7 +89,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if count == 1 {
             let start = self.set_timing_after(start, die, first.shorter);
             let end = start + first.t_read;
-            self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+            self.senses(die, self.core.now, end);
+            self.note_timing(&[first]);
             self.begins_sense(die, first, start, end);
             return USER_READS.has(lead);
         }
@@ -111,8 +112,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if self.flash.outcomes.is_some() && shorter == Some(0) {
             self.slow_down(reads);
         }
+        self.note_timing(reads);
         let end = start + t_read.unwrap_or(Span::ZERO);
-        self.array_draws(die, |plan| plan.config.energy.sense_mw, self.core.now, end);
+        self.senses(die, self.core.now, end);
         for taken in reads {
             self.begins_sense(die, *taken, start, end);
         }
@@ -162,12 +164,24 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
     }
 
-    /// First senses that go along with one of the default timing take that.
+    /// Senses that go along with one of the default timing take that.
     fn slow_down(&mut self, reads: &[Taken]) {
         for taken in reads {
             let (op, attempt) = (&mut self.flash.ops[taken.read], &mut self.flash.attempts[taken.attempt]);
+            attempt.reduced = false;
             if attempt.number == 0 {
-                (op.read.hasty, attempt.reduced) = (false, false);
+                op.read.hasty = false;
+            }
+        }
+    }
+
+    /// Keeps which reads are sensed by a shorter tPRE, and counts first senses that are.
+    fn note_timing(&mut self, reads: &[Taken]) {
+        for taken in reads {
+            let (op, attempt) = (&mut self.flash.ops[taken.read], &self.flash.attempts[taken.attempt]);
+            if attempt.reduced {
+                op.read.reduced = true;
+                self.core.counters.first_senses_hastened += u64::from(attempt.number == 0);
             }
         }
     }
@@ -190,6 +204,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
+        self.count_prediction(die, id);
         self.step_ends(id, Step::Sensing);
     }
 }

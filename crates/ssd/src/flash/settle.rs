@@ -215,8 +215,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         // What is sensed finely crosses as a page for each bit of a cell.
         let pages = v_ref.pages();
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
-        let decodes = v_ref.decodes();
-        self.use_energy(|plan| Energy::leaves(plan, u64::from(bytes) * u64::from(pages), decodes));
+        let sent = bytes * pages;
+        self.flash.attempts[id].sent = sent;
+        self.use_energy(|plan| Energy::moves(plan, sent.into()));
         let bus = &mut self.flash.channels[channel];
         bus.transfer_out = Some(id);
         bus.free_at = end;
@@ -227,7 +228,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.schedule_bus(channel, end);
         self.step_ends(id, register);
         self.core.counters.uncorrectable_transfers += u64::from(!corrected);
-        self.core.counters.bytes_read += u64::from(bytes) * u64::from(pages);
+        self.core.counters.bytes_read += u64::from(sent);
         if P::EXPLAINS {
             self.core.probe.explain(self.core.now, Event::Leaves { part, attempt, end, channel });
         }

@@ -182,6 +182,17 @@ pub(super) struct Program {
     pub(super) sensing: Span,
     /// The pass that its data is for, from 0.
     pub(super) pass: u8,
+    pub(super) passed: Passed,
+}
+
+/// What the passes of a program that have ended have come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passed {
+    /// How often they were suspended.
+    pub(super) suspensions: u32,
+    /// How long they took, and would have taken without that.
+    pub(super) took: Span,
+    pub(super) nominal: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -197,6 +208,14 @@ impl Active {
     /// Whether it erases.
     pub(super) fn is_erase(self) -> bool {
         matches!(self, Active::Erase(_) | Active::EraseOpened(..))
+    }
+
+    /// What its passes that have ended have come to.
+    pub(super) fn passed(self) -> Passed {
+        match self {
+            Active::Program(program) => program.passed,
+            Active::Erase(_) | Active::EraseOpened(..) => Passed::default(),
+        }
     }
 
     /// Whether its data is sent over the bus again before it goes on: of a suspended program, where the chip keeps no
@@ -283,6 +302,8 @@ pub struct DieState {
     pub(super) phases: Option<Phases>,
     /// Reads that have been sensed and may have to be sensed again. Where reads can fail.
     pub(super) reads_in_progress: Vec<Begun>,
+    /// Until when it has predicted, as far as that is counted.
+    pub(super) predicting_until: Time,
     /// A program whose data is in, or on its way into, the cache registers.
     pub(super) loaded: Option<Program>,
     /// The number of its chip.
@@ -330,6 +351,7 @@ impl DieState {
             phases: None,
             reserved: Reservation::default(),
             reads_in_progress: Vec::new(),
+            predicting_until: Time::ZERO,
             loaded: None,
             next_pass: None,
             coarse: Vec::new(),
@@ -569,14 +591,15 @@ stored! {
     DieState {
         meter, ready, event, retries, bit, sensing, page_full, cache_full, dirty, picked, channel, exclusive, reserved, active,
         next_pass, coarse, suspended, idle_until, page_register, sensed_at, waiting, whole, flush_partial, suspend_pending, look_again, work,
-        phases, reads_in_progress, loaded, chip, queues, waits,
+        phases, reads_in_progress, predicting_until, loaded, chip, queues, waits,
     }
     Begun { seq, queue, command, alone }
     Holder { read, ended }
     Reservation { planes, planes_of_host, shorter, holders }
     Work { began, runs_from, position, before, suspensions, within_pulses, waited_from, is_overdue }
     Paused { active, work, phases }
-    Program { ops, planes, ready, sensing, pass }
+    Program { ops, planes, ready, sensing, pass, passed }
+    Passed { suspensions, took, nominal }
 }
 
 stored_enum! {

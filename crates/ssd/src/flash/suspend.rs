@@ -10,7 +10,7 @@ use units::{Ppn, Span, Time};
 
 use super::backend::FlashAt;
 use super::placement::Placement;
-use super::state::{Active, Paused};
+use super::state::{Active, Passed, Paused};
 use crate::config::Config;
 use crate::observe::probe::Probe;
 use crate::observe::stats::channel;
@@ -33,7 +33,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return;
         }
         let schedule = &self.core.plan.config.schedule;
-        if schedule.suspensions.is_some_and(|most| state.work.suspensions >= most)
+        if schedule.suspensions.is_some_and(|most| active.passed().suspensions + state.work.suspensions >= most)
             || schedule.suspend_one_of_chip && self.view().chip_has_suspended(die)
         {
             return;
@@ -116,7 +116,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         state.suspend_pending = None;
         let Some((active, _)) = state.active.take() else { return };
         (state.work.suspensions, state.work.waited_from) = (state.work.suspensions + 1, None);
-        let (first, position) = (state.work.suspensions == 1, state.work.position);
+        let (first, position) = (active.passed().suspensions + state.work.suspensions == 1, state.work.position);
         match active {
             Active::Program(_) => self.core.counters.program_suspensions += 1,
             Active::Erase(_) | Active::EraseOpened(..) => {
@@ -138,9 +138,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// where that has no bound.
     fn resume_by(&self, active: Active, began: Time, position: u64, before: Span) -> Option<Time> {
         let Config { schedule, chip, .. } = &self.core.plan.config;
-        let loads = !active.is_erase() && !active.sends_again(chip.shadow_buffer);
-        let setup = if loads { chip.t_buffer } else { Span::ZERO };
-        let latest = began + schedule.suspend_budget? + Span(position);
+        let setup = match active {
+            Active::Program(program) if active.sends_again(chip.shadow_buffer) => {
+                self.t_program_data(program.planes, self.flash.ops[program.ops].queue.writes())
+            }
+            Active::Program(_) => chip.t_buffer,
+            Active::Erase(_) | Active::EraseOpened(..) => Span::ZERO,
+        };
+        // What suspensions of earlier passes have prolonged it by.
+        let Passed { took, nominal, .. } = active.passed();
+        let left = schedule.suspend_budget?.0.saturating_sub(took.0.saturating_sub(nominal.0));
+        let latest = began + Span(left + position);
         Some(Time(latest.0.saturating_sub((before + setup).0)))
     }
 
@@ -235,17 +243,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// Counts what suspensions have added to an operation that ends now.
     pub(super) fn count_suspended(&mut self, die: DieId, active: Active) {
-        let work = self.flash.dies[die].work;
-        if work.suspensions == 0 {
+        if active.passed().suspensions + self.flash.dies[die].work.suspensions == 0 {
             return;
         }
-        let nominal = match (&self.flash.dies[die].phases, active) {
-            (Some(phases), _) => phases.total(),
-            // Only programs with phases are suspended, and these take equally long whatever the page.
-            (None, Active::Program(_)) => self.core.plan.timings.slowest_program(),
-            (None, Active::Erase(_) | Active::EraseOpened(..)) => self.core.plan.timings.erase,
-        };
+        let Passed { took, nominal, .. } = self.passed_with(die, active);
         self.core.counters.suspended_nominal_ns += nominal.0;
-        self.core.counters.suspended_ns += self.core.now.since(work.began).0;
+        self.core.counters.suspended_ns += took.0;
     }
 }

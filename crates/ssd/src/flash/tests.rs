@@ -7,7 +7,7 @@ use units::{Conditions, Id, Lpn, PeCycles, Ppn, Span, Temperature, Time};
 use super::attempt::Attempt;
 use super::op::{Owner, PageData, PageOp};
 use super::queues::QueueId;
-use super::state::{Active, Program};
+use super::state::{Active, Passed, Program};
 use super::{AgeClock, Flash, FlashAt, PageConditions, Placement};
 use crate::arena::OpId;
 use crate::config::{Config, Plan};
@@ -224,7 +224,14 @@ fn an_erase_is_suspended_for_a_program_that_the_registers_have_room_for() {
     state.ready.set(queue, true);
     state.active = Some((Active::EraseOpened(of_host, 1), Time(1_000_000)));
     for (ops, suspends) in [(None, true), (Some(relocated), false), (Some(loaded), true)] {
-        let program = |ops| Program { ops, planes: 1, ready: Time::ZERO, sensing: Span::ZERO, pass: 0 };
+        let program = |ops| Program {
+            ops,
+            planes: 1,
+            ready: Time::ZERO,
+            sensing: Span::ZERO,
+            pass: 0,
+            passed: Passed::default(),
+        };
         flash.dies[die].loaded = ops.map(program);
         let at = FlashAt { flash: &mut flash, core: &mut core, placement: &mut above };
         assert_eq!(at.view().is_waited_for(die, Class::Erase), suspends, "{ops:?} in the registers");

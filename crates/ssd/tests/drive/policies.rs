@@ -189,6 +189,11 @@ fn answers_that_make_no_sense_end_the_run_with_their_reason() {
         }));
     });
     let none = mistake(|config| config.policies.victim = named(Arc::new(|_| Ok(None))));
+    // On the die, of which the controller sees nothing.
+    let on_die = mistake(|config| {
+        ["read.predictor=on-die-again", "read.prediction_accuracy=1"].iter().for_each(|word| config.set(word).unwrap());
+        config.policies.next = named(Arc::new(|_: schemes::Failed<'_>| Ok(Some(ReadReference::Step(0)))));
+    });
     let price = |relocated, host| {
         mistake(move |config| config.policies.pacing = named(Arc::new(move |_| Ok(Some(Price { relocated, host })))))
     };
@@ -198,6 +203,7 @@ fn answers_that_make_no_sense_end_the_run_with_their_reason() {
         (none, "victim", "answered None although requests wait", "answer a block"),
         (next(Some(ReadReference::Step(200))), "next", "answered step 200", "0 to "),
         (next(Some(ReadReference::Step(0))), "next", "has had a page sensed 1000 times", "answer none"),
+        (on_die, "next", "has had a page sensed 1000 times", "answer none"),
         (
             suspended(1, ResumeMode::NextPhase),
             "suspend_program",

@@ -184,6 +184,21 @@ fn retries_follow_the_first_sense_where_they_are_likely() {
 }
 
 #[test]
+fn what_waits_for_the_decoder_of_its_read_is_decoded_no_more() {
+    // Decodings are so long that the second sense waits behind the first, which reads the page.
+    let mut config = with("pr2", &[&needing(0)]);
+    ["read.pipeline=cache-read-first", "ecc.t_decode=200us", "ecc.decoders=1", "ecc.buffer=2"]
+        .iter()
+        .for_each(|word| config.set(word).unwrap());
+    let (found, device) = play(&config, &[(0, 0), (10_000_000, 12)]);
+    assert_eq!(found, [tr(0) + T_DMA + 200_000 + MOVE; 2]);
+    assert_eq!(device.usage().decoders[0].0, 2 * 200_000);
+    // Both pages of each read have crossed the bus, one of them for the decoder.
+    let counters = device.counters();
+    assert_eq!((counters.bytes_read, counters.bytes_decoded), (4 * PAGE, 2 * PAGE));
+}
+
+#[test]
 fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     let rest = T_DMA + T_ECC;
     let hasty = |settings: &[&str]| {
@@ -211,6 +226,36 @@ fn first_senses_are_hasty_as_long_as_pages_are_read_so() {
     let counters = device.counters();
     assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated), (2, 2));
     assert_eq!((counters.pages_retried, counters.retry_steps), (2, 2));
+}
+
+/// An RPT says nothing of what is older than its lines.
+#[test]
+fn beyond_the_table_nothing_is_hasty_and_no_page_walks_twice() {
+    let rest = T_DMA + T_ECC;
+    let table = file("young.csv", "pec,months,cut\n0,0,0.4\n");
+    let table = format!("read.rpt={}", table.display());
+    let full = tr(0) + rest + MOVE;
+    for sensing in ["adaptive", "adaptive-first", "adaptive-oracle"] {
+        let sensing = format!("read.sensing={sensing}");
+        // Three steps each, by the default timing.
+        let needing = needing(3);
+        let old = [&needing, &table, &*sensing, "age.pec=1000", "age.retention=6mo"];
+        let (found, device) = play(&config(&old), &[(0, 0), (10_000_000, 12)]);
+        assert_eq!(found, [full + 3 * (tr(0) + rest); 2], "{sensing}");
+        let counters = device.counters();
+        assert_eq!((counters.first_senses_hastened, counters.first_senses_repeated, counters.set_features), (0, 0, 0));
+        // What no step reads has been sensed with each once.
+        let lost = ["chip.model=tlc48", &table, &sensing, "age.pec=3000", "age.retention=150mo"];
+        let steps = |settings: &[&str]| {
+            let mut device = Device::new(&config(settings), 1).unwrap();
+            device.submit(read(0, 0)).unwrap();
+            device.flush().unwrap();
+            assert!(device.take_completions().all(|done| done.uncorrectable));
+            device.counters().retry_steps
+        };
+        let by_default = [&lost[..], &["read.sensing=default"]].concat();
+        assert_eq!(steps(&lost), steps(&by_default), "{sensing}");
+    }
 }
 
 /// Decision trees in a file: the rows below the names of the columns.
@@ -546,6 +591,14 @@ fn a_retry_that_fails_with_reduced_timing_is_repeated_with_the_default_one() {
         let right = load(&with(name, &aged), 400, 40_000_000).1.counters();
         assert_eq!(right.reads_repeated, 0);
         assert!(counters.retry_steps > right.retry_steps + 20 * counters.reads_repeated);
+    }
+    // By the weights of syndromes as well, which begin again: the table has 40 steps beside the first.
+    for first in ["adaptive", "adaptive-weighed,predictor=controller"] {
+        let scheme = format!("baseline,next=syndrome,sensing={first}");
+        let (done, device) = load(&with(&scheme, &wrong), 400, 40_000_000);
+        let counters = device.counters();
+        assert!(counters.reads_repeated > 100, "{first}: {}", counters.reads_repeated);
+        assert!(done.iter().all(|(_, _, uncorrectable)| !uncorrectable), "{first}");
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use ssd::stats::channel;
+use ssd::stats::energy::Energy;
 use ssd::{Config, Device};
 use testing::one_plane;
 use units::{Bytes, Time};
@@ -61,6 +62,17 @@ fn config(scheme: &str, settings: &[&str]) -> Config {
 
 fn request(time: u64, op: Op, page: u64, pages: u64) -> Request {
     Request::new(Time(time), op, Bytes(page * PAGE), Bytes(pages * PAGE))
+}
+
+#[test]
+fn while_a_die_predicts_its_one_array_rests() {
+    // Four planes sense and predict together, three steps of the table each.
+    let again = ["read.next=table", "read.predictor=on-die-again", "geometry.planes=4", "energy.sense_mw=100"];
+    let (_, device) = read(&config("baseline", &again), 0, 4, 0..0);
+    let counters = device.counters();
+    assert_eq!((counters.senses, counters.predictions, counters.predicting_ns), (16, 16, 4 * T_PRED));
+    let energy = Energy::of(device.plan(), &counters, &device.usage());
+    assert!((energy.sense - 100.0 * 4.0 * T_R as f64 / 1e3).abs() < 1e-6, "{energy:?}");
 }
 
 /// The latency of one read of `pages` pages from `page` on, the pages `young` written a second before; and the device.
@@ -158,6 +170,7 @@ fn planes_that_sense_together_are_predicted_and_read_again_one_by_one() {
     // Two of four pages are young. Their pages leave while the others are sensed again, in parallel.
     let (latency, device) = read(&config("rif", &["geometry.planes=4"]), 0, 4, 0..2);
     assert_eq!(latency, T_R + T_PRED + T_R + 2 * T_DMA + T_ECC + MOVE);
+    assert_eq!(device.counters().predicting_ns, T_PRED);
     let counters = device.counters();
     assert_eq!((counters.senses, counters.predictions, counters.predicted_failures), (6, 4, 2));
     assert_eq!(counters.uncorrectable_transfers, 0);

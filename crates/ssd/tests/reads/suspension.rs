@@ -204,6 +204,14 @@ fn without_a_shadow_buffer_the_data_is_sent_again() {
     // The bus takes 20 us a page instead of the buffer's 3.
     let (wait, added) = meets(&config, "program", 25_000);
     assert_eq!((wait, added), (3_000, 20_000));
+    // Which counts as what prolongs it, and must leave something to spare.
+    for (budget, suspends) in [("20us", false), ("20001ns", true)] {
+        let mut config = config.clone();
+        config.set(&format!("schedule.suspend_budget={budget}")).unwrap();
+        let start = alone(&config, "program").0;
+        let all = play(&config, 1, &[start + 25_000]);
+        assert_eq!(all.iter().any(|(what, ..)| *what == "suspend"), suspends, "{budget}");
+    }
 }
 
 #[test]
@@ -308,6 +316,44 @@ fn suspensions_prolong_an_operation_by_no_more_than_their_budget() {
     // the verify takes 4.
     assert_eq!(erased("8us").0, [1_504_000]);
     assert_eq!(erased("8001ns").0[0], 204_000);
+}
+
+#[test]
+fn passes_of_a_program_are_one_operation() {
+    // Two passes, of 500 and 900 us; a read every 40 us, which takes 30 and suspends.
+    let passes = [
+        "chip.t_read=10us",
+        "chip.t_prog=[500us,900us]",
+        "chip.program_passes=2",
+        "chip.program_unit=wordline",
+        "buffer.mode=write-through",
+        "chip.t_erase_pulse=1500us",
+        "chip.t_erase_verify=8us",
+    ];
+    let played = |settings: &[&str]| {
+        let config = config(&passes, &[&["schedule.suspend_program=inter-phase"], settings].concat());
+        let (start, _) = alone(&config, "program");
+        let mut device = Device::new(&config, 1).unwrap();
+        device.submit(Request::new(Time(0), Op::Write, Bytes(0), Bytes(PAGE))).unwrap();
+        for index in 0..150 {
+            let time = Time(start + 1_000 + index * 40_000);
+            device.submit(Request::new(time, Op::Read, Bytes((20 + index % 20) * PAGE), Bytes(PAGE))).unwrap();
+        }
+        device.flush().unwrap();
+        device.check().unwrap();
+        let counters = device.counters();
+        // The erase of the opened block is the other operation.
+        assert_eq!((counters.operations, counters.operations_suspended), (2, 1), "{settings:?}");
+        assert_eq!(counters.suspended_nominal_ns, 1_400_000, "{settings:?}");
+        (counters.program_suspensions, counters.suspended_ns - 1_400_000)
+    };
+    let (times, added) = played(&[]);
+    assert!(times > 8, "{times}");
+    assert_eq!(played(&["schedule.suspensions=1"]).0, 1);
+    assert_eq!(played(&["schedule.suspensions=7"]).0, 7);
+    // It goes on when it must, behind the read that has begun.
+    let (fewer, within) = played(&["schedule.suspend_budget=100us"]);
+    assert!(fewer < times && within < added && within <= 100_000 + 60_000, "{fewer} {within} of {times} {added}");
 }
 
 #[test]

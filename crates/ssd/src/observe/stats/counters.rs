@@ -267,8 +267,8 @@ counters! {
         speculative_senses: u64,
         /// Time that dies spent on senses that turned out not to be needed, resets included \[ns].
         speculative_ns: u64,
-        /// Bytes out of the dies with sentinel cells, which are not decoded.
-        sentinel_bytes: u64,
+        /// Bytes that were decoded.
+        bytes_decoded: u64,
         /// Time that dies spent on predictions \[ns].
         predicting_ns: u64,
         /// Predictions that were right.

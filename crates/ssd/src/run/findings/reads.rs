@@ -28,7 +28,11 @@ pub(super) fn uncorrectable(evidence: &Evidence) -> Option<Finding> {
             grouped(all),
             percent(share)
         );
-        let remedy = "a real drive is retired long before: choose a milder --age, a stronger code (ecc.strength) or a scheme with more retries";
+        // Without a code the chip's capability says what is corrected.
+        let remedy = match evidence.measured.drive.plan.config.ecc.code {
+            Some(_) => "a real drive is retired long before: choose a milder --age, a stronger code (ecc.strength) or a scheme with more retries",
+            None => "a real drive is retired long before: choose a milder --age or a scheme with more retries",
+        };
         finding("uncorrectable-reads", text, &[("requests", failed as f64), ("share", share)], remedy)
     })
 }

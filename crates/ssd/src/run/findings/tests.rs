@@ -533,6 +533,19 @@ fn handles_that_there_are_not_are_said() {
     assert_eq!((unknown(0), unknown(1)), (vec![], vec!["unknown-handles"]));
 }
 
+#[test]
+fn a_stronger_code_is_no_remedy_where_there_is_none() {
+    for (code, named) in [(None, false), (Some("qc-ldpc".to_owned()), true)] {
+        let mut case = Case::clean();
+        case.measured.totals.counters.requests_uncorrectable = 1;
+        case.measured.drive.plan.config.ecc.code = code;
+        let Case { measured, course, arrivals } = &case;
+        let found = find(&Evidence { measured, course, arrivals });
+        let lost = found.iter().find(|finding| finding.id == "uncorrectable-reads").unwrap();
+        assert_eq!(lost.remedy.contains("ecc.strength"), named, "{}", lost.remedy);
+    }
+}
+
 /// Findings from elsewhere stand where the table of kinds has them.
 #[test]
 fn findings_are_ordered_by_the_table() {
