@@ -1,5 +1,7 @@
 //! What a run has found out.
 
+use units::Time;
+
 use super::course::Point;
 use super::drive::Drive;
 use super::findings::{self, Evidence};
@@ -121,7 +123,9 @@ impl<D: Drive> MeasuredDrive<D> {
         }
         let mut measured = self.counted_so_far(reading);
         if let Some(steady) = self.steady.take() {
-            let (state, window) = steady.finish();
+            let (mut state, window) = steady.finish();
+            let since = |time: Time| Time(time.0 - self.origin.0);
+            state.window = state.window.map(|(began, ended)| (since(began), since(ended)));
             if let Some(SteadyWindow { start, end, latencies }) = window {
                 (measured.totals, measured.latencies) = (end.since(&start), latencies);
             }
