@@ -39,6 +39,7 @@ SMALL = {"requests": 100, "workload.rw": "randrw"}
 TREES = str(Path(__file__).parents[1] / "studies" / "learned" / "trees" / "rif-start.csv")
 RUNS: tuple[dict[str, Any], ...] = (
     {"until_steady": "1ms", "workload.rw": "randread"},
+    {"until_steady": "1s", "requests": 100},
     SMALL
     | {"chip.model": "auto", "buffer.read_cache": "1MiB", "ecc.miscorrection": 0.01, "read.sensing": "adaptive-first"}
     | {"energy.power_states": [8.0, 4.0], "thermal.resistance": 5.0},

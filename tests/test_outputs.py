@@ -179,6 +179,28 @@ def test_no_input_is_written_over_under_any_name(tmp_path: Path, cli: Cli) -> No
     assert {path: path.read_text() for path in names.values()} == texts
 
 
+def test_a_base_is_an_input_however_its_file_is_written(tmp_path: Path, cli: Cli) -> None:
+    below = {
+        "bom.toml": '\ufeffbase = "under.toml"\n',
+        "lines.toml": 'base = "under.toml"\ngc = {\n  start = 3,\n}\n',
+        "escape.toml": 'about = "\\e[1m"\nbase = "under.toml"\n',
+    }
+    for name, text in (below | {"under.toml": '[chip]\nt_read = ["40us", "50us", "60us"]\n'}).items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "array.toml").write_text(
+        '\ufeff[array]\nlayout = "mirror"\n[drive.a]\ndevice = "bom.toml"\ncount = 2\n'
+    )
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "top.toml").write_text('base = "bom.toml"\n')
+    for words in (*(("--device", name) for name in (*below, "elsewhere/top.toml")), ("--array", "array.toml")):
+        assert cli("run", "-q", "--requests", 5, *words).returncode == 0, words
+        done = cli("run", "-q", "--requests", 5, *words, "--json", "under.toml")
+        assert done.returncode == 2, words
+        assert "error: --json under.toml: is an input of this run" in done.stderr
+    with pytest.raises(ssdlab.InputError, match="is an input of this run"):
+        ssdlab.run({"base": str(tmp_path / "bom.toml")}, requests=5, json_out=tmp_path / "under.toml")
+
+
 def test_a_log_of_one_of_several_seeds_is_no_input_either(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "log.seed2.csv").write_text(MSR)
     done = cli("run", "-q", "--workload", "log.seed2.csv", "--repeat", 3, "--requests-out", "log.csv")

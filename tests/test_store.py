@@ -397,15 +397,15 @@ def test_hashes_that_are_remembered_are_those_that_opening_gives(
     device.write_text("[geometry]\nchannels = 2\n")
     assert sweeps(0, 2) == first, "another time of the file: it is opened, and found to be what it was"
     assert sweeps(0, 0) == first
-    # What a file names that the options do not is not known from them.
+    # What a file names that the options do not is not known from them, whatever TOML it is written in.
     base.write_text("[geometry]\nchannels = 2\n")
-    device.write_text('base = "base.toml"\n[geometry]\nchips = 1\n')
+    device.write_text('\ufeffbase = "base.toml"\n[geometry]\nchips = 1\n')
     third = sweeps(2, 2)
     base.write_text("[geometry]\nchannels = 4\n")
     assert sweeps(2, 2) != third
     # So it is with the prompts that a workload names; those of a setting are known.
     prompts = tmp_path / "p.jsonl"
-    (tmp_path / "w.toml").write_text('[kv]\nprompts = "p.jsonl"\n')
+    (tmp_path / "w.toml").write_text('kv = {\n  prompts = "p.jsonl",\n}\n')
 
     def asked(input_length: int) -> None:
         line = {"timestamp": 0, "input_length": input_length, "output_length": 5, "hash_ids": [0]}

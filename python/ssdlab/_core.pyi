@@ -1,6 +1,7 @@
 """ssdlab's compiled core: conversions between Python and the Rust crates. Use :mod:`ssdlab` instead."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 __version__: str
@@ -851,6 +852,16 @@ def schema() -> list[KeyRow]:
 
 def described_device(word: str) -> str | None:
     """The text of the device file that a description in a line stands for; None where it is a name or a path."""
+
+def device_files(word: str) -> list[Path]:
+    """The device files that are read for a device, each before the one that it builds on, or its checkpoint."""
+
+def drive_files(array: str, settings: list[str]) -> list[tuple[str, list[Path]]]:
+    """The device files that are read for each kind of drive in an array, by its name, as :func:`device_files`."""
+
+def text_in(text: str, section: str, key: str) -> str | None:
+    """The text under a key of a TOML text, in a section or ("") above all, as the core reads it; None where it is not
+    there."""
 
 def run_options() -> list[OptionRow]:
     """Every option of a run."""

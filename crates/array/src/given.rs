@@ -1,14 +1,15 @@
 //! An array as its user gives it: a file with a section `[array]` and one `[drive.NAME]` for each kind of drive, and
 //! what is given beside it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use ssd::DeviceSpec;
 use ssd::run::checkpoint::Checkpoint;
 use ssd::run::manifest::{device, sections};
 use ssd::run::{
-    DeviceWord, DriveInputs, device_given, findings_of_settings, findings_without_other_way, is_workload_key, refused,
+    DeviceWord, DriveInputs, device_files, device_given, findings_of_settings, findings_without_other_way,
+    is_workload_key, refused,
 };
 use ssd::stats::Finding;
 use ssd::{Config, Drive, Plan, RunError, Watch};
@@ -88,14 +89,7 @@ impl ArrayGiven {
     /// # Errors
     /// A mistake in the file, or in what is given: where, and what to write instead.
     pub fn read(path: &str, inputs: &DriveInputs, seed: u64) -> Result<ArrayGiven, ConfigError> {
-        let text = units::file::read_text(Path::new(path)).map_err(|problem| ConfigError {
-            origin: path.into(),
-            line: None,
-            key: None,
-            problem,
-            remedy: "give an array file (TOML), such as examples/array.toml".into(),
-        })?;
-        let document = Document::parse(&text, path)?;
+        let document = document_at(path)?;
         let mut config = ArrayConfig::default();
         document.apply(&mut [&mut config], &["about", "drive"])?;
         let is_of_array = |word: &&String| word.trim_start().starts_with("array.");
@@ -109,11 +103,7 @@ impl ArrayGiven {
             return Err(ConfigError { origin: path.into(), ..refusal("layout", "has no drives", remedy) });
         }
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-        let mut of_kinds: Vec<Vec<Word>> = names.iter().map(|_| Vec::new()).collect();
-        for word in inputs.settings.iter().filter_map(|word| of_a_kind(word)) {
-            let (kind, word) = word_of(word, &names)?;
-            of_kinds[kind].push(word);
-        }
+        let of_kinds = words_of(inputs.settings, &names)?;
         let kind = |(name, words): (String, Vec<Word>)| {
             let mut section = DriveSection::default();
             document.apply_part("drive", &name, &mut section, &[])?;
@@ -279,12 +269,8 @@ fn resolved(
     device: Option<DeviceWord>,
     Beside { section: over, settings }: &Beside,
 ) -> Result<Resolved, ConfigError> {
-    let in_folder = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
-    let in_folder = in_folder.map(|path| path.to_string_lossy().into_owned());
-    let word = match over.device.as_ref().or(in_folder.as_ref()).or(section.device.as_ref()) {
-        Some(word) => DeviceWord::Named(word),
-        None => device.unwrap_or(DeviceWord::Named(USUAL)),
-    };
+    let own = device_of(section, folder, over);
+    let word = own.as_deref().map_or(device.unwrap_or(DeviceWord::Named(USUAL)), DeviceWord::Named);
     let scheme = over.scheme.as_deref().or(inputs.scheme).or(section.scheme.as_deref());
     let ages = [section.age.as_deref(), inputs.age, over.age.as_deref()];
     let ages = ages.into_iter().flatten().collect::<Vec<&str>>().join(",");
@@ -292,6 +278,46 @@ fn resolved(
     let mut spec = device_given(word, scheme, Some(&ages), &settings)?;
     spec.config.policies = inputs.policies.clone();
     Ok(Resolved { findings: findings_of_settings(scheme, &settings, &spec)?, spec })
+}
+
+/// The device that drives of a kind name, or that is given for them beside the file: a file is looked for in `folder`,
+/// then in the working directory.
+fn device_of(section: &DriveSection, folder: &Path, over: &DriveSection) -> Option<String> {
+    let in_folder = section.device.as_ref().map(|word| folder.join(word)).filter(|path| path.is_file());
+    let in_folder = in_folder.map(|path| path.to_string_lossy().into_owned());
+    over.device.clone().or(in_folder).or_else(|| section.device.clone())
+}
+
+/// The files that are read for the devices that an array's drives name, or that are given for them in `settings`: the
+/// names of the drives, each with a device file and those that this one builds on ([`device_files`]).
+///
+/// # Errors
+/// A mistake in a file, or in the settings.
+pub fn drive_files(path: &str, settings: &[String]) -> Result<Vec<(String, Vec<PathBuf>)>, ConfigError> {
+    let document = document_at(path)?;
+    let names = document.parts("drive")?;
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let of_kinds = words_of(settings, &names)?;
+    let files = |(name, words): (&String, Vec<Word>)| {
+        let mut section = DriveSection::default();
+        document.apply_part("drive", name, &mut section, &[])?;
+        let over = given_beside(&words, &mut section)?.section;
+        let word = device_of(&section, folder, &over);
+        Ok((name.clone(), word.map_or(Ok(Vec::new()), |word| device_files(&word))?))
+    };
+    names.iter().zip(of_kinds).map(files).collect()
+}
+
+/// The document that an array file holds.
+fn document_at(path: &str) -> Result<Document, ConfigError> {
+    let text = units::file::read_text(Path::new(path)).map_err(|problem| ConfigError {
+        origin: path.into(),
+        line: None,
+        key: None,
+        problem,
+        remedy: "give an array file (TOML), such as examples/array.toml".into(),
+    })?;
+    Document::parse(&text, path)
 }
 
 /// The settings beside an array file that are those of all its drives.
@@ -312,6 +338,16 @@ struct Word<'a> {
 /// What stands behind `drive.`, where a setting is one of drives of one kind.
 fn of_a_kind(word: &str) -> Option<&str> {
     word.trim_start().strip_prefix("drive.")
+}
+
+/// The settings of drives of each kind.
+fn words_of<'a>(settings: &'a [String], names: &[String]) -> Result<Vec<Vec<Word<'a>>>, ConfigError> {
+    let mut of_kinds: Vec<Vec<Word>> = names.iter().map(|_| Vec::new()).collect();
+    for word in settings.iter().filter_map(|word| of_a_kind(word)) {
+        let (kind, word) = word_of(word, names)?;
+        of_kinds[kind].push(word);
+    }
+    Ok(of_kinds)
 }
 
 /// Of which kind a setting is, `NAME.KEY=VALUE`.

@@ -64,7 +64,7 @@ mod zones;
 pub use array::Array;
 pub use config::{ArrayConfig, LayoutKind};
 pub use explain::{ArrayExplanation, ArrayStage, STAGES};
-pub use given::{ArrayGiven, DriveSection};
+pub use given::{ArrayGiven, DriveSection, drive_files};
 pub use layout::{Code, Layout, Located, Piece, Placement, Spot};
 pub use member::MemberDrive;
 pub use observer::{ArrayEvent, Logged, LoggedFrom, Observer, OpId};

@@ -60,6 +60,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::schema, module)?)?;
     module.add_function(wrap_pyfunction!(tables::run_options, module)?)?;
     module.add_function(wrap_pyfunction!(tables::described_device, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::device_files, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::drive_files, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::text_in, module)?)?;
     module.add_function(wrap_pyfunction!(tables::columns, module)?)?;
     module.add_function(wrap_pyfunction!(tables::warnings, module)?)?;
     module.add_function(wrap_pyfunction!(ecc::ecc_simulate, module)?)?;

@@ -1,11 +1,14 @@
 //! What there is to choose from, as Python lists of dictionaries.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use ssd::config::Config;
 use ssd::presets;
 use ssd::run::findings::{KINDS, Kind};
 use ssd::run::{Declared, Kind as OptionKind, declared};
 use ssd::stats::series::{self, Column};
+use units::Document;
 use units::section::Section;
 use workload::ListedFormat;
 
@@ -208,6 +211,25 @@ pub enum Fallback {
 #[pyfunction]
 pub fn described_device(word: &str) -> PyResult<Option<String>> {
     presets::described(word).transpose().map_err(refuse)
+}
+
+/// The device files that are read for a device, each before the one that it builds on, or its checkpoint.
+#[pyfunction]
+pub fn device_files(word: &str) -> PyResult<Vec<PathBuf>> {
+    ssd::run::device_files(word).map_err(refuse)
+}
+
+/// The device files that are read for each kind of drive in an array that has any of its own.
+#[pyfunction]
+pub fn drive_files(array: &str, settings: Vec<String>) -> PyResult<Vec<(String, Vec<PathBuf>)>> {
+    array::drive_files(array, &settings).map_err(refuse)
+}
+
+/// The text under a key of a TOML text, in a section or above all, as the core reads it; none where it is not there.
+#[pyfunction]
+pub fn text_in(text: &str, section: &str, key: &str) -> PyResult<Option<String>> {
+    let document = Document::parse(text, "text").map_err(refuse)?;
+    if section.is_empty() { document.text(key).map_err(refuse) } else { Ok(document.section_text(section, key)) }
 }
 
 /// Every option of a run, in the order of the command line's help.

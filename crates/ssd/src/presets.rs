@@ -2,7 +2,7 @@
 
 mod described;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use units::value::nearest;
 use units::{ConfigError, Document};
@@ -57,6 +57,8 @@ pub struct DeviceSpec {
     pub config: Config,
     /// What of it nobody has set for this device: a preset, or the one that a file builds on.
     pub inherited: Config,
+    /// The device files that were read, each before the one that it builds on; none of presets.
+    pub files: Vec<PathBuf>,
 }
 
 /// The presets' names.
@@ -94,8 +96,7 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
     let fail = |problem: String, remedy: String| {
         Err(ConfigError { origin: format!("device `{word}`"), line: None, key: None, problem, remedy })
     };
-    let path = folder.join(word);
-    if path.is_file() {
+    if let Some(path) = [folder.join(word), PathBuf::from(word)].into_iter().find(|path| path.is_file()) {
         let text = match units::file::read_text(&path) {
             Ok(text) => text,
             Err(problem) => {
@@ -103,8 +104,9 @@ fn load_at(word: &str, folder: &Path, depth: usize) -> Result<DeviceSpec, Config
             }
         };
         let name = path.file_stem().map_or_else(|| word.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let parent = path.parent().unwrap_or(Path::new("")).to_owned();
-        return build(&text, word, &name, &parent, depth);
+        let mut spec = build(&text, word, &name, path.parent().unwrap_or(Path::new("")), depth)?;
+        spec.files.insert(0, path);
+        return Ok(spec);
     }
     if let Some(text) = described::text_of(word) {
         return build(&text?, "described device", word, Path::new(""), depth);
@@ -138,7 +140,7 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
         None if is_preset => None,
         None => Some(load("tlc")?),
     };
-    let mut config = base.map_or_else(Config::default, |base| base.config);
+    let (mut config, files) = base.map_or_else(Default::default, |base| (base.config, base.files));
     let built_on = config.clone();
     let inherited = files_of(&mut config).map(|name| name.map(|name| name.clone()));
     config.apply(&document, &TOP_LEVEL)?;
@@ -149,7 +151,8 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
     }
     let text_of = |key: &str| document.text(key).map(Option::unwrap_or_default);
     let inherited = if is_preset { config.clone() } else { built_on };
-    Ok(DeviceSpec { name: name.into(), about: text_of("about")?, source: text_of("source")?, config, inherited })
+    let (about, source) = (text_of("about")?, text_of("source")?);
+    Ok(DeviceSpec { name: name.into(), about, source, config, inherited, files })
 }
 
 /// The values of the keys that may name a file, where they are set.

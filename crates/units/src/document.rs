@@ -81,6 +81,11 @@ impl Document {
         }
     }
 
+    /// The text under `key` of a section, if it is there.
+    pub fn section_text(&self, section: &str, key: &str) -> Option<String> {
+        self.tree.as_table().get(section)?.as_table_like()?.get(key)?.as_str().map(str::to_owned)
+    }
+
     /// Applies every section of the document to `sections`; `top_level` names the plain keys allowed beside them.
     pub fn apply(&self, sections: &mut [&mut dyn Section], top_level: &[&str]) -> Result<(), ConfigError> {
         for (name, item) in self.tree.as_table().iter() {

@@ -133,14 +133,24 @@ def explain(
     progress: Listener | None = None,
     doing: str = "explaining",
 ) -> Explained:
-    """Runs a simulation and explains ``requests``, by number, and the ``slowest`` others. ``doing`` is what
-    ``progress`` is told of it.
+    """Runs a simulation and explains ``requests``, by number, and the ``slowest`` others of those that count; where
+    a steady state is looked for it is played twice to find them. ``doing`` is what ``progress`` is told of it.
 
     Raises:
         Interrupted: Ctrl-C; ``error.found`` is what had been shown until then.
     """
     from ssdlab.runs.simulation import open_simulation
 
+    if slowest and options.until_steady is not None:
+        # Which rounds count is known at their end.
+        from ssdlab.runs.counted import counted_requests
+
+        log, interrupted = counted_requests(options.without_outputs(), "finding the slowest", progress)
+        if interrupted is not None:
+            raise interrupted
+        others = log.filter(~log["request"].is_in(list(requests)))
+        others = others.sort("latency_ns", "request", descending=[True, False])
+        slowest, requests = 0, [*requests, *others["request"].head(slowest)]
     told = None if progress is None else requests_of(progress, doing)
     return explain_played(open_simulation(options.without_outputs()), slowest, requests, told)
 

@@ -157,7 +157,7 @@ def files_of(options: Options, manifest: Mapping[str, Any]) -> dict[str, str]:
 
 def _prompts_of(options: Options) -> str | None:
     """The file of prompts that a setting or a workload's text or file names; None where the workload is that file."""
-    import tomllib
+    from ssdlab._core import InputError, text_in
 
     given = dict(setting.split("=", 1) for setting in options.settings if "=" in setting)
     if "kv.prompts" in given:
@@ -165,11 +165,10 @@ def _prompts_of(options: Options) -> str | None:
     if not is_text(options.workload) and not options.workload.endswith(".toml"):
         return None
     try:
-        text = options.workload if is_text(options.workload) else Path(options.workload).read_text(encoding="utf-8-sig")
-        found = tomllib.loads(text)["kv"]["prompts"]
-    except (OSError, ValueError, KeyError, TypeError):
+        text = options.workload if is_text(options.workload) else Path(options.workload).read_text(encoding="utf-8")
+        return text_in(text, "kv", "prompts")
+    except (OSError, ValueError, InputError):
         return None
-    return str(found)
 
 
 @cache
@@ -203,43 +202,23 @@ def inputs_of(options: Options, manifest: Mapping[str, Any] | None = None) -> tu
     by_role = files_of(options, manifest)
     paths = list(by_role.values())
     for role, path in by_role.items():
-        below: str | None = path if is_device(role) else None
-        while below is not None and (below := base_of(below)) is not None:
-            paths.append(below)
+        paths += device_files(path)[1:] if is_device(role) else ()
+    if is_text(options.device):
+        paths += device_files(options.device)
     return tuple(dict.fromkeys(paths))
 
 
 def devices_of(options: Options) -> dict[str, str]:
     """The device files that an array's drives name, or that are given for them beside the array, by their settings
     ``drive.NAME.device``."""
-    import tomllib
+    from ssdlab._core import drive_files
 
-    array = options.array or ""
-    try:
-        with open(array, "rb") as file:
-            kinds = tomllib.load(file).get("drive")
-    except (OSError, ValueError):
-        return {}
-    drives = kinds if isinstance(kinds, dict) else {}
-    folder = os.path.dirname(os.path.abspath(array))
-    named = {f"drive.{name}.device": kind.get("device") for name, kind in drives.items() if isinstance(kind, dict)}
-    found = {role: os.path.join(folder, name) for role, name in named.items() if isinstance(name, str)}
-    given = dict(setting.split("=", 1) for setting in options.settings if "=" in setting)
-    found |= {role: given[role] for role in named if role in given}
-    return {role: path for role, path in found.items() if os.path.isfile(path)}
+    found = drive_files(options.array or "", list(options.settings))
+    return {f"drive.{name}.device": str(files[0]) for name, files in found if files}
 
 
-def base_of(path: str) -> str | None:
-    """The file that a device file is based on, if it is one."""
-    import tomllib
+def device_files(device: str) -> list[str]:
+    """The device files that the core reads for a device, each before the one that it builds on, as absolute paths."""
+    from ssdlab import _core
 
-    from ssdlab._core import devices
-
-    try:
-        with open(path, "rb") as file:
-            base = tomllib.load(file).get("base")
-    except (OSError, ValueError):
-        return None
-    if not isinstance(base, str) or base in {of["name"] for of in devices()}:
-        return None
-    return os.path.join(os.path.dirname(path), base)
+    return [os.path.abspath(path) for path in _core.device_files(device)]

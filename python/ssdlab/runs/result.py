@@ -285,7 +285,8 @@ class Result:
         """One row a request, in order of completion: request, queue, op (0 read, 1 write, 2 trim, 3 flush, and those of
         zones: docs/formats.md), offset [B], bytes, arrival_ns, finish_ns, latency_ns, hint (i64). Requests that do not
         count are included, those of the warm-up and those of a load that settles (``host.settled_requests``): their
-        numbers are below the sum of both.
+        numbers are below the sum of both. Where a steady state was reached (``host.steady.reached``), requests count
+        of these that completed later than ``host.steady.from_ns`` and not later than ``host.steady.to_ns``.
 
         Raises :class:`ssdlab.InputError` where the run kept no log.
         """

@@ -66,6 +66,11 @@ class HostSteady(Section):
     """Rounds played until then, or until the workload's end."""
     round_s: float
     """Mean length of the last five rounds."""
+    from_ns: int | None
+    """When the last five rounds began: requests that completed later count, from the start of the workload [ns]."""
+    to_ns: int | None
+    """When the last five rounds ended: requests that completed later do not count, from the start of the workload
+    [ns]."""
 
 
 class HostTrace(Section):

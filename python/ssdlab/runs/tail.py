@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
-from ssdlab.runs.counted import first_counted
-from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain, requests_of
-from ssdlab.runs.findings import Finding, of_data
-from ssdlab.runs.kept import Interrupted, Kept
-from ssdlab.runs.simulation import open_simulation
+from ssdlab.runs.counted import counted_requests
+from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain
+from ssdlab.runs.findings import Finding
+from ssdlab.runs.kept import Interrupted
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +48,7 @@ class Tail(NamedTuple):
     reads: int
     """Reads that took longer."""
     of_reads: int
-    """All reads of the run, without its warm-up."""
+    """All reads of the run that count: not those of its warm-up, nor those out of the rounds of a steady state."""
     mean_ns: float
     """Mean latency of the reads beyond the percentile [ns]."""
     median_mean_ns: float
@@ -93,7 +92,7 @@ def tail(options: Options, percentile: float, progress: Listener | None = None) 
     if not 50.0 <= percentile < 100.0:
         raise InputError(f"percentile is {percentile:g}\n  help: write one from 50 to below 100, such as 99 or 99.9")
     options = options.without_outputs()
-    log, interrupted = _played(options, f"finding p{percentile:g}", progress)
+    log, interrupted = counted_requests(options, f"finding p{percentile:g}", progress)
     reads = log.filter(log["op"] == 0).sort("latency_ns", "request")
     below = math.ceil(reads.height * percentile / 100.0)
     beyond = reads.height - below
@@ -138,31 +137,6 @@ def _explained(of: Tail, explained: Explained, slow: set[int], median: set[int])
         mine, other = long.get(key, 0.0), short.get(key, 0.0)
         stages.append(TailStage(*key, mine, mine / whole, other, other / usual, dies.get(key, {})))
     return of._replace(mean_ns=whole, median_mean_ns=usual, stages=tuple(stages), warnings=explained.warnings)
-
-
-def _played(options: Options, doing: str, progress: Listener | None) -> tuple[polars.DataFrame, Interrupted | None]:
-    """The request log of a run, of the requests that count, and what ended it before its workload."""
-    import json
-
-    import polars
-
-    simulation = open_simulation(options.replace(keep_requests=True))
-    told = None if progress is None else requests_of(progress, doing)
-    interrupted = None
-    try:
-        while not simulation.step(10_000):
-            if told is not None:
-                at = simulation.progress()
-                told(at["share"], at["submitted"], at["completed"])
-    except KeyboardInterrupt:
-        interrupted = Interrupted(Kept(simulation.progress()["completed"]))
-    finished = simulation.finish(interrupted=interrupted is not None)
-    log, result = finished["requests"], json.loads(finished["result"])
-    if interrupted is not None:
-        interrupted.found = Explained([], of_data(result))
-    assert log is not None, "Invariant: a log was asked for"
-    first = first_counted(options.warmup, result["host"].get("settled_requests"))
-    return polars.read_parquet(log[1]).filter(polars.col("request") >= first), interrupted
 
 
 Key = tuple[str, bool]

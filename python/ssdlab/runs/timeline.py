@@ -28,7 +28,12 @@ def write(options: Options, path: str, windows: Sequence[str] = (), slowest: int
     from ssdlab.runs.simulation import open_simulation
 
     quiet = options.without_outputs()
-    return write_played(lambda: open_simulation(quiet), path, windows, slowest)
+    shown = list(windows)
+    if slowest is not None:
+        from ssdlab.runs.explain import explain
+
+        shown += [surroundings(of) for of in explain(quiet, slowest, ()).requests]
+    return write_played(lambda: open_simulation(quiet), path, shown, None)
 
 
 def write_played(begin: Callable[[], Simulation], path: str, windows: Sequence[str], slowest: int | None) -> int:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from ssdlab._core import InputError, SimulationError
 from ssdlab.common.numbers import elapsed_text
-from ssdlab.runs.manifest import base_of, files_of, is_device
+from ssdlab.runs.manifest import device_files, files_of, is_device
 from ssdlab.runs.options import Options
 from ssdlab.sweeps.executors import TASKS_AHEAD, Manifest, Together
 from ssdlab.sweeps.task import CHUNK, Answer, File, Task, build, receive, sha256_of, with_files
@@ -153,10 +153,8 @@ class Cluster:
         return future
 
     def _described(self, role: str, path: str) -> Iterable[tuple[str, File]]:
-        if is_device(role):
-            below = base_of(path)
-            if below is not None:
-                return self._chain(role, path, below, 0)
+        if is_device(role) and len(files := device_files(path)) > 1:
+            return self._chain(role, files, 0)
         try:
             file = _file(os.path.basename(path), os.path.getsize(path), sha256_of(path), path)
         except OSError as error:
@@ -164,13 +162,14 @@ class Cluster:
         self._files.setdefault(file.id, (file, None))
         return [(role, file)]
 
-    def _chain(self, role: str, path: str, below: str | None, depth: int) -> list[tuple[str, File]]:
+    def _chain(self, role: str, files: list[str], depth: int) -> list[tuple[str, File]]:
         """A device file on top of other files: all are shipped, each naming the next by where it is put."""
+        path, *below = files
         with open(path, "rb") as opened:
             content = opened.read()
         deeper: list[tuple[str, File]] = []
-        if below is not None:
-            deeper = self._chain(role, below, base_of(below), depth + 1)
+        if below:
+            deeper = self._chain(role, below, depth + 1)
             base = deeper[0][1]
             content = _rebased(content, f"../{base.id}/{base.name}", path)
         file = _file(os.path.basename(path), len(content), hashlib.sha256(content).hexdigest(), "")
@@ -289,11 +288,15 @@ def _file(name: str, size: int, sha256: str, path: str) -> File:
 
 def _rebased(content: bytes, base: str, path: str) -> bytes:
     """A device file on top of ``base`` in place of what it names."""
-    import tomllib
+    from ssdlab._core import text_in
 
-    text = content.decode()
+    text = content.decode("utf-8-sig")
     done = re.sub(r"""^[ \t]*["']?base["']?[ \t]*=.*$""", f'base = "{base}"', text, count=1, flags=re.MULTILINE)
-    if tomllib.loads(done) != tomllib.loads(text) | {"base": base}:
+    try:
+        is_rebased = text_in(done, "", "base") == base
+    except InputError:
+        is_rebased = False
+    if not is_rebased:  # what looked like it is a line of a longer text
         raise InputError(f'{path}: base: cannot be read on other machines\n  help: write base = "FILE" on one line')
     return done.encode()
 

@@ -180,7 +180,8 @@ impl Checkpoint {
         let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
         let config = config_of(&self.header, &origin)?;
         let inherited = config.clone();
-        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config, inherited })
+        let files = vec![self.path.clone()];
+        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config, inherited, files })
     }
 
     /// Checks that a drive of this configuration can go on from it.

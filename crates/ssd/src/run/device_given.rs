@@ -56,6 +56,18 @@ pub fn device_given(
     Ok(spec)
 }
 
+/// The files that are read for a device: its device file and those that this one builds on, each before its base, or a
+/// checkpoint. A preset has none.
+///
+/// # Errors
+/// There is no such device.
+pub fn device_files(word: &str) -> Result<Vec<PathBuf>, ConfigError> {
+    match DeviceWord::Named(word).checkpoint() {
+        Some(path) => Ok(vec![path]),
+        None => Ok(presets::load(word)?.files),
+    }
+}
+
 /// Applies a scheme, an age and settings, in this order.
 pub(super) fn change(
     config: &mut Config,

@@ -411,7 +411,6 @@ impl<D: Drive> MeasuredDrive<D> {
             completion.request.time = Time(completion.request.time.0 - self.origin.0);
             let Completion { id, request, .. } = completion;
             each(&completion);
-            let latency = completion.latency();
             if completion.aborted {
                 continue;
             }
@@ -420,12 +419,9 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if id >= self.warmup {
                 self.refusals.add(completion.status);
-            }
-            if id >= self.warmup && completion.is_done() {
-                let queue = usize::from(request.queue % self.queues);
-                self.latencies.record(queue, request.op, latency, request.bytes.0);
+                count(&mut self.latencies, &completion, self.queues);
                 if let Some(steady) = &mut self.steady {
-                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
+                    count(steady.latencies(), &completion, self.queues);
                 }
             }
             if let Some(log) = &mut self.log {
@@ -433,5 +429,14 @@ impl<D: Drive> MeasuredDrive<D> {
             }
         }
         Ok(())
+    }
+}
+
+/// Counts a request that has completed.
+fn count(latencies: &mut ByQueue, completion: &Completion, queues: u16) {
+    let Completion { request, uncorrectable, gave_up, refused, .. } = *completion;
+    latencies.unserved.record(uncorrectable, gave_up, refused);
+    if completion.is_done() {
+        latencies.record(usize::from(request.queue % queues), request.op, completion.latency(), request.bytes.0);
     }
 }

@@ -34,7 +34,7 @@ mod workload_given;
 
 pub use batch::BatchError;
 pub use checkpoint::Checkpoint;
-pub use device_given::{DeviceWord, device_given};
+pub use device_given::{DeviceWord, device_files, device_given};
 pub use drive::{AnyDrive, Drive, build};
 pub use fingerprint::Fingerprint;
 pub use kept::keep_warmed;

@@ -185,7 +185,8 @@ pub(super) struct Steady {
     played: u64,
     /// Rounds since they became longer.
     tried: u64,
-    reached: Option<Totals>,
+    /// What had been counted when a steady state was found, and when that was.
+    reached: Option<(Totals, Time)>,
 }
 
 impl Steady {
@@ -273,7 +274,7 @@ impl Steady {
         self.end = drive.now() + self.round;
         let of = |value: fn(&Played) -> f64| -> Vec<f64> { self.rounds.iter().map(value).collect() };
         if self.rounds.len() == WINDOW && is_steady(&of(|round| round.iops)) && is_steady(&of(|round| round.waf)) {
-            self.reached = Some(now);
+            self.reached = Some((now, drive.now()));
             // What still completes belongs to nothing.
             self.begin(Totals::default(), drive);
             return true;
@@ -295,7 +296,7 @@ impl Steady {
     /// What was found, and the window in which it was.
     pub fn finish(mut self) -> (SteadyState, Option<SteadyWindow>) {
         let state = self.state();
-        let window = self.reached.take().map(|end| {
+        let window = self.reached.take().map(|(end, _)| {
             let mut latencies = ByQueue::new(self.queues);
             self.rounds.iter().take(WINDOW).for_each(|round| latencies.add(&round.latencies));
             SteadyWindow { start: self.rounds[0].start.clone(), end, latencies }
@@ -307,7 +308,8 @@ impl Steady {
     pub fn state(&self) -> SteadyState {
         let lengths: Vec<u64> = self.rounds.iter().map(|round| round.took.0).filter(|took| *took > 0).collect();
         let round = lengths.iter().sum::<u64>().checked_div(lengths.len() as u64).map_or(self.round, Span);
-        SteadyState { reached: self.reached.is_some(), rounds: self.played, round, trend: self.trend() }
+        let window = self.reached.as_ref().map(|(_, ended)| (self.rounds[0].began, *ended));
+        SteadyState { reached: window.is_some(), rounds: self.played, round, trend: self.trend(), window }
     }
 
     fn trend(&self) -> Option<Trend> {

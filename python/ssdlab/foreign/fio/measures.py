@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab.foreign.fio.job import Job
 from ssdlab.foreign.fio.numbers import bin_of
-from ssdlab.runs.counted import first_counted
+from ssdlab.runs.counted import Counted
 
 if TYPE_CHECKING:
     import polars
@@ -57,7 +57,7 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
     found: list[list[Report]] = []
     for result, members in zip(results, jobs, strict=True):
         log = measured_log(result)
-        begin = int(log["arrival_ns"].min()) if _first(result) and log.height else 0  # type: ignore[arg-type]
+        begin = _begin(log, _counted(result))
         log = log.filter(polars.col("op") < 3)
         rows: list[Report] = []
         together: dict[int, int] = {}
@@ -79,14 +79,18 @@ def reports(results: Sequence[Result], jobs: Sequence[tuple[Job, ...]]) -> list[
 
 def measured_log(result: Result) -> polars.DataFrame:
     """The request log, of the requests that count."""
-    import polars
-
-    return result.requests.filter(polars.col("request") >= _first(result))
+    return _counted(result).requests(result.requests)
 
 
-def _first(result: Result) -> int:
-    """The number of the first request that counts."""
-    return first_counted(result.manifest["warmup"], result.host.get("settled_requests"))
+def _counted(result: Result) -> Counted:
+    return Counted.of(result.manifest["warmup"], result.host)
+
+
+def _begin(log: polars.DataFrame, counted: Counted) -> int:
+    """When the measurement began [ns]."""
+    if counted.from_ns is not None:
+        return counted.from_ns
+    return int(log["arrival_ns"].min()) if counted.first and log.height else 0  # type: ignore[arg-type]
 
 
 def _latency(values: polars.Series, percentiles: Sequence[float] = ()) -> dict[str, Any]:

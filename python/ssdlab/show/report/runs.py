@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
-from ssdlab.runs.counted import first_counted
+from ssdlab.runs.counted import Counted
 from ssdlab.runs.findings import of_data
 from ssdlab.runs.reproduce import Reproducer, flat
 from ssdlab.searches.campaign import KIND
@@ -267,14 +267,17 @@ def _add_requests(run: Json, log: polars.DataFrame) -> str:
     import polars
 
     manifest, statistics = run["manifest"], run["statistics"]
-    if manifest["until_steady"] is None:
-        counted = first_counted(manifest["warmup"], statistics.get("host.settled_requests"))
-        log = log.filter(polars.col("request") >= counted)
-        if log.height != statistics["host.all.requests"]:
-            return f"it has {log.height:,} requests, and {run['file']}.json {statistics['host.all.requests']:,}"
-        mean = statistics["host.all.latency_ns.mean"]
-        if log.height and not math.isclose(float(log["latency_ns"].mean()), mean, rel_tol=1e-6):  # type: ignore[arg-type]
-            return f"its latencies are not those of {run['file']}.json"
+    steady = {key: statistics.get(f"host.steady.{key}") for key in ("reached", "from_ns", "to_ns")}
+    host = {"settled_requests": statistics.get("host.settled_requests"), "steady": steady}
+    try:
+        log = Counted.of(manifest["warmup"], host).requests(log)
+    except InputError as error:
+        return str(error).splitlines()[0]
+    if log.height != statistics["host.all.requests"]:
+        return f"it has {log.height:,} requests, and {run['file']}.json {statistics['host.all.requests']:,}"
+    mean = statistics["host.all.latency_ns.mean"]
+    if log.height and not math.isclose(float(log["latency_ns"].mean()), mean, rel_tol=1e-6):  # type: ignore[arg-type]
+        return f"its latencies are not those of {run['file']}.json"
     kinds = {"read": log.filter(op=0), "write": log.filter(op=1)}
     run["cdf"] = {kind: _distribution(part["latency_ns"]) for kind, part in kinds.items() if part.height}
     first, last = log["arrival_ns"].min(), log["arrival_ns"].max()

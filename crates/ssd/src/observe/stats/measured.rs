@@ -56,6 +56,10 @@ pub struct SteadyState {
     pub round: Span,
     /// How the last rounds differ, once there are two.
     pub trend: Option<Trend>,
+    /// When the rounds that are the result began and ended, where a steady state was reached: on the drive's clock
+    /// while the run goes on, and from the beginning of the workload in its result. Requests count that completed later
+    /// than the first, and not later than the second.
+    pub window: Option<(Time, Time)>,
 }
 
 /// How the last rounds of a search for a steady state differ: five, or all where there were fewer.

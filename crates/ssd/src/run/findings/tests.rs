@@ -381,7 +381,7 @@ fn a_steady_state_that_was_looked_for_is_judged_by_its_rule() {
     let found = |reached, rounds| {
         Case::with(|case| {
             let trend = Some(Trend { iops: 1.0, waf: 3.0, spread: 0.3, slope: 0.2 });
-            case.measured.steady = Some(SteadyState { reached, rounds, round: Span(1), trend });
+            case.measured.steady = Some(SteadyState { reached, rounds, round: Span(1), trend, window: None });
         })
     };
     assert_eq!((found(true, 30), found(false, 30)), (vec![], vec!["not-steady"]));

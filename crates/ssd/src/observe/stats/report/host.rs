@@ -79,6 +79,13 @@ fn run(report: &mut Report, measured: &Measured, seconds: f64) {
             steady.rounds,
         );
         report.add("host.steady.round_s", "s", "mean length of the last five rounds", steady.round.as_s());
+        for (name, of, at) in [
+            ("host.steady.from_ns", "began: requests that completed later count", steady.window.map(|of| of.0)),
+            ("host.steady.to_ns", "ended: requests that completed later do not count", steady.window.map(|of| of.1)),
+        ] {
+            let about = format!("when the last five rounds {of}, from the start of the workload");
+            report.add(name, "ns", about, at.map(|at| at.0));
+        }
     }
     let written = measured.drive.written as f64 / measured.drive.plan.capacity().0 as f64;
     let what = "bytes that the host wrote since the start of the device, preconditioning and warm-up included, over its capacity";
