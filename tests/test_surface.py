@@ -213,6 +213,15 @@ def test_a_serving_simulators_tier_asks_the_surface(measured: ssdlab.Tier, tmp_p
 
 
 @pytest.mark.slow
+def test_a_verdict_names_a_point_that_was_measured() -> None:
+    found = ssdlab.tier(
+        "tlc", qd="1", bs="4KiB,16KiB", reads="1", ages=["pec=2000000000", "pec=0"], requests=200, seeds=1
+    )
+    assert len(found.failed) == 2
+    (mean,) = found.table.filter(age="pec=0", bytes=4096)["read.latency_ns.mean"]
+    assert f"a read of 4 KiB at queue depth 1 takes {mean / 1e3:.1f} µs on average" in found.verdict()
+
+
 def test_the_command_measures_writes_and_shows(tmp_path: Path) -> None:
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([str(SSDLAB), "tier", *words], cwd=tmp_path, check=False, capture_output=True, text=True)

@@ -479,7 +479,7 @@ impl Controller {
         let Snapshot { health, placement } = (around.snapshot)().ok_or(Status::INTERNAL_ERROR)?;
         let placement = || placement.as_ref().ok_or(Status::INTERNAL_ERROR);
         let data = match asked.page {
-            page::PLACEMENT_CONFIGURATIONS => placement()?.configurations(),
+            page::PLACEMENT_CONFIGURATIONS => placement()?.configurations(drive.volatile_cache),
             page::PLACEMENT_USAGE => placement()?.usage(),
             page::PLACEMENT_STATISTICS => placement()?.statistics(),
             // The events of hosts, or those of the controller: bit 0 of the parameter.

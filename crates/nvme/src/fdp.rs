@@ -64,14 +64,16 @@ impl Placement {
     }
 
     /// FDP Configurations: a header of 16 bytes, a descriptor of 64, and 4 bytes a handle (TP 4146, Figure "FDP
-    /// Configurations Log Page").
-    pub(crate) fn configurations(&self) -> Vec<u8> {
+    /// Configurations Log Page"). The drive's write cache is volatile or is not, as Identify Controller says it.
+    pub(crate) fn configurations(&self, volatile_cache: bool) -> Vec<u8> {
         let descriptor = (64 + 4 * usize::from(self.handles)).next_multiple_of(8);
         let mut fields = Fields::new(16 + descriptor);
         // Configurations from 0; the size of all.
         fields.u16(0, 0).u32(4, (16 + descriptor) as u32);
-        // Valid (7), bits of a placement identifier for the reclaim group (3:0); reclaim groups.
-        fields.u16(16, descriptor as u16).u8(18, 1 << 7 | self.group_bits as u8).u32(20, self.groups.into());
+        // Valid (7), a volatile write cache (4), bits of a placement identifier for the reclaim group (3:0); reclaim
+        // groups.
+        let attributes = 1 << 7 | u8::from(volatile_cache) << 4 | self.group_bits as u8;
+        fields.u16(16, descriptor as u16).u8(18, attributes).u32(20, self.groups.into());
         // Handles; placement identifiers of a command from 0; namespaces.
         let identifiers = self.available.len() as u16;
         fields.u16(24, self.handles).u16(26, identifiers - 1).u32(28, MOST_NAMESPACES).u64(32, self.unit.0);
@@ -211,4 +213,27 @@ fn asked(command: &Command, handles: &[u16]) -> Result<(u16, usize), Status> {
     let eleven = command.dword(11);
     let handle = handles.get((eleven & 0xffff) as usize).ok_or(Status::INVALID_FIELD)?;
     Ok((*handle, (eleven >> 16 & 0xff) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_says_whether_the_write_cache_is_volatile() {
+        let statistics =
+            FdpStatistics { host_written: Bytes(0), media_written: Bytes(0), media_erased: Bytes(0) };
+        let placement = Placement {
+            handles: 2,
+            groups: 4,
+            group_bits: 2,
+            available: vec![(0, Bytes(4096)), (1, Bytes(4096))],
+            isolation: Isolation::Initial,
+            unit: Bytes(1 << 20),
+            statistics,
+            events: Vec::new(),
+        };
+        let attributes = |volatile| placement.configurations(volatile)[18];
+        assert_eq!([attributes(false), attributes(true)], [0b1000_0010, 0b1001_0010]);
+    }
 }

@@ -262,12 +262,18 @@ class Tier:
         best = max(rows, key=lambda row: row["bytes_per_s"] or 0.0)
         at = f"{percent_text(best['reads'])} reads of {binary_size(best['bytes'])} at queue depth {best['qd']}"
         at = at if best["reads"] else at.replace("0 % reads", "writes")
-        least = min(rows, key=lambda row: (-row["reads"], row["bytes"], row["qd"]))
-        op = "read" if least["reads"] else "write"
         most = (best["bytes_per_s"] or 0.0) / 1e6
+
+        def mean(row: dict[str, Any]) -> float | None:
+            value: float | None = row[f"{'read' if row['reads'] else 'write'}.latency_ns.mean"]
+            return value
+
+        measured = [row for row in rows if mean(row) is not None] or rows
+        least = min(measured, key=lambda row: (-row["reads"], row["bytes"], row["qd"]))
+        op = "read" if least["reads"] else "write"
         first = (
             f"{self.name}: a {op} of {binary_size(least['bytes'])} at queue depth {least['qd']} takes "
-            f"{time_text(least[f'{op}.latency_ns.mean'])} on average; at most {most:,.0f} MB/s ({at})."
+            f"{time_text(mean(least))} on average; at most {most:,.0f} MB/s ({at})."
         )
         checks = [check for check in self.cross_validation() if check.axis is None]
         if not checks:
