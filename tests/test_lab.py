@@ -433,6 +433,11 @@ def test_each_case_can_have_a_file(tmp_path: Path) -> None:
         ("[axes]\nscheme = 'fifo'", ("axes.scheme", "is one value")),
         ("[axes]\nseed = [1, 1]", ("axes.seed", "twice")),
         ("[axes]\nseed = []", ("axes.seed", "is empty")),
+        ("[axes]\nqd = [1, 32]\n[axes.load]\na = {qd = 4}", ("axes.load", "sets qd, and so does axes.qd")),
+        ("[axes.warnings]\na = {qd = 4}", ("axes.warnings", "is the name of a column")),
+        ("[axes.'host.read.iops']\na = {qd = 4}", ("axes.host.read.iops", "is the name of a column")),
+        ("[axes.'host.queue.3.iops']\na = {qd = 4}", ("axes.host.queue.3.iops", "is the name of a column")),
+        ("[axes]\n'thermal.heavy' = [70, 80]", ("axes.thermal.heavy", "is the name of a column")),
         ("[axes]\nseed = ['a']", ("seed", "expected a whole number")),
         ("[axes]\ndevice = [7]", ("device", "expected text")),
         ("[axes]\nseed = [1]\n[quick]\nseed = [2]", ("quick.seed", "not on the axis")),
@@ -541,7 +546,7 @@ def test_labels_that_look_like_equal_numbers_stay_apart(tmp_path: Path) -> None:
     compared = ssdlab.compare(found.drop("qd", "rate"), by="fw", baseline="2.1")
     assert compared.rows["all"]["2.10"].ratio.mean == 2.0
     # Cases that have all labels in common are not one case.
-    with pytest.raises(ssdlab.InputError, match="two cases of the table are fw=2.1, seed=1"):
+    with pytest.raises(ssdlab.InputError, match=r"two cases of the table are fw=2\.1, seed=1"):
         ssdlab.compare(found.select("seed", "case", name).insert_column(0, pl.Series("fw", [2.1, 2.1])), by="fw")
 
 

@@ -218,8 +218,8 @@ def compare(
             if line.get("seed") in of_scheme:
                 labels = ", ".join(f"{axis}={line[axis]}" for axis in axes)
                 raise InputError(
-                    f"two cases of the table are {labels or 'alike'}\n  help: give a table in which no two cases have the "
-                    "same labels: that of one sweep"
+                    f"two cases of the table are {labels or 'alike'}\n  help: give the table of one sweep: no two "
+                    "cases of it have the same labels"
                 )
             of_scheme[line.get("seed")] = line[metric]
     names = _names(list(values))
