@@ -250,6 +250,37 @@ def test_what_fails_or_measures_nothing_is_told_and_the_race_goes_on(fake: Calla
     assert found.counts()["front"] >= 1
 
 
+@pytest.mark.parametrize("end", ["warnings", "constraint", "mean", "failure"])
+def test_whoever_is_left_out_has_dropped_nobody(fake: Callable[[Fake], list[int]], end: str) -> None:
+    """The best in short runs surely beats all others, and is left out at full length."""
+
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, Any] | str:
+        found = {"time": 10.0 + sum(at(settings)), "rate": 1.0, "limit": 0.0, "warnings": None}
+        if at(settings) == (0, 0) and labels["requests"] == 800:
+            match end:
+                case "failure":
+                    return "it broke"
+                case "warnings":
+                    found["warnings"] = cast(float, "not-steady")
+                case "constraint":
+                    found["limit"] = 2.0
+                case "mean":  # not with every seed
+                    found["limit"] = 9.0 if labels["seed"] == 1 else 0.0
+        return found
+
+    fake(drive)
+    about = grid(2, constraints={"limit": {"most": 1}})
+    found = ssdlab.search(about)
+    left_out = {"warnings": "marked", "failure": "failed"}.get(end, "infeasible")
+    # (0, 1) and (1, 0) are alike; they drop (1, 1) again.
+    assert found.candidates["state"].to_list() == [left_out, "front", "front", "dropped"]
+    assert found.candidates["why"][3] == "surely behind candidate 2"
+    # The first to the end takes 1 + 4 of the budget: the others are not run, and not said to be behind.
+    spent = ssdlab.search({**about, "budget": 8})
+    assert spent.candidates["state"].to_list() == [left_out, "unplayed", "unplayed", "dropped"]
+    assert set(spent.candidates["why"][1:3]) == {"the budget was spent before rung 2"}
+
+
 @pytest.mark.parametrize(
     ("sweep", "states", "text"),
     [

@@ -50,6 +50,8 @@ class Measured(NamedTuple):
     """Why there is nothing, or why it does not count."""
     marked: bool = False
     """Whether it does not count since results carry warnings."""
+    doubt: str = ""
+    """The warnings that its results carry, where it counts all the same (``accept_warnings``)."""
 
 
 class Places(NamedTuple):
@@ -100,11 +102,11 @@ class Player:
             each = len(self._search.situations) * len(rung.seeds)
             for place, number in enumerate(part):
                 of = rows[place * each :][:each]
-                mark = "" if number in errors or rung.share < 1.0 or self._accept_warnings else _mark(of)
+                mark = "" if number in errors or rung.share < 1.0 else _mark(of)
                 found[number] = (
                     Measured([], [], [], mark, marked=True)
-                    if mark
-                    else self._measured(of, errors.get(number, ""), len(rung.seeds))
+                    if mark and not self._accept_warnings
+                    else self._measured(of, errors.get(number, ""), len(rung.seeds))._replace(doubt=mark)
                 )
         return found
 
