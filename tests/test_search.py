@@ -25,7 +25,7 @@ from ssdlab.runs.kept import Kept
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches import player
 from ssdlab.searches.race import Field, front_of, hypervolume
-from ssdlab.searches.spec import Search
+from ssdlab.searches.spec import Rung, Search
 from ssdlab.show.report.contents import collect
 from ssdlab.sweeps import spec
 from ssdlab.sweeps.cache import Cache
@@ -593,6 +593,19 @@ def test_hours_of_processor_time_are_counted_from_the_cache(tmp_path: Path) -> N
     assert ssdlab.search(about, cache=tmp_path).to_dict() == found.to_dict()
     least = ssdlab.search({**about, "budget": "0.0000001 CPU hours"}, cache=tmp_path)
     assert set(least.counts()) <= {"unplayed", "dropped"}
+
+
+def test_hours_of_a_case_are_counted_once(tmp_path: Path) -> None:
+    about = {**RETRIES, "budget": "1 CPU hours", "axes": {"scheme": ["baseline"]}}
+    search = Search.read(about)
+    playing = player.Player(search, player.Places(tmp_path), lambda about: None)
+    # The seeds of a rung are those of the one before, and further ones; the first case of all is one of them.
+    for seeds in ((1, 2), (1, 2, 3)):
+        playing.play({1: ("baseline",)}, Rung(1.0, seeds), "")
+    entries = [Cache(tmp_path).find(case) for case in playing._counted]
+    assert len(entries) == 2 * 3, "contexts times seeds"
+    walls = [float(entry["data"]["process"]["wall_s"]) for entry in entries if entry is not None]
+    assert playing.hours == pytest.approx(math.fsum(walls) / 3600.0)
 
 
 FILE = """

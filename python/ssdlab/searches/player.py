@@ -81,7 +81,8 @@ class Player:
         self.done = 0
         """Cases whose results are in the cache."""
         self.hours = 0.0
-        """CPU time of the cases, those from the cache too; counted only where the budget is in hours."""
+        """CPU time of the cases, those from the cache too, each once; counted only where the budget is in hours."""
+        self._counted: set[str] = set()
 
     def play(self, points: Mapping[int, Point | None], rung: Rung, about: str) -> dict[int, Measured]:
         """What comes of candidates, by their numbers; None is the drive as the file gives it."""
@@ -186,6 +187,9 @@ class Player:
     def _count_hours(self, cases: Sequence[str]) -> None:
         cache = Cache(self._places.cache)
         for case in cases:
+            if case in self._counted:
+                continue
+            self._counted.add(case)
             payload = cache.find(case)
             if payload is not None:
                 self.hours += float(payload["data"]["process"]["wall_s"]) / 3600.0
