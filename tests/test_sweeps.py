@@ -71,6 +71,14 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
     assert len(Cache(tmp_path / "results" / "cache")) == 0
 
 
+def test_a_mark_of_the_order_of_bytes_is_no_part_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf[axes]\r\nqd = [1, 2]\r\n")
+    assert list(Sweep.read(tmp_path / "a.toml").axes["qd"]) == [1, 2]
+    (tmp_path / "b.toml").write_bytes(b"[axes]\nx = '\xff'")
+    with pytest.raises(ssdlab.InputError, match="the file must be TOML"):
+        Sweep.read(tmp_path / "b.toml")
+
+
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [

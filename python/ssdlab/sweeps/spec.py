@@ -210,7 +210,7 @@ def read_source(source: str | os.PathLike[str] | Mapping[str, Any], what: str) -
     path = os.fspath(source)
     try:
         with open(path, "rb") as file:
-            return tomllib.load(file), path
+            return tomllib.loads(file.read().decode("utf-8-sig")), path
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}\n  help: give the path of a {what} file") from None
     except (ValueError, RecursionError) as error:  # malformed, no UTF-8, a number of 5,000 digits, nested too deep
