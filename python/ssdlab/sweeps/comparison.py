@@ -206,6 +206,7 @@ def compare(
     schemes = [str(label) for label in table[by].unique(maintain_order=True)]
     if baseline is None:
         baseline = schemes[0]
+    baseline = str(baseline)
     _known(baseline, schemes, f"label of {by}")
     others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
     whole = table

@@ -251,6 +251,8 @@ def curve(
     if kind is not None and kind not in KINDS:
         raise InputError(f"kind is {kind!r}\n  help: write {', '.join(KINDS)}")
     load = "qd" if rate is None else "rate"
+    qd, rate = ([one] if isinstance(one, int | float) else one for one in (qd, rate))  # type: ignore[list-item]
+    schemes, ages = ([one] if isinstance(one, str) else one for one in (schemes, ages))
     loads: list[float] = list(depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
     several = [devices] if isinstance(devices, str | os.PathLike | Mapping) else devices
     names = [word_of("device", device) for device in several]
