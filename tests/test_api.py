@@ -110,6 +110,21 @@ def test_repeats_are_summed_up_with_confidence_intervals() -> None:
     assert table.filter(name="host.read.latency_ns.mean")["ci95"].item() == half
 
 
+@pytest.mark.parametrize("asked", [{"request": -1}, {"slowest": -2}])
+def test_what_is_no_request_is_refused(asked: dict[str, int]) -> None:
+    result = ssdlab.run(requests=20)
+    assert isinstance(result, ssdlab.Result)
+    with pytest.raises(ssdlab.InputError, match="write a whole number, 0 or more"):
+        result.explain(*([asked["request"]] if "request" in asked else []), slowest=asked.get("slowest", 0))
+    with pytest.raises(ssdlab.InputError, match="request 77 did not complete"):
+        result.explain(77)
+    assert [of.request for of in result.explain(5, 77)] == [5]
+    with pytest.raises(ssdlab.InputError, match="percentile is 'p99'"):
+        result.tail(cast(float, "p99"))
+    with pytest.raises(ssdlab.InputError, match="device is 3"):
+        ssdlab.run(cast(str, 3))
+
+
 def test_interrupted_repeats_hand_back_the_seeds_that_had_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -77,7 +77,7 @@ def test_what_is_no_number_of_threads_and_what_stands_alone(tmp_path: Path) -> N
     name = "host.read.latency_ns.mean"
     rows = {"qd": [1, 4], "case": ["a", "b"], name: [1.0, 3.0]}
     assert ssdlab.compare(polars.DataFrame(rows), by="qd", baseline=cast(str, 1)).rows["all"]["4"].ratio.mean == 3.0
-    found = ssdlab.curve(qd=cast(Any, 4), schemes=cast(Any, "baseline"), requests=40, cache=tmp_path)
+    found = ssdlab.curve(qd=4, schemes="baseline", requests=40, cache=tmp_path)
     assert [point.load for line in found.lines for point in line.points] == [4]
 
 

@@ -137,10 +137,14 @@ def explain(
     ``progress`` is told of it.
 
     Raises:
+        InputError: a number is none.
         Interrupted: Ctrl-C; ``error.found`` is what had been shown until then.
     """
+    from ssdlab.runs.options import whole_number
     from ssdlab.runs.simulation import open_simulation
 
+    slowest = whole_number("slowest", slowest, 0)
+    requests = [whole_number("request", request, 0) for request in requests]
     told = None if progress is None else requests_of(progress, doing)
     return explain_played(open_simulation(options.without_outputs()), slowest, requests, told)
 

@@ -88,6 +88,8 @@ class Result:
         if self._options is None:
             raise InputError(_NO_RUN)
         found = explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+        if requests and not found.requests:
+            raise InputError(f"request {min(requests)} did not complete\n  help: the run has fewer requests")
         return Explanations(found.requests)
 
     def tail(self, percentile: float = 99.0) -> Tail:
@@ -98,6 +100,8 @@ class Result:
 
         if self._options is None:
             raise InputError(_NO_RUN)
+        if isinstance(percentile, bool) or not isinstance(percentile, int | float):
+            raise InputError(f"percentile is {percentile!r}\n  help: write a number such as 99 or 99.9")
         return tail(self._options, percentile)
 
     def timeline(self, path: str | os.PathLike[str], *windows: str, slowest: int | None = None) -> int:
