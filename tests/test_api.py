@@ -110,6 +110,62 @@ def test_repeats_are_summed_up_with_confidence_intervals() -> None:
     assert table.filter(name="host.read.latency_ns.mean")["ci95"].item() == half
 
 
+@pytest.mark.parametrize("asked", [{"request": -1}, {"slowest": -2}])
+def test_what_is_no_request_is_refused(asked: dict[str, int]) -> None:
+    result = ssdlab.run(requests=20)
+    assert isinstance(result, ssdlab.Result)
+    with pytest.raises(ssdlab.InputError, match="write a whole number, 0 or more"):
+        result.explain(*([asked["request"]] if "request" in asked else []), slowest=asked.get("slowest", 0))
+    with pytest.raises(ssdlab.InputError, match="request 77 did not complete"):
+        result.explain(77)
+    assert [of.request for of in result.explain(5, 77)] == [5]
+    with pytest.raises(ssdlab.InputError, match="percentile is 'p99'"):
+        result.tail(cast(float, "p99"))
+    with pytest.raises(ssdlab.InputError, match="device is 3"):
+        ssdlab.run(cast(str, 3))
+
+
+def test_interrupted_repeats_hand_back_the_seeds_that_had_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import concurrent.futures
+
+    from ssdlab.cli.playing import _hand_back
+    from ssdlab.runs import runner
+
+    whole, wait, waited = runner.play, concurrent.futures.wait, []
+
+    def play(options: Any, *, stop: Any, **rest: Any) -> ssdlab.Result:
+        if options.seed == 6:
+            stop.wait()
+            raise runner._Stopped
+        return whole(options, stop=stop, **rest)
+
+    def interrupt(futures: Any, **rest: Any) -> Any:
+        if not waited:
+            waited.append(wait([futures[0], futures[2]]))
+            raise KeyboardInterrupt
+        return wait(futures, **rest)
+
+    monkeypatch.setattr(runner, "play", play)
+    monkeypatch.setattr(concurrent.futures, "wait", interrupt)
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        ssdlab.run(requests=300, seed=5, repeat=3, threads=3)
+    found = caught.value.kept.result
+    assert "no results were written" not in str(caught.value)
+    assert found.to_dict()["manifest"]["seeds"] == [5, 7]
+    assert "interrupted when 2 of 3 seeds had ended" in str(found)
+    # An earlier file keeps its name; what is read again is marked too.
+    out = tmp_path / "r.json"
+    out.write_text("{}")
+    assert _hand_back(found, str(out), quiet=True) == [str(tmp_path / "r.partial.json")]
+    again = ssdlab.load(tmp_path / "r.partial.json")
+    assert isinstance(again, ssdlab.Runs)
+    assert [finding.id for finding in again.findings] == ["interrupted"]
+    assert again.warnings[0].id == "interrupted"
+    assert [each.host.all.iops for each in again] == [each.host.all.iops for each in found]
+
+
 def test_repeats_that_lack_a_statistic_are_left_out_of_its_mean() -> None:
     # Eight requests of four queues: a seed can leave a queue without any.
     settings = {"workload.queues": 4}

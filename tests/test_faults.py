@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -98,6 +99,17 @@ def test_a_failure_is_made_as_small_as_it_goes() -> None:
     assert small.cuts == (needed,)
     assert 40 <= small.options["requests"] < 46
     assert command_of(small).endswith(f"--set 'power.cut_at=[op:{needed}]'")
+
+
+def test_the_command_of_a_case_has_the_options_of_the_case() -> None:
+    run = {"workload": "llm/kv-cache", "requests": 40, "precondition": "closed-form", "check": True}
+    case = Campaign.read({"run": run, "cuts": {"within": 9}}).case(0)
+    words = shlex.split(command_of(case))
+    assert words[:7] == ["ssdlab", "run", "-q", "--device", "tlc", "--workload", "llm/kv-cache"]
+    settings = [word for at, word in enumerate(words) if words[at - 1] == "--set"]
+    assert settings[0] == "age.precondition=closed-form"
+    assert settings[1].startswith("power.cut_at=[op:")
+    assert {"--check", "--requests", "--seed"} < set(words)
 
 
 @pytest.mark.parametrize(

@@ -433,6 +433,11 @@ def test_each_case_can_have_a_file(tmp_path: Path) -> None:
         ("[axes]\nscheme = 'fifo'", ("axes.scheme", "is one value")),
         ("[axes]\nseed = [1, 1]", ("axes.seed", "twice")),
         ("[axes]\nseed = []", ("axes.seed", "is empty")),
+        ("[axes]\nqd = [1, 32]\n[axes.load]\na = {qd = 4}", ("axes.load", "sets qd, and so does axes.qd")),
+        ("[axes.warnings]\na = {qd = 4}", ("axes.warnings", "is the name of a column")),
+        ("[axes.'host.read.iops']\na = {qd = 4}", ("axes.host.read.iops", "is the name of a column")),
+        ("[axes.'host.queue.3.iops']\na = {qd = 4}", ("axes.host.queue.3.iops", "is the name of a column")),
+        ("[axes]\n'thermal.heavy' = [70, 80]", ("axes.thermal.heavy", "is the name of a column")),
         ("[axes]\nseed = ['a']", ("seed", "expected a whole number")),
         ("[axes]\ndevice = [7]", ("device", "expected text")),
         ("[axes]\nseed = [1]\n[quick]\nseed = [2]", ("quick.seed", "not on the axis")),
@@ -510,6 +515,41 @@ def test_geometric_means_are_of_the_rows_that_all_schemes_have() -> None:
     plot.bars(none)
 
 
+def test_a_baseline_of_zero_has_no_ratio() -> None:
+    # b is 2 of a's 2 in sum: the seed that has a ratio would say "50 % lower".
+    values = {("x", "a", 1): 0.0, ("x", "a", 2): 2.0, ("x", "b", 1): 3.0, ("x", "b", 2): 1.0}
+    found = ssdlab.compare(table(values), "host.read.latency_ns.p99")
+    cell = found.rows["all"]["b"]
+    assert (cell.ratio.mean, cell.difference.mean, cell.pairs) == (None, 1.0, 2)
+    assert "nothing to compare: a has 0, and nothing has a ratio to that." in found.takeaway()
+    assert "no ratio where a has 0 with a seed: in 1 of 1 rows" in str(found)
+    # Such a row is no row that a scheme lacks; geometric means leave it out, whatever else it has.
+    values |= {("y", scheme, seed): value for scheme, value in (("a", 2.0), ("b", 1.0)) for seed in (1, 2)}
+    more = ssdlab.compare(table(values), "host.read.latency_ns.p99")
+    assert more.takeaway() == (
+        "p99 read latency, beside a's (geometric mean of 1 rows, without 1 in which a has 0): b 50 % lower."
+    )
+    # A scheme with 0 has no geometric mean: that of its other seeds would be too high.
+    values["y", "b", 1] = 0.0
+    last = ssdlab.compare(table(values), "host.read.latency_ns.p99")
+    assert last.rows["y"]["b"].ratio.mean == 0.25
+    assert last.rows[GEOMEAN]["b"] == ((None, None), (None, None), (None, None), 0)
+    assert "b without one (0 in a row, or no seed in all rows)" in last.takeaway()
+
+
+def test_labels_that_look_like_equal_numbers_stay_apart(tmp_path: Path) -> None:
+    name = "host.read.latency_ns.mean"
+    text = f"fw,qd,rate,seed,case,warnings,{name}\n2.1,1,1e2,1,a,,10.0\n2.10,8,0.5,1,b,,20\n"
+    (tmp_path / "t.csv").write_text(text)
+    found = read_table(tmp_path / "t.csv")
+    assert [found[axis].to_list() for axis in ("fw", "qd", "rate")] == [["2.1", "2.10"], [1, 8], ["1e2", "0.5"]]
+    compared = ssdlab.compare(found.drop("qd", "rate"), by="fw", baseline="2.1")
+    assert compared.rows["all"]["2.10"].ratio.mean == 2.0
+    # Cases that have all labels in common are not one case.
+    with pytest.raises(ssdlab.InputError, match=r"two cases of the table are fw=2\.1, seed=1"):
+        ssdlab.compare(found.select("seed", "case", name).insert_column(0, pl.Series("fw", [2.1, 2.1])), by="fw")
+
+
 def test_rows_of_other_labels_are_other_rows() -> None:
     lines = [
         (scheme, a, b, 1, "0", value * (1.0 if scheme == "base" else factor))
@@ -525,7 +565,7 @@ def test_rows_of_other_labels_are_other_rows() -> None:
 @pytest.mark.slow
 def test_tables_read_back_as_they_were_written(tmp_path: Path) -> None:
     found = ssdlab.sweep(SWEEP, cache=tmp_path).table
-    for ending in ("csv", "parquet"):
+    for ending in ("csv", "parquet", "json"):
         path = str(tmp_path / f"table.{ending}")
         write_table(found, path)
         assert read_table(path).equals(found), ending

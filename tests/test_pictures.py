@@ -62,6 +62,16 @@ def test_two_axes_make_a_heat_map() -> None:
     figure = ssdlab.plot.sweep(table(), "qd", "scheme", P99)
     assert [text.get_text() for text in figure.axes[0].texts] == ["110", "140", "260", "220", "280", "520"]
     assert figure.axes[1].get_ylabel() == "read latency, p99 [µs] (lower is better)"
+    assert figure.get_suptitle() == "Read latency, p99, by queue depth and scheme"
+    # What is averaged over is said, and a cell in doubt is marked.
+    marked = table().with_columns(
+        bs=polars.Series(["4KiB", "8KiB"] * 6), warnings=polars.Series(["overload", *[None] * 11])
+    )
+    figure = ssdlab.plot.sweep(marked.select("bs", *table().columns), "qd", "scheme", P99)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["110*", "140", "260", "220", "280", "520"]
+    assert figure.get_suptitle().endswith(
+        ", by queue depth and scheme; mean over request size; * warnings put it in doubt"
+    )
 
 
 @pytest.mark.parametrize(

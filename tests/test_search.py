@@ -25,7 +25,7 @@ from ssdlab.runs.kept import Kept
 from ssdlab.runs.manifest import key_of
 from ssdlab.searches import player
 from ssdlab.searches.race import Field, front_of, hypervolume
-from ssdlab.searches.spec import Search
+from ssdlab.searches.spec import Rung, Search
 from ssdlab.show.report.contents import collect
 from ssdlab.sweeps import spec
 from ssdlab.sweeps.cache import Cache
@@ -248,6 +248,37 @@ def test_what_fails_or_measures_nothing_is_told_and_the_race_goes_on(fake: Calla
         "seed=1: it broke", "rate: there was nothing to measure",
     ]  # fmt: skip
     assert found.counts()["front"] >= 1
+
+
+@pytest.mark.parametrize("end", ["warnings", "constraint", "mean", "failure"])
+def test_whoever_is_left_out_has_dropped_nobody(fake: Callable[[Fake], list[int]], end: str) -> None:
+    """The best in short runs surely beats all others, and is left out at full length."""
+
+    def drive(settings: Mapping[str, Any], labels: dict[str, Any]) -> dict[str, Any] | str:
+        found = {"time": 10.0 + sum(at(settings)), "rate": 1.0, "limit": 0.0, "warnings": None}
+        if at(settings) == (0, 0) and labels["requests"] == 800:
+            match end:
+                case "failure":
+                    return "it broke"
+                case "warnings":
+                    found["warnings"] = cast(float, "not-steady")
+                case "constraint":
+                    found["limit"] = 2.0
+                case "mean":  # not with every seed
+                    found["limit"] = 9.0 if labels["seed"] == 1 else 0.0
+        return found
+
+    fake(drive)
+    about = grid(2, constraints={"limit": {"most": 1}})
+    found = ssdlab.search(about)
+    left_out = {"warnings": "marked", "failure": "failed"}.get(end, "infeasible")
+    # (0, 1) and (1, 0) are alike; they drop (1, 1) again.
+    assert found.candidates["state"].to_list() == [left_out, "front", "front", "dropped"]
+    assert found.candidates["why"][3] == "surely behind candidate 2"
+    # The first to the end takes 1 + 4 of the budget: the others are not run, and not said to be behind.
+    spent = ssdlab.search({**about, "budget": 8})
+    assert spent.candidates["state"].to_list() == [left_out, "unplayed", "unplayed", "dropped"]
+    assert set(spent.candidates["why"][1:3]) == {"the budget was spent before rung 2"}
 
 
 @pytest.mark.parametrize(
@@ -562,6 +593,19 @@ def test_hours_of_processor_time_are_counted_from_the_cache(tmp_path: Path) -> N
     assert ssdlab.search(about, cache=tmp_path).to_dict() == found.to_dict()
     least = ssdlab.search({**about, "budget": "0.0000001 CPU hours"}, cache=tmp_path)
     assert set(least.counts()) <= {"unplayed", "dropped"}
+
+
+def test_hours_of_a_case_are_counted_once(tmp_path: Path) -> None:
+    about = {**RETRIES, "budget": "1 CPU hours", "axes": {"scheme": ["baseline"]}}
+    search = Search.read(about)
+    playing = player.Player(search, player.Places(tmp_path), lambda about: None)
+    # The seeds of a rung are those of the one before, and further ones; the first case of all is one of them.
+    for seeds in ((1, 2), (1, 2, 3)):
+        playing.play({1: ("baseline",)}, Rung(1.0, seeds), "")
+    entries = [Cache(tmp_path).find(case) for case in playing._counted]
+    assert len(entries) == 2 * 3, "contexts times seeds"
+    walls = [float(entry["data"]["process"]["wall_s"]) for entry in entries if entry is not None]
+    assert playing.hours == pytest.approx(math.fsum(walls) / 3600.0)
 
 
 FILE = """

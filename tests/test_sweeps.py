@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -69,6 +69,24 @@ def test_no_number_or_text_of_a_sweep_is_a_fault_of_ours(cli: Cli, tmp_path: Pat
     for part in ("error: ", *parts, "\n  help: "):
         assert part in done.stderr
     assert len(Cache(tmp_path / "results" / "cache")) == 0
+
+
+def test_what_is_no_number_of_threads_and_what_stands_alone(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.InputError, match="threads is -1"):
+        ssdlab.sweep({"run": {"requests": 20}}, cache=tmp_path, threads=-1)
+    name = "host.read.latency_ns.mean"
+    rows = {"qd": [1, 4], "case": ["a", "b"], name: [1.0, 3.0]}
+    assert ssdlab.compare(polars.DataFrame(rows), by="qd", baseline=cast(str, 1)).rows["all"]["4"].ratio.mean == 3.0
+    found = ssdlab.curve(qd=4, schemes="baseline", requests=40, cache=tmp_path)
+    assert [point.load for line in found.lines for point in line.points] == [4]
+
+
+def test_a_mark_of_the_order_of_bytes_is_no_part_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf[axes]\r\nqd = [1, 2]\r\n")
+    assert list(Sweep.read(tmp_path / "a.toml").axes["qd"]) == [1, 2]
+    (tmp_path / "b.toml").write_bytes(b"[axes]\nx = '\xff'")
+    with pytest.raises(ssdlab.InputError, match="the file must be TOML"):
+        Sweep.read(tmp_path / "b.toml")
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,22 @@ def test_a_search_leaves_out_what_its_full_cases_mark(tmp_path: Path) -> None:
     assert marked["why"][0] == "uncorrectable-reads in 2 of 2 cases"
     accepted = ssdlab.search(space, cache=tmp_path / "cache", threads=2, accept_warnings=True)
     assert "marked" not in accepted.candidates["state"].to_list()
+    assert accepted.doubts() == {}, "young drives win, without any warning"
+    # A winner in doubt says so, wherever it is shown.
+    worn = {**space, "axes": {"age": [WORN]}}
+    doubtful = ssdlab.search(worn, cache=tmp_path / "cache", threads=2, accept_warnings=True)
+    why = "taken with its warnings: uncorrectable-reads in 2 of 2 cases"
+    assert (doubtful.doubts(), doubtful.candidates["why"].to_list()) == ({1: why}, [why])
+    assert f"warning: candidate 1 is {why}" in " ".join(str(doubtful).split())
+
+
+def test_strict_is_strict_with_what_a_search_accepts(cli: Cli, tmp_path: Path) -> None:
+    text = "budget = 9\n[run]\nrequests = 300\n'workload.rw' = 'randwrite'\n[axes]\n'workload.bs' = ['4KiB']\n"
+    text += "[race]\nrungs = [{ seeds = 2 }]\n[verify]\nseeds = 2\n[effects]\ncandidates = 0\n"
+    (tmp_path / "s.toml").write_text(text + "[objectives]\n'host.write.latency_ns.mean' = 'min'\n")
+    done = cli("search", "s.toml", "--accept-warnings", "--strict")
+    assert done.returncode == 3
+    assert "warning: candidate 1 is taken with its warnings: " in done.stdout
 
 
 def test_strict_ends_with_status_3(cli: Cli) -> None:

@@ -195,7 +195,7 @@ def _play(
         interrupted(f"{message} of this run" if before else message, [*before, *written])
 
 
-def _hand_back(result: Result, json_out: str | None, quiet: bool) -> list[str]:
+def _hand_back(result: Result | Runs, json_out: str | None, quiet: bool) -> list[str]:
     """Shows and writes what an interrupted run has measured; returns what was written. An earlier file keeps its
     name."""
     from ssdlab.common.output import Output

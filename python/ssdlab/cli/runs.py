@@ -187,9 +187,10 @@ def explain(*, slowest: int | None, numbers: tuple[int, ...], tail: float | None
         _show_explained(error.found.requests, error.found.warnings, as_json)
         interrupted(_UNTIL_NOW, ())
     missing = set(numbers) - {of.request for of in found}
+    if found or not missing:
+        _show_explained(found, warnings, as_json)
     if missing:
         raise click.UsageError(f"request {min(missing)} did not complete: the run has fewer requests")
-    _show_explained(found, warnings, as_json)
 
 
 _UNTIL_NOW = "what completed until then is shown"

@@ -71,7 +71,7 @@ def search(file: str, out: str | None, plot: str | None, strict: bool, as_json: 
 
         drawing.save(drawing.front(found), plot)
     _show(found, as_json)
-    marked = any(state == "marked" for state in found.counts())
+    marked = "marked" in found.counts() or bool(found.doubts())
     if as_json:
         exit_if_marked(strict, marked)
         return

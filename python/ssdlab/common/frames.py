@@ -50,15 +50,48 @@ def to_pandas(table: polars.DataFrame) -> pandas.DataFrame:
 
 
 def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:
-    """Reads a table that was written as CSV or Parquet."""
+    """Reads a table that was written as CSV, Parquet or JSON.
+
+    Columns before ``case`` hold labels: those of a CSV are numbers only where each is written as its number is, for
+    "2.1" and "2.10" are two versions of a firmware.
+    """
+    import json
+
     import polars
 
     path = os.fspath(path)
     try:
         if path.lower().endswith(".parquet"):
             return polars.read_parquet(path)
-        return polars.read_csv(path, infer_schema_length=None)
-    except (OSError, polars.exceptions.PolarsError) as error:
+        if path.lower().endswith(".json"):
+            with open(path, "rb") as file:
+                return polars.DataFrame(json.load(file), infer_schema_length=None)
+        names = polars.read_csv(path, n_rows=0).columns
+        labels = names[: names.index("case")] if "case" in names else []
+        found = polars.read_csv(path, infer_schema_length=None, schema_overrides=dict.fromkeys(labels, polars.String))
+        return found.with_columns(_labels(found[name]) for name in labels)
+    except (OSError, ValueError, TypeError, RecursionError, polars.exceptions.PolarsError) as error:
         raise InputError(
             f"{path}: cannot be read: {error}\n  help: give a table that `ssdlab sweep` has written"
         ) from None
+
+
+def _labels(texts: polars.Series) -> polars.Series:
+    """Labels as numbers if all of them are written as numbers are; as the texts that they are otherwise."""
+    import polars
+
+    known = texts.drop_nulls().unique()
+    for kind in (polars.Int64, polars.Float64):
+        numbers = known.cast(kind, strict=False)
+        if numbers.null_count() or numbers.n_unique() < len(known) or not len(known):
+            continue
+        if all(text in (str(n), f"{n:.0f}", _written(n)) for text, n in zip(known, numbers, strict=True)):
+            return texts.cast(kind)
+    return texts
+
+
+def _written(number: float) -> str:
+    """A number as tables have it."""
+    import polars
+
+    return polars.DataFrame([polars.Series([number])]).write_csv(include_header=False).rstrip()

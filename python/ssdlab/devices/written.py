@@ -41,7 +41,7 @@ def _base(device: str) -> tuple[str, dict[str, tuple[str, str]]]:
     import tomllib
 
     with open(device, "rb") as file:
-        document = tomllib.load(file)
+        document = tomllib.loads(file.read().decode("utf-8-sig"))
     base = str(document.get("base", "tlc"))
     beside = os.path.join(os.path.dirname(device), base)
     below, values = _base(beside if os.path.isfile(beside) else base)

@@ -13,7 +13,7 @@ from ssdlab._core import InputError, SimulationError
 from ssdlab.common.shown import html, text
 from ssdlab.faults.spec import Campaign, Case
 from ssdlab.runs.api import run
-from ssdlab.runs.options import flag_of, setting_texts
+from ssdlab.runs.options import flag_of, options_of
 
 OUTCOMES = ("kept", "lost", "reported", "unharmed", "ended", "refused", "failed")
 """Nothing acknowledged was lost; some was, as the configuration allows; some was and reads as an error; the run was
@@ -179,16 +179,6 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 def command_of(case: Case) -> str:
     """The command that plays a case."""
-    arguments = case.arguments()
-    words = ["ssdlab", "run", "-q"]
-    for name, value in arguments.items():
-        if name == "settings":
-            for text in setting_texts(value):
-                words += [flag_of(name), text]
-        elif name == "workload":
-            words.append(str(value))
-        elif value is True:
-            words.append(flag_of(name))
-        else:
-            words += [flag_of(name), str(value)]
-    return shlex.join(words)
+    options = options_of(case.arguments())
+    settings = [word for setting in options.settings for word in (flag_of("settings"), setting)]
+    return shlex.join(["ssdlab", "run", "-q", *options.command(), *settings])

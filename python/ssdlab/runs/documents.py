@@ -23,7 +23,12 @@ def word_of(what: str, value: Given) -> str:
     Raises:
         InputError: a dict that no file could be.
     """
-    return _text(what, value) if isinstance(value, Mapping) else os.fspath(value)
+    if isinstance(value, Mapping):
+        return _text(what, value)
+    try:
+        return os.fspath(value)
+    except TypeError:
+        raise InputError(f"{what} is {value!r}\n  help: write a name, the path of a file or a dict") from None
 
 
 def is_text(word: str) -> bool:

@@ -137,10 +137,14 @@ def explain(
     a steady state is looked for it is played twice to find them. ``doing`` is what ``progress`` is told of it.
 
     Raises:
+        InputError: a number is none.
         Interrupted: Ctrl-C; ``error.found`` is what had been shown until then.
     """
+    from ssdlab.runs.options import whole_number
     from ssdlab.runs.simulation import open_simulation
 
+    slowest = whole_number("slowest", slowest, 0)
+    requests = [whole_number("request", request, 0) for request in requests]
     if slowest and options.until_steady is not None:
         # Which rounds count is known at their end.
         from ssdlab.runs.counted import counted_requests

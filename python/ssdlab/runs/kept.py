@@ -15,7 +15,8 @@ class Kept(NamedTuple):
     broken: tuple[str, ...] = ()
     """Request logs that could not be completed: nothing of them is left, and earlier ones are as they were."""
     result: Any = None
-    """The :class:`ssdlab.Result` until then, marked by the finding ``interrupted``, where a request had completed."""
+    """The :class:`ssdlab.Result` until then where a request had completed, or the :class:`ssdlab.Runs` of the seeds
+    that had ended; marked by the finding ``interrupted``."""
 
     def __str__(self) -> str:
         parts = [f"{self.completed:,} requests had completed"]

@@ -88,6 +88,8 @@ class Result:
         if self._options is None:
             raise InputError(_NO_RUN)
         found = explain(self._options, (0 if requests else 10) if slowest is None else slowest, requests)
+        if requests and not found.requests:
+            raise InputError(f"request {min(requests)} did not complete\n  help: the run has fewer requests")
         return Explanations(found.requests)
 
     def tail(self, percentile: float = 99.0) -> Tail:
@@ -98,6 +100,8 @@ class Result:
 
         if self._options is None:
             raise InputError(_NO_RUN)
+        if isinstance(percentile, bool) or not isinstance(percentile, int | float):
+            raise InputError(f"percentile is {percentile!r}\n  help: write a number such as 99 or 99.9")
         return tail(self._options, percentile)
 
     def timeline(self, path: str | os.PathLike[str], *windows: str, slowest: int | None = None) -> int:
@@ -346,15 +350,20 @@ def _thinned(rows: list[tuple[int, float]]) -> list[tuple[int, float]]:
 class Runs:
     """The results of repeated runs that differ in their seed only, in the seeds' order."""
 
-    __slots__ = ("peak_rss_bytes", "results", "wall_s")
+    __slots__ = ("findings", "peak_rss_bytes", "results", "wall_s")
     results: tuple[Result, ...]
     wall_s: float
     peak_rss_bytes: int
+    findings: tuple[Finding, ...]
+    """What is said of the repeats as a whole: ``interrupted``, where not all have been played."""
 
-    def __init__(self, results: tuple[Result, ...], wall_s: float, peak_rss_bytes: int) -> None:
+    def __init__(
+        self, results: tuple[Result, ...], wall_s: float, peak_rss_bytes: int, findings: tuple[Finding, ...] = ()
+    ) -> None:
         object.__setattr__(self, "results", results)
         object.__setattr__(self, "wall_s", wall_s)
         object.__setattr__(self, "peak_rss_bytes", peak_rss_bytes)
+        object.__setattr__(self, "findings", findings)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("results are read-only")
@@ -372,6 +381,7 @@ class Runs:
     def warnings(self) -> tuple[Finding, ...]:
         """What puts the numbers of any repeat in doubt: each kind once, as the first repeat that has it says it."""
         found = {finding.id: finding for result in reversed(self.results) for finding in reversed(result.warnings)}
+        found |= {finding.id: finding for finding in self.findings}
         return tuple(found[kind.id] for kind in kinds() if kind.id in found)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -414,9 +424,10 @@ class Runs:
 
     def to_dict(self) -> dict[str, Any]:
         """``manifest`` (with ``seeds`` in place of ``seed``), ``repeats`` (a result each, without ``process``),
-        ``summary`` (a statistic's place in a result holds its mean and ci95), ``run`` and ``process``."""
+        ``summary`` (a statistic's place in a result holds its mean and ci95), ``run`` and ``process``; ``warnings``
+        where not all repeats have been played."""
         manifest = self.results[0].manifest.to_dict()
-        first = manifest.pop("seed")
+        del manifest["seed"]
         summary: dict[str, Any] = {}
         for name, mean, ci95, _, _ in self.intervals():
             *sections, key = name.split(".")
@@ -428,7 +439,12 @@ class Runs:
         for repeat in repeats:
             del repeat["process"]
         return {
-            "manifest": {**manifest, "seeds": [first + index for index in range(len(self.results))]},
+            "manifest": {**manifest, "seeds": [result.manifest.seed for result in self.results]},
+            **(
+                {"warnings": [{**of._asdict(), "numbers": dict(of.numbers)} for of in self.findings]}
+                if self.findings
+                else {}
+            ),
             "repeats": repeats,
             "summary": summary,
             "run": {"events": sum(result.run.events for result in self.results)},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ssdlab._core import InputError, Simulation, SimulationError
 from ssdlab.common.machine import cpus, peak_rss_bytes
 from ssdlab.common.output import Output, write
+from ssdlab.runs.findings import interrupted as interrupted_by
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.options import Options
 from ssdlab.runs.result import Result, Runs
@@ -273,12 +274,22 @@ def play_repeats(
                 left = Kept(0, ((path, rows),)) if path is not None and rows is not None else left
             kept = Kept(kept.completed, kept.logs + left.logs, kept.broken + left.broken)
         if interrupted:
-            raise Interrupted(kept)
+            ended = tuple(future.result() for future in futures if future.exception() is None)
+            raise Interrupted(kept._replace(result=_runs_until_now(ended, repeat, started)))
         failure = next(error for error in failures if not isinstance(error, _Stopped))
         if isinstance(failure, InputError | SimulationError):
             _attach(failure, kept)
         raise failure
     return Runs(tuple(future.result() for future in futures), time.perf_counter() - started, peak_rss_bytes())
+
+
+def _runs_until_now(ended: tuple[Result, ...], repeat: int, started: float) -> Runs | None:
+    """The repeats that had ended when a signal came; None where none had."""
+    if not ended:
+        return None
+    text = f"the run was interrupted when {len(ended)} of {repeat} seeds had ended: these alone are given"
+    finding = interrupted_by(text, {"seeds": len(ended)}, "the same command plays all of them")
+    return Runs(ended, time.perf_counter() - started, peak_rss_bytes(), (finding,))
 
 
 def for_seed(path: str | None, seed: int) -> str | None:

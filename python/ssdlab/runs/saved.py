@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ssdlab._core import InputError
+from ssdlab.runs.findings import of_data
 from ssdlab.runs.options import PathLike
 from ssdlab.runs.result import Result, Runs
 
@@ -39,7 +40,7 @@ def load(path: PathLike, *, series: PathLike | None = None, requests: PathLike |
             )
         process = data["process"]
         results = tuple(_result({**part, "process": process}, None, None) for part in data["repeats"])
-        return Runs(results, process["wall_s"], process["peak_rss_bytes"])
+        return Runs(results, process["wall_s"], process["peak_rss_bytes"], of_data(data))
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise

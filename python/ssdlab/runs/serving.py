@@ -73,7 +73,7 @@ def drives_of(path: str) -> list[Drive]:
 
     try:
         with open(path, "rb") as file:
-            found = tomllib.load(file)
+            found = tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read: {error.strerror}\n  help: give the path of a file of drives"

@@ -53,7 +53,7 @@ class SearchResult:
     front: polars.DataFrame
     """A row a point of the front: ``candidate``, the axes, each objective and constraint with ``_ci95``, by seeds that
     the search has not seen, beside ``.search``, what the search had measured; ``holds``: whether it is on the front
-    with those seeds too."""
+    with those seeds too; ``why`` it is in doubt, where warnings were accepted and points carry any."""
     candidates: polars.DataFrame
     """A row a candidate, in the order of their proposal: axes, ``state``, ``rung`` (the last one played, from 1), what
     was measured there, ``why``."""
@@ -93,6 +93,12 @@ class SearchResult:
     def counts(self) -> dict[str, int]:
         """How many candidates are in each state."""
         return dict(Counter(self.candidates["state"]))
+
+    def doubts(self) -> dict[int, str]:
+        """The warnings of points of the front that carry any, where they were accepted."""
+        if "why" not in self.front.columns:
+            return {}
+        return {number: why for number, why in self.front.select("candidate", "why").iter_rows() if why}
 
     def reasons(self, state: str) -> list[Reason]:
         """Why candidates are in a state such as ``refused``, ``infeasible`` or ``marked``: alike ones together, the
@@ -316,7 +322,10 @@ def _front_table(
         seen = race.measured[-1][number]
         for objective, values in zip(search.objectives, seen.objectives, strict=True):
             row[f"{objective.name}.search"] = mean(values)
-        rows.append({**row, "holds": number in holding})
+        doubt = verified[number].doubt or seen.doubt
+        rows.append(
+            {**row, "holds": number in holding, **({"why": f"taken with its warnings: {doubt}"} if doubt else {})}
+        )
     first = search.objectives[0]
     sign = 1 if first.goal == "min" else -1
     rows.sort(key=lambda row: (row[first.name] is None, sign * (row[first.name] or 0.0), row["candidate"]))
@@ -439,7 +448,7 @@ def _frame(search: Search, rows: Sequence[Mapping[str, Any]], names: Sequence[st
         elif name == "holds":
             kind = polars.Boolean
         elif name in text or (name in search.space.axes and not {type(value) for value in values} <= {int, float}):
-            kind, values = polars.String, [str(value) for value in values]
+            kind, values = polars.String, ["" if value is None and name in text else str(value) for value in values]
         columns.append(polars.Series(name, values, dtype=kind, strict=False))
     return polars.DataFrame(columns)
 

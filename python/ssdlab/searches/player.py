@@ -50,6 +50,8 @@ class Measured(NamedTuple):
     """Why there is nothing, or why it does not count."""
     marked: bool = False
     """Whether it does not count since results carry warnings."""
+    doubt: str = ""
+    """The warnings that its results carry, where it counts all the same (``accept_warnings``)."""
 
 
 class Places(NamedTuple):
@@ -79,7 +81,8 @@ class Player:
         self.done = 0
         """Cases whose results are in the cache."""
         self.hours = 0.0
-        """CPU time of the cases, those from the cache too; counted only where the budget is in hours."""
+        """CPU time of the cases, those from the cache too, each once; counted only where the budget is in hours."""
+        self._counted: set[str] = set()
 
     def play(self, points: Mapping[int, Point | None], rung: Rung, about: str) -> dict[int, Measured]:
         """What comes of candidates, by their numbers; None is the drive as the file gives it."""
@@ -100,11 +103,11 @@ class Player:
             each = len(self._search.situations) * len(rung.seeds)
             for place, number in enumerate(part):
                 of = rows[place * each :][:each]
-                mark = "" if number in errors or rung.share < 1.0 or self._accept_warnings else _mark(of)
+                mark = "" if number in errors or rung.share < 1.0 else _mark(of)
                 found[number] = (
                     Measured([], [], [], mark, marked=True)
-                    if mark
-                    else self._measured(of, errors.get(number, ""), len(rung.seeds))
+                    if mark and not self._accept_warnings
+                    else self._measured(of, errors.get(number, ""), len(rung.seeds))._replace(doubt=mark)
                 )
         return found
 
@@ -184,6 +187,9 @@ class Player:
     def _count_hours(self, cases: Sequence[str]) -> None:
         cache = Cache(self._places.cache)
         for case in cases:
+            if case in self._counted:
+                continue
+            self._counted.add(case)
             payload = cache.find(case)
             if payload is not None:
                 self.hours += float(payload["data"]["process"]["wall_s"]) / 3600.0

@@ -29,6 +29,8 @@ class Candidate:
     why: str = ""
     spent: float = 0.0
     """Full cases that the search had played when the candidate had played this rung."""
+    dropped_by: int | None = None
+    """The candidate that it was surely behind, where it is ``dropped``."""
 
 
 class Race:
@@ -100,7 +102,8 @@ class Race:
         return min(count, self._search.batch) if self._search.hours else count
 
     def _play(self, part: Sequence[Candidate], rung: int) -> None:
-        """Plays a rung, and takes out what fails or breaks a constraint with every seed."""
+        """Plays a rung, and takes out what fails, is marked, or breaks a constraint: with every seed, and on the last
+        rung in the mean. What these have dropped waits again."""
         about = f"rung {rung + 1}, {len(self.candidates)} candidates so far"
         found = self._player.play({each.number: each.point for each in part}, self._search.rungs[rung], about)
         for candidate in part:
@@ -110,21 +113,33 @@ class Race:
             self.measured[rung][candidate.number] = measured
             if measured.error:
                 candidate.state, candidate.why = "marked" if measured.marked else "failed", measured.error
-            elif broken := self._broken(measured):
+            elif broken := self._broken(measured) or self._breaks_at_end(measured, rung):
                 candidate.state, candidate.why = "infeasible", broken
+        for candidate in self.candidates:
+            if candidate.dropped_by is not None and self._is_out(candidate.dropped_by):
+                candidate.state, candidate.why, candidate.dropped_by = "waiting", "", None
 
     def _promising(self, rung: int) -> list[Candidate]:
         """Those that wait behind a rung and may go on, the most promising first; drops those that are surely behind the
         rung's front."""
         field = self._field(rung)
-        front = field.front(self._feasible(rung))
+        front = field.front(number for number in self._feasible(rung) if not self._is_out(number))
         waiting = {each.number: each for each in self._waiting() if each.rung == rung}
         for number, candidate in list(waiting.items()):
             ahead = next((each for each in front if field.surely_beats(each, number)), None)
             if ahead is not None:
                 candidate.state, candidate.why = "dropped", f"surely behind candidate {ahead}"
+                candidate.dropped_by = ahead
                 del waiting[number]
         return [waiting[number] for number in field.layers(waiting)]
+
+    def _is_out(self, number: int) -> bool:
+        """Whether a candidate has been left out, whatever shorter runs had measured: it is ahead of no other."""
+        return self.candidates[number - 1].state in ("failed", "marked", "infeasible")
+
+    def _breaks_at_end(self, found: Measured, rung: int) -> str:
+        """The constraint that a candidate breaks in the mean of all its seeds, if there is one."""
+        return self.excess(found) if rung == len(self._search.rungs) - 1 else ""
 
     def _broken(self, found: Measured) -> str:
         """The constraint that a candidate breaks with every seed, if there is one."""
@@ -169,14 +184,15 @@ class Race:
         front = field.front(self._feasible(last))
         for candidate in waiting:
             number = candidate.number
+            doubt = self.measured[last][number].doubt
+            taken = f"taken with its warnings: {doubt}" if doubt else ""
             if number in front:
-                candidate.state = "front"
-            elif broken := self.excess(self.measured[last][number]):
-                candidate.state, candidate.why = "infeasible", broken
+                candidate.state, candidate.why = "front", taken
             elif ahead := next((each for each in front if field.surely_beats(each, number)), None):
                 candidate.state, candidate.why = "behind", f"surely behind candidate {ahead}"
             else:
-                candidate.state, candidate.why = "near", "not on the front, and not surely behind"
+                why = "not on the front, and not surely behind"
+                candidate.state, candidate.why = "near", f"{why}; {taken}" if taken else why
 
 
 def field_of(search: Search, measured: dict[int, Measured]) -> Field:

@@ -238,7 +238,8 @@ def _axes(
         if isinstance(values, Mapping) and {"low", "high"} <= set(values)
     }
     stated = {name: [each.low] if (each := ranges.get(name)) else values for name, values in given.items()}
-    of_sweep = {part: data[part] for part in ("run", "warm") if part in data}
+    of_sweep: dict[str, Any] = {part: data[part] for part in ("run", "warm") if part in data}
+    of_sweep["statistics"] = []  # those that are measured come later
     sweep = Sweep.parse({**of_sweep, "axes": {**stated, **contexts}}, origin)
     read = sweep.axes
     for name in OWNED:

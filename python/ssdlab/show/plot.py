@@ -277,7 +277,9 @@ def usage(results: Mapping[str, Result], of: Literal["die", "channel"] = "die", 
 
 
 def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = "", ax: Axes | None = None) -> Figure:
-    """The mean of a column over two others, such as P/E cycles and retention; every cell shows its number."""
+    """The mean of a column over two others, such as P/E cycles and retention; every cell shows its number. Of a sweep's
+    table the title says over which further axes the mean is; a star stands in cells of cases that comparisons leave out
+    for their warnings."""
     figure, ax = _axes(ax, 6.4, 4.2)
     import numpy as np
     import polars
@@ -287,6 +289,7 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
     for *point, mean in table.group_by(x, y, maintain_order=True).agg(polars.col(value).mean()).iter_rows():
         grid[rows.index(point[1]), columns.index(point[0])] = np.nan if mean is None else mean
     scale, label = (1.0, f"{value} [{unit}]") if unit else scale_of(value, float(np.nanmax([*grid.flat, 0.0])))
+    others, doubtful = _beside(table, x, y, value)
     grid /= scale
     shown = ax.imshow(grid, aspect="auto", origin="lower", cmap="viridis")
     middle = (np.nanmin(grid) + np.nanmax(grid)) / 2 if not np.isnan(grid).all() else 0.0
@@ -295,15 +298,31 @@ def heatmap(table: polars.DataFrame, x: str, y: str, value: str, *, unit: str = 
             if not np.isnan(grid[row, column]):
                 number = grid[row, column]
                 colour = "white" if number < middle else "black"
-                ax.text(column, row, three_digits(number), ha="center", va="center", color=colour, fontsize="small")
+                text = three_digits(number) + ("*" if (rows[row], columns[column]) in doubtful else "")
+                ax.text(column, row, text, ha="center", va="center", color=colour, fontsize="small")
     ax.set_xticks(range(len(columns)), [str(label) for label in columns])
     ax.set_yticks(range(len(rows)), [str(label) for label in rows])
     ax.set_xlabel(axis_words(x))
     ax.set_ylabel(axis_words(y))
     figure.colorbar(shown, ax=ax, label=label + better_text(value))
     name = words(value)
-    _titled(figure, ax, f"{name[0].upper()}{name[1:]}, by {axis_words(x)} and {axis_words(y)}")
+    over = f"; mean over {' and '.join(map(axis_words, others))}" if others else ""
+    over += "; * warnings put it in doubt" if doubtful else ""
+    _titled(figure, ax, f"{name[0].upper()}{name[1:]}, by {axis_words(x)} and {axis_words(y)}{over}")
     return figure
+
+
+def _beside(table: polars.DataFrame, x: str, y: str, value: str) -> tuple[list[str], set[tuple[object, object]]]:
+    """Of a sweep's table the other axes that vary, and the places (y, x) of cases that warnings put in doubt."""
+    from ssdlab.runs.findings import excluded_by
+    from ssdlab.sweeps.table import WARNINGS, axes_of
+
+    axes = axes_of(table) if "case" in table.columns else []
+    others = [axis for axis in axes if axis not in (x, y, "seed") and table[axis].n_unique() > 1]
+    if WARNINGS not in table.columns:
+        return others, set()
+    lines = table.select(y, x, value, WARNINGS).iter_rows()
+    return others, {(row, column) for row, column, at, ids in lines if at is not None and excluded_by(ids)}
 
 
 def series(result: Result, *, ax: Axes | None = None) -> Figure:

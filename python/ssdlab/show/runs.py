@@ -237,7 +237,9 @@ def warnings_of(result: Result | Runs) -> list[str]:
     """What stands above the tables: what puts their numbers in doubt."""
     from ssdlab.runs.result import Runs
 
-    return shared(run.warnings for run in result) if isinstance(result, Runs) else lines(result.warnings)
+    if not isinstance(result, Runs):
+        return lines(result.warnings)
+    return [*lines(result.findings), *shared(run.warnings for run in result)]
 
 
 def says_little(requests: float, share: float) -> bool:

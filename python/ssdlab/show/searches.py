@@ -150,6 +150,10 @@ def _starts(found: SearchResult) -> list[str]:
 
 def _footnotes(found: SearchResult) -> list[str]:
     lines = ["± 95 % confidence interval over new seeds; on it still: on the front with them too"]
+    doubts = found.doubts()
+    lines += [f"warning: candidate {number} is {why}" for number, why in list(doubts.items())[:MOST_REASONS]]
+    if len(doubts) > MOST_REASONS:
+        lines.append(f"warning: {len(doubts) - MOST_REASONS} further points carry warnings: front.csv")
     if found.given is not None and found.given["why"]:
         lines.append(f"the drive as given has no result: {found.given['why']}")
     idle, deciding = found.without_effect(), found.deciding()

@@ -97,9 +97,14 @@ def of_comparison(comparison: Comparison) -> tuple[list[Table], list[str]]:
         (row, *(with_interval(*cells[scheme].ratio) for scheme in schemes)) for row, cells in comparison.rows.items()
     ]
     pairs = min((cell.pairs for cells in comparison.rows.values() for cell in cells.values()), default=0)
+    from ssdlab.sweeps.comparison import GEOMEAN
+
     footnotes = [f"± 95 % confidence interval over seeds; pairs of a seed: {pairs} or more"] if pairs > 1 else []
     if pairs == 1:
         footnotes.append("one seed each: nothing can be said about chance; give the sweep an axis of seeds")
+    if comparison.zeros:
+        rows = f"{len(comparison.zeros):,} of {len(comparison.rows) - (GEOMEAN in comparison.rows):,} rows"
+        footnotes.append(f"no ratio where {comparison.baseline} has 0 with a seed: in {rows}")
     for same in comparison.ties():
         footnotes.append(f"the same in every row: {listed(same)}")
     if idle := {axis: share for axis, share in comparison.axes if share < LEAST_SHARE}:

@@ -45,7 +45,7 @@ from ssdlab.common.shown import html, text
 from ssdlab.runs.findings import Finding, ids, shared
 from ssdlab.runs.kept import Interrupted, Kept
 from ssdlab.runs.manifest import inputs_of, key_of_text
-from ssdlab.runs.options import Options
+from ssdlab.runs.options import Options, whole_number
 from ssdlab.runs.result import Result
 from ssdlab.runs.simulation import open_simulation
 from ssdlab.sweeps.cache import Cache, CaseLock
@@ -170,6 +170,7 @@ def sweep(
         Interrupted: Ctrl-C; what was done is in the cache.
     """
     out = None if out is None else os.fspath(out)
+    threads = None if threads is None else whole_number("threads", threads, 1)
     part = None if shard is None else Shard.read(shard)
     cases = _cases(source, quick, part, traces)
     _check_places(source, part, out, cache, files)

@@ -41,11 +41,11 @@ class Cell(NamedTuple):
     value: Interval
     """The metric itself."""
     ratio: Interval
-    """Over the baseline's, pair by pair."""
+    """Over the baseline's, pair by pair; nothing where the baseline has 0 in a pair."""
     difference: Interval
     """Minus the baseline's, pair by pair."""
     pairs: int
-    """Seeds that both have."""
+    """Seeds that both have; of a geometric mean, those with a mean."""
 
 
 class Comparison(NamedTuple):
@@ -70,6 +70,8 @@ class Comparison(NamedTuple):
     """Of the schemes with cases that failed: the scheme, cases without any statistic, and all of them."""
     shared: int = 0
     """Rows that all schemes have, which the geometric means are of; a scheme without any pair does not count."""
+    zeros: tuple[str, ...] = ()
+    """Rows in which the baseline has 0 with a seed: they have no ratios, and geometric means leave them out."""
 
     def ties(self) -> list[list[str]]:
         """Schemes that have the same values in every row, together."""
@@ -124,6 +126,8 @@ class Comparison(NamedTuple):
         parts = [f"{scheme} {_change(mean)}" for mean, scheme in surely]
         if unclear:
             parts.append(f"{listed(unclear)} no different beyond chance")
+        if nothing := self._without_mean():
+            parts.append(f"{listed(nothing)} without one (0 in a row, or no seed in all rows)")
         name = phrase(self.metric)
         name = name[0].upper() + name[1:] if name.startswith("mean") else name
         over = f" ({self._over()})" if row == GEOMEAN else ""
@@ -131,17 +135,29 @@ class Comparison(NamedTuple):
 
     def _over(self) -> str:
         """What the geometric means are of."""
-        rows = len(self.rows) - 1
+        rows = len(self.rows) - 1 - len(self.zeros)
+        if not rows:
+            return f"{self.baseline} has 0 in every row"
+        without = f", without {len(self.zeros):,} in which {self.baseline} has 0" if self.zeros else ""
         if not self.shared:
-            return f"none of {rows:,} rows has all schemes"
+            return f"none of {rows:,} rows has all schemes{without}"
         which = (
             f"{rows:,} rows" if self.shared == rows else f"the {self.shared:,} of {rows:,} rows that all schemes have"
         )
-        return f"{GEOMEAN} of {which}"
+        return f"{GEOMEAN} of {which}{without}"
+
+    def _without_mean(self) -> list[str]:
+        """The schemes that have ratios and no geometric mean of them, though rows have all schemes."""
+        means = self.rows.get(GEOMEAN, {}) if self.shared else {}
+        rows = [cells for row, cells in self.rows.items() if row != GEOMEAN]
+        known = {name for cells in rows for name, cell in cells.items() if cell.ratio.mean is not None}
+        return [scheme for scheme, cell in means.items() if cell.ratio.mean is None and scheme in known]
 
     def _nothing(self) -> str:
         """That there is nothing to compare, and why cases are missing."""
         reasons = [*([self.failures()] if self.failed else []), *([str(self.left_out)] if self.left_out else [])]
+        if self.zeros and len(self.rows) == 1:
+            reasons.insert(0, f"{self.baseline} has 0, and nothing has a ratio to that")
         return ": ".join(["nothing to compare", *(["; ".join(reasons)] if reasons else [])])
 
     def failures(self) -> str:
@@ -181,7 +197,8 @@ def compare(
         accept_warnings: take cases whose results carry warnings; without, they are left out (docs/warnings.md).
 
     Raises:
-        InputError: there is no such axis, label or statistic, or every case carries a warning.
+        InputError: there is no such axis, label or statistic, two cases have the same labels, or every case carries a
+            warning.
     """
     axes = axes_of(table)
     _known(by, axes, "axis")
@@ -189,6 +206,7 @@ def compare(
     schemes = [str(label) for label in table[by].unique(maintain_order=True)]
     if baseline is None:
         baseline = schemes[0]
+    baseline = str(baseline)
     _known(baseline, schemes, f"label of {by}")
     others = [axis for axis in axes if axis not in (by, "seed") and table[axis].n_unique() > 1]
     whole = table
@@ -197,11 +215,20 @@ def compare(
     for line in table.select([*axes, metric]).iter_rows(named=True):
         if line[metric] is not None:
             row = tuple(str(line[axis]) for axis in others)
-            values.setdefault(row, {}).setdefault(str(line[by]), {})[line.get("seed")] = line[metric]
+            of_scheme = values.setdefault(row, {}).setdefault(str(line[by]), {})
+            if line.get("seed") in of_scheme:
+                labels = ", ".join(f"{axis}={line[axis]}" for axis in axes)
+                raise InputError(
+                    f"two cases of the table are {labels or 'alike'}\n  help: give the table of one sweep: no two "
+                    "cases of it have the same labels"
+                )
+            of_scheme[line.get("seed")] = line[metric]
+    names = _names(list(values))
     rows = {
         name: {scheme: _cell(of.get(scheme, {}), of.get(baseline, {})) for scheme in schemes}
-        for name, of in zip(_names(list(values)), values.values(), strict=True)
+        for name, of in zip(names, values.values(), strict=True)
     }
+    zeros = tuple(name for name, of in zip(names, values.values(), strict=True) if _has_zero(of.get(baseline, {})))
     shared = _shared(list(values.values()), baseline)
     if len(rows) > 1:
         rows[GEOMEAN] = {scheme: _geometric_mean(shared, scheme, baseline) for scheme in schemes}
@@ -209,7 +236,7 @@ def compare(
     moves = tuple((axis, shares[axis]) for axis in others if axis in shares)
     lost, failed = _lost(whole, table, by), _lost(whole, _played(whole), by)
     fewest = _fewest_beyond(table, metric)
-    return Comparison(metric, by, baseline, schemes, rows, fewest, left_out, moves, lost, failed, len(shared))
+    return Comparison(metric, by, baseline, schemes, rows, fewest, left_out, moves, lost, failed, len(shared), zeros)
 
 
 def _names(rows: list[tuple[str, ...]]) -> list[str]:
@@ -268,7 +295,7 @@ def _known(name: str, known: list[str], what: str) -> None:
 
 def _cell(mine: dict[object, float], base: dict[object, float]) -> Cell:
     pairs = [(mine[seed], base[seed]) for seed in mine if seed in base]
-    ratios = [value / other for value, other in pairs if other]
+    ratios = [] if any(not other for _, other in pairs) else [value / other for value, other in pairs]
     return Cell(
         Interval(*mean_and_half_width(list(mine.values()))),
         Interval(*mean_and_half_width(ratios)),
@@ -277,24 +304,31 @@ def _cell(mine: dict[object, float], base: dict[object, float]) -> Cell:
     )
 
 
+def _has_zero(base: dict[object, float]) -> bool:
+    """Whether a row has no ratios: the baseline has 0 with a seed."""
+    return any(not value for value in base.values())
+
+
 def _shared(rows: list[Row], baseline: str) -> list[Row]:
-    """The rows in which all schemes have a pair with the baseline; a scheme without any pair does not count."""
+    """The rows in which all schemes have a pair with the baseline, which is nowhere 0; a scheme without any pair does
+    not count."""
+    rows = [row for row in rows if not _has_zero(row.get(baseline, {}))]
     paired = [
-        {scheme for scheme, of in row.items() if any(row.get(baseline, {}).get(seed) for seed in of)} for row in rows
+        {scheme for scheme, of in row.items() if any(seed in row.get(baseline, {}) for seed in of)} for row in rows
     ]
     schemes = set().union(*paired)
     return [row for row, of in zip(rows, paired, strict=True) if of and of == schemes]
 
 
 def _geometric_mean(rows: list[Row], scheme: str, baseline: str) -> Cell:
-    """Of the ratios over rows that all schemes have, seed by seed; a row that lacks a seed leaves that seed out."""
+    """Of the ratios over rows that all schemes have, seed by seed; a row that lacks a seed leaves that seed out. A
+    scheme that has 0 in one has none."""
     of = [(row.get(scheme, {}), row[baseline]) for row in rows]
-    seeds = [seed for seed in (of[0][0] if of else {}) if all(seed in mine and base.get(seed) for mine, base in of)]
-    means = []
-    for seed in seeds:
-        ratios = [mine[seed] / base[seed] for mine, base in of]
-        if min(ratios) > 0:
-            means.append(math.exp(math.fsum(math.log(ratio) for ratio in ratios) / len(ratios)))
+    seeds = [seed for seed in (of[0][0] if of else {}) if all(seed in mine and seed in base for mine, base in of)]
+    ratios = [[mine[seed] / base[seed] for mine, base in of] for seed in seeds]
+    means = [math.exp(math.fsum(map(math.log, each)) / len(each)) for each in ratios if min(each) > 0]
+    if len(means) < len(ratios):
+        means = []
     nothing = Interval(None, None)
     return Cell(nothing, Interval(*mean_and_half_width(means)), nothing, len(means))
 

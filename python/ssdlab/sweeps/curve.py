@@ -206,10 +206,10 @@ def curve(
     devices: Given | Sequence[Given] = "tlc",
     workload: Given = "default",
     *,
-    qd: str | Sequence[int] | None = None,
-    rate: str | Sequence[float] | None = None,
-    schemes: Sequence[str] = (),
-    ages: Sequence[str] = (),
+    qd: str | int | Sequence[int] | None = None,
+    rate: str | float | Sequence[float] | None = None,
+    schemes: str | Sequence[str] = (),
+    ages: str | Sequence[str] = (),
     settings: Mapping[str, Any] | Sequence[str] = (),
     precondition: str | None = None,
     requests: int = REQUESTS,
@@ -251,6 +251,10 @@ def curve(
     if kind is not None and kind not in KINDS:
         raise InputError(f"kind is {kind!r}\n  help: write {', '.join(KINDS)}")
     load = "qd" if rate is None else "rate"
+    qd = [qd] if isinstance(qd, int) else qd
+    rate = [rate] if isinstance(rate, int | float) else rate
+    schemes = [schemes] if isinstance(schemes, str) else schemes
+    ages = [ages] if isinstance(ages, str) else ages
     loads: list[float] = list(depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
     several = [devices] if isinstance(devices, str | os.PathLike | Mapping) else devices
     names = [word_of("device", device) for device in several]

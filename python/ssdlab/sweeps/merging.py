@@ -90,12 +90,14 @@ def _check_whole(parts: Sequence[Part], count: int) -> None:
         )
     missing = [number for number, place in enumerate(owner) if place < 0]
     if missing:
-        of = Shard.read(parts[0].header.shard).of
+        header = parts[0].header
+        of = Shard.read(header.shard).of
+        flags = " --quick" * header.quick + " --traces DIR" * header.traces
         absent = sorted({Shard.of_case(number, of) for number in missing})
         which = ", ".join(map(str, absent[:SHOWN])) + (", …" if len(absent) > SHOWN else "")
         raise InputError(
             f"{len(missing):,} of {count:,} cases are missing, those of shards {which}: {_named(missing, axes)}\n"
-            f"  help: ssdlab sweep {parts[0].header.file} --shard {absent[0]} --out PART.parquet runs some of them"
+            f"  help: ssdlab sweep {header.file}{flags} --shard {absent[0]} --out PART.parquet runs some of them"
         )
 
 

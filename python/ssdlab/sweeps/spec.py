@@ -210,7 +210,7 @@ def read_source(source: str | os.PathLike[str] | Mapping[str, Any], what: str) -
     path = os.fspath(source)
     try:
         with open(path, "rb") as file:
-            return tomllib.load(file), path
+            return tomllib.loads(file.read().decode("utf-8-sig")), path
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}\n  help: give the path of a {what} file") from None
     except (ValueError, RecursionError) as error:  # malformed, no UTF-8, a number of 5,000 digits, nested too deep
@@ -236,8 +236,8 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     run = located(data.get("run", {}), folder)
     axes: dict[str, dict[Value, dict[str, Value]]] = {}
     for axis, values in data.get("axes", {}).items():
-        if axis == "case":
-            raise fail("axes.case", "is the name of a column of the table", "call the axis something else")
+        if axis in ("case", "warnings") or _is_reported(axis, statistics):
+            raise fail(f"axes.{axis}", "is the name of a column of the table", "call the axis something else")
         if isinstance(values, Mapping):
             axes[axis] = {
                 label: located(v if isinstance(v, Mapping) else {axis: v}, folder) for label, v in values.items()
@@ -253,6 +253,7 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
             raise fail(f"axes.{axis}", "is one value", f"write a list, or put {axis} under [run]")
         if not axes[axis]:
             raise fail(f"axes.{axis}", "is empty", "give it values, or leave it out")
+    _check_set_once(axes, fail)
     quick = dict(data.get("quick", {}))
     for axis, labels in quick.items():
         if not isinstance(labels, list) or any(isinstance(label, list | Mapping) for label in labels):
@@ -272,6 +273,29 @@ def _parse(data: Mapping[str, Any], origin: str) -> Sweep:
     _check_names(keys | set(run) | set(warm or ()) - {"save_at"}, fail)
     digest = hashlib.sha256(json.dumps(data, default=str, separators=(",", ":")).encode()).hexdigest()
     return Sweep(str(data.get("about", "")), run, axes, quick, tuple(statistics), origin, warm, digest)
+
+
+def _is_reported(name: str, statistics: Sequence[str]) -> bool:
+    """Whether a statistic of this name may be in a table that keeps these."""
+    from ssdlab.runs.catalogue import schema
+
+    untyped = name.startswith("array.") and name in {f"{key.section}.{key.key}" for key in schema()}
+    may_be = "*" not in name and why_unknown(name) is None and not untyped
+    return may_be and any(fnmatch.fnmatchcase(name, of) for of in statistics)
+
+
+def _check_set_once(axes: Mapping[str, Mapping[Value, Mapping[str, Value]]], fail: Callable[..., InputError]) -> None:
+    """Refuses an option that two axes set: cases of different labels would be the same run."""
+    owner: dict[str, str] = {}
+    for axis, labels in axes.items():
+        for option in dict.fromkeys(option for values in labels.values() for option in values):
+            other = owner.setdefault(option, axis)
+            if other != axis:
+                raise fail(
+                    f"axes.{axis}",
+                    f"sets {option}, and so does axes.{other}",
+                    "let one axis set it, or make two sweeps",
+                )
 
 
 def located(values: Mapping[str, Value], folder: str) -> dict[str, Value]:

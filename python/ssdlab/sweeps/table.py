@@ -169,8 +169,30 @@ def usable(table: polars.DataFrame, accept_warnings: bool) -> tuple[polars.DataF
 
 
 def read_table(path: str | os.PathLike[str]) -> polars.DataFrame:
-    """Reads a table that a sweep has written as CSV or Parquet."""
+    """Reads a table that a sweep has written as CSV, Parquet or JSON.
+
+    Raises:
+        InputError: it cannot be read, or a statistic is no number.
+    """
     import polars
 
     table = read_csv(path)
-    return table.with_columns(polars.col(name).cast(polars.Float64) for name in statistics_of(table))
+    columns = []
+    for name in statistics_of(table):
+        try:
+            columns.append(table[name].cast(polars.Float64))
+        except polars.exceptions.PolarsError:
+            texts = table[name]
+            wrong = next((text for text in texts if text is not None and _number(text) is None), None)
+            raise InputError(
+                f"{os.fspath(path)}: {name}: {wrong!r} is no number\n  help: columns behind `case` are statistics; "
+                "those before it are axes"
+            ) from None
+    return table.with_columns(columns)
+
+
+def _number(text: object) -> float | None:
+    try:
+        return float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
