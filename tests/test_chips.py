@@ -29,7 +29,8 @@ def test_a_population_is_measured_into_tables_and_figures(cli: Cli, tmp_path: Pa
 def test_pages_that_no_step_reads_are_not_read_from_measured_steps_either(tmp_path: Path) -> None:
     steps = characterize.retry_steps(characterize.load("plc", chips=4, blocks=4), pec=(3000,), months=(12.0,))
     lost = steps.filter(pl.col("steps").is_null())
-    assert lost.height == 1 and steps["steps"].max() == 80, steps
+    assert lost.height == 1, steps
+    assert steps["steps"].max() == 80, steps
     file = tmp_path / "steps.csv"
     steps.write_csv(file)
     settings = ["workload.rw=randread", "age.pec=3000", "age.retention=1y", "read.next=table", "read.start=default"]
