@@ -133,7 +133,8 @@ def test_interrupted_repeats_hand_back_the_seeds_that_had_ended(
     from ssdlab.cli.playing import _hand_back
     from ssdlab.runs import runner
 
-    whole, wait, waited = runner.play, concurrent.futures.wait, []
+    whole, wait = runner.play, concurrent.futures.wait
+    waited: list[Any] = []
 
     def play(options: Any, *, stop: Any, **rest: Any) -> ssdlab.Result:
         if options.seed == 6:

@@ -253,14 +253,12 @@ def curve(
     load = "qd" if rate is None else "rate"
     qd = [qd] if isinstance(qd, int) else qd
     rate = [rate] if isinstance(rate, int | float) else rate
-    schemes = [schemes] if isinstance(schemes, str) else schemes
-    ages = [ages] if isinstance(ages, str) else ages
     loads: list[float] = list(depths(DEPTHS if qd is None else qd)) if rate is None else _rates(rate)
     several = [devices] if isinstance(devices, str | os.PathLike | Mapping) else devices
     names = [word_of("device", device) for device in several]
     if not names or seeds < 1:
         raise InputError("there is nothing to play\n  help: name a device, and one seed or more")
-    lines = _lines(names, schemes, ages)
+    lines = _lines(names, *([one] if isinstance(one, str) else one for one in (schemes, ages)))
     texts = (text.partition("=") for text in setting_texts(settings))
     shared: dict[str, Any] = {key.strip(): value.strip() for key, _, value in texts}
     shared |= {"workload": word_of("workload", workload)}
