@@ -221,8 +221,7 @@ mod tests {
 
     #[test]
     fn a_configuration_says_whether_the_write_cache_is_volatile() {
-        let statistics =
-            FdpStatistics { host_written: Bytes(0), media_written: Bytes(0), media_erased: Bytes(0) };
+        let statistics = FdpStatistics { host_written: Bytes(0), media_written: Bytes(0), media_erased: Bytes(0) };
         let placement = Placement {
             handles: 2,
             groups: 4,
