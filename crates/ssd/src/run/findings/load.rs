@@ -14,8 +14,8 @@ pub const BACKLOG: f64 = 0.05;
 pub const GROWTH: f64 = 2.0;
 /// The queue of a drive that keeps up holds some requests for each die.
 pub const QUEUED_PER_DIE: f64 = 4.0;
-/// The share of the pages written that a write buffer holds more of at the last arrival than at the first, from which on
-/// what is measured is on the way to a full one. Flash then takes as much less than what is written.
+/// The share of the pages written that a write buffer holds more of at the last arrival than at the first, from which
+/// on what is measured is on the way to a full one. Flash then takes as much less than what is written.
 pub const BUFFERED: f64 = 0.02;
 /// Dies that take writes as fast as they can are idle for less of their time.
 pub const IDLE: f64 = 0.1;
