@@ -3,7 +3,7 @@
 use nand::ChannelId;
 use units::Span;
 
-use super::attempt::Step;
+use super::attempt::{Attempt, Step};
 use super::backend::FlashAt;
 use super::op::PageOp;
 use super::placement::Placement;
@@ -25,19 +25,26 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         attempt.step = Step::WaitingForEcc;
     }
 
-    /// A void attempt leaves the engine, or the way into it.
+    /// A void attempt leaves the engine, or the way into it: its page, which the decoder was to have, has none.
     #[cold]
     pub(super) fn leave_ecc(&mut self, id: AttemptId) {
-        let channel = self.flash.dies[self.flash.attempts[id].die].channel;
+        let Attempt { die, sent, v_ref, .. } = self.flash.attempts[id];
+        let channel = self.flash.dies[die].channel;
         self.flash.channels[channel].ecc.reserved -= 1;
+        self.core.counters.undecoded_bytes += u64::from(sent);
+        if v_ref.decodes() {
+            self.use_energy(|plan| -Energy::decodes(plan, sent.into()));
+        }
         self.flash.attempts.release(id);
     }
 
     /// What has come is sentinel cells alone.
     #[cold]
-    pub(super) fn sentinel_came(&mut self, id: AttemptId) {
-        let channel = self.flash.dies[self.flash.attempts[id].die].channel;
+    pub(super) fn note_sentinel(&mut self, id: AttemptId) {
+        let Attempt { die, sent, .. } = self.flash.attempts[id];
+        let channel = self.flash.dies[die].channel;
         self.flash.channels[channel].ecc.reserved -= 1;
+        self.core.counters.undecoded_bytes += u64::from(sent);
     }
 
     /// A page that waited for a decoder has one.
@@ -48,14 +55,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     fn start_decoding(&mut self, id: AttemptId, channel: ChannelId) {
         let attempt = &mut self.flash.attempts[id];
         attempt.step = Step::Decoding;
-        let (number, read, sent) = (attempt.number, attempt.read, u64::from(attempt.sent));
+        let (number, read) = (attempt.number, attempt.read);
         let t_decode = match self.flash.outcomes {
             None => self.core.plan.config.ecc.t_decode,
             Some(_) => Span(attempt.decoding.into()),
         };
         let end = self.core.now + t_decode;
-        self.core.counters.bytes_decoded += sent;
-        self.use_energy(|plan| Energy::decodes(plan, sent));
         let ecc = &mut self.flash.channels[channel].ecc;
         ecc.busy += t_decode;
         // The first to finish first; at the same time the first that began, which is nearly always behind the others.

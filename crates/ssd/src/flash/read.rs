@@ -78,7 +78,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             Step::Bus if void => self.leave_ecc(id),
             // The controller looks at sentinel cells alone, and knows the next reference.
             Step::Bus if !attempt.v_ref.decodes() => {
-                self.sentinel_came(id);
+                self.note_sentinel(id);
                 return self.failed(id);
             }
             Step::Bus => {

@@ -121,17 +121,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
     }
 
-    /// A die has sensed a page, and predicted at the end of that where it does. Meanwhile its array rests, for however
-    /// many planes it predicts.
-    pub(super) fn count_prediction(&mut self, die: DieId, id: AttemptId) {
-        let attempt = &self.flash.attempts[id];
-        if self.flash.outcomes.is_none() || !self.looks_on_die(attempt) {
+    /// A die senses a page until a time, and predicts at the end of that where it does. Meanwhile its array rests, for
+    /// however many planes it predicts; while another plane is sensed for longer it does not.
+    pub(super) fn count_prediction(&mut self, die: DieId, id: AttemptId, end: Time) {
+        if self.flash.outcomes.is_none() || !self.looks_on_die(&self.flash.attempts[id]) {
             return;
         }
-        let (now, t_pred, state) = (self.core.now, self.core.plan.config.read.t_pred, &mut self.flash.dies[die]);
-        let from = state.predicting_until.max(Time(now.0.saturating_sub(t_pred.0)));
-        state.predicting_until = now;
-        let predicting = now.since(from).0;
+        let (t_pred, state) = (self.core.plan.config.read.t_pred, &mut self.flash.dies[die]);
+        let predicting = t_pred.0.min(end.0.saturating_sub(state.predicting_until.0));
+        state.predicting_until = state.predicting_until.max(end);
         self.core.counters.predicting_ns += predicting;
         self.use_energy(|plan| -plan.config.energy.sense_mw * predicting as f64);
     }
@@ -495,6 +493,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let PageOp { die, queue, seq, ppn, .. } = op;
         let (end, ppn) = (self.core.now + took, ppn.get());
         self.senses(die, self.core.now, end);
+        self.count_prediction(die, id, end);
         self.core.probe.sense(self.core.now, end, die, ppn);
         if P::EXPLAINS {
             let event = Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn };

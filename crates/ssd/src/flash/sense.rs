@@ -158,6 +158,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let Taken { read, attempt, plane, .. } = taken;
         self.step_ends(attempt, Step::Queued);
         self.flash.dies[die].begin_sense(plane, Some(attempt), end);
+        self.count_prediction(die, attempt, end);
         if P::EXPLAINS {
             self.tell_sense(read, attempt, start, end);
         }
@@ -204,7 +205,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             return state.reserved.release(plane);
         };
         self.core.counters.senses += 1;
-        self.count_prediction(die, id);
         self.step_ends(id, Step::Sensing);
     }
 }

@@ -217,7 +217,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
         let sent = bytes * pages;
         self.flash.attempts[id].sent = sent;
-        self.use_energy(|plan| Energy::moves(plan, sent.into()));
+        let decodes = v_ref.decodes();
+        self.use_energy(|plan| Energy::leaves(plan, sent.into(), decodes));
         let bus = &mut self.flash.channels[channel];
         bus.transfer_out = Some(id);
         bus.free_at = end;

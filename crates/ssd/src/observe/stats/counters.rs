@@ -267,8 +267,8 @@ counters! {
         speculative_senses: u64,
         /// Time that dies spent on senses that turned out not to be needed, resets included \[ns].
         speculative_ns: u64,
-        /// Bytes that were decoded.
-        bytes_decoded: u64,
+        /// Bytes out of the dies that are not decoded: sentinel cells, and pages whose read has ended meanwhile.
+        undecoded_bytes: u64,
         /// Time that dies spent on predictions \[ns].
         predicting_ns: u64,
         /// Predictions that were right.

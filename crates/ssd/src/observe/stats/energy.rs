@@ -35,12 +35,13 @@ impl Energy {
         let programmed = counters.pages_transferred_in * plan.layout.page_size.0;
         Energy {
             // While a die predicts its array rests.
-            sense: array(die::READ, energy.sense_mw) - counters.predicting_ns as f64 * energy.sense_mw / 1e3,
+            // What a sense that has just begun predicts is counted already.
+            sense: (array(die::READ, energy.sense_mw) - counters.predicting_ns as f64 * energy.sense_mw / 1e3).max(0.0),
             transfer: kib(counters.bytes_read + programmed) * energy.transfer_nj,
             transfer_out: kib(counters.bytes_read) * energy.transfer_nj,
             program: array(die::PROGRAM, energy.program_mw),
             erase: array(die::ERASE, energy.erase_mw),
-            decode: kib(counters.bytes_decoded) * energy.decode_nj,
+            decode: (kib(counters.bytes_read) - kib(counters.undecoded_bytes)) * energy.decode_nj,
             predict: counters.predictions as f64 * energy.prediction_nj,
             idle: usage.elapsed.0 as f64 * energy.idle_mw / 1e3,
         }
@@ -49,6 +50,12 @@ impl Energy {
     /// Moving data over a channel \[pJ].
     pub(crate) fn moves(plan: &Plan, bytes: u64) -> f64 {
         bytes as f64 / 1024.0 * plan.config.energy.transfer_nj * 1e3
+    }
+
+    /// Moving data out of a die, and decoding it \[pJ].
+    pub(crate) fn leaves(plan: &Plan, bytes: u64, decodes: bool) -> f64 {
+        let decoding = if decodes { Energy::decodes(plan, bytes) } else { 0.0 };
+        Energy::moves(plan, bytes) + decoding
     }
 
     /// Decoding data \[pJ].
