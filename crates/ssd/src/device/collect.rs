@@ -255,8 +255,6 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_patrol(&mut self) {
         let clock = self.flash.age_clock(self.core.now);
         if let Some(Overdue { plane, block, .. }) = self.ftl.visit(self.core.now, clock, &self.core.plan) {
-            // It may have been open.
-            self.dispatch().room_changed(plane);
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
         }
     }

@@ -15,7 +15,6 @@
 //! The cached map comes behind (5): what it reads from flash queues behind what the collection reads. Data that is not
 //! the newest any more when its program has ended is stale there: of the table only 1, 4 and 7 are told.
 
-use nand::Address;
 use units::{Lpn, Ppn};
 
 use super::Device;
@@ -74,12 +73,7 @@ impl<P: Probe> Device<P> {
         } else {
             self.mark_stale(ppn);
         }
-        if self.ftl.blocks.completed(ppn) {
-            let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-            if self.ftl.moving(plane).was_to_be_full(block) {
-                self.collect(plane);
-            }
-        }
+        self.ftl.blocks.completed(ppn);
     }
 
     /// Whether what has been programmed is the newest data of its page.

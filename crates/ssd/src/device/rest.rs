@@ -25,7 +25,6 @@ impl<P: Probe> Device<P> {
             let Some(Overdue { plane, block, after }) = overdue else { break };
             self.grows_old(after, faster);
             let before = self.core.now;
-            self.dispatch().room_changed(plane);
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
             self.settle();
             self.flush()?;

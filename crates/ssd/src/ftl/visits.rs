@@ -1,5 +1,5 @@
 //! Visits for refresh (`refresh.period`): block by block, of one plane after another, so that each block is visited
-//! once in a period. A block whose oldest data is older than the period is to move; one that is open is left for that.
+//! once in a period. A full block whose oldest data is older than the period is to move.
 
 use nand::PlaneId;
 use units::{Span, Time};
@@ -23,11 +23,11 @@ impl Ftl {
         let period = plan.config.refresh.period?;
         self.visits.next = now + step(period, plan);
         let (plane, block) = self.next_visited(plan);
-        if !self.is_older(plane, block, period, Span::ZERO, clock, plan) {
-            return None;
-        }
-        self.blocks.leave(plane, block);
-        Some(Overdue { plane, block, after: Span::ZERO })
+        self.is_older(plane, block, period, Span::ZERO, clock, plan).then_some(Overdue {
+            plane,
+            block,
+            after: Span::ZERO,
+        })
     }
 
     /// The next visit that finds data which is too old, if it comes within `span` of the present, in which data grows
@@ -49,7 +49,6 @@ impl Ftl {
             let older = Span((at as f64 * faster) as u64);
             if self.is_older(plane, block, period, older, clock, plan) {
                 self.visits.next = now + step;
-                self.blocks.leave(plane, block);
                 return Some(Overdue { plane, block, after: Span(at) });
             }
             at += step.0.max(1);
@@ -68,19 +67,8 @@ impl Ftl {
 
     /// Whether the data of a block, which may move, is older than the period once it is that much `older`.
     fn is_older(&self, plane: PlaneId, block: u32, period: Span, older: Span, clock: AgeClock, plan: &Plan) -> bool {
-        (self.blocks.is_full(plane, block) || self.may_leave(plane, block, plan))
+        self.blocks.is_full(plane, block)
             && self.blocks.age(plane, block, clock, plan).0.saturating_add(older.0) > period.0
-    }
-}
-
-impl Ftl {
-    /// Whether an open block holds data, may be written no further, and can then move: a plane with few free blocks
-    /// needs what it has open, and blocks of zones and of logs are filled to their end.
-    fn may_leave(&self, plane: PlaneId, block: u32, plan: &Plan) -> bool {
-        self.blocks.is_open_with_data(plane, block)
-            && self.blocks.free(plane) > plan.space.reserve + 1
-            && plan.zones.is_none()
-            && !self.gathers()
     }
 }
 

@@ -214,18 +214,16 @@ impl Blocks {
         self.plane(plane).taken.iter().sum()
     }
 
-    /// The program of a page has ended; whether its block is full with it.
+    /// The program of a page has ended.
     #[inline]
-    pub fn completed(&mut self, ppn: Ppn) -> bool {
+    pub fn completed(&mut self, ppn: Ppn) {
         let address = self.layout.unpack(ppn);
         let record = self.blocks[self.index(address.plane, address.block)].written;
         let written = &mut self.written[record as usize];
         written.pending -= 1;
-        let full = written.pending == 0 && written.closed;
-        if full {
+        if written.pending == 0 && written.closed {
             self.filled(address.plane, address.block);
         }
-        full
     }
 
     /// No further page of the stream's open block is used.
@@ -242,32 +240,11 @@ impl Blocks {
             let open = self.plane(plane).open[stream.index()];
             let pages = self.pages[stream.index()];
             if open.erased && open.next_page > 0 && open.next_page < pages {
-                self.leave_on(plane, stream);
+                self.abandon(plane, stream);
+                // Only its place in the block matters to whom it is compared with.
+                let taken = &mut self.planes[plane.0 as usize].taken[stream.index()];
+                *taken = taken.next_multiple_of(pages.into());
             }
-        }
-    }
-
-    fn leave_on(&mut self, plane: PlaneId, stream: StreamId) {
-        self.abandon(plane, stream);
-        // Only its place in the block matters to whom it is compared with.
-        let (taken, pages) = (&mut self.planes[plane.0 as usize].taken[stream.index()], self.pages[stream.index()]);
-        *taken = taken.next_multiple_of(pages.into());
-    }
-
-    /// Whether a block is open for data of the host's, relocated or not, and holds some, all of it programmed.
-    pub fn is_open_with_data(&self, plane: PlaneId, block: u32) -> bool {
-        let is_data = |stream: StreamId| stream.is_of_host() || stream.is_relocated();
-        self.live_of_run(plane, block).is_some_and(|live| live > 0)
-            && self.pending_in(plane, block) == 0
-            && (self.is_filled_by(plane, block).is_some_and(is_data)
-                || self.open_apart(plane).any(|open| open.block == block))
-    }
-
-    /// A block is written no further, if it is open.
-    pub fn leave(&mut self, plane: PlaneId, block: u32) {
-        match self.is_filled_by(plane, block) {
-            Some(stream) => self.leave_on(plane, stream),
-            None => _ = self.abandon_apart(plane, block),
         }
     }
 
