@@ -40,7 +40,7 @@ def test_pages_that_no_step_reads_are_not_read_from_measured_steps_either(tmp_pa
         settings=[*settings, f"chip.model={file}"],
     )
     # Each page of 16 KiB is as one that was measured; a request reads one.
-    share = lost["pages"].sum() / steps["pages"].sum()
+    share = int(lost["pages"].sum()) / int(steps["pages"].sum())
     assert run["host.uncorrectable"] / 2000 == pytest.approx(share, rel=0.3)
 
 

@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_page_that_is_written_again_in_the_buffer_goes_where_its_newest_hint_says() {
         let mut config = Config::default();
-        let words = ["geometry.channels=1", "geometry.chips=1", "geometry.blocks=100", "ftl.hints=2", "age.fill=0"];
+        let words = ["geometry.channels=1", "geometry.chips=1", "ftl.hints=2", "age.fill=0", "buffer.dirty_limit=0.5"];
         words.iter().for_each(|word| config.set(word).unwrap());
         let plan = config.plan().unwrap();
         let mut ftl = Ftl::new(&plan, 1).unwrap();

@@ -177,7 +177,7 @@ fn a_buffer_that_takes_what_busy_dies_do_not_is_said_until_it_keeps_up() {
             let counters = &mut case.measured.totals.counters;
             counters.write_requests = 2000;
             counters.write_bytes = 2000 * case.measured.drive.plan.layout.page_size.0;
-            counters.bytes_settled = counters.write_bytes;
+            counters.user_pages_programmed = 2000;
             case.course.iter_mut().enumerate().for_each(|(n, point)| point.buffered = buffered(n as u64));
         })
     };
