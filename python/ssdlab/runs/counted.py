@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import polars
 
-    from ssdlab.runs.explain import Listener
-    from ssdlab.runs.kept import Interrupted
-    from ssdlab.runs.options import Options
-
 
 class Counted(NamedTuple):
     """What tells the requests that count from the others in a run's log: those of the numbers from ``first`` on; where
@@ -51,34 +47,3 @@ class Counted(NamedTuple):
         if self.from_ns is not None:
             counts &= (polars.col("finish_ns") > self.from_ns) & (polars.col("finish_ns") <= self.to_ns)
         return log.filter(counts)
-
-
-def counted_requests(
-    options: Options, doing: str, progress: Listener | None
-) -> tuple[polars.DataFrame, Interrupted | None]:
-    """Plays a run: its request log, of the requests that count, and what ended it before its workload."""
-    import json
-
-    import polars
-
-    from ssdlab.runs.explain import Explained, requests_of
-    from ssdlab.runs.findings import of_data
-    from ssdlab.runs.kept import Interrupted, Kept
-    from ssdlab.runs.simulation import open_simulation
-
-    simulation = open_simulation(options.replace(keep_requests=True))
-    told = None if progress is None else requests_of(progress, doing)
-    interrupted = None
-    try:
-        while not simulation.step(10_000):
-            if told is not None:
-                at = simulation.progress()
-                told(at["share"], at["submitted"], at["completed"])
-    except KeyboardInterrupt:
-        interrupted = Interrupted(Kept(simulation.progress()["completed"]))
-    finished = simulation.finish(interrupted=interrupted is not None)
-    log, result = finished["requests"], json.loads(finished["result"])
-    if interrupted is not None:
-        interrupted.found = Explained([], of_data(result))
-    assert log is not None, "Invariant: a log was asked for"
-    return Counted.of(options.warmup, result["host"]).requests(polars.read_parquet(log[1])), interrupted

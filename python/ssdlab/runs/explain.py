@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab._core import Simulation, Stretch
     from ssdlab.common.tables import Table
+    from ssdlab.runs.kept import Interrupted
     from ssdlab.runs.options import Options
 
 
@@ -126,6 +127,36 @@ Listener = Callable[[str, "float | None"], None]
 """Called with what is being done, and the share of it that is done (None where it cannot be known)."""
 
 
+def counted_requests(
+    options: Options, doing: str, progress: Listener | None
+) -> tuple[polars.DataFrame, Interrupted | None]:
+    """Plays a run: its request log, of the requests that count, and what ended it before its workload."""
+    import json
+
+    import polars
+
+    from ssdlab.runs.counted import Counted
+    from ssdlab.runs.kept import Interrupted, Kept
+    from ssdlab.runs.simulation import open_simulation
+
+    simulation = open_simulation(options.replace(keep_requests=True))
+    told = None if progress is None else requests_of(progress, doing)
+    interrupted = None
+    try:
+        while not simulation.step(10_000):
+            if told is not None:
+                at = simulation.progress()
+                told(at["share"], at["submitted"], at["completed"])
+    except KeyboardInterrupt:
+        interrupted = Interrupted(Kept(simulation.progress()["completed"]))
+    finished = simulation.finish(interrupted=interrupted is not None)
+    log, result = finished["requests"], json.loads(finished["result"])
+    if interrupted is not None:
+        interrupted.found = Explained([], of_data(result))
+    assert log is not None, "Invariant: a log was asked for"
+    return Counted.of(options.warmup, result["host"]).requests(polars.read_parquet(log[1])), interrupted
+
+
 def explain(
     options: Options,
     slowest: int,
@@ -147,8 +178,6 @@ def explain(
     requests = [whole_number("request", request, 0) for request in requests]
     if slowest and options.until_steady is not None:
         # Which rounds count is known at their end.
-        from ssdlab.runs.counted import counted_requests
-
         log, interrupted = counted_requests(options.without_outputs(), "finding the slowest", progress)
         if interrupted is not None:
             raise interrupted

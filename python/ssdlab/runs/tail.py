@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 from ssdlab.common.shown import html, text
-from ssdlab.runs.counted import counted_requests
-from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, die_text, explain
+from ssdlab.runs.explain import DIE, Explained, Explanation, Listener, counted_requests, die_text, explain
 from ssdlab.runs.findings import Finding
 from ssdlab.runs.kept import Interrupted
 
