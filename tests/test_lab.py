@@ -539,11 +539,12 @@ def test_a_baseline_of_zero_has_no_ratio() -> None:
 
 def test_labels_that_look_like_equal_numbers_stay_apart(tmp_path: Path) -> None:
     name = "host.read.latency_ns.mean"
-    text = f"fw,qd,rate,seed,case,warnings,{name}\n2.1,1,1e2,1,a,,10.0\n2.10,8,0.5,1,b,,20\n"
+    text = f"fw,qd,rate,plp,seed,case,warnings,{name}\n2.1,1,1e2,True,1,a,,10.0\n2.10,8,0.5,False,1,b,,20\n"
     (tmp_path / "t.csv").write_text(text)
     found = read_table(tmp_path / "t.csv")
     assert [found[axis].to_list() for axis in ("fw", "qd", "rate")] == [["2.1", "2.10"], [1, 8], ["1e2", "0.5"]]
-    compared = ssdlab.compare(found.drop("qd", "rate"), by="fw", baseline="2.1")
+    assert found["plp"].to_list() == [True, False]
+    compared = ssdlab.compare(found.drop("qd", "rate", "plp"), by="fw", baseline="2.1")
     assert compared.rows["all"]["2.10"].ratio.mean == 2.0
     # Cases that have all labels in common are not one case.
     with pytest.raises(ssdlab.InputError, match=r"two cases of the table are fw=2\.1, seed=1"):

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use nand::DieId;
 use units::{PerId, Time};
 
-use crate::arena::{CommandId, SlotId};
+use crate::arena::CommandId;
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
@@ -28,8 +28,6 @@ pub(crate) struct Writes {
     pub arrivals: VecDeque<WriteArrival>,
     /// Commands whose data waits for room in the buffer, first come first served.
     pub queue: VecDeque<CommandId>,
-    /// Slots whose pages have been located in the map: what they lack is to be read.
-    pub located: Vec<SlotId>,
     /// Pages that the write queue waits for.
     pub pages_wanted: u32,
     /// Pages to be programmed wherever a die is free (dynamic placement), by stream.
@@ -69,7 +67,6 @@ impl Writes {
             buffer: Buffer::new(plan),
             arrivals: VecDeque::new(),
             queue: VecDeque::new(),
-            located: Vec::new(),
             pages_wanted: 0,
             pools: plan.streams.hosts().map(|_| Queue::EMPTY).collect(),
             die_order,
@@ -135,7 +132,7 @@ impl Takers {
 
 state! {
     Writes {
-        stored { arrivals, queue, located, pages_wanted, pools, pool_cursor, draining, flushing, progress }
+        stored { arrivals, queue, pages_wanted, pools, pool_cursor, draining, flushing, progress }
         parts { buffer }
         // Which dies take them is found out again.
         rebuilt { die_order, takers }

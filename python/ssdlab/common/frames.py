@@ -53,7 +53,7 @@ def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:
     """Reads a table that was written as CSV, Parquet or JSON.
 
     Columns before ``case`` hold labels: those of a CSV are numbers only where each is written as its number is, for
-    "2.1" and "2.10" are two versions of a firmware.
+    "2.1" and "2.10" are two versions of a firmware; ``true`` and ``false`` are booleans.
     """
     import json
 
@@ -76,11 +76,18 @@ def read_csv(path: str | os.PathLike[str]) -> polars.DataFrame:
         ) from None
 
 
+TRUTHS = ("True", "False", "true", "false")
+"""Booleans as Python and as polars write them."""
+
+
 def _labels(texts: polars.Series) -> polars.Series:
-    """Labels as numbers if all of them are written as numbers are; as the texts that they are otherwise."""
+    """Labels as numbers if all of them are written as numbers are, as booleans if all are those; as the texts that
+    they are otherwise."""
     import polars
 
     known = texts.drop_nulls().unique()
+    if len(known) and known.is_in(TRUTHS).all():
+        return texts.str.to_lowercase() == "true"
     for kind in (polars.Int64, polars.Float64):
         numbers = known.cast(kind, strict=False)
         if numbers.null_count() or numbers.n_unique() < len(known) or not len(known):

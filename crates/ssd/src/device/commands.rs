@@ -9,6 +9,7 @@ use super::zone_programs::{Zoning, zoned};
 use crate::arena::CommandId;
 use crate::config::BufferMode;
 use crate::core::Marks;
+use crate::ftl::Location;
 use crate::host::{Command, Part, part, parts};
 use crate::observe::probe::{Event, Probe};
 use crate::translation::Waiting;
@@ -91,7 +92,9 @@ impl<P: Probe> Device<P> {
         for index in 0..parts(&request, page_size) {
             let part = part(&request, page_size, index);
             let Part { lpn, from, to } = part;
-            let at_hand = self.map.has_entries() || self.reads().is_buffered(part) || self.reads().is_cached(part);
+            let at_hand = self.map.has_entries()
+                || matches!(self.ftl.locate(lpn), Location::Buffer(_))
+                || self.reads().is_cached(part);
             if at_hand || self.learning().looks_up(lpn) {
                 self.reads().read_part(command, part, &mut sensed);
             } else {

@@ -5,7 +5,7 @@ use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
-use crate::arena::{CommandId, OpId, SlotId};
+use crate::arena::{CommandId, OpId};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
@@ -194,19 +194,6 @@ impl<P: Probe> ReadsAt<'_, P> {
     pub fn is_buffered(&self, Part { lpn, from, to }: Part) -> bool {
         let has = |slot| self.writes.buffer.sectors(from, to) & !self.writes.buffer[slot].valid == 0;
         matches!(self.ftl.locate(lpn), Location::Buffer(slot) if has(slot))
-    }
-
-    /// What a slot lacks of its page is read.
-    pub fn fill(&mut self, slot: SlotId) {
-        let missing = self.writes.buffer.lacks(slot);
-        let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
-        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
-        let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
-        let bus_bytes = self.core.plan.read_transfer(from, to);
-        self.core.counters.fill_reads += 1;
-        let lpn = self.writes.buffer[slot].lpn;
-        let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
-        flash.queue_read(Class::InternalRead, Owner::Slot(slot), lpn, under, (bus_bytes, 0));
     }
 
     /// Whether the read cache holds bytes `from..to` of a page.
