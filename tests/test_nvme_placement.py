@@ -26,6 +26,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Target]]:
 RECEIVE, SEND, FORMAT, SANITIZE = 0x12, 0x1D, 0x80, 0x84
 SEQUENCE, INVALID_LOG, INVALID_FORMAT, SANITIZING = 0x00C, 0x109, 0x10A, 0x01D
 NOT_FULL, INVALID, REALLOCATED, FILLED = 0x00, 0x03, 0x80, 0x81
+# Of the attributes of an FDP configuration (FDPA: bits 7 and 4).
+VALID, VOLATILE_CACHE = 0x80, 0x10
 
 
 def log(host: Host, page: int, length: int, group: int = 1, parameter: int = 0) -> bytes:
@@ -73,7 +75,7 @@ def test_placement_as_hosts_see_it(serve: Callable[..., Target], isolation: str)
     data = log(host, 0x20, 96)
     assert struct.unpack_from("<HBBI", data) == (0, 0, 0, 96)
     size, attributes, _, groups, handles, identifiers, namespaces, unit = struct.unpack_from("<HBBIHHIQ", data, 16)
-    assert (size, attributes, groups, handles, identifiers, namespaces) == (80, 0x80, 1, 4, 3, 32)
+    assert (size, attributes, groups, handles, identifiers, namespaces) == (80, VALID | VOLATILE_CACHE, 1, 4, 3, 32)
     assert [data[80 + 4 * handle] for handle in range(4)] == [1 if isolation == "initial" else 2] * 4
     usage = log(host, 0x21, 40)
     assert struct.unpack_from("<H", usage) == (4,)

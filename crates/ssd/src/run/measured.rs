@@ -411,6 +411,7 @@ impl<D: Drive> MeasuredDrive<D> {
             completion.request.time = Time(completion.request.time.0 - self.origin.0);
             let Completion { id, request, .. } = completion;
             each(&completion);
+            let latency = completion.latency();
             if completion.aborted {
                 continue;
             }
@@ -419,9 +420,12 @@ impl<D: Drive> MeasuredDrive<D> {
             }
             if id >= self.warmup {
                 self.refusals.add(completion.status);
-                count(&mut self.latencies, &completion, self.queues);
+            }
+            if id >= self.warmup && completion.is_done() {
+                let queue = usize::from(request.queue % self.queues);
+                self.latencies.record(queue, request.op, latency, request.bytes.0);
                 if let Some(steady) = &mut self.steady {
-                    count(steady.latencies(), &completion, self.queues);
+                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
                 }
             }
             if let Some(log) = &mut self.log {
@@ -429,14 +433,5 @@ impl<D: Drive> MeasuredDrive<D> {
             }
         }
         Ok(())
-    }
-}
-
-/// Counts a request that has completed.
-fn count(latencies: &mut ByQueue, completion: &Completion, queues: u16) {
-    let Completion { request, uncorrectable, gave_up, refused, .. } = *completion;
-    latencies.unserved.record(uncorrectable, gave_up, refused);
-    if completion.is_done() {
-        latencies.record(usize::from(request.queue % queues), request.op, completion.latency(), request.bytes.0);
     }
 }

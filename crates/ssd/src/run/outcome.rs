@@ -13,10 +13,9 @@ use super::steady::SteadyWindow;
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
-use crate::observe::stats::latency::{ByQueue, Unserved};
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{DriveState, Finding, Measured, Totals};
+use crate::observe::stats::{DriveState, Finding, Measured};
 
 /// What a run has found out.
 pub struct Outcome<D = Device> {
@@ -61,16 +60,6 @@ impl<D: Drive> Run<D> {
     }
 }
 
-/// What a drive has counted, but of requests that were not served as asked those that count: the drive knows no
-/// warm-up, some of whose requests end after it.
-fn counted(mut totals: Totals, latencies: &ByQueue) -> Totals {
-    let Unserved { uncorrectable, until_uncorrectable, given_up, refused } = latencies.unserved;
-    let counters = &mut totals.counters;
-    (counters.requests_uncorrectable, counters.requests_until_uncorrectable) = (uncorrectable, until_uncorrectable);
-    (counters.requests_given_up, counters.requests_refused) = (given_up, refused);
-    totals
-}
-
 impl<D: Drive> MeasuredDrive<D> {
     /// What was measured up to now and what puts it in doubt, with what came of reading the workload.
     pub(super) fn so_far(&self, reading: Reading) -> Measured {
@@ -97,7 +86,7 @@ impl<D: Drive> MeasuredDrive<D> {
         let before = self.baseline.as_ref().unwrap_or(&self.begun);
         Measured {
             latencies: self.latencies.clone(),
-            totals: counted(self.drive.totals().since(before), &self.latencies),
+            totals: self.drive.totals().since(before),
             wrapped: reading.wrapped + reading.counts.wrapped,
             settled: self.settled,
             missing: reading.missing,
@@ -138,7 +127,7 @@ impl<D: Drive> MeasuredDrive<D> {
             let since = |time: Time| Time(time.0 - self.origin.0);
             state.window = state.window.map(|(began, ended)| (since(began), since(ended)));
             if let Some(SteadyWindow { start, end, latencies }) = window {
-                (measured.totals, measured.latencies) = (counted(end.since(&start), &latencies), latencies);
+                (measured.totals, measured.latencies) = (end.since(&start), latencies);
             }
             measured.steady = Some(state);
         }

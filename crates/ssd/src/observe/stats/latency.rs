@@ -98,52 +98,18 @@ impl Default for Latencies {
     }
 }
 
-/// Requests that were not served as asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unserved {
-    /// Requests some of whose data could not be corrected.
-    pub uncorrectable: u64,
-    /// Requests that completed before the first of these.
-    pub until_uncorrectable: u64,
-    /// Of the others, those some of whose data was not read to the end.
-    pub given_up: u64,
-    /// Requests that a read-only drive refused.
-    pub refused: u64,
-}
-
-impl Unserved {
-    /// Adds a request that has completed, served or not.
-    pub fn record(&mut self, uncorrectable: bool, gave_up: bool, refused: bool) {
-        self.uncorrectable += u64::from(uncorrectable);
-        self.until_uncorrectable += u64::from(self.uncorrectable == 0);
-        self.given_up += u64::from(gave_up && !uncorrectable);
-        self.refused += u64::from(refused);
-    }
-
-    /// Adds those of requests that completed later.
-    fn add(&mut self, later: &Unserved) {
-        self.until_uncorrectable += if self.uncorrectable == 0 { later.until_uncorrectable } else { 0 };
-        self.uncorrectable += later.uncorrectable;
-        self.given_up += later.given_up;
-        self.refused += later.refused;
-    }
-}
-
-/// Latencies by queue, reads and writes apart; what was not served as asked; and the times of tasks, from the arrival
-/// to the last completion.
+/// Latencies by queue, reads and writes apart; and the times of tasks, from the arrival to the last completion.
 #[derive(Clone, Default)]
 pub struct ByQueue {
     queues: Vec<[Option<Box<Latencies>>; Op::COUNT]>,
     /// Of whole tasks, and of the reads that they begin with.
     tasks: [Option<Box<Latencies>>; 2],
-    /// Of all queues.
-    pub unserved: Unserved,
 }
 
 impl ByQueue {
     /// For this many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), ..ByQueue::default() }
+        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: [None, None] }
     }
 
     /// Adds one task.
@@ -163,9 +129,8 @@ impl ByQueue {
         self.queues[queue][op.number()].get_or_insert_default().record(latency, bytes);
     }
 
-    /// Adds another one's requests, which completed later. Both have the same number of queues.
+    /// Adds another one's requests. Both have the same number of queues.
     pub fn add(&mut self, other: &ByQueue) {
-        self.unserved.add(&other.unserved);
         for (sum, part) in self.tasks.iter_mut().zip(&other.tasks) {
             if let Some(part) = part {
                 sum.get_or_insert_default().add(part);
