@@ -22,7 +22,7 @@ REASONS: list[tuple[str, str, str, str]] = [
     ("QLC.*", "copyback", "P", "each pass takes its data over the bus"),
     ("copyback", "parity.*", "P", "parity is computed by the controller, which copyback goes around"),
     ("copyback", "zones", "D", "the host resets zones: the drive collects nothing"),
-    ("zones", ".*collection|static.*", "D", "the host resets zones: the drive collects nothing"),
+    ("zones", ".*collection", "D", "the host resets zones: the drive collects nothing"),
     ("zones", ".*handles", "D", "both say where data goes: a zone, or a handle"),
     ("zones", ".* table|journal.*", "D", "the map of zones is a list of blocks, which is always in memory"),
     ("zones", "FTL in Python", "D", "the host of zones places its data itself"),

@@ -153,9 +153,16 @@ impl Fdp {
         self.events.push_back(event);
     }
 
-    /// A handle of a group, by the number of its stream, writes this many pages, padding included.
-    pub fn writes(&mut self, number: usize, pages: u64, time: Time, counters: &mut Counters) {
-        let Some(left) = self.left.get_mut(number) else { return };
+    /// The number of the handle of a group whose data a stream takes: what goes past an SLC cache has streams of its
+    /// own.
+    fn number_of(&self, writes: StreamId) -> usize {
+        writes.index() % self.left.len()
+    }
+
+    /// A handle of a group writes this many pages in a stream, padding included.
+    pub fn writes(&mut self, writes: StreamId, pages: u64, time: Time, counters: &mut Counters) {
+        let number = self.number_of(writes);
+        let left = &mut self.left[number];
         if *left > pages {
             *left -= pages;
             return;
@@ -206,8 +213,7 @@ impl Fdp {
         if rescued {
             return self.relocates(lpn, counters);
         }
-        // What goes past an SLC cache has streams of its own.
-        let number = writes.index() % self.left.len();
+        let number = self.number_of(writes);
         counters.handle_written[number] += 1;
         if let Some(of) = self.of.get_mut(lpn.0 as usize).filter(|_| is_newest) {
             *of = number as u8 + 1;

@@ -247,7 +247,7 @@ impl<P: Probe> Dispatch<'_, P> {
         for stream in self.core.plan.streams.hosts().chain([StreamId::CONVERTED]) {
             let queue = QueueId::of_programs(stream, place.into());
             if self.flash.waits_in(die, queue)
-                && let Some(past) = self.ftl.diverts(plane, stream, &self.core.plan)
+                && let Some(past) = self.ftl.diverts(Some(plane), stream, &self.core.plan)
             {
                 self.send_elsewhere(plane, stream, past);
             }
@@ -281,7 +281,7 @@ impl<P: Probe> Dispatch<'_, P> {
         }
     }
 
-    /// Diverts what waits for any die, where no plane's part of the cache takes anything.
+    /// Diverts what waits for any die, where no plane's part of the cache takes anything that it may be written to.
     #[inline]
     pub fn divert_pool(&mut self, writes: StreamId) {
         if self.core.plan.slc.is_some() && self.writes.pools[writes.index()].len > 0 {
@@ -290,10 +290,7 @@ impl<P: Probe> Dispatch<'_, P> {
     }
 
     fn divert_whole_pool(&mut self, writes: StreamId) {
-        let mut planes = (0..self.core.plan.layout.planes).map(PlaneId);
-        let diverts = |plane| self.ftl.diverts(plane, writes, &self.core.plan);
-        let Some(Some(past)) = planes.next().map(diverts) else { return };
-        if planes.all(|plane| diverts(plane).is_some()) {
+        if let Some(past) = self.ftl.diverts(None, writes, &self.core.plan) {
             self.send_pool(writes, past);
         }
     }

@@ -83,7 +83,7 @@ impl<P: Probe> Device<P> {
         self.flash().has_started(die);
         if of_host && let Some(fdp) = &mut self.fdp {
             let pages = self.core.plan.streams.unit_of(writes) * set.count_ones();
-            fdp.writes(writes.index(), pages.into(), self.core.now, &mut self.core.counters);
+            fdp.writes(writes, pages.into(), self.core.now, &mut self.core.counters);
         }
         if of_host {
             self.host_was_next(die);

@@ -79,11 +79,14 @@ impl<P: Probe> Device<P> {
         if self.map.plane == plane.0 {
             self.map.filled = 0;
         }
-        if self.core.plan.config.ftl.placement == Placement::Dynamic || self.core.plan.zones.is_some() {
-            for writes in StreamId::all().filter(|stream| self.core.plan.streams.has(*stream)).collect::<Vec<_>>() {
-                for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
-                    self.redirect(op);
-                }
+        // With static placement data of the host has no other plane; the map's pages and parity have.
+        let is_bound = self.core.plan.config.ftl.placement == Placement::Static && self.core.plan.zones.is_none();
+        let leaves = |writes: &StreamId| {
+            self.core.plan.streams.has(*writes) && (!is_bound || [StreamId::MAP, StreamId::PARITY].contains(writes))
+        };
+        for writes in StreamId::all().filter(leaves).collect::<Vec<_>>() {
+            for op in self.flash().empty_queue(die, QueueId::of_programs(writes, place.into())) {
+                self.redirect(op);
             }
         }
         self.flash().update_plane_eligibility(die, place);

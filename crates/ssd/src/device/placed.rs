@@ -15,6 +15,7 @@
 //! The cached map comes behind (5): what it reads from flash queues behind what the collection reads. Data that is not
 //! the newest any more when its program has ended is stale there: of the table only 1, 4 and 7 are told.
 
+use nand::Address;
 use units::{Lpn, Ppn};
 
 use super::Device;
@@ -73,7 +74,12 @@ impl<P: Probe> Device<P> {
         } else {
             self.mark_stale(ppn);
         }
-        self.ftl.blocks.completed(ppn);
+        if self.ftl.blocks.completed(ppn) {
+            let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
+            if self.ftl.moving(plane).was_to_be_full(block) {
+                self.collect(plane);
+            }
+        }
     }
 
     /// Whether what has been programmed is the newest data of its page.

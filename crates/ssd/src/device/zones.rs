@@ -99,7 +99,12 @@ impl<P: Probe> Zoning<'_, P> {
             return self.0.host.fail(&mut self.0.core, command, status);
         };
         if fdp.updates(handle, core.now, &mut core.counters) {
-            ftl.blocks.leave_open(core.plan.groups.stream_of(handle));
+            let stream = core.plan.groups.stream_of(handle);
+            // What goes past an SLC cache has open blocks of its own.
+            [Some(stream), core.plan.streams.past(stream)]
+                .into_iter()
+                .flatten()
+                .for_each(|stream| ftl.blocks.leave_open(stream));
             for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
                 self.0.dispatch().room_changed(plane);
             }

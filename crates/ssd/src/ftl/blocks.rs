@@ -298,6 +298,11 @@ impl Blocks {
         self.slc.as_ref().is_some_and(|slc| slc.holds(plane, block))
     }
 
+    /// Whether a block is the SLC cache's for good.
+    pub fn is_of_cache(&self, plane: PlaneId, block: u32) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.plane(plane).owns(block))
+    }
+
     /// Whether a page's block is in the SLC cache's mode, or was when it last held something.
     #[inline]
     pub fn page_in_slc(&self, ppn: Ppn) -> bool {

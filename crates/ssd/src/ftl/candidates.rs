@@ -92,6 +92,31 @@ impl FullBlocks {
         self.append(block);
     }
 
+    /// A block that was taken out is full all the same: where the order of filling is asked for it is at its old place.
+    pub fn insert_again(&mut self, block: u32, valid: u32, facts: BlockFacts) {
+        // What it stood between is known, as long as that has not been taken out too.
+        let Member { prev, next, .. } = self.members[block as usize];
+        self.insert(block, valid, facts);
+        if self.by_valid {
+            return;
+        }
+        let behind = match prev {
+            NONE => self.lists[0][0],
+            prev if self.contains(prev) => self.members[prev as usize].next,
+            _ if self.contains(next) => next,
+            _ => NONE,
+        };
+        if behind != NONE && behind != block {
+            self.unlink(block);
+            let before = std::mem::replace(&mut self.members[behind as usize].prev, block);
+            (self.members[block as usize].prev, self.members[block as usize].next) = (before, behind);
+            match before {
+                NONE => self.lists[0][0] = block,
+                before => self.members[before as usize].next = block,
+            }
+        }
+    }
+
     /// The block is reclaimed, or out of service.
     pub fn remove(&mut self, block: u32) {
         self.unlink(block);
@@ -204,7 +229,31 @@ stored! {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use schemes::Victim;
+    use schemes::{Candidates as _, Victim};
+
+    #[test]
+    fn a_block_of_which_a_part_has_moved_keeps_its_place_in_the_order_of_filling() {
+        let layout = Config::default().plan().unwrap().layout;
+        // Which block is taken out, which others until it is back, and the order then.
+        for (out, gone, order) in [
+            (3, &[][..], &[3, 4, 5, 6, 7][..]),
+            (5, &[], &[3, 4, 5, 6, 7]),
+            (7, &[], &[3, 4, 5, 6, 7]),
+            (5, &[4], &[3, 5, 6, 7]),
+            (5, &[6], &[3, 4, 5, 7]),
+            (3, &[4, 5, 6, 7], &[3]),
+        ] {
+            let mut candidates = FullBlocks::new(&layout, Victim::Fifo.asks_for_valid(), layout.pages);
+            (3..8).for_each(|block| candidates.insert(block, 9, BlockFacts::default()));
+            candidates.remove(out);
+            gone.iter().for_each(|block| candidates.remove(*block));
+            candidates.insert(8, 9, BlockFacts::default());
+            candidates.insert_again(out, 5, BlockFacts::default());
+            let found = std::iter::from_fn(|| candidates.first_filled().inspect(|block| candidates.remove(*block)));
+            let found: Vec<u32> = found.collect();
+            assert_eq!(found, [order, &[8]].concat(), "{out} without {gone:?}");
+        }
+    }
 
     #[test]
     fn the_lists_agree_with_a_scan_over_random_losses() {

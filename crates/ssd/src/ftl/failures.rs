@@ -27,10 +27,13 @@ impl Ftl {
         let in_slc = self.blocks.in_slc(plane, block);
         let erases = self.count_erase(plane, block, plan);
         let config = &plan.config.wear;
+        let worn = self.blocks.worn_by(plane, block, erases);
+        // Blocks that are a static cache's own never hold other data.
         if let Some(spread) = config.static_spread
-            && erases > self.relocator[plane].least_erases.saturating_add(spread)
+            && worn > self.relocator[plane].least_erases.saturating_add(spread)
+            && !self.blocks.is_of_cache(plane, block)
         {
-            self.level(plane, erases, spread);
+            self.level(plane, worn, spread);
         }
         let exhausted = plan.config.erase.retire
             && self
@@ -244,6 +247,23 @@ mod tests {
         let Relocation { block, cause, .. } = ftl.relocator[PLANE].requests[0];
         assert_eq!(cause, relocation_causes::WEAR_LEVELLING);
         assert!(block != 5 && ftl.valid(PLANE, block) > 0);
+    }
+
+    #[test]
+    fn what_wears_a_static_cache_is_nothing_to_level_and_in_a_dynamic_one_a_tenth_of_an_erase_is() {
+        let cache = ["ftl.slc_cache=static", "slc.blocks=6", "wear.static_spread=2"];
+        let (mut ftl, plan) = drive(&cache);
+        let own = ftl.blocks.slc.as_ref().unwrap().plane(PLANE).first;
+        (0..100).for_each(|_| _ = ftl.erased(PLANE, own, &plan));
+        assert!(ftl.relocator[PLANE].requests.is_empty());
+        (0..3).for_each(|_| _ = ftl.erased(PLANE, 5, &plan));
+        assert_eq!(ftl.relocator[PLANE].requests.len(), 1);
+        let (mut ftl, plan) = drive(&["ftl.slc_cache=dynamic", "slc.wear=0.1", "wear.static_spread=2"]);
+        ftl.blocks.slc.as_mut().unwrap().opened(PLANE, 5, true);
+        for (erases, asked) in [(24, 0), (1, 0), (1, 1)] {
+            (0..erases).for_each(|_| _ = ftl.erased(PLANE, 5, &plan));
+            assert_eq!(ftl.relocator[PLANE].requests.len(), asked);
+        }
     }
 
     #[test]

@@ -261,6 +261,12 @@ impl MovingOn<'_> {
         self.ftl.has_to_gather(self.plane)
     }
 
+    /// Whether a block that is full now was to move once it is.
+    #[cold]
+    pub fn was_to_be_full(&self, block: u32) -> bool {
+        self.ftl.relocator[self.plane].requests.iter().any(|next| next.block == block && next.waits_to_be_full())
+    }
+
     /// What waits for the first of two streams goes into the second one, if so.
     #[inline]
     pub fn diverts(&mut self) -> Option<(StreamId, StreamId)> {

@@ -583,7 +583,7 @@ impl Ftl {
             return;
         }
         let (valid, facts) = (self.valid(plane, block), self.blocks.facts(plane, block));
-        self.blocks.candidates(plane, self.mapping.start()).insert(block, valid, facts);
+        self.blocks.candidates(plane, self.mapping.start()).insert_again(block, valid, facts);
     }
 
     /// Takes a block out of the candidates or of the full ones of the SLC cache, if it is one.
@@ -604,7 +604,7 @@ impl Ftl {
         is_one
     }
 
-    /// The full block of a plane with the fewest erases, and that number.
+    /// The full block of a plane that has worn least, and by how many erases.
     fn least_worn(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
         self.blocks.least_worn(plane, self.mapping.start())
     }

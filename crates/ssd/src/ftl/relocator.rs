@@ -27,6 +27,12 @@ impl Relocation {
     pub fn block(block: u32, cause: usize) -> Relocation {
         Relocation { block, cause, wordline: None }
     }
+
+    /// Whether it waits for its block to be full, since nothing asks for it again. Wordlines are asked for with each
+    /// read beside them.
+    pub fn waits_to_be_full(&self) -> bool {
+        self.cause == relocation_causes::READ_RECLAIM && self.wordline.is_none()
+    }
 }
 
 /// What is going on in a plane.

@@ -43,6 +43,17 @@ impl Ftl {
         plan.groups.count > 1 && self.is_full_group(writes, plan)
     }
 
+    /// The planes to which a stream is written: those of its reclaim group, or of all if that is full.
+    pub(super) fn planes_that_take<'a>(
+        &self,
+        writes: StreamId,
+        plan: &'a Plan,
+    ) -> impl Iterator<Item = PlaneId> + use<'a> {
+        let all = self.group_is_full(writes, plan);
+        let planes = (0..plan.layout.planes).map(PlaneId);
+        planes.filter(move |plane| all || plan.groups.takes(writes, plan.layout.die_of(*plane).0))
+    }
+
     fn is_full_group(&self, writes: StreamId, plan: &Plan) -> bool {
         let full = |plane: PlaneId| self.is_broken(plane) || !self.stays_collectable(plane, plan);
         let planes = (0..plan.layout.planes).map(PlaneId);
@@ -93,14 +104,23 @@ impl Ftl {
         !self.is_broken(plane) && (self.blocks.room(plane, stream, false) || waits && folds())
     }
 
-    /// The stream that takes what waits for the SLC cache in one of a plane, where the cache takes no more of it.
-    pub fn diverts(&self, plane: PlaneId, stream: StreamId, plan: &Plan) -> Option<StreamId> {
+    /// The stream that takes what waits for the SLC cache in one of a plane, where the cache takes no more of it; of no
+    /// plane, where no plane takes any to which it is written.
+    pub fn diverts(&self, plane: Option<PlaneId>, stream: StreamId, plan: &Plan) -> Option<StreamId> {
+        let Some(plane) = plane else { return self.diverts_all(stream, plan) };
         if stream == StreamId::CONVERTED {
             return (!self.converts_more(plane)).then_some(StreamId::RELOCATED);
         }
         // A zone's data leaves the cache in its order: nothing of it goes past.
         let waits = plan.zones.is_some() && stream == IN_ORDER;
         plan.streams.past(stream).filter(|_| !waits && !self.cache_takes(plane, stream, plan))
+    }
+
+    fn diverts_all(&self, stream: StreamId, plan: &Plan) -> Option<StreamId> {
+        let mut planes = self.planes_that_take(stream, plan);
+        let diverts = |plane| self.diverts(Some(plane), stream, plan);
+        let past = planes.next().and_then(diverts)?;
+        planes.all(|plane| diverts(plane).is_some()).then_some(past)
     }
 
     /// Whether the SLC cache has room for more data of a plane that is converted into it.

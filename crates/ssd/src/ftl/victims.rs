@@ -139,10 +139,11 @@ impl Ftl {
                 || (!folds && self.blocks.in_slc(plane, block))
             {
                 self.relocator[plane].requests.push_back(next);
-            } else if self.still_wanted(plane, next, now, plan)
-                && !self.relocator[plane].has_failed(block)
-                && self.claim(plane, block)
-            {
+            } else if !self.still_wanted(plane, next, now, plan) || self.relocator[plane].has_failed(block) {
+                // It has been emptied since, or is another one's to be.
+            } else if next.waits_to_be_full() && self.blocks.is_being_filled(plane, block) {
+                self.relocator[plane].requests.push_back(next);
+            } else if self.claim(plane, block) {
                 if cause == relocation_causes::WEAR_LEVELLING {
                     let relocation = &mut self.relocator[plane];
                     relocation.levelled_at = relocation.host_pages;

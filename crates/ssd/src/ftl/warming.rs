@@ -98,17 +98,19 @@ impl Warming {
     }
 
     /// Everything goes to flash, in partly filled programs where need be, and the run begins: what is on flash was
-    /// written before it, and nothing has been counted.
+    /// written before it, and nothing has been counted, also where the drive cannot hold everything.
     pub fn end(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
+        let ended = self.send_all(ftl, plan);
+        ftl.blocks.begin_run(plan);
+        ftl.relocator.victims = Victims::default();
+        ended
+    }
+
+    fn send_all(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
         while !self.dirty.is_empty() {
             self.send_oldest(ftl, plan)?;
         }
-        for pool in 0..self.pools.len() {
-            self.dispatch(ftl, plan, pool, 1)?;
-        }
-        ftl.blocks.begin_run(plan);
-        ftl.relocator.victims = Victims::default();
-        Ok(())
+        (0..self.pools.len()).try_for_each(|pool| self.dispatch(ftl, plan, pool, 1))
     }
 
     fn send_oldest(&mut self, ftl: &mut Ftl, plan: &Plan) -> Result<(), StandsStill> {
@@ -308,10 +310,11 @@ fn take_page(ftl: &mut Ftl, plan: &Plan, plane: PlaneId, class: StreamId, lpn: O
     ftl.take_page(plane, stream, lpn, AgeClock::warmer_by(Span::ZERO, 0.0))
 }
 
-/// Whether the SLC cache takes data, of a plane or of any: now, or when a block of it has been folded.
+/// Whether the SLC cache takes data, of a plane or of any that the stream is written to: now, or when a block of it has
+/// been folded.
 fn cache_takes(ftl: &Ftl, plan: &Plan, stream: StreamId, only: Option<PlaneId>) -> bool {
     let takes = |plane: PlaneId| ftl.cache_takes(plane, stream, plan);
-    only.map_or_else(|| (0..plan.layout.planes).map(PlaneId).any(takes), takes)
+    only.map_or_else(|| ftl.planes_that_take(stream, plan).any(takes), takes)
 }
 
 /// Begins to move a block of a plane, where there is reason to; blocks without valid pages are free at once.
@@ -425,5 +428,23 @@ mod tests {
         let stream = |lpn| ftl.stream_of(on_flash(&ftl, Lpn(lpn)).unwrap());
         assert_eq!([7, 8].map(stream), [Some(StreamId::new(1)), Some(StreamId::new(0))]);
         assert_eq!(warming.written, 2);
+    }
+
+    #[test]
+    fn a_past_that_ends_where_the_drive_takes_no_more_counts_as_none_too() {
+        let mut config = Config::default();
+        ["geometry.channels=1", "geometry.dies=1", "age.fill=0"].iter().for_each(|word| config.set(word).unwrap());
+        let plan = config.plan().unwrap();
+        let (mut ftl, mut warming) = (Ftl::new(&plan, 1).unwrap(), Warming::new(&plan));
+        // The last page waits for others.
+        let pages = 100 * warming.whole(&plan, StreamId::new(0)) as u64 + warming.most_dirty as u64 + 1;
+        (0..pages).for_each(|lpn| warming.write(&mut ftl, &plan, Lpn(lpn), 0).unwrap());
+        assert!(programmed(&ftl) > 0);
+        for plane in (0..plan.layout.planes).map(PlaneId) {
+            ftl.relocator.breaks(plane);
+            ftl.blocks.retire_all(plane);
+        }
+        assert!(warming.end(&mut ftl, &plan).is_err());
+        assert_eq!(programmed(&ftl), 0);
     }
 }

@@ -256,6 +256,34 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
     assert_ne!(device.flash_page(Lpn(0)), before);
 }
 
+/// Nothing asks again for a block that comes to the limit while it is written: it moves when it is full, with what has
+/// been written to it since.
+#[test]
+fn a_block_that_was_read_often_while_it_was_open_moves_once_it_is_full() {
+    let settings =
+        ["geometry.blocks=60", "ftl.over_provisioning=0.5", "refresh.reads=200", "age.fill=0", "age.staggered=false"];
+    let mut device = Device::new(&config(&settings), 1).unwrap();
+    let read = |device: &mut Device| {
+        for _ in 0..300 {
+            device.submit(Request::new(device.now(), Op::Read, Bytes(0), Bytes(4096))).unwrap();
+            device.advance_to_completion(Time::NEVER).unwrap();
+            device.take_completions();
+        }
+    };
+    write(&mut device, 16, |page| page);
+    device.flush().unwrap();
+    read(&mut device);
+    read(&mut device);
+    write(&mut device, 15, |page| 16 + page);
+    device.flush().unwrap();
+    assert_eq!(device.counters().pages_relocated[3], 0, "a page is missing");
+    write(&mut device, 1, |_| 31);
+    device.flush().unwrap();
+    device.advance(Time(device.now().0 + 1_000_000_000)).unwrap();
+    assert_eq!(device.counters().pages_relocated[3], 32);
+    device.check_mapping().unwrap();
+}
+
 #[test]
 fn an_idle_die_collects_and_a_busy_drive_finds_free_blocks() {
     let settings = [

@@ -478,6 +478,54 @@ fn a_reclaim_group_that_is_full_lets_its_data_go_to_others_and_a_unit_is_its_own
     flush(&mut drive);
 }
 
+/// A small SLC cache that is never folded; what it does not take goes past it.
+const FULL_CACHE: [&str; 5] =
+    ["ftl.slc_cache=dynamic", "slc.blocks=4", "slc.full=direct", "slc.fold_start=0", "slc.fold_idle=none"];
+
+/// The two dies of a group are as fast as a drive that has these alone, whatever room the cache has on others.
+#[test]
+fn a_reclaim_group_whose_cache_is_full_goes_past_it_at_once() {
+    let alone = ["ftl.placement=dynamic"];
+    let drives = [grouped(2, &FULL_CACHE), device(&[&alone[..], &FULL_CACHE].concat())];
+    let [group, all] = drives.map(|mut drive| {
+        write(&mut drive, 0..400, 0);
+        flush(&mut drive);
+        (drive.now(), drive.counters().pages_programmed, dies(&drive, 0..400))
+    });
+    assert_eq!(group, all);
+    assert_eq!(group.2, BTreeSet::from([0, 1]));
+}
+
+/// A unit has as many pages with a cache as without, wherever they go; a handle that leaves its unit leaves what it has
+/// begun past the cache as well.
+#[test]
+fn what_goes_past_the_cache_is_written_to_the_reclaim_unit() {
+    for cache in [&[][..], &FULL_CACHE] {
+        for placement in PLACEMENTS {
+            let mut drive = device(&[&[placement, "ftl.over_provisioning=0.8"], cache].concat());
+            write(&mut drive, 0..500, 1);
+            flush(&mut drive);
+            let page = drive.plan().layout.page_size.0;
+            let of = |drive: &Device| {
+                let fdp = drive.fdp().unwrap();
+                (fdp.available(1).unwrap().0 / page, fdp.by_handle()[1].filled)
+            };
+            let unit = 4 * 24;
+            let pages = drive.counters().pages_programmed;
+            assert_eq!(of(&drive), (unit - pages % unit, pages / unit), "{cache:?} {placement}");
+            let before = blocks(&drive, 0..500);
+            let request = Request::new(drive.now(), Op::HandleUpdate, Bytes(0), Bytes(0)).hinted(1);
+            drive.submit(request).unwrap();
+            assert!(drive.advance_to_completion(Time::NEVER).unwrap());
+            drive.take_completions();
+            write(&mut drive, 600..620, 1);
+            flush(&mut drive);
+            assert!(before.is_disjoint(&blocks(&drive, 600..620)), "{cache:?} {placement}");
+            assert_eq!(of(&drive).0, unit - (drive.counters().pages_programmed - pages));
+        }
+    }
+}
+
 #[test]
 fn what_reclaim_groups_cannot_be_with_is_refused_with_its_key() {
     for (settings, key) in [

@@ -2,8 +2,8 @@
 
 use crate::faults::{play, reads, writes};
 use ssd::{Config, Device};
-use units::{Lpn, Time};
-use workload::Op;
+use units::{Bytes, Lpn, Time};
+use workload::{Op, Request};
 
 /// Eight dies on four channels, of one plane of 60 blocks of 24 pages each.
 fn config(settings: &[&str]) -> Config {
@@ -104,6 +104,32 @@ fn with_static_placement_a_lost_die_is_read_on_and_what_is_rebuilt_stays_on_its_
         // A plane that is gone has no place for its addresses: the drive is read alone from then on.
         assert_eq!(device.end_of_life().is_some(), part == "die 2", "{part}");
         device.check_mapping().unwrap();
+    }
+}
+
+/// What waits for a plane that breaks, and is not bound to it, is programmed elsewhere: nothing is left over. The first
+/// channel has parity and pages of the map alone.
+#[test]
+fn parity_and_map_pages_that_wait_for_a_die_that_breaks_go_elsewhere_with_static_placement() {
+    let map = ["mapping.table=cached", "mapping.cache=16KiB", "ftl.over_provisioning=6"];
+    let parity = ["ftl.raid=parity:2", "ftl.placement=static", "ftl.over_provisioning=6"];
+    let page = Config::default().geometry.page_size;
+    for more in [&[][..], &map] {
+        for at in 1..=30 {
+            let fault = format!("faults.at={}us channel 0", at * 1111);
+            let mut device = Device::new(&config(&[&parity[..], more, &[&fault]].concat()), 1).unwrap();
+            let others = |lpn: &u64| lpn % 4 != 0;
+            for lpn in (0..device.plan().logical_pages).cycle().filter(others).take(600) {
+                device.submit(Request::new(device.now(), Op::Write, Bytes(lpn * page.0), page)).unwrap();
+                while device.outstanding().0 > 100 {
+                    device.advance_to_completion(Time::NEVER).unwrap();
+                }
+                device.take_completions();
+            }
+            device.flush().unwrap();
+            assert!(device.end_of_life().is_some());
+            device.check_all().unwrap();
+        }
     }
 }
 

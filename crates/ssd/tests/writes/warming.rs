@@ -203,12 +203,16 @@ fn a_warm_up_leaves_no_trace_but_the_state() {
 /// The drive holds together after it, and what is played on it goes by its rules.
 #[test]
 fn a_warmed_drive_is_checked_like_any_other() {
-    let others: [(&[&str], &[&str]); 6] = [
+    let others: [(&[&str], &[&str]); 7] = [
         (&["mapping.table=cached", "mapping.entry=64B", "ftl.over_provisioning=0.6"], &[ZIPF]),
         (&["mapping.unit=4KiB", "gc.victim=cost-benefit"], &[HOT_AND_COLD, "workload.bs=4KiB", "workload.align=4KiB"]),
         (&["mapping.unit=32KiB", "buffer.dirty_limit=0.5"], &[ZIPF, "workload.bs=4KiB", "workload.align=4KiB"]),
         (&["gc.preemptible=false", "gc.copyback=true", "ftl.hints=2"], &[ZIPF, "workload.hint=1"]),
         (&["wear.factory_bad=0.03", "age.fill=0.5", "ftl.erase_when=reclaimed"], &[ZIPF, "workload.footprint=700MiB"]),
+        (
+            &["ftl.slc_cache=dynamic", "slc.fold_idle=none", "ftl.hints=2", "ftl.reclaim_groups=2", "age.fill=0.4"],
+            &[ZIPF, "workload.hint=0", "workload.footprint=100MiB"],
+        ),
         (&["ftl.over_provisioning=0.5", "ftl.streams=4"], &[ZIPF, "workload.numjobs=4", "workload.iodepth=4"]),
     ];
     for (settings, words) in KINDS.into_iter().chain(others) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ssd::stats::relocation_causes::FOLD;
+use ssd::stats::relocation_causes::{FOLD, WEAR_LEVELLING};
 use ssd::zones::{ZoneDescriptor, ZoneState};
 use ssd::{Completion, Config, Device, Status};
 use testing::{Watch, Watched, watched};
@@ -355,6 +355,27 @@ fn data_of_a_zone_that_is_refreshed_moves_into_blocks_of_the_same_zone() {
     assert_ne!(after[0], after[pages as usize]);
     at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), 0, size), (Op::Write, 0, size)]);
     device.flush().unwrap();
+    device.check_all().unwrap();
+    device.check_mapping().unwrap();
+}
+
+/// A zone that is written once stands on blocks that wear as the others do.
+#[test]
+fn data_of_a_zone_moves_where_its_block_has_worn_least() {
+    let mut device =
+        watched(&config(&["wear.static_spread=2", "gc.start=4", "wear.free_block=least-worn"]), 1, Watch::default());
+    let size = device.zones().unwrap().size();
+    at_once(&mut device, &[(Op::Write, 0, size)]);
+    for _ in 0..400 {
+        at_once(&mut device, &[(Op::Write, size, size)]);
+        at_once(&mut device, &[(Op::Zone(ZoneAction::Reset), size, size)]);
+    }
+    device.flush().unwrap();
+    let (fewest, most) = (device.erases().min().unwrap(), device.erases().max().unwrap());
+    let moved = device.counters().blocks_relocated[WEAR_LEVELLING];
+    assert!(moved > 0 && most - fewest <= 2 + 2, "{moved} moved; {fewest} to {most} erases");
+    let block = |page: u64| device.plan().layout.unpack(device.flash_page(Lpn(page)).unwrap()).block;
+    assert!((0..size / PAGE).all(|page| block(page) == block(0)));
     device.check_all().unwrap();
     device.check_mapping().unwrap();
 }

@@ -214,16 +214,18 @@ impl Blocks {
         self.plane(plane).taken.iter().sum()
     }
 
-    /// The program of a page has ended.
+    /// The program of a page has ended; whether its block is full with it.
     #[inline]
-    pub fn completed(&mut self, ppn: Ppn) {
+    pub fn completed(&mut self, ppn: Ppn) -> bool {
         let address = self.layout.unpack(ppn);
         let record = self.blocks[self.index(address.plane, address.block)].written;
         let written = &mut self.written[record as usize];
         written.pending -= 1;
-        if written.pending == 0 && written.closed {
+        let full = written.pending == 0 && written.closed;
+        if full {
             self.filled(address.plane, address.block);
         }
+        full
     }
 
     /// No further page of the stream's open block is used.

@@ -119,6 +119,11 @@ impl Blocks {
         record < EMPTY && self.written[record as usize].closed
     }
 
+    /// Whether a block holds data of the run, and more is written to it or on its way there.
+    pub fn is_being_filled(&self, plane: PlaneId, block: u32) -> bool {
+        self.block(plane, block).written < EMPTY && !self.is_full(plane, block)
+    }
+
     /// The data of a block has been moved: it holds nothing now.
     pub fn empty(&mut self, plane: PlaneId, block: u32) {
         let index = self.index(plane, block);

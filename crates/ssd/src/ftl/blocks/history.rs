@@ -34,12 +34,15 @@ impl Blocks {
         }
     }
 
-    /// The full block of a plane with the fewest erases, and that number. A scan: for static wear levelling alone.
+    /// The full block of a plane that has worn least, outside the SLC cache, and by how many erases as cycles of the
+    /// chip's own cells. A scan: for static wear levelling alone.
     pub fn least_worn(&mut self, plane: PlaneId, aged: &Aged) -> Option<(u32, u32)> {
         self.candidates(plane, aged);
         let candidates = self.plane(plane).candidates.as_ref()?;
-        let full = (0..self.layout.blocks).filter(|block| candidates.contains(*block));
-        full.map(|block| (self.block(plane, block).erases, block)).min()
+        let of_zone =
+            |block| self.zone_of(plane, block).is_some() && self.is_full(plane, block) && !self.in_slc(plane, block);
+        let full = (0..self.layout.blocks).filter(|block| candidates.contains(*block) || of_zone(*block));
+        full.map(|block| (self.worn_by(plane, block, self.block(plane, block).erases), block)).min()
     }
 
     /// Counts `senses` of a page; returns the reads of its block of the flash since it was erased, before and after.
