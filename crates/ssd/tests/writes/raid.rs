@@ -118,7 +118,7 @@ fn parity_and_map_pages_that_wait_for_a_die_that_breaks_go_elsewhere_with_static
         for at in 1..=30 {
             let fault = format!("faults.at={}us channel 0", at * 1111);
             let mut device = Device::new(&config(&[&parity[..], more, &[&fault]].concat()), 1).unwrap();
-            let others = |lpn: &u64| lpn % 4 != 0;
+            let others = |lpn: &u64| !lpn.is_multiple_of(4);
             for lpn in (0..device.plan().logical_pages).cycle().filter(others).take(600) {
                 device.submit(Request::new(device.now(), Op::Write, Bytes(lpn * page.0), page)).unwrap();
                 while device.outstanding().0 > 100 {
