@@ -44,7 +44,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat bench-serve calls mutants mutants-drawn coverage clean
+.PHONY: help build run quick test lint lint-rust lint-python check-all docs page pgo profile wheel wheels sdist capi packages programs machine tested compiled hardware claims-check soak fuzz bench bench-mqsim bench-parts bench-flat bench-serve calls mutants mutants-drawn coverage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{sub(/:.*/, "", $$1); printf "  make %-13s %s\n", $$1, $$2}'
@@ -232,10 +232,12 @@ $(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml |
 
 # For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module
 # in the package is another one, it is replaced (not written over: it may be in use), and what users run is to be built again.
-tested: $(TOOLS) | $(BIN)/ssdlab
-	$(CARGO) build $(WORKSPACE)
+tested: $(TOOLS) compiled | $(BIN)/ssdlab
 	@cmp -s target/debug/lib_core.so $(MODULE) || \
 	{ rm -f $(BUILT) && cp target/debug/lib_core.so $(MODULE).new && mv -f $(MODULE).new $(MODULE); }
+
+compiled: | $(BIN)/python
+	$(CARGO) build $(WORKSPACE)
 
 # The checkout as a package, without a build of its own; `make build` writes the same.
 $(BIN)/ssdlab: | $(BIN)/python
