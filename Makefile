@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 
 # Random cases of a property test: 256 is the whole, which `make check-all` draws.
-CASES ?= 24
+CASES ?= 16
 
 # Of the longest tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
-SHARE ?= 5
+SHARE ?= 8
 
 # Devices that `make soak` plays.
 N ?= 2000
