@@ -18,6 +18,7 @@ use units::{Bytes, ConfigError, Document, Span, Stream};
 
 use crate::array::Array;
 use crate::config::{ArrayConfig, refusal};
+use crate::coordinate::Coordinate;
 use crate::member::MemberDrive;
 use crate::report::of_several;
 use crate::saved::SavedArray;
@@ -104,6 +105,7 @@ impl ArrayGiven {
         }
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
         let of_kinds = words_of(inputs.settings, &names)?;
+        let has_windows = config.coordinate != Coordinate::None;
         let kind = |(name, words): (String, Vec<Word>)| {
             let mut section = DriveSection::default();
             document.apply_part("drive", &name, &mut section, &[])?;
@@ -113,7 +115,7 @@ impl ArrayGiven {
                 ConfigError { origin, ..error }
             };
             let Resolved { spec, findings } =
-                resolved(&section, folder, inputs, beside, &beside_file).map_err(of_drive)?;
+                resolved(&section, folder, inputs, beside, &beside_file, has_windows).map_err(of_drive)?;
             Ok(Kind { name, section, spec, findings })
         };
         let kinds = names.into_iter().zip(of_kinds).map(kind).collect::<Result<Vec<Kind>, ConfigError>>()?;
@@ -261,13 +263,15 @@ struct Resolved {
     findings: Vec<Finding>,
 }
 
-/// A drive of the array, with its scheme, age and settings; `device` is that of drives that name none.
+/// A drive of the array, with its scheme, age and settings; `device` is that of drives that name none. In windows of
+/// the array (`coordinate`) it collects up to `gc.idle_stop` whether it does so when it is idle or not.
 fn resolved(
     section: &DriveSection,
     folder: &Path,
     inputs: &DriveInputs,
     device: Option<DeviceWord>,
     Beside { section: over, settings }: &Beside,
+    has_windows: bool,
 ) -> Result<Resolved, ConfigError> {
     let own = device_of(section, folder, over);
     let word = own.as_deref().map_or(device.unwrap_or(DeviceWord::Named(USUAL)), DeviceWord::Named);
@@ -277,7 +281,11 @@ fn resolved(
     let settings: Vec<String> = section.settings.iter().chain(of_drives(inputs)).chain(settings).cloned().collect();
     let mut spec = device_given(word, scheme, Some(&ages), &settings)?;
     spec.config.policies = inputs.policies.clone();
-    Ok(Resolved { findings: findings_of_settings(scheme, &settings, &spec)?, spec })
+    let mut in_array = spec.clone();
+    if has_windows {
+        in_array.config.gc.idle = in_array.config.gc.idle.or(Some(Span::ZERO));
+    }
+    Ok(Resolved { findings: findings_of_settings(scheme, &settings, &in_array)?, spec })
 }
 
 /// The device that drives of a kind name, or that is given for them beside the file: a file is looked for in `folder`,

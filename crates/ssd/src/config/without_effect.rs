@@ -1,9 +1,9 @@
 //! Settings that have no effect.
 
-use schemes::{SuspendErase, SuspendProgram};
+use schemes::{Next, Pipeline, Predictor, Sensing, Soft, Start, SuspendErase, SuspendProgram};
 use units::value::Scalar;
 
-use super::{Arbitration, Config, MapTable, MappedBy, Reclaim, SlcCache};
+use super::{Arbitration, Config, MapTable, MappedBy, Raid, Reclaim, SlcCache};
 
 /// Keys that have no effect (`section.*` is all of a section), when that is so, and what they would need.
 struct Rule {
@@ -12,6 +12,11 @@ struct Rule {
     without: &'static str,
 }
 
+const CACHED: &str = "mapping.table = \"cached\"";
+const SENSING: &str = "read.sensing and chip.model";
+const PREDICTOR: &str = "read.predictor and chip.model";
+const RECORDED: &str = "read.start = \"recorded\" and chip.model";
+const SUSPENDS: &str = "schedule.suspend_program or schedule.suspend_erase";
 const NO_MODEL: &str = "a chip model (chip.model), whose pages could fail";
 const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse";
 
@@ -106,7 +111,7 @@ const RULES: &[Rule] = &[
             "schedule.suspend_one_of_chip",
         ],
         idle: |config| config.schedule.suspends_nothing(),
-        without: "schedule.suspend_program or schedule.suspend_erase",
+        without: SUSPENDS,
     },
     Rule {
         keys: &["schedule.suspend_one_of_chip"],
@@ -172,6 +177,118 @@ const RULES: &[Rule] = &[
         idle: |config| config.erase.pulse.is_none(),
         without: NO_PULSES,
     },
+    Rule {
+        keys: &["mapping.cache", "mapping.entry_group", "mapping.sharing"],
+        idle: |config| config.mapping.table != MapTable::Cached,
+        without: CACHED,
+    },
+    Rule { keys: &["mapping.writes"], idle: |config| !config.mapping.is_on_flash(), without: CACHED },
+    Rule {
+        keys: &["mapping.entry"],
+        // A learned table is compared with one of such entries.
+        idle: |config| !config.mapping.is_on_flash() && config.mapping.table != MapTable::Learned,
+        without: CACHED,
+    },
+    Rule {
+        keys: &["age.map_retention"],
+        // Parity that was there before the run is as old as the map.
+        idle: |config| !config.is_modelled() || !config.mapping.is_on_flash() && config.ftl.raid == Raid::None,
+        without: "a map on flash (mapping.table or mapping.checkpoint) and chip.model",
+    },
+    Rule { keys: &["gc.idle_stop"], idle: |config| config.gc.idle.is_none(), without: "gc.idle" },
+    Rule {
+        keys: &["chip.t_program_pulse", "chip.t_program_verify"],
+        idle: |config| config.chip.program_loops.is_none(),
+        without: "chip.program_loops",
+    },
+    Rule {
+        keys: &["chip.t_erase_pulse", "chip.t_erase_verify"],
+        idle: |config| config.chip.erase_loops.is_none(),
+        without: "chip.erase_loops",
+    },
+    Rule {
+        keys: &["chip.t_eval", "chip.t_disch"],
+        idle: |config| config.chip.senses.is_none(),
+        without: "chip.senses",
+    },
+    Rule {
+        keys: &["chip.t_pre"],
+        idle: |config| config.chip.senses.is_none() && !config.senses_faster(),
+        without: "chip.senses or read.sensing",
+    },
+    Rule {
+        keys: &["chip.t_set", "read.rpt", "read.rpt_error"],
+        idle: |config| !config.senses_faster(),
+        without: SENSING,
+    },
+    Rule {
+        keys: &["read.age_error"],
+        // Trees and a policy are told the age that the controller has recorded.
+        idle: |config| {
+            let asked = config.read.learned().next().is_some() || config.policies.start.is_some();
+            !config.senses_faster() && !(asked && config.is_modelled())
+        },
+        without: SENSING,
+    },
+    Rule {
+        keys: &["chip.t_rst"],
+        idle: |config| config.read.pipeline == Pipeline::Off || !config.is_modelled(),
+        without: "read.pipeline and chip.model",
+    },
+    Rule {
+        keys: &["read.t_pred", "read.prediction_accuracy", "energy.prediction_nj"],
+        idle: |config| config.read.predictor == Predictor::None || !config.is_modelled(),
+        without: PREDICTOR,
+    },
+    Rule {
+        keys: &["read.records", "read.record_groups"],
+        idle: |config| config.read.start != Start::Recorded || !config.is_modelled(),
+        without: RECORDED,
+    },
+    Rule {
+        keys: &["read.tracking"],
+        idle: |config| !config.read.remembers() || config.read.start == Start::Recorded || !config.is_modelled(),
+        without: "what is known of similar pages (read.start, read.sensing or read.pipeline) and chip.model",
+    },
+    Rule {
+        keys: &["ecc.soft_after", "ecc.code_2bit"],
+        idle: |config| config.ecc.soft == Soft::None,
+        without: "ecc.soft",
+    },
+    Rule {
+        keys: &["ecc.code_3bit"],
+        idle: |config| config.ecc.soft.finest() < 3,
+        without: "ecc.soft of three bits a cell",
+    },
+    Rule { keys: &["ecc.t_failed", "ecc.t_retried"], idle: |config| !config.is_modelled(), without: NO_MODEL },
+    Rule {
+        keys: &["ecc.strength"],
+        idle: |config| !config.is_modelled() || !config.counts_errors(),
+        without: "ecc.code and chip.model",
+    },
+    Rule {
+        keys: &["schedule.safe_points"],
+        idle: |config| {
+            config.schedule.suspend_erase != SuspendErase::SafePoints && config.policies.suspend_erase.is_none()
+        },
+        without: "schedule.suspend_erase = \"safe-points\"",
+    },
+    Rule {
+        keys: &["schedule.suspensions", "chip.t_voltage_reset"],
+        idle: |config| config.schedule.suspends_nothing(),
+        without: SUSPENDS,
+    },
+    Rule {
+        keys: &["chip.t_buffer"],
+        idle: |config| config.schedule.suspend_program == SuspendProgram::None,
+        without: "schedule.suspend_program",
+    },
+    Rule {
+        keys: &["chip.shadow_buffer"],
+        // A suspended erase leaves data in the registers to a shadow buffer as well.
+        idle: |config| config.schedule.suspends_nothing(),
+        without: SUSPENDS,
+    },
 ];
 
 impl Config {
@@ -220,6 +337,19 @@ impl Config {
     /// Whether reads can fail.
     fn is_modelled(&self) -> bool {
         self.geometry.layout().is_ok_and(|layout| self.chip.model_for(layout.bits).is_some())
+    }
+
+    /// Whether any sense takes less than the default tPRE.
+    fn senses_faster(&self) -> bool {
+        self.read.sensing != Sensing::Default && self.is_modelled()
+    }
+
+    /// Whether it matters how many errors the code corrects, and not alone whether it corrects a page: it has been
+    /// profiled, syndromes are weighed, or pages of one bit a cell are in the SLC cache.
+    fn counts_errors(&self) -> bool {
+        let (ecc, read) = (&self.ecc, &self.read);
+        let weighs = read.next == Next::Syndrome || read.sensing.weighs() || ecc.soft.weighs();
+        ecc.code.is_some() || weighs || read.learned().next().is_some() || self.ftl.slc_cache != SlcCache::None
     }
 
     fn fails_by_chance(&self) -> bool {

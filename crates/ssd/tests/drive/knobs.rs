@@ -504,8 +504,8 @@ const ROWS: &[Row] = &[
     ("age.invalid", &["chip.t_read=[40us,60us,50us]"], "0.3", Reads, 0),
 ];
 
-/// What a run shows: completions, counters, usage, capacity, and the conditions of some pages at its end.
-fn play(settings: &[String], load: Load) -> (String, f64) {
+/// The small drive of these tests, with some settings.
+fn configured(settings: &[String]) -> Config {
     let mut config = Config::default();
     let base = [
         "geometry.channels=2",
@@ -519,6 +519,12 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
         "age.fill=0.9",
     ];
     base.iter().copied().chain(settings.iter().map(String::as_str)).for_each(|word| config.set(word).unwrap());
+    config
+}
+
+/// What a run shows: completions, counters, usage, capacity, and the conditions of some pages at its end.
+fn play(settings: &[String], load: Load) -> (String, f64) {
+    let config = configured(settings);
     let mut device = Device::new(&config, 1).unwrap_or_else(|error| panic!("{error}"));
     // The same addresses whatever the capacity.
     let pages = 1_500u64;
@@ -586,27 +592,103 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     (text, sum as f64 / count as f64)
 }
 
+/// A row's value, where it is a file.
+fn written(value: &'static str) -> &'static str {
+    match value {
+        "(a file)" => testing::measured_rpt(),
+        "(a profile)" => testing::weak_code(),
+        "(other trees)" => testing::yes_trees(),
+        value => value,
+    }
+}
+
+/// Whether it is said of a key that it has no effect, beside the settings that a drive inherits.
+fn is_said_idle(key: &str, inherited: &[String], settings: &[String]) -> bool {
+    let idle = configured(settings).idle_settings(&configured(inherited));
+    idle.iter().any(|said| said.split(" without ").next().unwrap().split(", ").any(|of| of == key))
+}
+
 #[test]
 fn every_key_has_an_effect() {
     let mut failures = String::new();
     for (key, shared, value, load, direction) in ROWS {
-        let value = match *value {
-            "(a file)" => testing::measured_rpt(),
-            "(a profile)" => testing::weak_code(),
-            "(other trees)" => testing::yes_trees(),
-            value => value,
-        };
+        let value = written(value);
         let shared: Vec<String> = shared.iter().map(|word| word.replace("(trees)", testing::trees())).collect();
         let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={value}")]).collect();
         let ((before, mean_before), (after, mean_after)) = (play(&shared, *load), play(&changed, *load));
         let lengthened = (mean_after > mean_before, mean_after < mean_before);
         if before == after {
             failures.push_str(&format!("{key} = {value} changes nothing\n"));
+        } else if !SHOWN.contains(key) && is_said_idle(key, &shared, &changed) {
+            failures.push_str(&format!("{key} = {value} is said to have no effect\n"));
         } else if (*direction > 0 && !lengthened.0) || (*direction < 0 && !lengthened.1) {
             failures.push_str(&format!("{key} = {value}: mean latency from {mean_before:.0} to {mean_after:.0} ns\n"));
         }
     }
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// Drives on which each key is set alone.
+const ALONE: &[(&[&str], Load)] = &[
+    (&["chip.model=auto", "age.precondition=closed-form"], Overwrites),
+    (&["chip.model=tlc48", "age.pec=1000", "age.retention=3mo", "age.precondition=closed-form"], Overwrites),
+    (&["chip.model=none", "mapping.table=cached", "mapping.cache=64KiB", "mapping.entry_group=256B"], Mixed),
+    (ZONED, Zoned),
+];
+
+/// Keys that a drive shows as they are set, in SMART or in the conditions of its pages, whatever else they change.
+const SHOWN: &[&str] =
+    &["age.pec", "age.reads", "age.retention", "age.schedule", "chip.read_disturb", "wear.spare_threshold"];
+
+#[test]
+fn no_key_that_has_an_effect_is_warned_of() {
+    let mut wrong = String::new();
+    for (number, (shared, load)) in ALONE.iter().enumerate() {
+        let shared: Vec<String> = shared.iter().map(|word| (*word).to_owned()).collect();
+        let (before, _) = play(&shared, *load);
+        for (key, _, value, ..) in ROWS.iter().filter(|(key, ..)| !SHOWN.contains(key)) {
+            let changed: Vec<String> = shared.iter().cloned().chain([format!("{key}={}", written(value))]).collect();
+            if configured(&changed).plan().is_err() || !is_said_idle(key, &shared, &changed) {
+                continue;
+            }
+            if before != play(&changed, *load).0 {
+                wrong.push_str(&format!("drive {number}: {key} has an effect and is warned of\n"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Keys that change nothing on a drive that is left as it is otherwise, without a chip model.
+#[rustfmt::skip]
+const NEEDY: &[&str] = &[
+    "age.map_retention", "age.pec", "age.written_at", "chip.read_disturb", "chip.shadow_buffer", "chip.t_buffer",
+    "chip.t_disch", "chip.t_erase_pulse", "chip.t_erase_verify", "chip.t_eval", "chip.t_pre", "chip.t_program_pulse",
+    "chip.t_program_verify", "chip.t_rst", "chip.t_set", "chip.t_voltage_reset", "ecc.code_2bit", "ecc.code_3bit",
+    "ecc.miscorrection", "ecc.soft_after", "ecc.strength", "ecc.t_failed", "ecc.t_retried", "energy.prediction_nj",
+    "erase.requirement", "faults.burst", "gc.idle_stop", "mapping.cache", "mapping.entry", "mapping.entry_group",
+    "mapping.error", "mapping.sharing", "mapping.writes", "read.age_error", "read.next", "read.pipeline",
+    "read.prediction_accuracy", "read.record_groups", "read.records", "read.rpt", "read.rpt_error", "read.start", "read.t_pred", "read.tracking", "read.trees", "schedule.safe_points",
+    "schedule.suspensions", "slc.blocks", "wear.spare_threshold", "zones.dies",
+];
+
+#[test]
+fn a_key_that_needs_another_is_warned_of_without_it() {
+    let base = vec!["chip.model=none".to_owned()];
+    let before = play(&base, Overwrites).0;
+    let mut wrong = String::new();
+    for needy in NEEDY {
+        let (_, _, value, ..) = ROWS.iter().find(|(key, ..)| key == needy).expect("a row");
+        let value = if *value == "(trees)" { testing::trees() } else { written(value) };
+        let changed = [&base[..], &[format!("{needy}={value}")]].concat();
+        if !is_said_idle(needy, &base, &changed) {
+            wrong.push_str(&format!("of {needy} = {value} nothing is said\n"));
+        }
+        if !SHOWN.contains(needy) && before != play(&changed, Overwrites).0 {
+            wrong.push_str(&format!("{needy} = {value} has an effect\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]
