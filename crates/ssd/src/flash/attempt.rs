@@ -93,14 +93,6 @@ pub(crate) enum Fate {
     Miscorrected,
 }
 
-impl Fate {
-    /// Whether the decoder ends with data, right or wrong.
-    #[inline]
-    pub fn is_decoded(self) -> bool {
-        matches!(self, Fate::Corrected | Fate::Miscorrected)
-    }
-}
-
 /// A sense of a page for a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {

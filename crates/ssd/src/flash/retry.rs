@@ -22,6 +22,17 @@ use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking, Transfer};
 use crate::observe::probe::{Event, Probe};
 
+/// A sense.
+#[derive(Clone, Copy)]
+pub(super) struct SenseTime {
+    /// How long the die senses, a prediction included.
+    pub took: Span,
+    /// By how much tPRE is shorter than by default \[ns].
+    pub shorter: u32,
+    /// Whether the die predicts at its end whether it can be corrected.
+    pub predicts: bool,
+}
+
 /// What becomes of a sensed page in the decoder.
 pub(super) struct DecodeOutcome {
     /// It will be corrected.
@@ -84,11 +95,9 @@ fn syndrome_weight(rber: f64, codewords: u32, draws: units::Stream, attempt: u64
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
-    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others: how
-    /// long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    pub(super) fn prepare_sense(&mut self, read: OpId, lead: u64, alone: bool) -> (Span, u32) {
+    /// Gets a page ready to be sensed by a command that a read of the age `lead` leads, `alone` or with others.
+    pub(super) fn prepare_sense(&mut self, read: OpId, id: AttemptId, lead: u64, alone: bool) -> SenseTime {
         let op = self.flash.ops[read];
-        let id = op.newest();
         let mut attempt = self.flash.attempts[id];
         let state = &mut self.flash.dies[op.die];
         if attempt.number > 0 {
@@ -102,11 +111,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             attempt.v_ref = ReadReference::Step(op.read.start);
         }
         attempt.reduced = self.reduces(&op, &attempt);
-        let (took, shorter) = self.sense_time(&op, &attempt);
-        attempt.reduced = shorter > 0;
+        let sense = self.sense_time(&op, &attempt);
         let entry = &mut self.flash.attempts[id];
-        (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, attempt.reduced, took.0 as u32);
-        (took, shorter)
+        (entry.v_ref, entry.reduced, entry.took) = (attempt.v_ref, sense.shorter > 0, sense.took.0 as u32);
+        sense
     }
 
     /// The first sense of a read has failed with the RPT's tPRE: those of similar pages take the default one for a
@@ -123,20 +131,12 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
 
     /// A die senses a page until a time, and predicts at the end of that where it does. Meanwhile its array rests, for
     /// however many planes it predicts; while another plane is sensed for longer it does not.
-    pub(super) fn count_prediction(&mut self, die: DieId, id: AttemptId, end: Time) {
-        if self.flash.outcomes.is_none() || !self.looks_on_die(&self.flash.attempts[id]) {
-            return;
-        }
+    pub(super) fn count_prediction(&mut self, die: DieId, end: Time) {
         let (t_pred, state) = (self.core.plan.config.read.t_pred, &mut self.flash.dies[die]);
         let predicting = t_pred.0.min(end.0.saturating_sub(state.predicting_until.0));
         state.predicting_until = state.predicting_until.max(end);
         self.core.counters.predicting_ns += predicting;
         self.use_energy(|plan| -plan.config.energy.sense_mw * predicting as f64);
-    }
-
-    /// Whether a die looks at what it senses. What it counts are the syndromes of bits, which soft senses do not give.
-    fn looks_on_die(&self, attempt: &Attempt) -> bool {
-        self.core.plan.config.read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none()
     }
 
     /// Where the step is kept that last read a page similar to an operation's.
@@ -166,13 +166,14 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         Some((group, of_layer(layer)))
     }
 
-    /// How long the die senses, a prediction included, and by how much tPRE is shorter than by default.
-    fn sense_time(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
-        let (once, less) = self.sense_once(op, attempt);
+    fn sense_time(&mut self, op: &PageOp, attempt: &Attempt) -> SenseTime {
+        let (once, shorter) = self.sense_once(op, attempt);
         let read = &self.core.plan.config.read;
         let hard = || read.next.senses(attempt.v_ref, attempt.on_die_retries > 0);
         let all = once * u64::from(attempt.v_ref.fine().map_or_else(hard, Fine::senses));
-        (if self.looks_on_die(attempt) { all + read.t_pred } else { all }, less)
+        // What a die counts are the syndromes of bits, which soft senses do not give.
+        let predicts = read.predictor.looks_on_die(attempt.repeats) && attempt.v_ref.fine().is_none();
+        SenseTime { took: if predicts { all + read.t_pred } else { all }, shorter, predicts }
     }
 
     fn sense_once(&mut self, op: &PageOp, attempt: &Attempt) -> (Span, u32) {
@@ -485,7 +486,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let full = needs == Needs::DefaultTiming;
         self.core.counters.first_senses_repeated += u64::from(full);
         attempt.reduced = !full && self.reduces(&op, &attempt);
-        let (took, shorter) = self.sense_time(&op, &attempt);
+        let SenseTime { took, shorter, predicts } = self.sense_time(&op, &attempt);
         attempt.reduced = shorter > 0;
         attempt.took = attempt.took.saturating_add(took.0 as u32);
         self.flash.ops[read].read.reduced |= attempt.reduced;
@@ -493,7 +494,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let PageOp { die, queue, seq, ppn, .. } = op;
         let (end, ppn) = (self.core.now + took, ppn.get());
         self.senses(die, self.core.now, end);
-        self.count_prediction(die, id, end);
+        if predicts {
+            self.count_prediction(die, end);
+        }
         self.core.probe.sense(self.core.now, end, die, ppn);
         if P::EXPLAINS {
             let event = Event::OnDieRetry { part: seq, attempt: attempt.number, ends: end, ppn };

@@ -8,6 +8,7 @@ use super::backend::{Flash, FlashAt, FlashView};
 use super::op::PageOp;
 use super::placement::Placement;
 use super::queues::{PLANES, QueueId, QueueSet, READS, USER_READS, planes};
+use super::retry::SenseTime;
 use super::state::DieState;
 use crate::arena::{AttemptId, OpId};
 use crate::observe::probe::{Event, Probe};
@@ -73,9 +74,7 @@ struct Taken {
     read: OpId,
     attempt: AttemptId,
     plane: usize,
-    /// How long that takes, and by how much tPRE is shorter than by default \[ns].
-    t_read: Span,
-    shorter: u32,
+    time: SenseTime,
 }
 
 impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
@@ -87,10 +86,9 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let leader = self.flash.dies[die].queues[lead].head_seq;
         let first = self.take_read(die, lead, leader, count == 1);
         if count == 1 {
-            let start = self.set_timing_after(start, die, first.shorter);
-            let end = start + first.t_read;
+            let start = self.set_timing_after(start, die, first.time.shorter);
+            let end = start + first.time.took;
             self.senses(die, self.core.now, end);
-            self.note_timing(&[first]);
             self.begins_sense(die, first, start, end);
             return USER_READS.has(lead);
         }
@@ -107,12 +105,11 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         }
         let reads = &reads[..queues.len()];
         let (t_read, shorter) =
-            (reads.iter().map(|taken| taken.t_read).max(), reads.iter().map(|taken| taken.shorter).min());
+            (reads.iter().map(|taken| taken.time.took).max(), reads.iter().map(|taken| taken.time.shorter).min());
         let start = self.set_timing_after(start, die, shorter.unwrap_or(0));
         if self.flash.outcomes.is_some() && shorter == Some(0) {
             self.slow_down(reads);
         }
-        self.note_timing(reads);
         let end = start + t_read.unwrap_or(Span::ZERO);
         self.senses(die, self.core.now, end);
         for taken in reads {
@@ -135,15 +132,15 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let (op, plane) = (&ops[read], queue.plane());
         let attempt = op.newest();
         state.page_register[plane] = Some(attempt);
-        let (t_read, shorter) = if outcomes.is_none() {
-            (self.core.plan.t_read(op.ppn.get(), op.read.in_slc), 0)
+        let time = if outcomes.is_none() {
+            SenseTime { took: self.core.plan.t_read(op.ppn.get(), op.read.in_slc), shorter: 0, predicts: false }
         } else {
             if self.core.plan.remembers {
                 self.recall(read);
             }
-            self.prepare_sense(read, leader, alone)
+            self.prepare_sense(read, attempt, leader, alone)
         };
-        Taken { read, attempt, plane, t_read, shorter }
+        Taken { read, attempt, plane, time }
     }
 
     /// When a die senses whose commands have come, after SET FEATURE where it has another timing.
@@ -155,10 +152,17 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
     /// A plane of a die senses.
     #[inline]
     fn begins_sense(&mut self, die: DieId, taken: Taken, start: Time, end: Time) {
-        let Taken { read, attempt, plane, .. } = taken;
+        let Taken { read, attempt, plane, time } = taken;
         self.step_ends(attempt, Step::Queued);
         self.flash.dies[die].begin_sense(plane, Some(attempt), end);
-        self.count_prediction(die, attempt, end);
+        let Attempt { reduced, number, .. } = self.flash.attempts[attempt];
+        if reduced {
+            self.flash.ops[read].read.reduced = true;
+            self.core.counters.first_senses_hastened += u64::from(number == 0);
+        }
+        if time.predicts {
+            self.count_prediction(die, end);
+        }
         if P::EXPLAINS {
             self.tell_sense(read, attempt, start, end);
         }
@@ -172,17 +176,6 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
             attempt.reduced = false;
             if attempt.number == 0 {
                 op.read.hasty = false;
-            }
-        }
-    }
-
-    /// Keeps which reads are sensed by a shorter tPRE, and counts first senses that are.
-    fn note_timing(&mut self, reads: &[Taken]) {
-        for taken in reads {
-            let (op, attempt) = (&mut self.flash.ops[taken.read], &self.flash.attempts[taken.attempt]);
-            if attempt.reduced {
-                op.read.reduced = true;
-                self.core.counters.first_senses_hastened += u64::from(attempt.number == 0);
             }
         }
     }

@@ -9,7 +9,7 @@
 use nand::{ChannelId, DieId};
 use units::{Id as _, Time};
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Fate};
 use super::backend::FlashAt;
 use super::op::PageOp;
 use super::placement::Placement;
@@ -222,7 +222,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let bus = &mut self.flash.channels[channel];
         bus.transfer_out = Some(id);
         bus.free_at = end;
-        let corrected = fate.is_decoded();
+        // Of what is miscorrected nobody knows.
+        let corrected = matches!(fate, Fate::Corrected | Fate::Miscorrected);
         let cause = if corrected { channel::READ_DATA } else { channel::FAILED_READS };
         bus.ecc.reserved += 1;
         self.bus_enters(channel, cause, Some((end, channel::IDLE)));
