@@ -225,8 +225,8 @@ const RULES: &[Rule] = &[
         keys: &["read.age_error"],
         // Trees and a policy are told the age that the controller has recorded.
         idle: |config| {
-            let asked = config.read.learned().next().is_some() || config.policies.start.is_some();
-            !config.senses_faster() && !(asked && config.is_modelled())
+            let told = config.read.learned().next().is_some() || config.policies.start.is_some();
+            !(config.senses_faster() || told && config.is_modelled())
         },
         without: SENSING,
     },
