@@ -336,6 +336,7 @@ def test_a_run_that_cannot_go_on_keeps_its_log(tmp_path: Path) -> None:
         ({"seed": -1}, "seed is -1"),
         ({"requests": 0}, "requests is 0"),
         ({"age": "pec=1,pec=2"}, "pec is given twice"),
+        ({"age": ["pec=1", "retention=1mo"]}, "write 'pec=2000,retention=6mo'"),
         ({"repeat": 0}, "repeat is 0"),
         ({"warmup": 1.5}, "warmup is 1.5"),
         ({"seed": 1 << 70}, "seed is"),
@@ -394,6 +395,20 @@ def test_presets_are_read_back_as_the_same_device(tmp_path: Path) -> None:
         named = small(**{preset.kind: preset.name}, requests=300)
         read = small(**{preset.kind: file}, requests=300)
         assert without_cost(named) == without_cost(read), preset.name
+
+
+def test_a_device_file_may_say_what_only_schemes_make_use_of_and_a_setting_may_not(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('chip.model = "none"\nchip.t_pre = "25us"\nread.tracking = "block"\n')
+    idle = ["settings-without-effect"]
+
+    def warned(**given: Any) -> list[str]:
+        result = small(device=file, requests=100, **given)
+        return [warning.text for warning in result.warnings if warning.id in idle]
+
+    assert warned() == []
+    assert "mapping.cache" in warned(settings={"mapping.cache": "1MiB", "mapping.table": "ideal"})[0]
+    assert "chip.t_pre" in warned(settings={"chip.t_pre": "26us", "chip.senses": None})[0]
 
 
 def test_every_key_of_the_schema_has_a_meaning() -> None:

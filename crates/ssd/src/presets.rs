@@ -57,6 +57,8 @@ pub struct DeviceSpec {
     pub config: Config,
     /// What of it nobody has set for this device: a preset, or the one that a file builds on.
     pub inherited: Config,
+    /// The configuration as the preset or the file has it, without settings beside it.
+    pub described: Config,
     /// The device files that were read, each before the one that it builds on; none of presets.
     pub files: Vec<PathBuf>,
 }
@@ -152,7 +154,8 @@ fn build(text: &str, origin: &str, name: &str, folder: &Path, depth: usize) -> R
     let text_of = |key: &str| document.text(key).map(Option::unwrap_or_default);
     let inherited = if is_preset { config.clone() } else { built_on };
     let (about, source) = (text_of("about")?, text_of("source")?);
-    Ok(DeviceSpec { name: name.into(), about, source, config, inherited, files })
+    let described = config.clone();
+    Ok(DeviceSpec { name: name.into(), about, source, config, inherited, described, files })
 }
 
 /// The values of the keys that may name a file, where they are set.

@@ -245,10 +245,12 @@ def age_text(age: Age | None) -> str | None:
     """An age as the core reads it: ``pec=2000,retention=6mo``.
 
     Raises:
-        InputError: a key is given twice.
+        InputError: a key is given twice, or what is given is no age.
     """
     if age is None:
         return age
+    if not isinstance(age, str | Mapping):
+        raise InputError(f"age is {age!r}\n  help: write 'pec=2000,retention=6mo', or a dict of keys and values")
     if isinstance(age, str):
         keys = [pair.partition("=")[0].strip() for pair in age.split(",") if pair.strip()]
         if twice := next((key for key in keys if keys.count(key) > 1), None):

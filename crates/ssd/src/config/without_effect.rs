@@ -177,6 +177,11 @@ const RULES: &[Rule] = &[
         idle: |config| config.erase.pulse.is_none(),
         without: NO_PULSES,
     },
+];
+
+/// What a device file may say of its parts for schemes and choices that make use of it: told of settings beside the file
+/// alone.
+const OF_PARTS: &[Rule] = &[
     Rule {
         keys: &["mapping.cache", "mapping.entry_group", "mapping.sharing"],
         idle: |config| config.mapping.table != MapTable::Cached,
@@ -292,14 +297,16 @@ const RULES: &[Rule] = &[
 ];
 
 impl Config {
-    /// Settings of the present configuration that have no effect, each with the reason. What a device inherits is no
-    /// setting.
-    pub fn idle_settings(&self, inherited: &Config) -> Vec<String> {
+    /// Settings of the present configuration that have no effect, each with the reason. What a device has inherited is
+    /// no setting, nor is what it is described by of its parts.
+    pub fn idle_settings(&self, inherited: &Config, described: &Config) -> Vec<String> {
         let default = Config::default();
         let mut needs: Vec<(&str, Vec<String>)> = Vec::new();
-        for rule in RULES.iter().filter(|rule| (rule.idle)(self)) {
+        let of_parts = OF_PARTS.iter().map(|rule| (rule, described));
+        let rules = RULES.iter().map(|rule| (rule, inherited)).chain(of_parts);
+        for (rule, before) in rules.filter(|(rule, _)| (rule.idle)(self)) {
             let keys = rule.keys.iter().flat_map(|key| self.keys(key));
-            let set = |key: &String| [&default, inherited].iter().all(|other| self.value(key) != other.value(key));
+            let set = |key: &String| [&default, before].iter().all(|other| self.value(key) != other.value(key));
             for key in keys.filter(set) {
                 match needs.iter_mut().find(|(without, _)| *without == rule.without) {
                     Some((_, keys)) => keys.push(key),

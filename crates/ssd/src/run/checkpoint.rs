@@ -179,9 +179,9 @@ impl Checkpoint {
         check_of_device(&self.header, &origin)?;
         let name = self.path.file_stem().map_or_else(|| origin.clone(), |stem| stem.to_string_lossy().into_owned());
         let config = config_of(&self.header, &origin)?;
-        let inherited = config.clone();
+        let (inherited, described) = (config.clone(), config.clone());
         let files = vec![self.path.clone()];
-        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config, inherited, files })
+        Ok(DeviceSpec { name, about: String::new(), source: String::new(), config, inherited, described, files })
     }
 
     /// Checks that a drive of this configuration can go on from it.

@@ -277,7 +277,8 @@ pub fn findings_of_settings(
     spec: &DeviceSpec,
 ) -> Result<Vec<Finding>, ConfigError> {
     let undone = findings::scheme_undone(&undone(scheme, settings)?);
-    Ok(undone.into_iter().chain(findings::without_effect(&spec.config.idle_settings(&spec.inherited))).collect())
+    let idle = spec.config.idle_settings(&spec.inherited, &spec.described);
+    Ok(undone.into_iter().chain(findings::without_effect(&idle)).collect())
 }
 
 /// What is to be said of a drive whose host has no other way to its data: of such reads none may end early.

@@ -604,7 +604,8 @@ fn written(value: &'static str) -> &'static str {
 
 /// Whether it is said of a key that it has no effect, beside the settings that a drive inherits.
 fn is_said_idle(key: &str, inherited: &[String], settings: &[String]) -> bool {
-    let idle = configured(settings).idle_settings(&configured(inherited));
+    let inherited = configured(inherited);
+    let idle = configured(settings).idle_settings(&inherited, &inherited);
     idle.iter().any(|said| said.split(" without ").next().unwrap().split(", ").any(|of| of == key))
 }
 

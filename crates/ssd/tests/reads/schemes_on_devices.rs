@@ -69,7 +69,7 @@ fn every_scheme_runs_on_every_device_or_says_that_it_changes_nothing() {
             };
             // A drive whose reads never fail has nothing to retry.
             let in_vain = scheme.choices.iter().any(|choice| reads(&choice)) && config.chip.model.is_none();
-            let idle = config.idle_settings(&inherited);
+            let idle = config.idle_settings(&inherited, &inherited);
             let said = idle.iter().any(|said| said.contains("read."));
             assert_eq!(in_vain, said, "{} on {name}: {idle:?}", scheme.name);
         }

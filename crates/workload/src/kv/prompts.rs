@@ -80,7 +80,9 @@ impl File {
         let (line, number) = (self.input.line(), self.input.number());
         let fail = |problem: String, remedy: &str| TraceError::new(self.input.file(), problem, remedy).at(number);
         let is_cut = self.input.is_unended();
-        let object: Value = serde_json::from_slice(line).map_err(|error| {
+        // Some Windows programs put a byte-order mark first.
+        let text = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(line);
+        let object: Value = serde_json::from_slice(text).map_err(|error| {
             let remedy = if is_cut {
                 "whatever wrote the file was stopped: remove its last line"
             } else {

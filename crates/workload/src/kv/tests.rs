@@ -89,6 +89,19 @@ fn statistic(source: &dyn Source, name: &str) -> f64 {
 }
 
 #[test]
+fn prompts_may_begin_with_a_byte_order_mark() {
+    let played = |name: &str, mark: &str| {
+        let line = "{\"timestamp\": 5, \"input_length\": 512, \"output_length\": 1, \"hash_ids\": [7]}\n";
+        let file = File::new(name, &[mark, line].concat());
+        let (asked, ..) = play(&kv(file.0.to_str().unwrap()), MS);
+        asked
+    };
+    let plain = played("prompts-plain.jsonl", "");
+    assert!(!plain.is_empty());
+    assert_eq!(played("prompts-marked.jsonl", "\u{feff}"), plain);
+}
+
+#[test]
 fn what_is_known_is_read_and_the_rest_computed_and_written() {
     let (_file, kv) = of("exact", &[(0, 1024, &[0, 1]), (1_500, 1536, &[0, 1, 2]), (1_600, 512, &[9])]);
     let (requests, ended, source) = play(&kv, 100 * MS);
