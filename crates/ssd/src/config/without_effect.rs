@@ -179,8 +179,8 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// What a device file may say of its parts for schemes and choices that make use of it: told of settings beside the file
-/// alone.
+/// What a device file may say of its parts for schemes and choices that make use of it: told of settings beside the
+/// file alone.
 const OF_PARTS: &[Rule] = &[
     Rule {
         keys: &["mapping.cache", "mapping.entry_group", "mapping.sharing"],
