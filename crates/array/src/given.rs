@@ -283,7 +283,7 @@ fn resolved(
     spec.config.policies = inputs.policies.clone();
     let mut in_array = spec.clone();
     if has_windows {
-        in_array.config.gc.idle = in_array.config.gc.idle.or(Some(Span::ZERO));
+        in_array.config.gc.idle.get_or_insert(Span::ZERO);
     }
     Ok(Resolved { findings: findings_of_settings(scheme, &settings, &in_array)?, spec })
 }

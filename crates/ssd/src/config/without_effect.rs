@@ -14,8 +14,6 @@ struct Rule {
 
 const CACHED: &str = "mapping.table = \"cached\"";
 const SENSING: &str = "read.sensing and chip.model";
-const PREDICTOR: &str = "read.predictor and chip.model";
-const RECORDED: &str = "read.start = \"recorded\" and chip.model";
 const SUSPENDS: &str = "schedule.suspend_program or schedule.suspend_erase";
 const NO_MODEL: &str = "a chip model (chip.model), whose pages could fail";
 const NO_PULSES: &str = "erase.pulse, by which blocks are erased pulse by pulse";
@@ -243,12 +241,12 @@ const OF_PARTS: &[Rule] = &[
     Rule {
         keys: &["read.t_pred", "read.prediction_accuracy", "energy.prediction_nj"],
         idle: |config| config.read.predictor == Predictor::None || !config.is_modelled(),
-        without: PREDICTOR,
+        without: "read.predictor and chip.model",
     },
     Rule {
         keys: &["read.records", "read.record_groups"],
         idle: |config| config.read.start != Start::Recorded || !config.is_modelled(),
-        without: RECORDED,
+        without: "read.start = \"recorded\" and chip.model",
     },
     Rule {
         keys: &["read.tracking"],
@@ -279,7 +277,8 @@ const OF_PARTS: &[Rule] = &[
         without: "schedule.suspend_erase = \"safe-points\"",
     },
     Rule {
-        keys: &["schedule.suspensions", "chip.t_voltage_reset"],
+        // A suspended erase leaves data in the registers to a shadow buffer as well.
+        keys: &["schedule.suspensions", "chip.t_voltage_reset", "chip.shadow_buffer"],
         idle: |config| config.schedule.suspends_nothing(),
         without: SUSPENDS,
     },
@@ -287,12 +286,6 @@ const OF_PARTS: &[Rule] = &[
         keys: &["chip.t_buffer"],
         idle: |config| config.schedule.suspend_program == SuspendProgram::None,
         without: "schedule.suspend_program",
-    },
-    Rule {
-        keys: &["chip.shadow_buffer"],
-        // A suspended erase leaves data in the registers to a shadow buffer as well.
-        idle: |config| config.schedule.suspends_nothing(),
-        without: SUSPENDS,
     },
 ];
 

@@ -22,7 +22,7 @@ use crate::arena::{AttemptId, OpId};
 use crate::config::{Config, Plan, Tracking, Transfer};
 use crate::observe::probe::{Event, Probe};
 
-/// A sense.
+/// How long a sense of a page takes, and what that is made of.
 #[derive(Clone, Copy)]
 pub(super) struct SenseTime {
     /// How long the die senses, a prediction included.
