@@ -21,7 +21,7 @@ import pytest
 import ssdlab
 from conftest import until
 from ssdlab.common.frames import write_table
-from ssdlab.sweeps import cluster, task
+from ssdlab.sweeps import cluster, executors, task
 from ssdlab.sweeps.cache import Cache
 
 distributed = pytest.importorskip("distributed")
@@ -263,7 +263,11 @@ ssdlab.sweeps.task.play = killing
 """
 
 
-def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(machines: Machines, tmp_path: Path) -> None:
+def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Cases that were one task are played alone after it has killed two workers, and the case kills two more.
+    monkeypatch.setattr(executors, "MOST_TOGETHER", 1)
     (tmp_path / "fault.py").write_text(FAULT)
     words = ("--preload", str(tmp_path / "fault.py"))
     for name in "abc":
@@ -272,7 +276,7 @@ def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(machines: Mac
     sweep = {**SMALL, "run": {"requests": 2000, "beyond": "refuse"}}
     sweep["axes"] = {"seed": [1, 2, 3, 4, 5, 6], "workload": {"near": "default", "far": str(tmp_path / "far.csv")}}
     (tmp_path / "far.csv").write_text("10,web,0,Read,9000000000000000,4096,1\n")
-    away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address)
+    away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address, worker_timeout=120.0)
     failed = {(case.labels["seed"], case.labels["workload"]): case.error for case in away.failed}
     expected = {(seed, "far") for seed in range(1, 7)} | {(4, "near")}
     assert set(failed) >= expected
