@@ -18,11 +18,16 @@ mod shape;
 mod source;
 mod volume;
 
+use std::cell::OnceCell;
+
 use units::{Bytes, ConfigError};
 
 pub use options::{ActiveLogs, Cleaning, LogFs};
+use shape::Shape;
+use source::FileSystem;
 
-use crate::request::Source;
+use crate::error::TraceError;
+use crate::request::{Request, Source, SourceStatistic};
 
 impl LogFs {
     /// Its requests to a device of `capacity`.
@@ -31,7 +36,37 @@ impl LogFs {
     /// A parameter cannot be met.
     pub(crate) fn source(&self, capacity: Bytes, seed: u64) -> Result<Box<dyn Source>, ConfigError> {
         let shape = self.check(capacity)?;
-        Ok(Box::new(source::FileSystem::new(self, shape, seed)))
+        Ok(Box::new(Requests { options: self.clone(), shape, seed, system: OnceCell::new() }))
+    }
+}
+
+/// Its requests. Inputs are often looked at and not played: it lives through its past, which takes a second, when the
+/// first request is asked for.
+struct Requests {
+    options: LogFs,
+    shape: Shape,
+    seed: u64,
+    system: OnceCell<FileSystem>,
+}
+
+impl Requests {
+    fn system(&self) -> &FileSystem {
+        self.system.get_or_init(|| FileSystem::new(&self.options, self.shape, self.seed))
+    }
+}
+
+impl Source for Requests {
+    fn fill(&mut self, batch: &mut Vec<Request>, max: usize) -> Result<(), TraceError> {
+        self.system();
+        self.system.get_mut().expect("Invariant: it has been made").fill(batch, max)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.system.get().map_or(Some(0.0), FileSystem::progress)
+    }
+
+    fn statistics(&self) -> Vec<SourceStatistic> {
+        self.system().statistics()
     }
 }
 
