@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 import ssdlab
-from conftest import Cli
 
 FOLDER = Path(os.environ.get("SSDLAB_TRACES") or Path(__file__).parents[2] / "shared" / "traces")
 TRACES = sorted(path for kind in ("csv", "mqsim", "ascii") for path in FOLDER.glob(f"*.{kind}*"))
@@ -22,14 +20,14 @@ DEVICES = [
 @pytest.mark.slow
 @pytest.mark.skipif(not TRACES, reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
 @pytest.mark.parametrize("device", DEVICES)
-def test_every_shared_trace_replays(cli: Cli, device: str) -> None:
+def test_every_shared_trace_replays(device: str) -> None:
     failures = []
     for trace in TRACES:
-        words = ["--format", "disksim:time=ms,offset=B,size=B"] if "msr_window" in trace.name else []
-        pace = ["--requests", 3000, "--replay", "closed:32"]
-        done = cli("run", "--device", device, "--workload", trace, *pace, *words, "--json", "-", "--quiet")
-        if done.returncode != 0:
-            failures.append(f"{trace.name}: {done.stderr}")
+        format = "disksim:time=ms,offset=B,size=B" if "msr_window" in trace.name else None
+        try:
+            result = ssdlab.run(device, trace, requests=3000, replay="closed:32", format=format)
+        except (ssdlab.InputError, ssdlab.SimulationError) as error:
+            failures.append(f"{trace.name}: {error}")
         else:
-            assert json.loads(done.stdout)["host"]["all"]["requests"] == 3000, trace.name
+            assert result.host.all.requests == 3000, trace.name
     assert not failures, "\n".join(failures)
