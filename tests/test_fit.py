@@ -219,6 +219,7 @@ AGREE = (
 )
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
 @pytest.mark.parametrize("name", AGREE)

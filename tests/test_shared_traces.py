@@ -17,6 +17,7 @@ DEVICES = [
 ]
 
 
+@pytest.mark.drawn
 @pytest.mark.slow
 @pytest.mark.skipif(not TRACES, reason=f"no traces in {FOLDER}; SSDLAB_TRACES names another folder")
 @pytest.mark.parametrize("device", DEVICES)
