@@ -29,8 +29,11 @@ PROFILE := target/pgo/ssdlab.profdata
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 TOOLS := $(VENV)/.tools
 DOCS := $(VENV)/.docs
+PLOTS := $(VENV)/.plots
 MODULE := python/ssdlab/_core.abi3.so
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv takes a tenth of pip's time. Where there is none for a machine, or no index that it knows of, pip does it.
+UV := UV_NO_CACHE=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 # All of the workspace at once: what crates share is then compiled with one set of features, once, for the tests of the
 # crates and for the extension module that Python's tests load. Where packages are named, features may differ, and the drive is compiled a second time.
@@ -219,11 +222,14 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "error: Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 
+$(BIN)/uv: | $(BIN)/python
+	@$(PIP) uv 2>/dev/null || echo 'note: uv cannot be had: pip installs, which takes a minute longer'
+
 $(BIN)/maturin: | $(BIN)/python
 	@$(PIP) 'maturin>=1.9.4,<2'
 
 # For users: the release profile, and what training runs have counted (crates/python/profile.xz). How many parts are compiled is told on the way; pip is quiet unless it fails.
-$(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml | $(BIN)/maturin
+$(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml | $(BIN)/maturin $(PLOTS)
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
 	@PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
 	RUSTFLAGS="$$($(BIN)/python crates/python/pgo.py flags)" \
@@ -245,12 +251,15 @@ $(BIN)/ssdlab: | $(BIN)/python
 	printf '#!%s\nimport sys\nfrom ssdlab.__main__ import main\nsys.exit(main())\n' '$(CURDIR)/$(BIN)/python' > $@
 	chmod +x $@
 
-# What pyproject.toml names: the package's own needs and the extra `dev`, or the extra `docs`.
+# What pyproject.toml names: the package's own needs and extras.
 needs = $(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*$(1), sep="\n")' > $@.txt && $(PIP) -r $@.txt && touch $@
+	print(*$(1), sep="\n")' > $@.txt && { $(UV) -r $@.txt 2>/dev/null || $(PIP) -r $@.txt; } && touch $@
 
-$(TOOLS): pyproject.toml | $(BIN)/python
+$(TOOLS): pyproject.toml | $(BIN)/uv
 	$(call needs,project["dependencies"] + project["optional-dependencies"]["dev"])
 
-$(DOCS): pyproject.toml | $(BIN)/python
+$(PLOTS): pyproject.toml | $(BIN)/uv
+	@$(call needs,project["dependencies"] + project["optional-dependencies"]["plot"] + project["optional-dependencies"]["report"])
+
+$(DOCS): pyproject.toml | $(BIN)/uv
 	$(call needs,project["optional-dependencies"]["docs"])
