@@ -40,8 +40,8 @@ impl LogFs {
     }
 }
 
-/// Its requests. Inputs are often looked at and not played: it lives through its past, which takes a second, when the
-/// first request is asked for.
+/// The requests of a file system. Inputs are often looked at and not played, so it is not filled and overwritten
+/// (`past`), which takes a second, before the first request is asked for.
 struct Requests {
     options: LogFs,
     shape: Shape,
