@@ -233,7 +233,7 @@ $(BUILT): $(CORE) crates/python/profile.xz crates/python/pgo.py pyproject.toml |
 	@echo 'building the core into target/ and Python packages into $(VENV)/: 3 to 5 minutes and 1 GB the first time'
 	@PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV='$(CURDIR)/$(VENV)' \
 	RUSTFLAGS="$$($(BIN)/python crates/python/pgo.py flags)" \
-	$(BIN)/python crates/python/watched.py $(BIN)/maturin develop --release --target $(HOST) --extras plot,report
+	$(BIN)/python crates/python/watched.py $(BIN)/maturin develop --release --target $(HOST)
 	@touch $@
 
 # For tests: the crates' tests and the extension module, in the dev profile. Cargo knows what is stale. Where the module
