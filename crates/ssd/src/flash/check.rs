@@ -21,8 +21,11 @@ impl<L: Placement> FlashView<'_, L> {
             Err(Violation::new(Invariant::Die, format!("die {}", die.0), found, expected))
         };
         let beside = |paused: &Paused| {
+            // Data that shares its block with the host's may be what a further pass of that brings to its end.
             let of_host = |active: Active| match active {
-                Active::Program(program) => self.flash.ops[program.ops].queue.class() == Class::UserProgram,
+                Active::Program(program) => {
+                    program.pass > 0 || self.flash.ops[program.ops].queue.class() == Class::UserProgram
+                }
                 Active::Erase(_) | Active::EraseOpened(..) => false,
             };
             self.plan.config.schedule.suspend_erase_for == SuspendEraseFor::ReadsAndWrites
@@ -32,7 +35,7 @@ impl<L: Placement> FlashView<'_, L> {
         if state.active.is_some() && state.suspended.as_ref().is_some_and(|paused| !beside(paused)) {
             return wrong(
                 "one operation runs while another is suspended",
-                "one at a time, or a program of host data beside an erase",
+                "one at a time, or a program of host data, or the pass that it leads to, beside an erase",
             );
         }
         if state.active.is_some() && state.sensing != 0 {
