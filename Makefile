@@ -9,7 +9,7 @@ CARGO ?= cargo
 CASES ?= 16
 
 # Of the longest tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
-SHARE ?= 8
+SHARE ?= 16
 
 # Devices that `make soak` plays.
 N ?= 2000
