@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +17,11 @@ from typing import Any
 
 import polars
 import pytest
+from click.testing import CliRunner
 
 import ssdlab
 from conftest import SSDLAB, Cli, cpu_s, until
+from ssdlab.cli.main import commands
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
 from ssdlab.common.tables import Table, escaped, show
@@ -446,3 +450,32 @@ def test_equal_runs_are_equal_bytes_up_to_the_last_section(cli: Cli) -> None:
         assert one.count("wall_s") == 1
     result = ssdlab.run(requests=10)
     assert json.loads(result.to_json(process=False)).keys() == json.loads(result.to_json()).keys() - {"process"}
+
+
+DRAWN = (
+    "run --plot p.png",
+    "sweep sweep.toml --plot seed,host.iops",
+    "compare table.csv --plot p.png",
+    "curve tlc --plot p.png",
+    "search search.toml --plot p.png",
+    "life life.toml --plot p.png",
+    "fleet fleet.toml --plot p.png",
+    "lifetime tlc48 --plot p.png",
+    "characterize tlc48 --figures",
+    "ecc simulate --rber 0.01 --plot p.png",
+    "trace info trace.csv --plot p.png",
+    "study run theory --results results --figures figures",
+)
+
+
+@pytest.mark.parametrize("command", DRAWN)
+def test_without_matplotlib_a_figure_is_refused_before_anything_is_played(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of the files is there, and what would be played takes seconds to hours."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = CliRunner().invoke(commands, command.split())
+    assert isinstance(done.exception, ssdlab.InputError)
+    assert re.fullmatch(r'--\w+: drawing needs matplotlib\n  help: pip install "ssdlab\[plot\]"', str(done.exception))
+    assert list(tmp_path.iterdir()) == []

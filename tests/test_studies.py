@@ -296,3 +296,12 @@ def test_the_kept_table_of_a_real_trace_is_what_the_trace_gives(
 def test_an_unknown_study_is_answered_with_its_neighbour() -> None:
     with pytest.raises(ssdlab.InputError, match="did you mean `theory`"):
         study.study("teory")
+
+
+def test_claims_are_measured_where_there_is_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for found in study.studies():
+        found._module()
+    assert study.study("theory").verdicts()
+    with pytest.raises(ssdlab.InputError, match="drawing needs matplotlib"):
+        study.study("asplos21").figures()

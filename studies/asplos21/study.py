@@ -6,21 +6,25 @@ import tempfile
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab import trace
 from ssdlab.chip import characterize
 from ssdlab.chip import figures as chip_figures
 from ssdlab.chip.characterize import constant, load
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Fitted, Measured, Tables, by_construction, chip, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
 from ssdlab.study.shapes import Look, Seen, listed, rises
 from ssdlab.sweeps.comparison import compare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHIP = "tlc48"
 TWINS = {
@@ -490,7 +494,7 @@ RESPONSE = {"pr2": 1 - 0.177, "ar2": 1 - 0.119, "pnar2": 1 - 0.289}
 
 
 def _fig4(last: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(5.6, 3.2), layout="constrained")
+    figure = blank(5.6, 3.2)
     axes = figure.subplots()
     for style, steps in zip(("o-", "s--"), sorted(last["steps"].unique()), strict=True):
         of = last.filter(steps=steps).sort("before", descending=True)
@@ -509,7 +513,7 @@ def _fig4(last: pl.DataFrame) -> Figure:
 
 def _response_times(systems: pl.DataFrame, schemes: tuple[str, ...], published: dict[str, float]) -> Figure:
     """Response times over Baseline's by workload and condition, as the paper draws them, and their means."""
-    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    figure = blank(11, 5.2)
     # Cases that carry warnings are drawn too: the claims are measured from all.
     compared = compare(systems, MEAN, baseline="baseline", accept_warnings=True)
     ages = list(systems["age"].unique(maintain_order=True))
@@ -545,7 +549,7 @@ def _mean_of(values: Iterable[float]) -> float:
 
 
 def _intensity(table: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = blank(6.4, 3.4)
     axes = figure.subplots()
     times = _times(table.rename({"workload.rate_iops": "rate"}), ["workload", "age", "rate"])
     published = {"pr2": 17.7, "ar2": 11.9, "pnar2": 28.9}
@@ -562,7 +566,7 @@ def _intensity(table: pl.DataFrame) -> Figure:
 
 
 def _wrong(table: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    figure = blank(9, 3.4)
     variants = [name for name in table["variant"].unique(maintain_order=True) if "suspension" not in name]
     ages = list(table["age"].unique(maintain_order=True))
     for axes, metric in zip(figure.subplots(1, 2), ("mean", "p99_9"), strict=True):

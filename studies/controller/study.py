@@ -10,15 +10,14 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab.chip import lifetime
 from ssdlab.chip.characterize import load
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import read_csv
 from ssdlab.show import plot
@@ -26,6 +25,10 @@ from ssdlab.study.claims import Tables
 from ssdlab.sweeps.shares import pairs, shares
 from ssdlab.sweeps.spec import Sweep
 from ssdlab.sweeps.table import axes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
 MEAN, TAIL = "host.read.latency_ns.mean", "host.read.latency_ns.p99"
@@ -587,7 +590,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
 def _draw_controller(table: pl.DataFrame) -> Figure:
     """By how many times reads are faster with each change of the six parts, by age: mean and p99."""
     names = [name for name in table["controller"].unique(maintain_order=True) if name != SIX]
-    figure = Figure(figsize=(11, 5), layout="constrained")
+    figure = blank(11, 5)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, metric, label in zip(panels, (MEAN, TAIL), ("mean read", "p99 of reads"), strict=True):
         for place, age in enumerate(table["age"].unique(maintain_order=True)):
@@ -619,7 +622,7 @@ def _draw_controller(table: pl.DataFrame) -> Figure:
 
 def _draw_shares(product: pl.DataFrame) -> Figure:
     """What each part buys by age: alone, its share, on top of all others."""
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    figure = blank(11, 7.5)
     grid = figure.subplots(2, len(AGES), sharey=True, sharex="row")
     for line, metric, label in ((grid[0], MEAN, "mean read"), (grid[1], TAIL, "p99")):
         found = shares(over_workloads(product, metric), metric, PARTS)
@@ -662,7 +665,7 @@ def _times_axis(axes: Axes, limits: tuple[float, float]) -> None:
 
 def _draw_sizes(measured: Measured) -> Figure:
     """How far from the best the controllers of this many parts are where they are furthest."""
-    figure = Figure(figsize=(7.5, 4), layout="constrained")
+    figure = blank(7.5, 4)
     axes = figure.subplots()
     found = [of for of in by_size(measured).values() if not math.isinf(of[1])]
     sizes = [len(point) for point, _, _ in found]
@@ -690,7 +693,7 @@ def _draw_sizes(measured: Measured) -> Figure:
 
 def _draw_suspension(table: pl.DataFrame) -> Figure:
     ages = table["age"].unique(maintain_order=True).to_list()
-    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    figure = blank(11, 3.6)
     panels = figure.subplots(1, len(ages), sharey=True)
     for axes, age in zip(panels, ages, strict=True):
         plot.grouped(
@@ -706,7 +709,7 @@ def _draw_suspension(table: pl.DataFrame) -> Figure:
 def _draw_sensitivity(table: pl.DataFrame) -> Figure:
     """What each part buys on every drive: a dot a drive."""
     found = gains(table)
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = blank(10, 4)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, place, label in zip(panels, (0, 1), ("alone", "on top of all others"), strict=True):
         for row, part in enumerate(PARTS):

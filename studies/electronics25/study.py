@@ -6,13 +6,10 @@ import tempfile
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 import ssdlab
 from ssdlab import trace
@@ -20,11 +17,16 @@ from ssdlab._core import Chip
 from ssdlab.chip import characterize, lifetime
 from ssdlab.chip import figures as chip_figures
 from ssdlab.chip.characterize import before_the_last_pulse, constant, constant_of, grains_of, load, loops_of
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
 from ssdlab.study.shapes import Look, Seen, listed, rises
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CHIP = "tlc48-reo"
 PLANAR = "tlc2x"
@@ -624,7 +626,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 
 def _plain(width: float = 5.2, height: float = 3.0) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = blank(width, height)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
@@ -674,7 +676,9 @@ def _fig18(gate: pl.DataFrame) -> Figure:
 
 
 def _table1(ept: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(8, 2.0), layout="constrained")
+    from matplotlib.transforms import Bbox
+
+    figure = blank(8, 2.0)
     axes = figure.subplots()
     axes.axis("off")
     loops = sorted(ept["loops"].unique())
@@ -730,7 +734,7 @@ TABLE4 = {
 
 def _fig22(tables: Tables) -> Figure:
     """Table 4 and Fig. 22: means over the Baseline's."""
-    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    figure = blank(10, 3.4)
     panels = figure.subplots(1, 3, sharey=True)
     shown = ((READ, "read latency", "read"), (WRITE, "write latency", "write"), (IOPS, "IOPS", "iops"))
     for axes, (value, title, published) in zip(panels, shown, strict=True):
@@ -766,7 +770,7 @@ def _fig23(systems: pl.DataFrame) -> Figure:
 
 def _fig24(tails: pl.DataFrame) -> Figure:
     """Tails over the Baseline's, by workload."""
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = blank(10, 7)
     panels = figure.subplots(3, 2, sharex=True, sharey=True)
     for row, age in zip(panels, AGES, strict=True):
         for axes, (value, title) in zip(row, ((P4, "p99.99"), (P6, "p99.9999")), strict=True):
@@ -793,7 +797,7 @@ def _fig24(tails: pl.DataFrame) -> Figure:
 
 def _fig25(tables: Tables) -> Figure:
     """Wrong predictions: lives, and tails at 20 %."""
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = blank(9, 3.2)
     left, right = figure.subplots(1, 2)
     lives = tables["lifetimes"].filter(requirement=REQUIREMENT)
     base = number(lives.filter(scheme="ispe", mispredictions=0.0)["cycles"].item())
@@ -828,7 +832,7 @@ def _fig25(tables: Tables) -> Figure:
 
 def _fig26(tables: Tables) -> Figure:
     """Weaker ECC: lives, and tails."""
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = blank(9, 3.2)
     left, right = figure.subplots(1, 2)
     lives = tables["lifetimes"].filter(mispredictions=0.0)
     groups = [f"{errors:g}" for errors in (40.0, 50.0, 63.0)]
@@ -857,7 +861,7 @@ def _fig26(tables: Tables) -> Figure:
 
 def _retention(table: pl.DataFrame) -> Figure:
     """What the age of the data does to the means."""
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = blank(9, 3.2)
     panels = figure.subplots(1, 2, sharey=True)
     ages = ["0d", "1mo", "3mo", "12mo"]
     for axes, pec in zip(panels, (500, 2500), strict=True):
@@ -881,7 +885,7 @@ def _retention(table: pl.DataFrame) -> Figure:
 
 def _lived(table: pl.DataFrame) -> Figure:
     """Read latency where blocks have lived conventionally, and under their own scheme."""
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = blank(9, 3.2)
     panels = figure.subplots(1, 2, sharey=True)
     titles = {"ispe": "erased conventionally before", "scheme": "erased by their own scheme before"}
     for axes, (lived, title) in zip(panels, titles.items(), strict=True):
@@ -899,7 +903,7 @@ def _lived(table: pl.DataFrame) -> Figure:
 
 def _beyond(table: pl.DataFrame) -> Figure:
     """The tail under erase, suspension and read schemes."""
-    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    figure = blank(10, 5.5)
     panels = figure.subplots(2, 3, sharey="row", sharex=True)
     names = table["suspension"].unique(maintain_order=True).to_list()
     for row, age in zip(panels, AGES[:2], strict=True):
@@ -920,7 +924,7 @@ def _beyond(table: pl.DataFrame) -> Figure:
 
 def _endurance_figure(table: pl.DataFrame) -> Figure:
     """Terabytes written by scheme."""
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    figure = blank(7, 3.2)
     axes = figure.subplots()
     schemes = table["scheme"].unique(maintain_order=True).to_list()
     bars = {

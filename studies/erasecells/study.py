@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
 from ssdlab.chip import lifetime
 from ssdlab.chip.characterize import constant, load
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.study.folder import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHIPS = {"TLC": ("tlc48-reo", 12_000, 50), "QLC": ("qlc", 5000, 10), "PLC": ("plc", 2000, 5)}
 """The chip of each kind of cell, the last of its cycles that are looked at, and how far apart these are."""
@@ -158,7 +161,7 @@ def _power(table: pl.DataFrame) -> str:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: cells (p99.9 of reads by scheme, wear and suspension)."""
-    figure = Figure(figsize=(11, 4), layout="constrained")
+    figure = blank(11, 4)
     panels = figure.subplots(1, len(CELLS) // 2)
     for place, axes in enumerate(panels):
         for column, cells in enumerate(CELLS[2 * place : 2 * place + 2]):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
 from ssdlab.chip import lifetime
 from ssdlab.chip.characterize import load
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BRIEF: dict[str, dict[str, Any]] = {
     "flows": {
@@ -85,7 +88,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 
 def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = blank(11, 4.2)
     ages = table["age"].unique(maintain_order=True).to_list()
     panels = figure.subplots(1, len(ages), sharey=True)
     for axes, age in zip(panels, ages, strict=True):
@@ -107,7 +110,7 @@ def within_pulses(cost: pl.DataFrame, scheme: str, suspension: str) -> float:
 
 def _costs(tables: Tables) -> Figure:
     """What is left of a life when each suspension within a pulse wears as this many P/E cycles."""
-    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    figure = blank(9, 4.2)
     left, right = figure.subplots(1, 2)
     cycles = dict(tables["lives"].iter_rows())
     left.barh(list(cycles), list(cycles.values()))

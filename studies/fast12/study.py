@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-from matplotlib.figure import Figure
 
 import ssdlab
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Lever, Measured, Tables, by_construction, fitted, key, measures, off, predicted
 from ssdlab.study.folder import number, study
 from ssdlab.study.shapes import Look, Seen, listed
 from ssdlab.sweeps.comparison import compare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHIPS = {"slc": "fast12-slc", "mlc": "fast12-mlc"}
 # Table 1 [us].
@@ -433,7 +437,7 @@ def _ratios(
     limits: tuple[float, float],
 ) -> Figure:
     """Latencies over the first scheme's by trace, SLC on the left and MLC on the right; published are means [%]."""
-    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    figure = blank(10, 3.2)
     panels = figure.subplots(1, 2, sharey=True)
     for at, (axes, (chip, device)) in enumerate(zip(panels, CHIPS.items(), strict=True)):
         of = _runs(tables).filter(pl.col("device") == device, pl.col("scheme").is_in(schemes))
@@ -458,7 +462,7 @@ def _ratios(
 
 def _by_workload(tables: Tables, metric: str, label: str, published: tuple[float, float]) -> Figure:
     """A statistic of PES_IPC by trace; published are the means of SLC and MLC."""
-    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+    figure = blank(7.6, 3.2)
     axes = figure.subplots()
     bars: dict[str, list[float]] = {}
     for chip, device in CHIPS.items():
@@ -475,7 +479,7 @@ def _by_workload(tables: Tables, metric: str, label: str, published: tuple[float
 
 
 def _limits(tables: Tables) -> Figure:
-    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+    figure = blank(7.6, 3.2)
     of = _queue(tables).group_by("device", "scheme", "limit").agg(pl.col("ratio").mean()).sort("limit")
     for axes, (chip, device) in zip(figure.subplots(1, 2, sharey=True), CHIPS.items(), strict=True):
         for scheme in ("rps", "pes-ipc"):
@@ -493,7 +497,7 @@ def _limits(tables: Tables) -> Figure:
 
 def _tails(tables: Tables) -> Figure:
     """Read latency by percentile, without and with suspension, by the loops of an erase."""
-    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+    figure = blank(9.6, 3.4)
     shares = {"mean": "mean", "p99": "p99", "p99.9": "p99_9", "p99.99": "p99_99"}
     runs = tables["tlc"]
     loops = sorted(runs["chip.erase_loops"].unique())

@@ -6,16 +6,19 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from ssdlab.common.canvas import blank
 from ssdlab.common.tables import markdown
 from ssdlab.common.toml import Document
 from ssdlab.lives.fleet import Fleet, fleet
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FILE = Path(__file__).parent / "fleets" / "fleet.toml"
 SCHEMES = ("baseline", "pnar2", "tracked", "rif")
@@ -179,7 +182,7 @@ def _left_out(table: pl.DataFrame) -> str:
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: fleet (p99.99 over the age at which drives are replaced, and over carbon)."""
     table = tables["renewed"]
-    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
+    figure = blank(10.5, 4.4)
     ages, carbon = figure.subplots(1, 2, sharey=True)
     for at, scheme in enumerate(SCHEMES):
         rows = table.filter(scheme=scheme)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import polars as pl
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
+import polars as pl
+
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 AGES = ("1 month", "3 months", "4 months", "6 months")
 SCHEMES = ("no retries", "baseline", "pr2", "ar2", "swr", "rpssd", "rif, 2.5 us", "rif, 0.5 us", "near-zero")
@@ -60,7 +65,7 @@ def _energy(table: pl.DataFrame) -> str:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: hbf (time of a layer by age and scheme)."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = blank(9, 4)
     axes = figure.subplots()
     width = 0.8 / len(SCHEMES)
     for place, scheme in enumerate(SCHEMES):

@@ -9,22 +9,25 @@ import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
-from matplotlib.figure import Figure
 
 import ssdlab
 from ssdlab import trace
 from ssdlab._core import ECC_BITS, ecc_simulate
 from ssdlab.chip import characterize, ecc
 from ssdlab.chip.characterize import CAPABILITY_RBER, constant, load
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, wilson
 from ssdlab.common.machine import cpus
 from ssdlab.show import papers, plot
 from ssdlab.study.claims import Measured, Tables, by_construction, chip, fitted, key, measures, named, off, predicted
 from ssdlab.study.folder import number
 from ssdlab.study.shapes import Look, Seen, listed, rises
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHIP = "tlc48-rif"
 TWINS = {
@@ -601,7 +604,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 
 def _fig3(code: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    figure = blank(8, 3.2)
     left, right = figure.subplots(1, 2)
     bounds = [wilson(failed, words) for failed, words in code.select("failures", "words").iter_rows()]
     share = (code["failures"] / code["words"]).to_list()
@@ -627,7 +630,7 @@ def _fig4(reached: pl.DataFrame) -> Figure:
 
 def _fig7(timeline: pl.DataFrame) -> Figure:
     """What each page of the 256-KiB read does, a line a page."""
-    figure = Figure(figsize=(9, 6.6), layout="constrained")
+    figure = blank(9, 6.6)
     colours = {"sense": plot.COLOURS[0], "transfer": plot.COLOURS[2], "decode": plot.COLOURS[1]}
     panels = figure.subplots(3, 1, sharex=True)
     names = {"ssd-zero": "SSDzero", "ssd-one": "SSDone", "rif": "RiF"}
@@ -659,7 +662,7 @@ def _fig7(timeline: pl.DataFrame) -> Figure:
 
 
 def _fig10(code: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    figure = blank(8, 3.2)
     for axes, name in zip(figure.subplots(1, 2), ("all", "pruned"), strict=True):
         mean, sd = code[f"{name}_mean"], code[f"{name}_sd"]
         axes.fill_between(code["rber"], mean - 2 * sd, mean + 2 * sd, alpha=0.25, linewidth=0)
@@ -675,7 +678,7 @@ def _fig10(code: pl.DataFrame) -> Figure:
 
 
 def _fig11(pages: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = blank(6.4, 3.4)
     axes = figure.subplots()
     for name, label in (("all", "all syndromes (Fig. 11)"), ("pruned", "1024 syndromes of one chunk (Fig. 14)")):
         bounds = [wilson(right, of) for right, of in pages.select(f"{name}_right", "pages").iter_rows()]
@@ -691,7 +694,7 @@ def _fig11(pages: pl.DataFrame) -> Figure:
 
 
 def _fig12(chunks: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    figure = blank(6.4, 3.2)
     axes = figure.subplots()
     published = {4: 4.5, 1: 13.5}
     for place, (kib, spread) in enumerate(chunks.iter_rows()):
@@ -722,7 +725,7 @@ OVER_SENC = {"0": 1.238, "1K": 1.474, "2K": 1.721}
 
 def _bars(systems: pl.DataFrame, schemes: Sequence[str], over: str | None, published: dict[str, float]) -> Figure:
     """Bandwidth by workload and wear; over a scheme's, or in GB/s. Published are RiFSSD's means."""
-    figure = Figure(figsize=(11, 7.6 if over else 3.6), layout="constrained")
+    figure = blank(11, 7.6 if over else 3.6)
     ages = ("0", "1K", "2K")
     panels = list(figure.subplots(3, 1, sharey=True, sharex=True) if over else figure.subplots(1, 3, sharey=True))
     for axes, age in zip(panels, ages, strict=True):
@@ -748,7 +751,7 @@ def _bars(systems: pl.DataFrame, schemes: Sequence[str], over: str | None, publi
 
 
 def _fig18(systems: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    figure = blank(12, 3.6)
     causes = {
         "COR": ("read_data", "write_data", "command"),
         "UNCOR": ("failed_reads",),
@@ -780,7 +783,7 @@ def _fig18(systems: pl.DataFrame) -> Figure:
 
 def _fig19(tails: pl.DataFrame) -> Figure:
     """Read latencies of Ali_124 at 2K cycles, as far as ten reads lie beyond."""
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    figure = blank(6.4, 3.6)
     axes = figure.subplots()
     prefix = "host.read.latency_ns.p"
     shares = {name: float(name[len(prefix) :].replace("_", ".")) for name in tails.columns if name.startswith(prefix)}
@@ -806,7 +809,7 @@ def _fig19(tails: pl.DataFrame) -> Figure:
 
 
 def _depth(depth: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    figure = blank(9, 3.4)
     axes = figure.subplots(1, 2)
     speed = depth.filter(workload="Ali_124").pivot(
         on="scheme", index=["workload.iodepth", "ecc.buffer", "seed"], values=BANDWIDTH
@@ -831,7 +834,7 @@ def _depth(depth: pl.DataFrame) -> Figure:
 
 
 def _beyond(beyond: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = blank(9, 4)
     variants = list(beyond["variant"].unique(maintain_order=True))
     for axes, (column, label, scale) in zip(
         figure.subplots(1, 2),
@@ -852,7 +855,7 @@ def _beyond(beyond: pl.DataFrame) -> Figure:
 
 def _pays(pays: pl.DataFrame) -> Figure:
     """RiF over SWR, by the strength of the code and the speed of the channel."""
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = blank(9, 3.6)
     keys = ["ecc.strength", "bus.bandwidth", "workload.iodepth", "seed"]
     speed = pays.pivot(on="scheme", index=keys, values=BANDWIDTH)
     for axes, depth in zip(figure.subplots(1, 2, sharey=True), (13, 64), strict=True):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CELLS = ("tlc", "qlc", "plc")
 AGES = {"fresh": "fresh", "500": "500 P/E cycles", "1K": "1K P/E cycles"}
@@ -162,7 +166,7 @@ def _life(table: pl.DataFrame) -> str:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: kv-cache (time of loads by age, of each kind of cells)."""
-    figure = Figure(figsize=(11, 3.8), layout="constrained")
+    figure = blank(11, 3.8)
     table = tables["loads"]
     grid = figure.subplots(1, len(CELLS), sharey=True)
     for axes, cells in zip(grid, CELLS, strict=True):

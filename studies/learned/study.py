@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.frames import read_csv
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.study.folder import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TREES = Path(__file__).parent / "trees"
 MEAN = "host.read.latency_ns.mean"
@@ -93,7 +96,7 @@ def findings(tables: Tables) -> dict[str, str]:
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: learned (mean latency by policy over the oracle's, a part for each scheme)."""
     table = tables["policies"]
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    figure = blank(10, 3.6)
     for axes, family in zip(figure.subplots(1, len(FAMILIES), sharey=True), FAMILIES, strict=True):
         for at, name in enumerate(HASTE[:-1]):
             over = []

@@ -5,16 +5,19 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
 import ssdlab
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, fitted, key, measures, predicted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BRIEF: dict[str, dict[str, Any]] = {
     "cache-writes": {"requests": 30_000, "drive": ["no hints", "handles"], "seed": [1]},
@@ -274,7 +277,7 @@ def _same(tables: Tables) -> str:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: placement (write amplification; p99 of reads over what the host has written)."""
-    figure = Figure(figsize=(12.5, 6.2), layout="constrained")
+    figure = blank(12.5, 6.2)
     grid = figure.subplots(len(LOADS), 1 + len(SCHEMES), width_ratios=[1.0, 1.3, 1.3, 1.3], squeeze=False)
     for row, (load, words) in zip(grid, LOADS.items(), strict=True):
         _bars(row[0], writes(tables, load))

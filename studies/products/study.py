@@ -8,15 +8,17 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from matplotlib.figure import Figure
-
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import number_text, with_interval
 from ssdlab.devices import read, trust
 from ssdlab.study.claims import Lever, Measured, Proof, Tables, fitted, key, measures, predicted
 from ssdlab.study.shapes import Look, Seen
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DRIVES = {"xg6": "Kioxia XG6", "micron-9200": "Micron 9200", "micron-7500": "7500", "micron-7600": "7600 MAX"}
 BRIEF = {drive: {"seed": [1]} for drive in DRIVES} | {"nines": {"requests": 20_000, "seed": [1]}}
@@ -353,7 +355,7 @@ def findings(tables: Tables) -> dict[str, str]:
 def figures(tables: Tables) -> dict[str, Figure]:
     """jobs: errors of every figure, under the fit that has not seen it and under the fit to all."""
     names = [f"{DRIVES[drive]}: {job} {metric}" for _, drive, job, metric, _ in _claims()]
-    figure = Figure(figsize=(8, 7.5), layout="constrained")
+    figure = blank(8, 7.5)
     axes = figure.subplots()
     kinds = (
         ("not seen", True, "its job not seen", "C0", "C0"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import polars as pl
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
+import polars as pl
+
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Measured, Tables, measures, off, predicted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BRIEF = {
     "flows": {
@@ -131,7 +136,7 @@ def figures(tables: Tables) -> dict[str, Figure]:
 
 
 def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = blank(11, 8)
     chips, loads = (table[axis].unique(maintain_order=True).to_list() for axis in ("chip", "load"))
     grid = figure.subplots(len(loads), len(chips), sharey=True, sharex="row", squeeze=False)
     for row, load in zip(grid, loads, strict=True):
@@ -150,7 +155,7 @@ def _flows(table: pl.DataFrame, value: str, unit: float, label: str) -> Figure:
 
 
 def _first(table: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    figure = blank(11, 4.5)
     loads = table["load"].unique(maintain_order=True).to_list()
     for axes, load in zip(figure.subplots(1, len(loads), sharey=True), loads, strict=True):
         plot.grouped(axes, table.filter(load=load), MEAN, rows="scheme", by="age", unit=1e3)
@@ -165,7 +170,7 @@ def _first(table: pl.DataFrame) -> Figure:
 
 
 def _soft(table: pl.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = blank(9, 3.6)
     left, right = figure.subplots(1, 2)
     for soft in table["ecc.soft"].unique(maintain_order=True):
         of = table.filter(pl.col("ecc.soft") == soft).group_by("ecc.strength").agg(

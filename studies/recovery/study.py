@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.study.claims import Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLOCKS, READY, WORST, CUTS = "geometry.blocks", "power.ready_ns.mean", "power.ready_ns.max", "power.cuts"
 STEPS = ("headers", "journal", "blocks", "map")
@@ -246,7 +249,7 @@ def _style(kept: str) -> dict[str, str]:
 
 
 def _over_capacity(tables: Tables) -> Figure:
-    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
+    figure = blank(10.5, 4.4)
     both = figure.subplots(1, 2, sharey=True)
     for axes, name in zip(both, ("cuts", "cached"), strict=True):
         table = tables[name]
@@ -279,7 +282,7 @@ def _over_capacity(tables: Tables) -> Figure:
 
 
 def _costs(tables: Tables) -> Figure:
-    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
+    figure = blank(10.5, 4.4)
     ends = (capacities(tables["cuts"])[0], capacities(tables["cuts"])[-1])
     for axes, blocks in zip(figure.subplots(1, 2), ends, strict=True):
         for kept in labels(tables["cuts"], "kept"):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width, mean_text
 from ssdlab.common.tables import markdown
 from ssdlab.show import plot
 from ssdlab.study.claims import Tables
 from ssdlab.sweeps.shares import shares
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCHEMES = {"baseline": "baseline", "pnar2": "pnar2", "pso": "tracked", "near-zero": "near-zero", "rif": "rif"}
 """The read schemes, and what the study calls them."""
@@ -149,7 +152,7 @@ def _shares(table: pl.DataFrame) -> str:
 def figures(tables: Tables) -> dict[str, Figure]:
     """Each by name: redundancy (p99.9 of reads over the energy of a read, for each age of the fleet)."""
     table = tables["arrays"]
-    figure = Figure(figsize=(12.5, 5.4), layout="constrained")
+    figure = blank(12.5, 5.4)
     grid = figure.subplots(1, len(AGES), sharey=True)
     drawn = {"8 of 8": "o", "8 of 9, hedged at p95": "v", "8 of 9, hedged at p99": "^", "8 of 10": "P"}
     drawn |= {"mirror": "s", "mirror, hedged at p99": "D"}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import polars as pl
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
+import polars as pl
+
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.devices.unknowns import amplification
 from ssdlab.study.claims import Measured, Tables, key, measures, predicted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Beside the service a read takes 34 ns of DRAM and link (queues.toml: 1000 GB/s each).
 BESIDE_NS = 34.0
@@ -84,7 +89,7 @@ def _amplification(tables: Tables) -> dict[str, Measured]:
 
 def figures(tables: Tables) -> dict[str, Figure]:
     """Waiting against load; write amplification against spare."""
-    figure = Figure(figsize=(8.5, 3.4), layout="constrained")
+    figure = blank(8.5, 3.4)
     left, right = figure.subplots(1, 2)
     loads = [load / 100 for load in range(5, 86)]
     left.plot(loads, [load / 2 / (1 - load) for load in loads], color="#333333", lw=1, label="Pollaczek-Khinchine")

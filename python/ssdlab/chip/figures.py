@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure
 
 from ssdlab._core import Chip
 from ssdlab.chip.characterize import RANGES, constant, grains_of, loops_of
+from ssdlab.common.canvas import blank
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENDS = ("γ", "δ", *(f"{n}δ" for n in range(2, len(RANGES))))
 """The upper ends of the EPT's ranges."""
@@ -39,7 +42,7 @@ def erasing(tables: Mapping[str, pl.DataFrame], chip: Chip) -> dict[str, Figure]
 
 def first_days(days: pl.DataFrame, published: Mapping[int, float] | None = None) -> Figure:
     """hpca24 Fig. 4 as the first day of each wear, beside published ones."""
-    figure = Figure(figsize=(5, 3.2), layout="constrained")
+    figure = blank(5, 3.2)
     ax = figure.subplots()
     _styled([ax])
     ax.plot(days["pec"].to_numpy(), days["day"].to_numpy(), "o-", color="#4477aa", label="virtual chip")
@@ -79,7 +82,7 @@ def _capability(ax: Any) -> None:
 
 
 def _panels(count: int, width: float = 3.4, height: float = 3.2) -> tuple[Figure, list[Any]]:
-    figure = Figure(figsize=(width * count, height), layout="constrained")
+    figure = blank(width * count, height)
     axes = figure.subplots(1, count, squeeze=False, sharey=True)[0].tolist()
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
@@ -220,7 +223,7 @@ def _styled(axes: Any) -> None:
 
 
 def _erase_times(times: pl.DataFrame, chip: Chip) -> Figure:
-    figure = Figure(figsize=(6, 3.4), layout="constrained")
+    figure = blank(6, 3.4)
     ax = figure.subplots()
     _styled([ax])
     for pec in (0, 1000, 2000, 3000, 4000, 5000):
@@ -241,7 +244,7 @@ def _fail_ranges(ranges: pl.DataFrame, chip: Chip) -> Figure:
     import numpy as np
 
     loops_at_most, grains = loops_of(chip), grains_of(chip)
-    figure = Figure(figsize=(14, 3.2), layout="constrained")
+    figure = blank(14, 3.2)
     axes = figure.subplots(1, loops_at_most, sharey=True, squeeze=False)[0]
     for loops, ax in enumerate(axes, 1):
         of = ranges.filter(pl.col("loops") == loops)
@@ -263,7 +266,7 @@ def _fail_ranges(ranges: pl.DataFrame, chip: Chip) -> Figure:
 
 def _overview(tables: Mapping[str, pl.DataFrame], chip: Chip) -> Figure:
     requirement, loops = constant(chip, "erasing", "requirement"), range(1, loops_of(chip) + 1)
-    figure = Figure(figsize=(13, 6.4), layout="constrained")
+    figure = blank(13, 6.4)
     (fail, margin, life), (wordlines, gate, table) = figure.subplots(2, 3)
     _styled((fail, margin, life, wordlines, gate))
     bits = tables["fail_bits"]

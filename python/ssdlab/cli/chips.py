@@ -80,6 +80,7 @@ def characterize(
     ssdlab characterize my-chip.toml --only rpt --only ept --out tables
     """
     from ssdlab.chip import characterize as module
+    from ssdlab.common.canvas import check_drawing
     from ssdlab.common.frames import write_table
     from ssdlab.common.tables import show
     from ssdlab.show.lists import of_chip
@@ -91,6 +92,8 @@ def characterize(
     if constants:
         show([of_chip(found)])
         return
+    if figures:
+        check_drawing("--figures")
     folder = out or os.path.join("results", os.path.splitext(os.path.basename(chip))[0])
     make_folder(folder)
     tables = {}
@@ -181,14 +184,15 @@ def lifetime(
     """
     from ssdlab.chip import characterize
     from ssdlab.chip import lifetime as module
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.frames import write_table
-    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show import verdicts
     from ssdlab.show.chips import of_lives
 
     check_ending("--out", out, TABLES)
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     check_outputs({"--out": out, "--plot": plot}, [path for path in (chip, device) if path is not None])
     name = module.chip_for(chip, device)
     found = characterize.load(name, chips=chips, blocks=blocks, seed=seed)
@@ -205,10 +209,8 @@ def lifetime(
         }
     show([of_lives(lives, requirement, drives, chip=name)], verdict=verdicts.of_lives(cycles, requirement, drives))
     if (doubt := module.doubt(found)) is not None:
-        echo(
-            f"note: the lives of {name} rest on an erase model that nobody measured: {doubt}; "
-            "take differences, not numbers"
-        )
+        what = f"the lives of {name} rest on an erase model that nobody measured: {doubt}"
+        echo(f"note: {what}; take differences, not numbers")
     if out is not None:
         write_table(lives, out)
         echo(f"wrote {out}")
@@ -296,10 +298,12 @@ def simulate_ecc(
     ssdlab ecc simulate --rber 0.004:0.012:0.0005 --words 10000 --plot results/ecc.png
     """
     from ssdlab.chip import ecc
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.output import check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show.chips import of_ecc
 
+    check_figure("--plot", plot)
     make_folder(os.path.dirname(out) or ".")
     check_outputs({"--out": out, "--plot": plot}, ())
 

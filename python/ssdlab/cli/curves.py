@@ -52,13 +52,14 @@ def curve(devices: tuple[str, ...], plot: str | None, out: str | None, strict: b
     ssdlab curve tlc qlc --set workload.rw=randread --set workload.bs=4KiB --plot curve.png
     ssdlab curve tlc --age pec=1000,retention=3mo --scheme baseline --scheme pnar2 --rate 10k..300k
     """
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.frames import write_table
-    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show.curves import draw, of_curve
     from ssdlab.sweeps.curve import curve as played
 
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     check_ending("--out", out, TABLES)
     check_outputs({"--plot": plot, "--out": out}, devices)
     with case_progress("curve") as progress:

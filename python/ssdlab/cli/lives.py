@@ -30,13 +30,14 @@ def life(file: str, cache: str, threads: int | None, plot: str | None, out: str 
     \b
     ssdlab life examples/life.toml --plot life.svg --out life.csv
     """
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.frames import write_table
-    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.lives.life import life as played
     from ssdlab.show.lives import draw, of_life
 
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     check_ending("--out", out, TABLES)
     check_outputs({"--plot": plot, "--out": out}, (file,))
     with case_progress("life") as progress:
@@ -72,13 +73,14 @@ def fleet(
     \b
     ssdlab fleet examples/fleet.toml --plot fleet.svg --out fleet.csv
     """
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.frames import write_table
-    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.lives.fleet import fleet as summed
     from ssdlab.show.fleets import draw, of_fleet
 
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     check_ending("--out", out, TABLES)
     check_ending("--months", months, TABLES)
     check_outputs({"--plot": plot, "--out": out, "--months": months}, (file,))

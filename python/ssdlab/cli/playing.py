@@ -74,13 +74,13 @@ def carry_out(
     """Plays a run, writes what is asked for, and shows its tables under a title. ``before`` are the files that runs
     before it have written."""
     from ssdlab._core import SimulationError
+    from ssdlab.common.canvas import check_figure
     from ssdlab.runs.api import check_against_inputs
 
     json_out = outputs.json
     # Where there are several seeds, the logs are other files, and checked there.
     paths = outputs.paths() if repeat == 1 else {"--json": json_out, "--plot": outputs.plot}
-    if outputs.plot is not None:
-        _check_drawing(outputs.plot)
+    check_figure("--plot", outputs.plot)
     check_against_inputs(paths, options)
     result = _play(options, repeat, threads, json_out, quiet, before)
     failure = None
@@ -159,18 +159,6 @@ def _show_outputs(
             if not quiet:
                 message = f"wrote {outputs.timeline} (timeline, {size / 1e6:,.1f} MB; open it in ui.perfetto.dev)"
                 echo(message, err=json_out == "-")
-
-
-def _check_drawing(path: str) -> None:
-    """Refuses a figure that could not be drawn, before the run is played."""
-    from importlib.util import find_spec
-
-    from ssdlab._core import InputError
-    from ssdlab.common.output import FIGURES, check_ending
-
-    check_ending("--plot", path, FIGURES)
-    if find_spec("matplotlib") is None:
-        raise InputError('--plot: drawing needs matplotlib\n  help: pip install "ssdlab[plot]"')
 
 
 def interrupted(what: str, kept: Sequence[str]) -> NoReturn:

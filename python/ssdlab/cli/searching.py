@@ -44,11 +44,12 @@ def search(file: str, out: str | None, plot: str | None, strict: bool, as_json: 
     \b
     ssdlab search search.toml --out results/search && ssdlab report results/search
     """
-    from ssdlab.common.output import FIGURES, check_ending, check_outputs
+    from ssdlab.common.canvas import check_figure
+    from ssdlab.common.output import check_outputs
     from ssdlab.runs.kept import Interrupted
     from ssdlab.searches.campaign import search as searched
 
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     if out is not None:
         make_folder(out)
     check_outputs({"--plot": plot}, (file,))

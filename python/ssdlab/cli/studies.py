@@ -100,6 +100,7 @@ def run_study(
     """
     from pathlib import Path
 
+    from ssdlab.common.canvas import check_drawing
     from ssdlab.common.output import check_folder
     from ssdlab.study.folder import study as find
 
@@ -112,9 +113,10 @@ def run_study(
     if not quick:
         own = Path("results", f"{id}.parts") if shard else Path("results", id) if traces else found.folder / "results"
         folder = Path(results) if results else own
-        check_folder("--results", folder)
         if figures is not None:
+            check_drawing("--figures")
             check_folder("--figures", figures)
+        check_folder("--results", folder)
     warned: list[tuple[str, list[str]]] = []
     with ExitStack() as stack:
 
@@ -139,17 +141,23 @@ def run_study(
         return
     _tell_written(found, folder, shard)
     if figures is not None:
-        from ssdlab.show import plot
-
-        for name, figure in found.figures(folder).items():
-            plot.save(figure, os.path.join(figures, f"{name}.png"))
-            echo(f"wrote {os.path.join(figures, f'{name}.png')}")
+        _draw(found, folder, figures)
     for name, lines in warned:
         echo(f"{name}:")
         for text in lines:
             echo(f"  {text}")
     report_failures(failures, "--retry-failed runs them again")
     exit_if_marked(strict, bool(warned))
+
+
+def _draw(found: Study, folder: Path, figures: str) -> None:
+    """Draws what a study's ``study.py`` draws of the tables of a folder."""
+    from ssdlab.show import plot
+
+    for name, figure in found.figures(folder).items():
+        path = os.path.join(figures, f"{name}.png")
+        plot.save(figure, path)
+        echo(f"wrote {path}")
 
 
 def _tell_written(found: Study, folder: Path, shard: str | None) -> None:

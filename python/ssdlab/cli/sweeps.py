@@ -92,7 +92,8 @@ def sweep(
     ssdlab sweep sweep.toml --out sweep.csv --show host.read.latency_ns.p99
     ssdlab sweep sweep.toml --plot qd,host.read.latency_ns.p99,scheme --figure p99.png
     """
-    from ssdlab.common.output import FIGURES, check_ending, check_outputs
+    from ssdlab.common.canvas import check_figure
+    from ssdlab.common.output import check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show import verdicts
     from ssdlab.show.sweeps import notes_of, of_sweep, shown_of
@@ -103,7 +104,7 @@ def sweep(
     picture = None
     if plot is not None:
         picture = figure or f"{os.path.splitext(os.path.basename(file))[0]}.png"
-        check_ending("--figure", picture, FIGURES)
+        check_figure("--figure", picture)
         check_outputs({"--out": out, "--figure": picture}, (file,))
         if not 2 <= len(plot.split(",")) <= 3:
             raise click.UsageError(
@@ -247,15 +248,16 @@ def compare(
     \b
     ssdlab compare sweep.csv --by scheme --baseline rps --metric host.read.latency_ns.p99_99
     """
+    from ssdlab.common.canvas import check_figure
     from ssdlab.common.frames import write_table
-    from ssdlab.common.output import FIGURES, TABLES, check_ending, check_outputs
+    from ssdlab.common.output import TABLES, check_ending, check_outputs
     from ssdlab.common.tables import show
     from ssdlab.show.sweeps import of_comparison
     from ssdlab.sweeps.comparison import compare as compared
     from ssdlab.sweeps.table import read_table
 
     check_ending("--out", out, TABLES)
-    check_ending("--plot", plot, FIGURES)
+    check_figure("--plot", plot)
     check_outputs({"--out": out, "--plot": plot}, (table_path,))
     found = read_table(table_path)
     chosen = metrics or [name for name in COMPARED if name in found.columns] or COMPARED[:1]

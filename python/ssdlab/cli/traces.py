@@ -75,8 +75,10 @@ def info(
     """What is in a trace: mix, sizes, gaps, footprint, sequentiality, skew. Several are merged by time."""
     from ssdlab import trace as module
     from ssdlab.common import tables
+    from ssdlab.common.canvas import check_figure
     from ssdlab.show import traces as shown
 
+    check_figure("--plot", plot)
     readings = _echo_reading(traces, format, skip_bad_lines, err=as_json)
     frame = module.read(traces, format=format, skip_bad_lines=skip_bad_lines, sort_window=sort_window)
     found = module.info(frame, page)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab._core import InputError
+from ssdlab.common.canvas import blank
 from ssdlab.common.confidence import mean_and_half_width
 from ssdlab.common.numbers import three_digits, value_text
 from ssdlab.common.output import FIGURES, check_ending, replacing
@@ -33,15 +33,11 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 
 
 def _axes(ax: Axes | None, width: float = 7.0, height: float = 3.6) -> tuple[Figure, Axes]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError('drawing needs matplotlib\n  help: pip install "ssdlab[plot]"') from None
     if ax is not None:
         figure = ax.get_figure(root=True)
         assert figure is not None
         return figure, ax
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = blank(width, height)
     ax = figure.add_subplot()
     ax.spines[["top", "right"]].set_visible(False)
     return figure, ax

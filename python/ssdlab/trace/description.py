@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ssdlab._core import InputError
+from ssdlab.common.canvas import blank
 from ssdlab.common.output import replacing
 from ssdlab.runs.options import PathLike
 
@@ -93,13 +93,10 @@ def plot(trace: polars.DataFrame, path: PathLike, title: str = "", page: int = 4
 
     import polars as pl
 
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-    except ModuleNotFoundError:
-        raise InputError("a picture needs matplotlib\n  help: pip install 'ssdlab[plot]'") from None
+    figure = blank(11, 7)
 
-    figure = Figure(figsize=(11, 7), layout="constrained")
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
     axes = figure.subplots(2, 2)
     figure.suptitle(f"{title}: {trace.height:,} requests" if title else f"{trace.height:,} requests")
     # Of kinds that are many the points are small: what is rare lies above them.
