@@ -305,3 +305,6 @@ def test_claims_are_measured_where_there_is_no_matplotlib(monkeypatch: pytest.Mo
     assert study.study("theory").verdicts()
     with pytest.raises(ssdlab.InputError, match="drawing needs matplotlib"):
         study.study("asplos21").figures()
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ssdlab.InputError, match=r"asplos21/study.py: needs polars, which is not installed"):
+        study.study("asplos21").verdicts()

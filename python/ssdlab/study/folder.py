@@ -390,7 +390,12 @@ class Study:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"{path}: needs {error.name}, which is not installed\n  help: pip install {error.name}"
+            ) from None
         return module
 
 
