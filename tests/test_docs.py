@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import ssdlab
 import ssdlab.trace
@@ -272,3 +273,16 @@ def test_notebooks_are_kept_without_outputs(name: str) -> None:
     text = (DOCS / f"{name}.ipynb").read_text()
     assert text.count('"outputs": []') == text.count('"cell_type": "code"') > 5
     assert text.count('"execution_count": null') == text.count('"cell_type": "code"')
+
+
+def test_what_is_asked_elsewhere_is_answered_by_commands_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run, explanation and curve of the page, with few requests."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    found = re.findall(r"`ssdlab ((?:run|explain|curve) [^`]+)`", (DOCS / "asked.md").read_text())
+    assert len(found) > 10
+    for command in found:
+        done = CliRunner().invoke(commands, [*shlex.split(command), "--requests", "50"])
+        assert done.exception is None, f"{command}: {done.exception}\n{done.output}"

@@ -25,6 +25,15 @@ PERCENTILES = (
 )
 FEW = 10
 """A percentile with fewer samples beyond it says little."""
+OPERATIONS = {
+    "read": "reads",
+    "write": "writes",
+    "append": "appends",
+    "trim": "trims",
+    "flush": "flushes",
+    "all": "all",
+}
+"""Kinds of requests that have a row, by their names in results."""
 NOTHING_COLLECTED = "~ of a WAF: no block was collected, so that it says nothing of a longer run"
 FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 
@@ -32,7 +41,7 @@ FEW_BEYOND = f"~ fewer than {FEW} requests lie beyond this percentile"
 def of_result(result: Result) -> tuple[list[Table], list[str]]:
     """The tables of one run, and the footnotes below them."""
     host, cost = result.host, result.process
-    kinds = [(name, part) for name, part in (("reads", host.read), ("writes", host.write), ("all", host.all))]
+    kinds = [(name, host[key]) for key, name in OPERATIONS.items() if key in host]
     kinds = [(name, part) for name, part in kinds if part.requests or name == "all"]
     queues = [(f"queue {number}", part) for number, part in host.queue.items()]
     shown = kinds + (queues if len(queues) > 1 else [])
@@ -135,7 +144,26 @@ def _retries(result: Result) -> list[str]:
     kept = KEPT_UP_TO_DATE.get(config.read.start)
     if kept is not None and mean < FEW_RETRIES:
         text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
+    own, scheme = _own_start(result.manifest.device.name), result.manifest["scheme"]
+    if own in KEPT_UP_TO_DATE and config.read.start not in KEPT_UP_TO_DATE and scheme is not None:
+        name = result.manifest.device.name
+        text += f"; {scheme} begins elsewhere than {name} of itself, without --scheme, where {KEPT_UP_TO_DATE[own]}"
     return [text]
+
+
+def _own_start(device: str) -> str | None:
+    """Where the reads of a preset begin under no scheme (``read.start``)."""
+    import tomllib
+
+    from ssdlab import _core
+
+    texts = {row["name"]: row["text"] for row in _core.devices()}
+    while text := texts.pop(device, None):
+        document = tomllib.loads(text)
+        if (own := document.get("read", {}).get("start")) is not None:
+            return str(own)
+        device = document.get("base", "")
+    return None
 
 
 FEW_RETRIES = 0.5

@@ -64,11 +64,15 @@ def _tasks(result: Result) -> str:
 
 
 def _served(of: Requests | Tasks, kind: str, *, first: bool) -> str:
-    from ssdlab.show.runs import count_of, says_little
+    from ssdlab.show.runs import FEW, count_of, says_little
 
-    latency = of.latency_ns
-    text = f"a {kind} took {time_text(latency.mean)}" + (" on average" if first else "")
-    if says_little(count_of(of), 0.99):
+    latency, count = of.latency_ns, count_of(of)
+    text = f"a {kind} took {time_text(latency.mean)}" + (" on average" if first and count > 1 else "")
+    if count < FEW:
+        text += f" ({number_text(count)} {'was' if count == 1 else 'were'} measured)"
+    if count == 1:
+        return text
+    if says_little(count, 0.99):
         return f"{text}, the longest {time_text(latency.max)}"
     return f"{text}, one in 100 longer than {time_text(latency.p99)}"
 
@@ -84,7 +88,9 @@ def of_runs(runs: Runs) -> str:
     names = [f"host.{kind}.latency_ns.{key}" for key in ("mean", "p99")]
     texts = [f"{phrase(name)} {value_text(name, *found[name])}" for name in names if found[name][0] is not None]
     rate = value_text("host.all.iops", *found["host.all.iops"])
-    return f"{len(runs)} seeds: {rate} requests/s; {', '.join(texts)} (± 95 % confidence interval)."
+    alike = not any(found[name][1] for name in ("host.all.iops", *names))
+    told = "the same with every seed" if alike else "± 95 % confidence interval"
+    return f"{len(runs)} seeds: {rate} requests/s; {', '.join(texts)} ({told})."
 
 
 def of_device(found: DeviceBounds) -> str:

@@ -159,6 +159,10 @@ class Curve(NamedTuple):
             ties = [line.name for line in self.lines if line.best.power >= best.best.power / ALIKE]
             has = "has" if len(ties) == 1 else "have"
             sentences.append(f"Most throughput over mean latency {has} {listed(ties)}.")
+        points = [point for line in self.lines for point in line.points]
+        if doubtful := sum(1 for point in points if point.warnings):
+            many = "All" if doubtful == len(points) else f"{doubtful} of {len(points)}"
+            sentences.append(f"{many} points carry warnings, which say what to doubt.")
         if alike := self.alike():
             sentences.append("; ".join(f"{listed(names)} are alike at every load" for names in alike) + f": {AGED}")
         return "\n".join(sentences)
