@@ -17,9 +17,10 @@ echo "SSDLAB_${interface#libssdlab.so.} { global: ssdlab_*; local: *; };" > "$sy
 ${CC:-cc} -shared -o "$prefix/lib/libssdlab.so.$version" -Wl,-soname,"$interface" -Wl,--version-script="$symbols" -Wl,--gc-sections \
 	-Wl,--whole-archive "$from/libssdlab.a" -Wl,--no-whole-archive \
 	$(sed -n 's/^Libs.private: //p' "$here/ssdlab.pc.in")
-# What the standard library has for debuggers is left out.
-strip --strip-unneeded "$prefix/lib/libssdlab.so.$version"
-strip --strip-debug "$prefix/lib/libssdlab.a"
+# What the standard library has for debuggers is left out, and the section by which code that is not optimised names
+# scripts for gdb.
+strip --strip-unneeded --remove-section=.debug_gdb_scripts "$prefix/lib/libssdlab.so.$version"
+strip --strip-debug --remove-section=.debug_gdb_scripts "$prefix/lib/libssdlab.a"
 ln -sf "libssdlab.so.$version" "$prefix/lib/$interface"
 ln -sf "$interface" "$prefix/lib/libssdlab.so"
 install -m 644 "$here/include/ssdlab.h" "$prefix/include"

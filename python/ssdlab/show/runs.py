@@ -146,8 +146,8 @@ def _retries(result: Result) -> list[str]:
         text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
     own, scheme = _own_start(result.manifest.device.name), result.manifest["scheme"]
     if own in KEPT_UP_TO_DATE and config.read.start not in KEPT_UP_TO_DATE and scheme is not None:
-        name = result.manifest.device.name
-        text += f"; {scheme} begins elsewhere than {name} of itself, without --scheme, where {KEPT_UP_TO_DATE[own]}"
+        device = result.manifest.device.name
+        text += f"; without --scheme {scheme} reads of {device} begin where {KEPT_UP_TO_DATE[own]}"
     return [text]
 
 

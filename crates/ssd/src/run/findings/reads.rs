@@ -43,7 +43,7 @@ pub(super) fn unwritten(evidence: &Evidence) -> Option<Finding> {
     let share = pages as f64 / asked.max(pages as f64).max(1.0);
     (share >= UNWRITTEN).then(|| {
         let text = format!(
-            "{} of the pages read were never written ({}): such reads cost no flash and are faster than any real one",
+            "{} of the pages that requests asked for were never written ({}): such reads cost no flash and are faster than any real one",
             grouped(pages),
             percent(share)
         );
@@ -63,7 +63,7 @@ pub(super) fn young(evidence: &Evidence) -> Option<Finding> {
     let share = young as f64 / all.max(1) as f64;
     (share >= YOUNG).then(|| {
         let text = format!(
-            "{} of the pages read were written in this run ({}): age.retention says nothing about them",
+            "{} of the pages that flash or the buffer gave were written in this run ({}): age.retention says nothing about them",
             grouped(young),
             percent(share)
         );

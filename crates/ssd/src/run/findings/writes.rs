@@ -120,7 +120,7 @@ fn no_steady_state(steady: &SteadyState, over: bool) -> Finding {
         let remedy = match over {
             false => "give a smaller round (--until-steady 100ms), or a longer load",
             true => {
-                "give a smaller round (--until-steady 100ms), or, since the trace has ended, a generator fitted to it (ssdlab trace fit)"
+                "give a smaller round (--until-steady 100ms), or, since the workload has ended, one that is longer (a trace: a generator fitted to it, by ssdlab trace fit)"
             }
         };
         return finding("not-steady", text, &numbers, remedy);
@@ -139,7 +139,7 @@ fn no_steady_state(steady: &SteadyState, over: bool) -> Finding {
     let remedy = match over {
         false => "run longer (--requests, --duration), or save the drive (--save) and go on from there (--from)",
         true => {
-            "the trace has ended: save the drive (--save) and play it once more from there (--from), or play a generator fitted to it (ssdlab trace fit)"
+            "the workload has ended: save the drive (--save) and play it once more from there (--from), or make it longer (a trace: play a generator fitted to it, by ssdlab trace fit)"
         }
     };
     finding("not-steady", text, &numbers, remedy)
@@ -153,7 +153,7 @@ fn longer(evidence: &Evidence) -> String {
     };
     if evidence.measured.over {
         return format!(
-            "the trace has ended and cannot be made longer: {written}play a generator fitted to it (ssdlab trace fit), or take the numbers for what \
+            "the workload has ended: {written}make it longer (a trace: play a generator fitted to it, by ssdlab trace fit), or take the numbers for what \
              they are (comparisons do with --accept-warnings)"
         );
     }
