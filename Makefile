@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 
 # Random cases of a property test: 256 is the whole, which `make check-all` draws.
-CASES ?= 16
+CASES ?= 10
 
 # Of the longest tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
 SHARE ?= 16
@@ -67,7 +67,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
-	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %)
+	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %) --skip soak:: $$($(BIN)/python tests/drawing.py 1000)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
 
 # The examples of the documentation are mostly compiled, one crate after another: beside Python's tests.
