@@ -64,7 +64,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@echo '      $(BIN)/ssdlab curve tlc qlc --plot curve.png       latency as the load grows, of two drives'
 	@echo '      $(BIN)/ssdlab explain --tail p99                   where the time of slow reads goes'
 
-quick: tested ## after each edit: formatting, ruff, and every test but the slow ones, with few random cases
+quick: tested ## after each edit: formatting, ruff, and the tests but the slow ones, the longest and the soak, with few random cases
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %) --skip soak:: $$($(BIN)/python tests/drawing.py 1000)

@@ -37,6 +37,8 @@ def test_a_line_whose_knee_does_not_show_says_so(tmp_path: Path) -> None:
     found = ssdlab.curve("tlc", settings=READS, qd="1,2", requests=500, cache=tmp_path)
     assert found.lines[0].knee is None
     assert "it still climbs there, its knee lies further (--qd)" in found.verdict()
+    doubtful = any(point.warnings for line in found.lines for point in line.points)
+    assert ("carry warnings" in found.verdict()) == doubtful
 
 
 def test_a_mixed_load_shows_its_writes_and_between_which_loads_its_knee_lies(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def as_embedded(replayed: ssdlab.Result) -> dict[str, Any]:
     result["warnings"] = [of for of in result["warnings"] if of["id"] != "trace-units"]
     for finding in result["warnings"]:
         # A trace ends; a program may go on.
-        ends = "the workload has ended"
+        ends = "the workload has ended: begin with a drive that has been written"
         if finding["id"] == "not-steady" and ends in finding["remedy"]:
             finding["remedy"] = (
                 "begin with a drive that has been written (--precondition closed-form), or run until nothing changes "

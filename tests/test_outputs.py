@@ -479,3 +479,18 @@ def test_without_matplotlib_a_figure_is_refused_before_anything_is_played(
     assert isinstance(done.exception, ssdlab.InputError)
     assert re.fullmatch(r'--\w+: drawing needs matplotlib\n  help: pip install "ssdlab\[plot\]"', str(done.exception))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_tells_of_trims_of_single_requests_and_where_reads_begin_without_its_scheme(tmp_path: Path) -> None:
+    shown = str(ssdlab.run("tlc", "lsm", requests=3000))
+    assert re.search(r"^ *trims +8\.00 µs", shown, re.MULTILINE)
+    aged: dict[str, Any] = {"age": "pec=2000,retention=6mo", "requests": 100}
+    told = "without --scheme pnar2 reads of tlc begin where its patrols have found"
+    assert told in str(ssdlab.run("tlc", scheme="pnar2", **aged))
+    assert "without --scheme" not in str(ssdlab.run("tlc", **aged))
+    assert "without --scheme" not in str(ssdlab.run("asplos21", scheme="pnar2", **aged))
+    assert re.search(
+        r"first\s+token\s+took\s+[\d.]+\s+s\s+\(1\s+was\s+measured\)", str(ssdlab.run("tlc", "kv-cache", requests=500))
+    )
+    (tmp_path / "trace.csv").write_text(MSR)
+    assert "the same with every seed" in " ".join(str(ssdlab.run("tlc", tmp_path / "trace.csv", repeat=2)).split())

@@ -53,9 +53,9 @@ REFINEMENTS = 3
 """How often intervals are searched again, at most, where a better candidate was met on the way."""
 BEHIND = (0.1, 0.2, 0.4, 0.7)
 """How far, on a logarithmic scale, a constant is moved to see whether something else bounds what it bounded: 10 % to
-twice."""
+twice (assumed)."""
 SATURATED = 0.5
-"""It does where chi-squared comes to less than this part of what the derivatives say."""
+"""It does where chi-squared comes to less than this part of what the derivatives say (assumed)."""
 OUTLYING = 3.0
 """Standard deviations beyond which a robust fit counts a figure by its distance."""
 REFUSED = 1e6

@@ -144,9 +144,8 @@ def _retries(result: Result) -> list[str]:
     kept = KEPT_UP_TO_DATE.get(config.read.start)
     if kept is not None and mean < FEW_RETRIES:
         text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
-    own, scheme = _own_start(result.manifest.device.name), result.manifest["scheme"]
-    if own in KEPT_UP_TO_DATE and config.read.start not in KEPT_UP_TO_DATE and scheme is not None:
-        device = result.manifest.device.name
+    device, scheme = result.manifest.device.name, result.manifest["scheme"]
+    if scheme is not None and kept is None and (own := _own_start(device)) in KEPT_UP_TO_DATE:
         text += f"; without --scheme {scheme} reads of {device} begin where {KEPT_UP_TO_DATE[own]}"
     return [text]
 
