@@ -19,15 +19,21 @@ CASES = {6: "ideal 8K read", 0: "r8", 1: "m16", 3: "w16", 13: "steady 16K write"
 SHORT, LONG = 20_000, 40_000
 PARTS = {
     "text": ("/workload/",),
-    "host, run loop": ("/ssd/src/run/", "/ssd/src/host.rs", "/ssd/src/device/mod.rs", "/ssd/src/arbitration.rs"),
-    "buffer, write path": ("/ssd/src/buffer.rs", "/ssd/src/writes.rs", "/ssd/src/device/write.rs"),
-    "cached map": ("/ssd/src/translation", "/device/mapping.rs", "/device/map_pages.rs"),
-    "FTL": ("/ssd/src/ftl/", "/device/collect.rs", "/schemes/"),
+    "host, run loop": (
+        "/ssd/src/run/",
+        "/ssd/src/host.rs",
+        "/ssd/src/commands.rs",
+        "/ssd/src/device/",
+        "/ssd/src/arbitration.rs",
+    ),
+    "buffer, write path": ("/ssd/src/buffer.rs", "/ssd/src/writes.rs", "/ssd/src/back_end/write.rs"),
+    "cached map": ("/ssd/src/translation", "/back_end/mapping.rs", "/back_end/map_pages.rs"),
+    "FTL": ("/ssd/src/ftl/", "/back_end/collect.rs", "/schemes/"),
     "agenda": ("/ssd/src/agenda.rs", "/ssd/src/core.rs"),
     "bus, ECC": ("/flash/bus.rs", "/flash/settle.rs", "/flash/channel.rs", "/flash/decoder.rs"),
     "retries, chip": ("/flash/retry.rs", "/nand/src/model/", "/nand/src/characterize.rs", "/libm"),
     "die": ("/ssd/src/flash/",),
-    "flow between them": ("/ssd/src/device/",),
+    "flow between them": ("/ssd/src/back_end/",),
     "meters, statistics": ("/ssd/src/meter.rs", "/ssd/src/observe/", "hdrhistogram"),
     "arenas, geometry, units": ("/ssd/src/", "/nand/", "/units/", "slab"),
 }

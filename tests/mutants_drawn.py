@@ -40,7 +40,7 @@ PROGRAMS = ("lib", "writes", "reads", "random", "drive")
 LONGEST = 5
 CASES = "8"
 """Random cases of a property test."""
-UNITS = ("ftl::", "flash::", "power::", "device::", "zones::", "translation::")
+UNITS = ("ftl::", "flash::", "power::", "back_end::", "device::", "zones::", "translation::")
 """Modules whose unit tests a mutant is played by."""
 MOST_MEMORY = 6 << 30
 """What a mutant may take, whose collections may have no end [bytes]."""

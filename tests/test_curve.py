@@ -98,7 +98,11 @@ def test_a_run_of_aged_data_counts_its_retries_and_says_why_they_are_few() -> No
     assert "data of before the run is 90d old, after 1000 P/E cycles" in " ".join(walked.split())
     assert "reads begin where its patrols have found (read.start)" in " ".join(patrolled.split())
     assert "(read.start)" not in walked
-    assert "retries:" not in str(ssdlab.run("tlc", settings=READS, requests=400))
+    new = {
+        scheme: str(ssdlab.run("tlc", settings=READS, requests=400, scheme=scheme)) for scheme in (None, "pnar2", "rps")
+    }
+    assert "retries: none that pnar2 could avoid or shorten" in " ".join(new["pnar2"].split())
+    assert "retries:" not in new[None] + new["rps"]
 
 
 def test_cases_that_fail_stand_above_the_table_of_a_sweep(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ use crate::persist::state;
 /// What every component of the device may use.
 pub(crate) struct Core<P: Probe> {
     pub plan: Plan,
+    /// Of the drive's random streams.
+    pub seed: u64,
     pub now: Time,
     pub agenda: Agenda,
     pub slots: Slots,
@@ -24,9 +26,10 @@ pub(crate) struct Core<P: Probe> {
 }
 
 impl<P: Probe> Core<P> {
-    pub fn new(plan: Plan, probe: P) -> Core<P> {
+    pub fn new(plan: Plan, seed: u64, probe: P) -> Core<P> {
         let slots = Slots::new(&plan);
         Core {
+            seed,
             now: Time::ZERO,
             agenda: Agenda::new(slots.len()),
             slots,
@@ -41,8 +44,8 @@ impl<P: Probe> Core<P> {
 
     /// This core, watched by a probe from now on.
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Core<Q> {
-        let Core { plan, now, agenda, slots, life, cuts, marks, counters, probe: _ } = self;
-        Core { plan, now, agenda, slots, life, cuts, marks, counters, probe }
+        let Core { plan, seed, now, agenda, slots, life, cuts, marks, counters, probe: _ } = self;
+        Core { plan, seed, now, agenda, slots, life, cuts, marks, counters, probe }
     }
 
     /// Something may begin again then, where power is limited.
@@ -68,16 +71,16 @@ impl<P: Probe> Core<P> {
 }
 
 impl<P: Probe> Core<P> {
-    /// Cuts are counted from now on. `seed`: of the drive's random streams.
-    pub fn arm_cuts(&mut self, seed: u64) {
+    /// Cuts are counted from now on.
+    pub fn arm_cuts(&mut self) {
         (self.cuts.origin, self.cuts.begun) = (self.now, 0);
-        self.next_cut(seed);
+        self.next_cut();
     }
 
     /// When the power is cut next.
-    pub fn next_cut(&mut self, seed: u64) {
+    pub fn next_cut(&mut self) {
         let Cuts { origin, begun, done, ready, .. } = self.cuts;
-        let (now, draws) = (self.now, Stream::new(seed, "power-cuts"));
+        let (now, draws) = (self.now, Stream::new(self.seed, "power-cuts"));
         // At random the power is cut only when the drive is ready: it would else never be, where cuts are frequent.
         let (mut next, mut operations) = (Time::NEVER, u64::MAX);
         // Later than any time is never.
@@ -304,6 +307,11 @@ impl DriveLife {
         }
     }
 
+    /// Whether it has ended, if it goes on as a read-only one in the best case.
+    pub fn has_ended(&self) -> bool {
+        self.read_only.is_some() || matches!(self.failure, Some(RunError::EndOfLife { .. }))
+    }
+
     /// The end of life, if blocks have failed, or power cuts have taken the pages that collection would have gained.
     pub fn worn_out(now: Time, counters: &Counters) -> Option<RunError> {
         let (written, retired) = (counters.write_bytes, counters.blocks_retired);
@@ -353,7 +361,7 @@ impl Cuts {
 
 state! {
     Cuts { stored { next, operations, origin, begun, done, ready } }
-    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, slots, marks, probe } }
+    [P: Probe] Core<P> { stored { now, counters } parts { agenda, life, cuts } rebuilt { plan, seed, slots, marks, probe } }
     // A device that has failed is not saved.
     DriveLife { stored { progress_due, progress_seen, read_only, becomes_read_only } rebuilt { failure, stranded } }
 }

@@ -10,10 +10,12 @@
 mod agenda;
 mod arbitration;
 mod arena;
+mod back_end;
 #[cfg(test)]
 mod bench;
 pub mod bounds;
 mod buffer;
+mod commands;
 pub mod config;
 mod core;
 pub mod device;

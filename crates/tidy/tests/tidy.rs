@@ -122,7 +122,7 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the
 /// FTL: what it asks of it, it asks of a `Placement`.
-const ROOMS: [&str; 33] = [
+const ROOMS: [&str; 35] = [
     "persist",
     "status",
     "streams",
@@ -148,12 +148,14 @@ const ROOMS: [&str; 33] = [
     "translation",
     "arbitration",
     "firmware",
+    "commands",
     "host",
     "flash",
     "ftl",
     "writes",
     "power",
     "media",
+    "back_end",
     "device",
     "run",
 ];
@@ -182,13 +184,14 @@ fn calls_within(folder: &str, types: &[&str]) -> BTreeMap<String, BTreeSet<Strin
 
 /// Folders of the drive whose files are read one after the other: each calls, through `self`, those before it in the
 /// table of its `mod.rs` alone. The types whose methods these are, and a call that is known to be there.
-const TABLES: [(&str, &[&str], [&str; 2]); 2] = [
+const TABLES: [(&str, &[&str], [&str; 2]); 3] = [
     ("flash", &["Flash", "FlashAt", "FlashView"], ["settle", "review"]),
     (
-        "device",
-        &["Device", "Dispatch", "Learning", "MapAt", "PowerAt", "ReadsAt", "Zoning"],
+        "back_end",
+        &["BackEnd", "Dispatch", "Learning", "MapAt", "PowerAt", "ReadsAt", "Zoning"],
         ["zones", "zone_programs"],
     ),
+    ("device", &["Device"], ["rest", "device"]),
 ];
 
 #[test]
@@ -213,7 +216,8 @@ fn a_file_calls_those_before_it_in_its_table_alone() {
 }
 
 /// What is to become small: today's number, which may only fall, and the aim.
-const DEVICE_METHODS: (usize, usize) = (188, 40);
+const DEVICE_METHODS: (usize, usize) = (73, 40);
+const BACK_END_METHODS: (usize, usize) = (142, 40);
 const FTL_PATHS: (usize, usize) = (77, 25);
 
 fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
@@ -225,9 +229,11 @@ fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {
 }
 
 #[test]
-fn the_device_has_no_further_method() {
-    let methods = drive().iter().map(|(_, text)| tidy::methods(text, &["Device"]).len()).sum();
-    only_falls("methods of impl Device", methods, DEVICE_METHODS);
+fn neither_the_device_nor_its_back_end_has_a_further_method() {
+    for (of, kept) in [("Device", DEVICE_METHODS), ("BackEnd", BACK_END_METHODS)] {
+        let methods = drive().iter().map(|(_, text)| tidy::methods(text, &[of]).len()).sum();
+        only_falls(&format!("methods of impl {of}"), methods, kept);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.common.numbers import binary_size, size_of
+from ssdlab.common.numbers import binary_size, number_text, size_of
 
 if TYPE_CHECKING:
     from ssdlab.runs.result import Result
@@ -40,7 +40,16 @@ def title(result: Result) -> str:
     policies = manifest.get("policies", {})
     scheme += "".join(f", {axis} by {of['function']}" for axis, of in policies.items())
     seconds = f"{result.host.elapsed_s:,.3f} s simulated"
-    return f"{drive}{scheme}: {what}, {manifest.replay}, {seconds}"
+    return f"{drive}{scheme}: {what}, {_pace(manifest)}, {seconds}"
+
+
+def _pace(manifest: Settings) -> str:
+    """When requests come: at the times of a trace, at a generator's rate, or as others complete."""
+    pace: str = manifest.replay
+    rate = manifest.workload.get("generator", {}).get("rate_iops", "none")
+    if rate == "none" or not pace.startswith("timed"):
+        return pace
+    return f"at {number_text(rate)}/s" if pace == "timed" else f"{pace} of {number_text(rate)}/s"
 
 
 def _access(job: Settings, capacity: int) -> str:

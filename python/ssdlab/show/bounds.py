@@ -32,7 +32,7 @@ def of_bounds(found: DeviceBounds) -> tuple[list[Table], list[str]]:
         )
         for access in found.accesses
     ]
-    columns = ("", "size", "IOPS", "MB/s", "lone latency", "queue depth", "runs", "limited by")
+    columns = ("", "size", "IOPS", "MB/s", "lone latency", "queue depth", "runs reach", "limited by")
     every: list[tuple[str, ...]] = [
         (access.what, bound.resource, f"{bound.per_s:,.0f}", f"{bound.per_s * access.bytes / 1e6:,.0f}", bound.formula)
         for access in found.accesses

@@ -135,19 +135,33 @@ KEPT_UP_TO_DATE = {
 
 def _retries(result: Result) -> list[str]:
     """How often aged data is sensed again, and why that is so seldom where it is."""
-    config = result.manifest.device.config
-    mean = result.flash.retry.steps.mean if "retry" in result.flash else None
-    if mean is None or not (config.age.pec or config.age.retention not in ("0s", "0ns")):
+    config, scheme = result.manifest.device.config, result.manifest["scheme"]
+    steps = result.flash.retry.steps if "retry" in result.flash else None
+    if steps is None or (mean := steps.mean) is None:
         return []
+    if not (config.age.pec or config.age.retention not in ("0s", "0ns")):
+        if scheme is None or steps.max or not result.host.read.requests or not _is_of_retries(scheme):
+            return []
+        return [
+            f"retries: none that {scheme} could avoid or shorten; a worn drive has some: --age pec=2000,retention=6mo"
+        ]
     age = f"data of before the run is {config.age.retention} old, after {config.age.pec} P/E cycles"
     text = f"retries: {mean:.3g} a page read on average; {age}"
     kept = KEPT_UP_TO_DATE.get(config.read.start)
     if kept is not None and mean < FEW_RETRIES:
         text += f"; reads begin where {kept} (read.start); --scheme baseline walks the vendor's retry table"
-    device, scheme = result.manifest.device.name, result.manifest["scheme"]
+    device = result.manifest.device.name
     if scheme is not None and kept is None and (own := _own_start(device)) in KEPT_UP_TO_DATE:
         text += f"; without --scheme {scheme} reads of {device} begin where {KEPT_UP_TO_DATE[own]}"
     return [text]
+
+
+def _is_of_retries(scheme: str) -> bool:
+    """Whether what a scheme chooses comes into play where a read is retried."""
+    from ssdlab import _core
+
+    choices = next((row["choices"] for row in _core.schemes() if row["name"] == scheme), [])
+    return any(axis in RETRIED for axis, _ in choices)
 
 
 def _own_start(device: str) -> str | None:
@@ -165,6 +179,8 @@ def _own_start(device: str) -> str | None:
     return None
 
 
+RETRIED = ("start", "next", "pipeline", "sensing", "predictor")
+"""The axes of a scheme that come into play where a read is retried."""
 FEW_RETRIES = 0.5
 """So few a page say little of how old data is (assumed)."""
 

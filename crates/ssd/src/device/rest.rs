@@ -17,19 +17,19 @@ impl<P: Probe> Device<P> {
     /// alone: the times of requests, power cuts and faults do not count the rest.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.flush()?;
-        let faster = at.unwrap_or(self.core.plan.at_rest).acceleration();
+        let faster = at.unwrap_or(self.back.core.plan.at_rest).acceleration();
         let mut left = span;
         loop {
-            let (now, clock) = (self.core.now, self.flash.age_clock(self.core.now));
-            let overdue = self.ftl.overdue_within(left, faster, now, clock, &self.core.plan);
+            let (now, clock) = (self.back.core.now, self.back.flash.age_clock(self.back.core.now));
+            let overdue = self.back.ftl.overdue_within(left, faster, now, clock, &self.back.core.plan);
             let Some(Overdue { plane, block, after }) = overdue else { break };
             self.grows_old(after, faster);
-            let before = self.core.now;
-            self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
-            self.settle();
+            let before = self.back.core.now;
+            self.back.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
+            self.back.settle();
             self.flush()?;
             // What was moved took its time, too.
-            let moved = self.core.now.since(before);
+            let moved = self.back.core.now.since(before);
             left = Span(left.0.saturating_sub(after.0 + moved.0));
         }
         self.grows_old(left, faster);
@@ -38,12 +38,12 @@ impl<P: Probe> Device<P> {
 
     /// The data ages, and the drive cools down.
     fn grows_old(&mut self, span: Span, faster: f64) {
-        let now = self.flash.age_clock(self.core.now);
+        let now = self.back.flash.age_clock(self.back.core.now);
         // Where nothing is left, nothing is noted.
         if span > Span::ZERO {
             let age = Span((span.0 as f64 * faster) as u64);
-            self.ftl.blocks.rest(now, age);
-            self.flash.rest(self.core.now, span, age);
+            self.back.ftl.blocks.rest(now, age);
+            self.back.flash.rest(self.back.core.now, span, age);
         }
     }
 }

@@ -4,11 +4,11 @@ use units::{Bytes, Conditions, Lpn, PeCycles, Span, Time};
 
 use super::Device;
 use super::power::PowerSeen;
+use crate::commands::{Command, parts};
 use crate::config::{Plan, Precondition};
 use crate::error::RunError;
 use crate::fdp::FdpSeen;
 use crate::flash::Placement as _;
-use crate::host::{Command, parts};
 use crate::observe::probe::Probe;
 use crate::observe::stats::series::IdleTime;
 use crate::observe::stats::smart::Smart;
@@ -19,38 +19,38 @@ use crate::zones::ZonesSeen;
 impl<P: Probe> Device<P> {
     /// The worked-out configuration.
     pub fn plan(&self) -> &Plan {
-        &self.core.plan
+        &self.back.core.plan
     }
 
     /// Logical capacity.
     pub fn capacity(&self) -> Bytes {
-        self.core.plan.capacity()
+        self.back.core.plan.capacity()
     }
 
     /// The seed of its random streams.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.back.core.seed
     }
 
     /// The present simulated time.
     pub fn now(&self) -> Time {
-        self.core.now
+        self.back.core.now
     }
 
     /// The latest time for which a request can be submitted.
     pub fn latest(&self) -> Time {
-        Time(self.core.agenda.horizon().0 / 2)
+        Time(self.back.core.agenda.horizon().0 / 2)
     }
 
     /// Why it cannot go on, if it has failed.
     pub fn failure(&self) -> Option<&RunError> {
-        self.core.life.failure.as_ref()
+        self.back.core.life.failure.as_ref()
     }
 
     /// Where in its life it was at the start.
     pub fn start_of_life(&self) -> Start {
-        match self.core.plan.config.age.precondition {
-            Precondition::ClosedForm if self.seen().starts_in_mid_life() => Start::MidLife,
+        match self.back.core.plan.config.age.precondition {
+            Precondition::ClosedForm if self.back.seen().starts_in_mid_life() => Start::MidLife,
             Precondition::ClosedForm => Start::BetweenCollections,
             Precondition::None | Precondition::Write(_) => Start::AsWritten,
         }
@@ -58,128 +58,135 @@ impl<P: Probe> Device<P> {
 
     /// When too few good blocks were left, if that has come.
     pub fn end_of_life(&self) -> Option<Time> {
-        match self.core.life.failure {
+        match self.back.core.life.failure {
             Some(RunError::EndOfLife { time, .. }) => Some(time),
-            _ => self.core.life.read_only,
+            _ => self.back.core.life.read_only,
         }
     }
 
     /// The drive's health as it would report it.
     pub fn smart(&self) -> Smart {
-        let config = &self.core.plan.config;
-        let used = |limit: PeCycles| 100.0 * self.seen().mean_pec(&self.core.counters) / f64::from(limit.0.max(1));
+        let config = &self.back.core.plan.config;
+        let used =
+            |limit: PeCycles| 100.0 * self.back.seen().mean_pec(&self.back.core.counters) / f64::from(limit.0.max(1));
         Smart {
             // The time series asks at each of its intervals: what cannot change is not worked out.
-            available_spare: if config.blocks_fail() { self.seen().available_spare() } else { 100.0 },
+            available_spare: if config.blocks_fail() { self.back.seen().available_spare() } else { 100.0 },
             available_spare_threshold: 100.0 * config.wear.spare_threshold.0,
             percentage_used: config.wear.endurance.map(used),
-            media_errors: self.core.counters.media_errors,
-            read_only: self.core.life.read_only.is_some(),
+            media_errors: self.back.core.counters.media_errors,
+            read_only: self.back.core.life.read_only.is_some(),
         }
     }
 
     /// Counts of what has happened since the start.
     pub fn counters(&self) -> Counters {
-        let mut counters = self.core.counters;
-        counters.pages_programmed = self.seen().pages_programmed();
+        let mut counters = self.back.core.counters;
+        counters.pages_programmed = self.back.seen().pages_programmed();
         counters
     }
 
     /// Retry steps of the pages read.
     pub fn steps(&self) -> &Steps {
-        self.flash.steps()
+        self.back.flash.steps()
     }
 
     /// Memory of the table of what last read similar pages \[B], and what the learned mapping table takes, where there
     /// is one.
     pub fn tables(&self) -> (usize, Option<LearnedSize>) {
-        (self.flash.reference_bytes(), self.map.learned.as_ref().map(|learned| self.seen().learned_size(learned)))
+        (
+            self.back.flash.reference_bytes(),
+            self.back.map.learned.as_ref().map(|learned| self.back.seen().learned_size(learned)),
+        )
     }
 
     /// Valid pages of the blocks that were collected.
     pub fn victims(&self) -> &Victims {
-        self.seen().victims()
+        self.back.seen().victims()
     }
 
     /// Erases in the run of every block that the factory found good.
     pub fn erases(&self) -> impl Iterator<Item = u32> {
-        self.seen().erases()
+        self.back.seen().erases()
     }
 
     /// The wear of every block, as P/E cycles of conventional erases that would have left as much stress; where erases
     /// go pulse by pulse.
     pub fn effective_pec(&self) -> Option<impl Iterator<Item = f64>> {
-        self.seen().effective_pec()
+        self.back.seen().effective_pec()
     }
 
     /// Free blocks: of all planes, and of the plane that has the fewest.
     pub fn free_blocks(&self) -> (u64, u32) {
-        self.seen().free_blocks()
+        self.back.seen().free_blocks()
     }
 
     /// Blocks that hold data of the cache or are open for it, where there is one.
     pub fn slc_blocks(&self) -> Option<u64> {
-        self.seen().cache_blocks()
+        self.back.seen().cache_blocks()
     }
 
     /// Time that dies and channels had nothing to do since the start, summed over them.
     pub fn idle_time(&self) -> IdleTime {
-        self.flash.idle_time(self.core.now)
+        self.back.flash.idle_time(self.back.core.now)
     }
 
     /// How power and temperature have kept it from working since the start, where they are limited or followed.
     pub fn throttling(&self) -> Option<Throttling> {
-        self.flash.throttling(self.core.now)
+        self.back.flash.throttling(self.back.core.now)
     }
 
     /// Where the time of every resource has gone since the start.
     pub fn usage(&self) -> Usage {
-        let now = self.core.now;
-        let decoders = u64::from(self.core.plan.config.ecc.decoders);
+        let now = self.back.core.now;
+        let decoders = u64::from(self.back.core.plan.config.ecc.decoders);
         Usage {
             elapsed: now.since(Time::ZERO),
-            dies: self.flash.die_times(now).collect(),
-            channels: self.flash.bus_times(now).collect(),
-            decoders: self.flash.decoder_times(now).map(|busy| Span(busy.0 / decoders)).collect(),
+            dies: self.back.flash.die_times(now).collect(),
+            channels: self.back.flash.bus_times(now).collect(),
+            decoders: self.back.flash.decoder_times(now).map(|busy| Span(busy.0 / decoders)).collect(),
             host: self.host.meter.at(now)[1],
-            firmware: self.host.firmware.busy_until(now, &self.core.plan),
-            link_in: self.host.link_in.busy_until(now),
-            link_out: self.host.link_out.busy_until(now),
-            dram: self.host.dram.busy_until(now),
+            firmware: self.host.firmware.busy_until(now, &self.back.core.plan),
+            link_in: self.back.commands.link_in.busy_until(now),
+            link_out: self.back.commands.link_out.busy_until(now),
+            dram: self.back.commands.dram.busy_until(now),
         }
     }
 
     /// The reclaim units of placement handles, where the drive takes hints (`ftl.hints`).
     pub fn fdp(&self) -> Option<FdpSeen<'_>> {
-        let (plan, counters) = (&self.core.plan, self.counters());
-        self.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
+        let (plan, counters) = (&self.back.core.plan, self.counters());
+        self.back.fdp.as_deref().map(|fdp| FdpSeen { fdp, plan, counters })
     }
 
     /// The zones of a drive that has any.
     pub fn zones(&self) -> Option<ZonesSeen<'_>> {
-        let (zones, plan) = (self.zones.as_deref()?, self.core.plan.zones.as_ref()?);
+        let (zones, plan) = (self.back.zones.as_deref()?, self.back.core.plan.zones.as_ref()?);
         Some(ZonesSeen { zones, plan })
     }
 
     /// What power cuts have done, where the power is cut or the map is kept for the case.
     pub fn power_seen(&self) -> Option<PowerSeen<'_>> {
-        self.power.as_deref().map(PowerSeen)
+        self.back.power.as_deref().map(PowerSeen)
     }
 
     /// The conditions under which a page's flash copy would be read now, if it has one.
     pub fn conditions(&self, lpn: Lpn) -> Option<Conditions> {
-        let now = self.flash.age_clock(self.core.now);
-        self.seen().flash_version(lpn).map(|ppn| self.ftl.conditions(ppn, now, &self.core.plan).conditions)
+        let now = self.back.flash.age_clock(self.back.core.now);
+        self.back
+            .seen()
+            .flash_version(lpn)
+            .map(|ppn| self.back.ftl.conditions(ppn, now, &self.back.core.plan).conditions)
     }
 
     /// The flash page that holds the newest data of a page that is on flash, if any is.
     pub fn flash_page(&self, lpn: Lpn) -> Option<units::Ppn> {
-        self.seen().flash_version(lpn)
+        self.back.seen().flash_version(lpn)
     }
 
     /// The probe.
     pub fn probe(&self) -> &P {
-        &self.core.probe
+        &self.back.core.probe
     }
 
     /// Requests that have been submitted.
@@ -189,7 +196,7 @@ impl<P: Probe> Device<P> {
 
     /// Requests that were submitted and have not completed, and arrivals among them that still wait in the host.
     pub fn outstanding(&self) -> (u64, u64) {
-        (self.host.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
+        (self.back.commands.len() as u64 + self.host.arrivals.len() as u64, self.host.arrivals.len() as u64)
     }
 
     /// Submitted requests that have not arrived at the device yet: what a caller keeps small.
@@ -199,55 +206,50 @@ impl<P: Probe> Device<P> {
 
     /// What has been done of the requests that the drive works on, in requests: of each the share of its pages.
     pub fn partly_served(&self) -> f64 {
-        let page = self.core.plan.layout.page_size.0;
+        let page = self.back.core.plan.layout.page_size.0;
         let served = |of: &Command| 1.0 - f64::from(of.remaining) / f64::from(parts(&of.request, page));
-        let commands = self.host.commands.ids().map(|id| &self.host.commands[id]);
+        let commands = self.back.commands.ids().map(|id| &self.back.commands[id]);
         commands.filter(|command| command.request.op.moves_data()).map(served).sum()
     }
 
     /// Pages in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
-        self.writes.buffer.in_use()
+        self.back.writes.buffer.in_use()
     }
 
     /// Whether hardly a page of the write buffer is free.
     pub(crate) fn buffer_is_full(&self) -> bool {
-        let slots = self.core.plan.config.buffer.size.0 / self.core.plan.layout.page_size.0;
-        u64::from(self.writes.buffer.in_use()) * 16 >= slots * 15
+        let slots = self.back.core.plan.config.buffer.size.0 / self.back.core.plan.layout.page_size.0;
+        u64::from(self.back.writes.buffer.in_use()) * 16 >= slots * 15
     }
 
     /// Whether nothing is going to happen until a request is submitted.
     pub fn idle(&self) -> bool {
-        self.core.agenda.peek().is_none()
+        self.back.core.agenda.peek().is_none()
     }
 
     /// Whether nothing is under way: no request, no page, nothing in an array, a bus or a decoder.
     pub fn rests(&self) -> bool {
-        self.quiet() && self.flash.working().0 == 0
+        self.quiet() && self.back.flash.working().0 == 0
     }
 
     /// Whether no page is on its way anywhere but from the write buffer, where units may wait for company.
     pub(super) fn quiet(&self) -> bool {
         self.outstanding().0 == 0
             && self.idle()
-            && self.writes.buffer.leaving() == 0
-            && self.progress() == 0
-            && self.seen().rests()
-            && self.map.quiet()
-            && self.power.as_ref().is_none_or(|power| power.quiet())
-    }
-
-    /// What brings pages of the buffer to flash without further ado.
-    pub(super) fn progress(&self) -> u32 {
-        self.writes.progress + self.flash.host_units()
+            && self.back.writes.buffer.leaving() == 0
+            && self.back.progress() == 0
+            && self.back.seen().rests()
+            && self.back.map.quiet()
+            && self.back.power.as_ref().is_none_or(|power| power.quiet())
     }
 
     /// Checks every logical page against every physical page. Slow: for tests, at any moment between events.
     pub fn check_mapping(&self) -> Result<(), String> {
-        self.map.learned.as_ref().map_or(Ok(()), |learned| learned.check())?;
-        for lpn in self.seen().changed() {
-            self.seen().check_learned(self.map.learned.as_ref(), lpn)?;
+        self.back.map.learned.as_ref().map_or(Ok(()), |learned| learned.check())?;
+        for lpn in self.back.seen().changed() {
+            self.back.seen().check_learned(self.back.map.learned.as_ref(), lpn)?;
         }
-        self.seen().check()
+        self.back.seen().check()
     }
 }

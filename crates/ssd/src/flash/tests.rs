@@ -93,7 +93,7 @@ fn plan(settings: &[&str]) -> Plan {
 /// Reads the first page of dies, all at once; when each read ends, with which retries.
 fn read(plan: Plan, mut above: Written, dies: &[u16]) -> Vec<(Time, u16)> {
     let mut flash = Flash::new(&plan, 1);
-    let mut core = Core::new(plan, Unwatched);
+    let mut core = Core::new(plan, 1, Unwatched);
     let mut ends = vec![(Time::NEVER, 0); dies.len()];
     for (number, die) in dies.iter().enumerate() {
         let ppn =
@@ -186,7 +186,7 @@ fn a_program_waits_in_its_queue_until_it_is_taken_out() {
     // A page of parity that is less than a program: nothing else is asked of the layer above.
     let plan = plan(&["chip.program_unit=wordline", "ftl.raid=parity:4", "ftl.over_provisioning=0.5"]);
     let (mut flash, mut above) = (Flash::new(&plan, 1), Written { pec: 0, retention: Span::ZERO });
-    let mut core = Core::new(plan, Unwatched);
+    let mut core = Core::new(plan, 1, Unwatched);
     let (die, [queue, other]) = (DieId(1), [0, 1].map(|plane| QueueId::of_programs(StreamId::PARITY, plane)));
     assert!(!flash.waits_in(die, queue));
     let op = flash.ops.insert(PageOp::new(Owner::Recovery, Lpn(0), Ppn(0), (die, queue), 0));
@@ -212,7 +212,7 @@ fn an_erase_is_suspended_for_a_program_that_the_registers_have_room_for() {
         "chip.cache_program=true",
     ]);
     let (mut flash, mut above) = (Flash::new(&plan, 1), Written { pec: 0, retention: Span::ZERO });
-    let mut core = Core::new(plan, Unwatched);
+    let mut core = Core::new(plan, 1, Unwatched);
     let (die, of_host) = (DieId(0), StreamId::new(0));
     let [waiting, relocated, loaded] = [of_host, StreamId::RELOCATED, of_host].map(|writes| {
         let queue = QueueId::of_programs(writes, 0);

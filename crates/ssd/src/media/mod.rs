@@ -134,7 +134,7 @@ impl Media {
             completions: Vec::new(),
             blocks: MediaBlocks::new(&plan, seed),
             flash,
-            core: Core::new(plan, Unwatched),
+            core: Core::new(plan, seed, Unwatched),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a drive has promised, kept beside it: where the newest data of each page must be, which operations are open.
 //!
 //! It is written from what probes are told, in words of its own, and knows nothing of the drive's tables:
-//! `device/check.rs` compares the two.
+//! `device/check.rs` and `back_end/check.rs` compare the two.
 
 use std::collections::HashMap;
 use std::fmt;

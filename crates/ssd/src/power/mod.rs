@@ -9,7 +9,7 @@
 //! | `recover.rs` | the newest version of every page from what is on flash alone |
 //! | `oracle.rs` | the host's own log, and what it was promised |
 //!
-//! What crosses components is in `device/power.rs`.
+//! What crosses components is in `back_end/power.rs`.
 
 pub(crate) mod checkpoint;
 pub(crate) mod journal;

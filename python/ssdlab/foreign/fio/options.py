@@ -32,7 +32,7 @@ SUPPORTED = _keys(
     ("directory", "offset", "", "part of a file's name"),
     ("numjobs", "job.NAME-1, job.NAME-2, …", "1", "clones of a job with a filename share its addresses"),
     ("iodepth", "iodepth", "1", "1 with a synchronous ioengine, as in fio"),
-    ("ioengine", "iodepth", "psync", "only whether it is synchronous"),
+    ("ioengine", "iodepth", "psync", "only whether it is synchronous; which one it is has no effect"),
     ("rate_iops", "rate_iops, read_ratio", "", "of each direction: a mixed job's are its mix"),
     ("rate", "rate_iops, read_ratio", "", "over the mean block; not beside rate_iops"),
     ("rate_process", "arrivals", "linear", "`fixed` or `poisson`"),

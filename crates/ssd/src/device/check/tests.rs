@@ -66,7 +66,7 @@ fn found(mut drive: Drive, plant: impl FnOnce(&mut Drive)) -> Invariant {
 
 /// Pages that were written and are on flash, and where.
 fn all_on_flash(drive: &Drive) -> impl Iterator<Item = (Lpn, Ppn)> {
-    drive.seen().changed().filter_map(|lpn| match drive.ftl.locate(lpn) {
+    drive.seen().changed().filter_map(|lpn| match drive.back.ftl.locate(lpn) {
         Location::Flash(ppn) if lpn.0 < PAGES => Some((lpn, ppn)),
         _ => None,
     })
@@ -80,8 +80,8 @@ fn on_flash(drive: &Drive) -> (Lpn, Ppn) {
 /// Two pages change places in the map.
 fn exchange_entries(drive: &mut Drive) {
     let pages: Vec<(Lpn, Ppn)> = all_on_flash(drive).take(2).collect();
-    drive.ftl.place(pages[0].0, pages[1].1);
-    drive.ftl.place(pages[1].0, pages[0].1);
+    drive.back.ftl.place(pages[0].0, pages[1].1);
+    drive.back.ftl.place(pages[1].0, pages[0].1);
 }
 
 #[test]
@@ -111,17 +111,17 @@ fn drives_whose_parts_break_pass() {
 fn what_is_rescued_from_elsewhere_or_dropped_or_left_in_service_is_caught() {
     let rescue = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        drive.core.probe.rescued(drive.core.now, lpn, units::Id::new(1000), Ppn(ppn.0 ^ 1));
+        drive.back.core.probe.rescued(drive.back.core.now, lpn, units::Id::new(1000), Ppn(ppn.0 ^ 1));
     };
     assert_eq!(found(at_work(500, &[]), rescue), Invariant::Data);
     let unknown = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        drive.core.probe.rescued(drive.core.now, lpn, units::Id::new(1000), ppn);
+        drive.back.core.probe.rescued(drive.back.core.now, lpn, units::Id::new(1000), ppn);
     };
     assert_eq!(found(at_work(500, &[]), unknown), Invariant::Mapping);
-    let drop = |drive: &mut Drive| drive.core.probe.dropped(drive.core.now, on_flash(drive).0);
+    let drop = |drive: &mut Drive| drive.back.core.probe.dropped(drive.back.core.now, on_flash(drive).0);
     assert_eq!(found(at_work(500, &[]), drop), Invariant::Mapping);
-    let broken = |drive: &mut Drive| assert!(drive.ftl.plane_breaks(PlaneId(1)));
+    let broken = |drive: &mut Drive| assert!(drive.back.ftl.plane_breaks(PlaneId(1)));
     assert_eq!(found(at_work(500, &[]), broken), Invariant::Counts);
 }
 
@@ -130,7 +130,7 @@ fn a_wrong_entry_of_the_map_is_caught() {
     assert_eq!(found(at_work(500, &[]), exchange_entries), Invariant::Mapping);
     let lose = |drive: &mut Drive| {
         let (lpn, _) = on_flash(drive);
-        drive.ftl.trim(lpn);
+        drive.back.ftl.trim(lpn);
     };
     assert_eq!(found(at_work(500, &[]), lose), Invariant::Counts);
 }
@@ -139,36 +139,36 @@ fn a_wrong_entry_of_the_map_is_caught() {
 fn data_that_is_erased_programmed_over_or_read_from_elsewhere_is_caught() {
     let erase = |drive: &mut Drive| {
         let (_, ppn) = on_flash(drive);
-        let Address { plane, block, .. } = drive.core.plan.layout.unpack(ppn);
-        drive.core.probe.erased(drive.core.now, plane, block);
+        let Address { plane, block, .. } = drive.back.core.plan.layout.unpack(ppn);
+        drive.back.core.probe.erased(drive.back.core.now, plane, block);
     };
     assert_eq!(found(at_work(500, &[]), erase), Invariant::Mapping);
     let overwrite = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        drive.core.probe.moved(drive.core.now, lpn, ppn, ppn);
+        drive.back.core.probe.moved(drive.back.core.now, lpn, ppn, ppn);
     };
     assert_eq!(found(at_work(500, &[]), overwrite), Invariant::Mapping);
     let stale = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        drive.core.probe.read(drive.core.now, 7, lpn, DataFrom::Flash(Ppn(ppn.0 ^ 1)));
+        drive.back.core.probe.read(drive.back.core.now, 7, lpn, DataFrom::Flash(Ppn(ppn.0 ^ 1)));
     };
     assert_eq!(found(at_work(500, &[]), stale), Invariant::Data);
 }
 
 #[test]
 fn wrong_counts_of_blocks_and_pages_are_caught() {
-    let valid = |drive: &mut Drive| drive.ftl.blocks.invalidate(on_flash(drive).1);
+    let valid = |drive: &mut Drive| drive.back.ftl.blocks.invalidate(on_flash(drive).1);
     assert!(matches!(found(at_work(500, &[]), valid), Invariant::Counts | Invariant::Mapping));
-    let free = |drive: &mut Drive| drive.ftl.blocks.retire(PlaneId(1), 0);
+    let free = |drive: &mut Drive| drive.back.ftl.blocks.retire(PlaneId(1), 0);
     assert_eq!(found(at_work(500, &[]), free), Invariant::Counts);
     let cached = |drive: &mut Drive| {
-        let slc = drive.ftl.blocks.slc.as_mut().expect("Invariant: it has a cache");
+        let slc = drive.back.ftl.blocks.slc.as_mut().expect("Invariant: it has a cache");
         slc.plane_mut(PlaneId(1)).used += 1;
     };
     assert_eq!(found(at_work(500, &["ftl.slc_cache=static", "slc.blocks=2"]), cached), Invariant::Counts);
     let copied = |drive: &mut Drive| {
         let (lpn, ppn) = on_flash(drive);
-        (0..2).for_each(|_| drive.ftl.copied(ppn, ppn, lpn.0 as f64));
+        (0..2).for_each(|_| drive.back.ftl.copied(ppn, ppn, lpn.0 as f64));
     };
     assert_eq!(found(at_work(500, &["gc.copyback=true", "gc.copyback_limit=1"]), copied), Invariant::Counts);
 }
@@ -176,51 +176,51 @@ fn wrong_counts_of_blocks_and_pages_are_caught() {
 #[test]
 fn two_operations_of_an_array_are_caught() {
     let program = |drive: &mut Drive| {
-        let (now, end) = (drive.core.now, Time(drive.core.now.0 + 1_000_000));
-        drive.core.probe.program(now, end, DieId(0), 1);
-        drive.core.probe.program(now, end, DieId(0), 1);
+        let (now, end) = (drive.back.core.now, Time(drive.back.core.now.0 + 1_000_000));
+        drive.back.core.probe.program(now, end, DieId(0), 1);
+        drive.back.core.probe.program(now, end, DieId(0), 1);
     };
     assert_eq!(found(at_work(500, &[]), program), Invariant::Die);
     let sense = |drive: &mut Drive| {
-        let (now, end) = (drive.core.now, Time(drive.core.now.0 + 1_000_000));
-        drive.core.probe.erase(end, end, DieId(0), 1);
-        drive.core.probe.sense(
+        let (now, end) = (drive.back.core.now, Time(drive.back.core.now.0 + 1_000_000));
+        drive.back.core.probe.erase(end, end, DieId(0), 1);
+        drive.back.core.probe.sense(
             now,
             end,
             DieId(0),
-            drive.core.plan.layout.pack(Address { plane: PlaneId(0), block: 0, page: 0 }),
+            drive.back.core.plan.layout.pack(Address { plane: PlaneId(0), block: 0, page: 0 }),
         );
     };
     assert_eq!(found(at_work(500, &[]), sense), Invariant::Die);
-    let resume = |drive: &mut Drive| drive.core.probe.resume(drive.core.now, drive.core.now, DieId(0));
+    let resume = |drive: &mut Drive| drive.back.core.probe.resume(drive.back.core.now, drive.back.core.now, DieId(0));
     assert_eq!(found(at_work(500, &[]), resume), Invariant::Die);
     let mut drive = at_work(500, &[]);
     drive.flush().unwrap();
-    drive.flash.sense_into_full_register(DieId(0));
-    assert_eq!(drive.view().check_die(DieId(0), drive.core.now).unwrap_err().invariant, Invariant::Die);
+    drive.back.flash.sense_into_full_register(DieId(0));
+    assert_eq!(drive.back.view().check_die(DieId(0), drive.back.core.now).unwrap_err().invariant, Invariant::Die);
     // No attempt of a read is in that register.
-    assert_eq!(drive.view().check_registers().unwrap_err().invariant, Invariant::Die);
+    assert_eq!(drive.back.view().check_registers().unwrap_err().invariant, Invariant::Die);
 }
 
 #[test]
 fn a_bus_that_is_booked_twice_is_caught() {
     let book = |drive: &mut Drive| {
-        let (now, end) = (drive.core.now, Time(drive.core.now.0 + 1_000_000));
+        let (now, end) = (drive.back.core.now, Time(drive.back.core.now.0 + 1_000_000));
         for _ in 0..2 {
             let event =
                 Event::Bus { channel: nand::ChannelId(0), cause: channel::COMMAND, until: Some((end, channel::IDLE)) };
-            drive.core.probe.explain(now, event);
+            drive.back.core.probe.explain(now, event);
         }
     };
     assert_eq!(found(at_work(500, &[]), book), Invariant::Bus);
-    let room = |drive: &mut Drive| drive.flash.reserve_in_vain(nand::ChannelId(1));
+    let room = |drive: &mut Drive| drive.back.flash.reserve_in_vain(nand::ChannelId(1));
     assert_eq!(found(at_work(500, &[]), room), Invariant::Bus);
 }
 
 #[test]
 fn time_that_goes_back_is_caught() {
     let back = |drive: &mut Drive| {
-        drive.core.probe.explain(Time(drive.core.now.0 - 1), Event::Arrives { arrival: Time(0) });
+        drive.back.core.probe.explain(Time(drive.back.core.now.0 - 1), Event::Arrives { arrival: Time(0) });
     };
     assert_eq!(found(at_work(500, &[]), back), Invariant::Time);
 }
@@ -228,28 +228,28 @@ fn time_that_goes_back_is_caught() {
 #[test]
 fn what_ends_twice_is_caught() {
     let request = |drive: &mut Drive| {
-        drive.core.probe.explain(drive.core.now, Event::Completed { request: 1 });
+        drive.back.core.probe.explain(drive.back.core.now, Event::Completed { request: 1 });
     };
     assert_eq!(found(at_work(500, &[]), request), Invariant::Once);
     let part = |drive: &mut Drive| {
-        let event = Event::Sent { request: 1, part: Some((1, 0)), arrives: drive.core.now };
-        drive.core.probe.explain(drive.core.now, event);
+        let event = Event::Sent { request: 1, part: Some((1, 0)), arrives: drive.back.core.now };
+        drive.back.core.probe.explain(drive.back.core.now, event);
     };
     assert_eq!(found(at_work(500, &[]), part), Invariant::Once);
     let program = |drive: &mut Drive| {
         let place = Address { plane: PlaneId(0), block: 29, page: 11 };
-        let (slot, ppn): (SlotId, Ppn) = (units::Id::new(1000), drive.core.plan.layout.pack(place));
-        drive.core.probe.programmed(drive.core.now, Lpn(0), slot, ppn);
+        let (slot, ppn): (SlotId, Ppn) = (units::Id::new(1000), drive.back.core.plan.layout.pack(place));
+        drive.back.core.probe.programmed(drive.back.core.now, Lpn(0), slot, ppn);
     };
     assert_eq!(found(at_work(500, &[]), program), Invariant::Once);
 }
 
 #[test]
 fn slots_that_are_lost_or_made_are_caught() {
-    let more = |drive: &mut Drive| drive.writes.buffer.reserve(1);
+    let more = |drive: &mut Drive| drive.back.writes.buffer.reserve(1);
     assert_eq!(found(at_work(500, &[]), more), Invariant::Buffer);
     let lost = |drive: &mut Drive| {
-        drive.writes.buffer.add(Lpn(3), 1, 1, None);
+        drive.back.writes.buffer.add(Lpn(3), 1, 1, None);
     };
     assert_eq!(found(at_work(500, &["buffer.dirty_limit=1.0"]), lost), Invariant::Buffer);
 }

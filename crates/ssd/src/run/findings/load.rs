@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::super::course::Point;
-use super::evidence::{Evidence, finding, grouped};
+use super::evidence::{Evidence, finding, grouped, percent};
 use crate::observe::stats::{Finding, die};
 
 /// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is
@@ -17,6 +17,9 @@ pub const QUEUED_PER_DIE: f64 = 4.0;
 /// The share of the pages written that a write buffer holds more of at the last arrival than at the first, from which
 /// on what is measured is on the way to a full one. Flash then takes as much less than what is written.
 pub const BUFFERED: f64 = 0.02;
+/// The share of the pages written that a write buffer has taken when it is full, from which on a run shows the buffer:
+/// as much more is written as flash takes (assumed).
+pub const FILLED: f64 = 0.1;
 /// Dies that take writes as fast as they can are idle for less of their time.
 pub const IDLE: f64 = 0.1;
 /// An engine that keeps up has some prompts to compute.
@@ -91,7 +94,8 @@ pub(super) fn overload(evidence: &Evidence) -> Option<Finding> {
     Some(finding("overload", text, &numbers, remedy))
 }
 
-/// Writes come faster than flash takes them, and the write buffer has had room for the difference until now.
+/// Writes come faster than flash takes them, and the write buffer has had room for the difference until now, or for
+/// much of the run.
 pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
     let (first, arrived) = evidence.arrivals.ends()?;
     if arrived <= first || evidence.die_share(die::IDLE) > IDLE || overload(evidence).is_some() {
@@ -105,8 +109,27 @@ pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
         Growth::of(evidence, arrived, |point| point.buffered.saturating_sub(begin.buffered));
     let gained = end.buffered.saturating_sub(begin.buffered) as f64;
     let is_much = gained >= BUFFERED * written && gained >= QUEUED_PER_DIE * f64::from(layout.dies);
-    if !is_much || late < GROWTH * early || gained < late {
+    let slots = u64::from(evidence.measured.drive.plan.slots);
+    let fills = late >= GROWTH * early && gained >= late;
+    let has_filled = is_full(end.buffered, slots) && gained >= FILLED * written;
+    if !is_much || !(fills || has_filled) {
         return None;
+    }
+    let requests = evidence.arrivals.count() as f64;
+    if !fills {
+        let more = (requests * gained / written / FILLED + 1.0).ceil();
+        let text = format!(
+            "the write buffer filled up meanwhile: it took {} of {} pages written; now that it is full, at most {} of the throughput of writes is left",
+            grouped(gained as u64),
+            grouped(written as u64),
+            percent(1.0 - gained / written),
+        );
+        let numbers = [("buffered_pages", gained), ("written_pages", written), ("needed_requests", more)];
+        let remedy = format!(
+            "count from when the buffer is full (--warmup, --until-steady auto), or run {} requests",
+            grouped(more as u64)
+        );
+        return Some(finding("buffer-fills", text, &numbers, remedy));
     }
     let taken = 100.0 * (1.0 - gained / written);
     let text = format!(
@@ -115,8 +138,7 @@ pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
         grouped(gained as u64),
         grouped(written as u64),
     );
-    let room = u64::from(evidence.measured.drive.plan.slots).saturating_sub(end.buffered) as f64;
-    let requests = evidence.arrivals.count() as f64;
+    let room = slots.saturating_sub(end.buffered) as f64;
     let more = (2.0 * (requests + room / gained * requests)).ceil();
     let numbers = [("buffered_pages", gained), ("written_pages", written), ("needed_requests", more)];
     let remedy = format!(
@@ -124,6 +146,11 @@ pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
         grouped(more as u64)
     );
     Some(finding("buffer-fills", text, &numbers, remedy))
+}
+
+/// Whether hardly one of the buffer's pages is free.
+fn is_full(buffered: u64, slots: u64) -> bool {
+    buffered * 16 >= slots * 15
 }
 
 /// Prompts arrive faster than the engines of a KV cache compute them: each waits longer than the one before.

@@ -114,16 +114,17 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         id: "buffer-fills",
-        meaning: "writes come faster than flash takes them: the write buffer fills up, and latencies rise when it is full",
+        meaning: "writes come faster than flash takes them: the write buffer fills up, and latencies rise when it is full; until then more is written than in the long run",
         when: || {
             format!(
                 "the dies are idle for {} of their time or less, and at the last arrival the write buffer holds {} of the pages written or more, {} \
                  for each die or more, beyond those of the first; it holds {} times as many of them in the second half of the run as in the first or \
-                 more; not where requests wait (overload)",
+                 more, or is full and has taken {} of the pages written; not where requests wait (overload)",
                 percent(load::IDLE),
                 percent(load::BUFFERED),
                 load::QUEUED_PER_DIE,
-                load::GROWTH
+                load::GROWTH,
+                percent(load::FILLED)
             )
         },
         why: "a buffer that keeps up holds as much all along; what one of 64 MiB takes hides for seconds that a drive is overloaded by a few per \

@@ -187,6 +187,24 @@ fn a_buffer_that_takes_what_busy_dies_do_not_is_said_until_it_keeps_up() {
     assert_eq!(holds(0.11, |n| (40 * n).div_ceil(19)), [""; 0], "dies that are idle keep up");
     assert_eq!(holds(0.05, |n| (20 * n).min(100)), [""; 0], "it was filled in the first quarter, and keeps up since");
     assert_eq!(holds(0.05, |n| 20 * (20 - n.max(5))), [""; 0], "what was in it goes out");
+    // A buffer of 200 pages that is full from the first quarter on.
+    let filled = |written: u64, slots| {
+        Case::with(|case| {
+            case.steady();
+            let dies = &mut case.measured.totals.usage.dies;
+            dies[0] = Default::default();
+            dies[0][die::PROGRAM] = Span(1_000_000_000);
+            case.measured.drive.plan.slots = slots;
+            let counters = &mut case.measured.totals.counters;
+            counters.write_requests = written;
+            counters.write_bytes = written * case.measured.drive.plan.layout.page_size.0;
+            counters.user_pages_programmed = written;
+            case.course.iter_mut().enumerate().for_each(|(n, point)| point.buffered = (40 * n as u64).min(200));
+        })
+    };
+    assert_eq!(filled(2000, 200), ["buffer-fills"], "a tenth of what was written");
+    assert_eq!(filled(2001, 200), [""; 0], "less than a tenth");
+    assert_eq!(filled(2000, 214), [""; 0], "there is room for more: that is what it holds");
 }
 
 #[test]

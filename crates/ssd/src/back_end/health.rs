@@ -1,11 +1,10 @@
 //! How many blocks are left, and when they are too few: the end of the drive's life.
 
-use super::Device;
+use super::BackEnd;
 use super::dispatch::{PastTheCache, Standstill};
-use super::zone_programs::Zoning;
+use crate::commands::parts;
 use crate::core::{Alone, Marks};
 use crate::error::RunError;
-use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 
@@ -13,7 +12,7 @@ use crate::observe::stats::relocation_causes;
 /// (assumed).
 const ENDLESS: u64 = 10;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// Carries out what an event has found of the end of the drive's life: relocated data that finds no room ends it,
     /// and a drive that goes on as a read-only one refuses what waits.
     #[cold]
@@ -34,36 +33,36 @@ impl<P: Probe> Device<P> {
         self.writes.pages_wanted = 0;
         if let Some(zones) = &mut self.zones {
             for command in zones.become_read_only() {
-                self.host.commands[command].refused = true;
-                Zoning(self).end_part(command);
+                self.commands[command].refused = true;
+                self.zoning().end_part(command);
             }
-            Zoning(self).has_erased(None, None);
-            Zoning(self).commands_go_on();
+            self.zoning().has_erased(None, None);
+            self.commands_go_on();
         }
         let page_size = self.core.plan.layout.page_size.0;
         for command in std::mem::take(&mut self.writes.queue) {
-            let entry = &mut self.host.commands[command];
+            let entry = &mut self.commands[command];
             let left = parts(&entry.request, page_size) - entry.next_part;
             (entry.remaining, entry.refused) = (entry.remaining - left, true);
             if entry.remaining == 0 {
-                self.host.refuse(&mut self.core, command);
+                self.commands.refuse(&mut self.core, command);
             }
         }
         for slot in self.writes.buffer.slots_in_use().collect::<Vec<_>>() {
             self.end_waiting(slot, true);
         }
         let flushes = self.power.as_mut().map(|power| std::mem::take(&mut power.journal.flushes));
-        flushes.into_iter().flatten().for_each(|(command, _)| self.host.refuse(&mut self.core, command));
+        flushes.into_iter().flatten().for_each(|(command, _)| self.commands.refuse(&mut self.core, command));
         self.resume_stalled();
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
     }
 
     /// Nothing is going to happen. If commands, or buffered pages that shall go, wait all the same: what ends that.
     #[cold]
-    pub(super) fn standstill(&self) -> Option<Standstill> {
-        let waits = self.host.commands.len() > 0
+    pub fn standstill(&self) -> Option<Standstill> {
+        let waits = self.commands.len() > 0
             || (self.writes.draining && self.writes.buffer.in_use() > self.writes.buffer.gathering);
-        if !waits || self.end_of_life().is_some() {
+        if !waits || self.core.life.has_ended() {
             return None;
         }
         if self.core.plan.slc.is_some()
@@ -78,18 +77,18 @@ impl<P: Probe> Device<P> {
     /// Whether commands have made progress since this was asked last, or there are none; and the drive comes to rest,
     /// where that is waited for. Otherwise the device has failed.
     #[cold]
-    pub(super) fn progresses(&mut self, until_rest: Option<&mut Alone>) -> bool {
+    pub fn progresses(&mut self, until_rest: Option<&mut Alone>) -> bool {
         let Some(span) = self.core.plan.config.host.timeout else { return true };
         let counters = &self.core.counters;
-        let seen = counters.requests_completed + counters.user_pages_programmed + self.host.parts_sent;
-        let done = seen != self.core.life.progress_seen || self.host.commands.len() == 0;
+        let seen = counters.requests_completed + counters.user_pages_programmed + self.commands.parts_sent;
+        let done = seen != self.core.life.progress_seen || self.commands.len() == 0;
         (self.core.life.progress_seen, self.core.life.progress_due) = (seen, self.core.now + span);
         if !done {
-            let busy = format!("{} commands wait; {}", self.host.commands.len(), self.busy_with());
+            let busy = format!("{} commands wait; {}", self.commands.len(), self.busy_with());
             self.core.life.failure = Some(RunError::NoProgress { time: self.core.now, span, busy });
         } else if let Some(alone) = until_rest
             && let Some(programmed) =
-                alone.programs(&self.core.counters, self.host.commands.len(), self.seen().pages_programmed())
+                alone.programs(&self.core.counters, self.commands.len(), self.seen().pages_programmed())
             && let times = programmed / self.core.plan.layout.raw_pages()
             && times >= ENDLESS
         {

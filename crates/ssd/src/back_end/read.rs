@@ -6,12 +6,12 @@ use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
 use crate::arena::{CommandId, OpId};
+use crate::commands::{Commands, Part, part, parts};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt, Placement as _};
 use crate::ftl::{Ftl, Location};
-use crate::host::{HostSide, Part, part, parts};
 use crate::observe::probe::{DataFrom, Event, Probe};
 use crate::power::Power;
 use crate::read_cache::ReadCache;
@@ -20,7 +20,7 @@ use crate::writes::Writes;
 /// Where parts of the host's reads find their data.
 pub(super) struct ReadsAt<'a, P: Probe> {
     pub core: &'a mut Core<P>,
-    pub host: &'a mut HostSide,
+    pub commands: &'a mut Commands,
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,
     pub writes: &'a mut Writes,
@@ -33,12 +33,12 @@ impl<P: Probe> ReadsAt<'_, P> {
     #[inline]
     pub fn queue(&mut self, class: Class, command: CommandId, (lpn, ppn): (Lpn, Ppn), bytes: (u32, u32)) -> OpId {
         if P::EXPLAINS {
-            let (request, part) = (self.host.commands[command].id, self.flash.next_number());
+            let (request, part) = (self.commands[command].id, self.flash.next_number());
             self.core.probe.explain(self.core.now, Event::Reads { request, part });
         }
         let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
         let op = flash.queue_read(class, Owner::Host(command), lpn, ppn, bytes);
-        self.flash.ops[op].read.limited = self.host.commands[command].request.limited;
+        self.flash.ops[op].read.limited = self.commands[command].request.limited;
         op
     }
 
@@ -66,12 +66,12 @@ impl<P: Probe> ReadsAt<'_, P> {
     /// die can have begun yet, and the last page that comes with it: the next one does where it stands behind in the
     /// same flash page.
     pub fn read_part(&mut self, command: CommandId, part: Part, sensed: &mut Option<(OpId, Lpn)>) {
-        let (request, Part { lpn, from, to }) = (self.host.commands[command].id, part);
+        let (request, Part { lpn, from, to }) = (self.commands[command].id, part);
         let (ppn, source) = match self.ftl.locate(lpn) {
             Location::Unmapped => {
                 self.core.counters.unmapped_reads += 1;
                 if self.power.is_some_and(|power| power.flash.anchor.lost.contains_key(&lpn)) {
-                    self.host.commands[command].uncorrectable = true;
+                    self.commands[command].uncorrectable = true;
                 }
                 (None, DataFrom::Nothing)
             }
@@ -99,7 +99,7 @@ impl<P: Probe> ReadsAt<'_, P> {
         match self.ftl.condition_with(lpn, self.writes.buffer.sectors(from, to), &self.writes.buffer) {
             PageData::Right => {}
             // It is counted with what the flash says.
-            data if ppn.is_some() => self.host.commands[command].uncorrectable |= data == PageData::Lost,
+            data if ppn.is_some() => self.commands[command].uncorrectable |= data == PageData::Lost,
             _ if source == DataFrom::Cache => {}
             data => self.host_reads(command, data),
         }
@@ -116,11 +116,11 @@ impl<P: Probe> ReadsAt<'_, P> {
             let op = self.queue(Class::UserRead, command, (lpn, ppn), bytes);
             *sensed = Some((op, lpn));
         } else {
-            let sent = self.host.send(self.core, to - from, source != DataFrom::Nothing);
+            let sent = self.commands.send(self.core, to - from, source != DataFrom::Nothing);
             if P::EXPLAINS {
                 self.core.probe.explain(self.core.now, Event::Sent { request, part: None, arrives: sent });
             }
-            self.host.part_sent(self.core, command, sent);
+            self.commands.part_sent(self.core, command, sent);
         }
     }
 
@@ -145,7 +145,7 @@ impl<P: Probe> ReadsAt<'_, P> {
         entry.ppn = ppn.into();
         entry.bus_bytes += crosses;
         entry.host_bytes += to - from;
-        self.host.commands[command].remaining -= 1;
+        self.commands[command].remaining -= 1;
     }
 
     /// Sends a part of a read to the host, which its operation has read.
@@ -158,9 +158,9 @@ impl<P: Probe> ReadsAt<'_, P> {
             data
         };
         self.host_reads(command, data);
-        let request = self.host.commands[command].id;
+        let request = self.commands[command].id;
         let through_dram = self.core.plan.config.buffer.read_through;
-        let sent = self.host.send(self.core, host_bytes, through_dram);
+        let sent = self.commands.send(self.core, host_bytes, through_dram);
         if P::EXPLAINS {
             let part = Some((seq, read.retries));
             self.core.probe.explain(self.core.now, Event::Sent { request, part, arrives: sent });
@@ -168,9 +168,9 @@ impl<P: Probe> ReadsAt<'_, P> {
         if self.core.plan.slc.is_some() {
             let mode = usize::from(!self.ftl.page_in_slc(ppn.get()));
             self.core.counters.parts_by_mode[mode] += 1;
-            self.core.counters.part_ns_by_mode[mode] += sent.since(self.host.commands[command].request.time).0;
+            self.core.counters.part_ns_by_mode[mode] += sent.since(self.commands[command].request.time).0;
         }
-        self.host.part_sent(self.core, command, sent);
+        self.commands.part_sent(self.core, command, sent);
         if data == PageData::Right && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
         }
@@ -181,9 +181,9 @@ impl<P: Probe> ReadsAt<'_, P> {
         match data {
             PageData::Right => {}
             PageData::Wrong => self.core.counters.host_pages_wrong += 1,
-            PageData::GivenUp => self.host.commands[command].gave_up = true,
+            PageData::GivenUp => self.commands[command].gave_up = true,
             PageData::Lost => {
-                self.host.commands[command].uncorrectable = true;
+                self.commands[command].uncorrectable = true;
                 self.core.counters.host_pages_lost += 1;
             }
         }
@@ -205,7 +205,7 @@ impl<P: Probe> ReadsAt<'_, P> {
 
     /// Keeps what a command has read of a flash page in the read cache: `bytes` of it from the page `first` on.
     fn fill_cache(&mut self, command: CommandId, first: Lpn, ppn: Ppn, mut bytes: u32) {
-        let request = self.host.commands[command].request;
+        let request = self.commands[command].request;
         let page_size = self.core.plan.layout.page_size.0;
         let mut index = (first.0 - request.offset.0 / page_size) as u32;
         while bytes > 0 {
@@ -223,7 +223,7 @@ impl<P: Probe> ReadsAt<'_, P> {
         if self.ftl.condition_with(lpn, u64::MAX, &self.writes.buffer) != PageData::Right {
             return;
         }
-        let id = self.host.commands[command].id;
+        let id = self.commands[command].id;
         let moved = self.core.plan.transferred(from, to);
         let moved = moved.start..moved.end.min(self.core.plan.layout.page_size.0 as u32);
         let sectors = self.writes.buffer.sectors(moved.start, moved.end);
@@ -233,7 +233,7 @@ impl<P: Probe> ReadsAt<'_, P> {
         let crossed = if self.core.plan.config.buffer.read_through { to - from } else { 0 };
         let further = moved.end - moved.start - crossed;
         if further > 0 {
-            self.host.through_dram(self.core, Bytes(further.into()));
+            self.commands.through_dram(self.core, Bytes(further.into()));
         }
     }
 }

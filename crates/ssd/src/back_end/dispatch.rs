@@ -14,7 +14,7 @@ use crate::streams::StreamId;
 use crate::writes::Writes;
 
 /// What a page on its way to a die is given to, and asks.
-pub(super) struct Dispatch<'a, P: Probe> {
+pub(crate) struct Dispatch<'a, P: Probe> {
     pub core: &'a mut Core<P>,
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,
@@ -313,7 +313,7 @@ impl<P: Probe> Dispatch<'_, P> {
 }
 
 /// What ends a standstill, in which something waits and nothing is going to happen.
-pub(super) enum Standstill {
+pub(crate) enum Standstill {
     /// Blocks have failed, and those that are left are too few: the drive's life ends.
     EndsLife,
     /// The planes that have room in the SLC cache can take no more data: what waits for them goes past the cache to
@@ -323,7 +323,7 @@ pub(super) enum Standstill {
 
 /// What waits for the SLC cache on any die could go past it, from one stream to another.
 #[derive(Clone, Copy)]
-pub(super) struct PastTheCache {
+pub(crate) struct PastTheCache {
     from: StreamId,
     to: StreamId,
 }
@@ -349,9 +349,10 @@ fn has_room_for(view: &FlashView<'_, Ftl>, die: DieId, writes: StreamId) -> bool
 
 #[cfg(test)]
 mod tests {
+    use super::super::BackEnd;
     use super::*;
     use crate::config::Config;
-    use crate::device::Device;
+    use crate::observe::probe::Unwatched;
 
     /// A block that is converted may have fewer valid pages than a program of the chip's own cells takes: nothing that
     /// comes later would fill it.
@@ -364,17 +365,17 @@ mod tests {
         let (converted, relocated) =
             (QueueId::of_programs(StreamId::CONVERTED, 0), QueueId::of_programs(StreamId::RELOCATED, 0));
         for forced in [true, false] {
-            let mut device = Device::new(&config, 1).unwrap();
-            let (source, bytes) = (Ppn(0), device.plan().layout.page_size.0 as u32);
+            let mut back = BackEnd::new(config.plan().unwrap(), 1, Unwatched).unwrap();
+            let (source, bytes) = (Ppn(0), back.core.plan.layout.page_size.0 as u32);
             let op = PageOp::new(Owner::Relocation(source.into()), Lpn(0), source, (DieId(0), converted), bytes);
-            let op = device.flash.ops.insert(op);
-            device.flash().queue_program(op);
+            let op = back.flash.ops.insert(op);
+            back.flash().queue_program(op);
             if forced {
-                device.flash().force_plane(DieId(0), 0, QueueSet::of_programs(StreamId::CONVERTED));
+                back.flash().force_plane(DieId(0), 0, QueueSet::of_programs(StreamId::CONVERTED));
             }
-            device.dispatch().send_elsewhere(PlaneId(0), StreamId::CONVERTED, StreamId::RELOCATED);
-            assert!(device.flash.waits_in(DieId(0), relocated) && !device.flash.waits_in(DieId(0), converted));
-            assert_eq!(device.flash.is_forced(DieId(0), relocated), forced);
+            back.dispatch().send_elsewhere(PlaneId(0), StreamId::CONVERTED, StreamId::RELOCATED);
+            assert!(back.flash.waits_in(DieId(0), relocated) && !back.flash.waits_in(DieId(0), converted));
+            assert_eq!(back.flash.is_forced(DieId(0), relocated), forced);
         }
     }
 }

@@ -8,8 +8,7 @@
 
 use nand::{DieId, FlashPlaneId, PlaneId};
 
-use super::Device;
-use super::zone_programs::Zoning;
+use super::BackEnd;
 use crate::arena::OpId;
 use crate::config::{Part, Placement};
 use crate::core::Marks;
@@ -19,10 +18,10 @@ use crate::ftl::blocks::Breaks;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// A part breaks.
     #[cold]
-    pub(super) fn on_fault(&mut self) {
+    pub fn on_fault(&mut self) {
         let layout = self.core.plan.layout;
         let Some(faults) = &mut self.flash.faults else { return };
         let part = faults.next();
@@ -91,7 +90,7 @@ impl<P: Probe> Device<P> {
         }
         self.flash().update_plane_eligibility(die, place);
         self.continue_relocation(plane);
-        Zoning(self).lose(plane);
+        self.zoning().lose(plane);
         if self.seen().is_worn_out(plane) {
             self.core.wear_out();
         }

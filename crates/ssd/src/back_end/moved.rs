@@ -5,9 +5,9 @@ use nand::{Address, PlaneId};
 use schemes::Class;
 use units::{Lpn, Ppn};
 
-use super::Device;
+use super::BackEnd;
 use super::placed::Because;
-use super::zone_programs::{Zoning, zoned};
+use super::zone_programs::zoned;
 use crate::arena::{OpId, StripeId};
 use crate::buffer::SlotState;
 use crate::core::Marks;
@@ -19,7 +19,7 @@ use crate::ftl::{Location, ValidPage};
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// Who has read a page goes on.
     pub(super) fn deliver(&mut self, id: OpId, data: PageData) {
         match self.flash.ops[id].owner {
@@ -133,7 +133,7 @@ impl<P: Probe> Device<P> {
         // What waits for the same stream may have no room now.
         self.dispatch().room_changed(plane);
         if self.core.plan.zones.is_some() && stream == IN_ORDER {
-            return Zoning(self).program_again(id, ppn);
+            return self.program_again(id, ppn);
         }
         if let Owner::Padding(_) = owner {
             // Nothing is lost, and what follows is not in its place either.
@@ -165,7 +165,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn redirect(&mut self, id: OpId) {
         let PageOp { owner, queue, die, lpn, .. } = self.flash.ops[id];
         if self.core.plan.zones.is_some() && queue.writes() == Some(IN_ORDER) {
-            return Zoning(self).redirect(id);
+            return self.zoning().redirect(id);
         }
         match owner {
             Owner::Slot(slot) => {
@@ -272,49 +272,47 @@ impl<P: Probe> Device<P> {
             }
         }
     }
-}
 
-impl<P: Probe> Zoning<'_, P> {
     /// The program of a page of a zone has failed on that page of the flash, and nothing more goes into its block: it
     /// waits for another one, unless the zone was reset meanwhile.
     pub(super) fn program_again(&mut self, id: OpId, ppn: Ppn) {
-        let lpn = self.0.flash.ops[id].lpn.get();
-        let Some(plan) = &self.0.core.plan.zones else { return };
+        let lpn = self.flash.ops[id].lpn.get();
+        let Some(plan) = &self.core.plan.zones else { return };
         let zone = plan.zone_of(lpn);
-        let stays = self.0.ftl.zone(zone, &self.0.core.plan).is_some_and(|zone| zone.has(ppn));
+        let stays = self.ftl.zone(zone, &self.core.plan).is_some_and(|zone| zone.has(ppn));
         if !stays {
-            let owner = self.0.flash.ops[id].owner;
-            self.0.flash.ops.release(id);
+            let owner = self.flash.ops[id].owner;
+            self.flash.ops.release(id);
             if let Owner::Slot(slot) = owner {
-                self.0.release_slot(slot);
+                self.release_slot(slot);
             }
             return;
         }
-        self.queue(zone, id);
-        if let Some((zones, plan)) = zoned!(self.0)
+        self.zoning().queue(zone, id);
+        if let Some((zones, plan)) = zoned!(self)
             && zones.is_sent(zone, plan)
         {
-            self.end_programs(zone);
+            self.zoning().end_programs(zone);
         }
     }
 
     /// Padding of a zone has been programmed.
     pub(super) fn padded(&mut self, id: OpId, number: u32) {
-        let PageOp { die, .. } = self.0.flash.ops[id];
-        let (lpn, ppn) = self.0.flash.ops[id].pages();
-        self.0.flash.ops.release(id);
-        self.0.core.counters.pages_padded += 1;
-        self.0.core.counters.zone_padding += u64::from(self.0.zones.is_some());
-        self.0.mark_stale(ppn);
-        self.0.ftl.blocks.completed(ppn);
-        let Some((zones, plan)) = zoned!(self.0) else {
-            let plane = self.0.core.plan.layout.plane_of(ppn);
-            return self.0.merge_is_padded(plane);
+        let PageOp { die, .. } = self.flash.ops[id];
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        self.flash.ops.release(id);
+        self.core.counters.pages_padded += 1;
+        self.core.counters.zone_padding += u64::from(self.zones.is_some());
+        self.mark_stale(ppn);
+        self.ftl.blocks.completed(ppn);
+        let Some((zones, plan)) = zoned!(self) else {
+            let plane = self.core.plan.layout.plane_of(ppn);
+            return self.merge_is_padded(plane);
         };
         let zone = plan.zone_of(lpn);
         if let Some(next) = zones.is_padded(zone, number, die, plan) {
-            self.program(zone, &next);
+            self.zoning().program(zone, &next);
         }
-        self.may_have_finished(zone);
+        self.zoning().may_have_finished(zone);
     }
 }

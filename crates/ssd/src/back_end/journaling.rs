@@ -1,6 +1,6 @@
 //! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
 
-use super::Device;
+use super::BackEnd;
 use super::placed::Because;
 use crate::arena::{CommandId, OpId};
 use crate::flash::QueueSet;
@@ -8,7 +8,7 @@ use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// A part of the flash has broken: translation pages that it held are programmed again, with a checkpoint that
     /// begins as soon as it can, after which no page of the journal matters that it held.
     pub(super) fn map_is_damaged(&mut self) {
@@ -53,7 +53,7 @@ impl<P: Probe> Device<P> {
         self.core.counters.journal_programs += 1;
         self.is_placed(lpn, ppn, Because::Journaled(place));
         while let Some(command) = self.power.as_mut().and_then(|power| power.journal.flushed()) {
-            self.host.acknowledge_now(&mut self.core, command);
+            self.commands.acknowledge_now(&mut self.core, command);
         }
     }
 
@@ -61,7 +61,7 @@ impl<P: Probe> Device<P> {
     pub(super) fn end_flush(&mut self, command: CommandId) {
         let waits = self.power.as_ref().is_some_and(|power| !power.journal.is_durable());
         if !waits {
-            return self.host.acknowledge_now(&mut self.core, command);
+            return self.commands.acknowledge_now(&mut self.core, command);
         }
         if let Some(power) = &mut self.power {
             power.journal.await_changes(command);

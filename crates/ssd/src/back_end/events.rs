@@ -6,9 +6,8 @@
 use nand::{ChannelId, DieId};
 use schemes::Class;
 
-use super::Device;
+use super::BackEnd;
 use super::kept::ProgramEnd;
-use super::zone_programs::Zoning;
 use crate::arena::OpId;
 use crate::core::Marks;
 use crate::error::RunError;
@@ -18,10 +17,10 @@ use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// Something in the array of a die has ended, or the die has been idle for long.
     #[inline]
-    pub(super) fn on_die(&mut self, die: DieId) {
+    pub fn on_die(&mut self, die: DieId) {
         let mut ended = self.flash().array_event(die);
         loop {
             match ended {
@@ -41,18 +40,20 @@ impl<P: Probe> Device<P> {
         }
     }
 
-    /// A page is decoded.
-    pub(super) fn on_decoded(&mut self, channel: ChannelId) {
+    /// A page is decoded; whether it was the last that recovery from a power cut has waited for.
+    pub fn on_decoded(&mut self, channel: ChannelId) -> bool {
+        let mut is_ready = false;
         if let Some((op, data)) = self.flash().decoded(channel) {
             self.read_ended(op, data);
             if self.power.as_ref().is_some_and(|power| power.recovering.is_some()) {
-                self.recovery_goes_on();
+                is_ready = self.recovery_goes_on();
             }
         }
         // It may have been the last thing under way that waiting writes could hope for.
         if !self.writes.queue.is_empty() {
             self.core.marks.set |= Marks::WRITES;
         }
+        is_ready
     }
 
     /// What the layers above have to do with what a die has begun.
@@ -148,7 +149,7 @@ impl<P: Probe> Device<P> {
                 Owner::MapRewrite(page) => self.map_rewritten(op, page),
                 Owner::Journal(place) => self.journal_programmed(op, place),
                 Owner::Parity(stripe) => self.parity_programmed(op, stripe),
-                Owner::Padding(number) => Zoning(self).padded(op, number),
+                Owner::Padding(number) => self.padded(op, number),
                 Owner::Host(_)
                 | Owner::MapFetch(_)
                 | Owner::Mispredicted(_)
@@ -168,7 +169,7 @@ impl<P: Probe> Device<P> {
         for plane in planes(set) {
             let plane = self.core.plan.layout.plane(die, plane as u8);
             if self.zones.is_some() {
-                Zoning(self).whole_again(plane);
+                self.zoning().whole_again(plane);
             }
             self.collect(plane);
         }

@@ -7,16 +7,16 @@
 
 use units::Lpn;
 
-use super::Device;
+use super::BackEnd;
 use crate::arena::CommandId;
 use crate::buffer::SlotState;
 use crate::core::Marks;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     pub(super) fn start_trim(&mut self, command: CommandId) {
-        let (id, request) = (self.host.commands[command].id, self.host.commands[command].request);
+        let (id, request) = (self.commands[command].id, self.commands[command].request);
         let page = self.core.plan.layout.page_size.0;
         self.core.counters.trim_requests += 1;
         let unit = u64::from(self.core.plan.unit_of_map);
@@ -25,20 +25,20 @@ impl<P: Probe> Device<P> {
         for lpn in (first..end).map(Lpn) {
             self.trim(id, lpn);
         }
-        self.host.acknowledge_now(&mut self.core, command);
+        self.commands.acknowledge_now(&mut self.core, command);
         self.core.marks.set |= Marks::POOLS | Marks::WRITES;
     }
 
     pub(super) fn start_flush(&mut self, command: CommandId) {
         self.core.counters.flush_requests += 1;
         if let Some(power) = &mut self.power {
-            power.flush_begins(self.host.commands[command].id);
+            power.flush_begins(self.commands[command].id);
         }
         let pending = self.writes.buffer.pending();
         if pending.is_empty() {
             return self.end_flush(command);
         }
-        self.host.commands[command].remaining = pending.len() as u32;
+        self.commands[command].remaining = pending.len() as u32;
         self.writes.flushing += 1;
         self.flash.flush_units(true);
         pending.into_iter().for_each(|slot| self.writes.buffer.await_slot(slot, command));

@@ -5,7 +5,7 @@ use nand::{Address, PlaneId};
 use schemes::Class;
 use units::{Lpn, Ppn};
 
-use super::Device;
+use super::BackEnd;
 use crate::arena::{OpId, RebuildId};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
@@ -25,7 +25,7 @@ enum Rest {
     IsRead,
 }
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// A page could not be read: the rest of its stripe is, if it has one.
     pub(super) fn rebuild(&mut self, of: Rebuilt, class: Class, lpn: Lpn, ppn: Ppn) -> bool {
         let rest = self.read_rest(of, class, lpn, ppn);

@@ -170,7 +170,7 @@ impl Power {
     }
 
     /// The host has seen a completion.
-    pub(super) fn host_saw(&mut self, completion: &Completion) {
+    pub fn host_saw(&mut self, completion: &Completion) {
         if let Some(oracle) = self.oracle.as_mut().filter(|_| completion.is_done()) {
             oracle.completed(completion.id);
         }
@@ -232,7 +232,7 @@ impl Power {
 
     /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that
     /// these are still there.
-    pub(super) fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
+    pub fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
         for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
             let Location::Flash(place) = ftl.locate(lpn) else {
                 return Err(format!("parity of {pages:?} is on flash, and the map does not say where"));

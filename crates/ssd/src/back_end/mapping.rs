@@ -12,15 +12,33 @@
 
 use units::Lpn;
 
-use super::Device;
+use super::BackEnd;
 use super::placed::Because;
 use crate::arena::{AwaitedId, FetchId, OpId};
+use crate::commands::Part;
 use crate::flash::op::Owner;
-use crate::host::Part;
 use crate::observe::probe::Probe;
 use crate::translation::{Awaited, Fetch, Wait, Waiting};
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
+    /// Fetches the memory that the look-up of a page will ask.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        self.ftl.prefetch(lpn);
+        if let Some(cache) = &self.map.cache {
+            cache.prefetch(lpn);
+        }
+    }
+
+    /// Fetches the memory that what was fetched before leads to.
+    #[inline]
+    pub fn prefetch_further(&self, lpn: Lpn) {
+        self.ftl.prefetch_further(lpn);
+        if let Some(cache) = &self.map.cache {
+            cache.prefetch_further(lpn);
+        }
+    }
+
     /// Something waits for its map entry.
     pub(super) fn await_map(&mut self, what: Waiting) {
         let id = self.map.waiting.insert(Awaited { what, next: None });
@@ -40,9 +58,7 @@ impl<P: Probe> Device<P> {
     fn fetch_for(&mut self, id: AwaitedId) {
         // What is read for a command is of its submission queue.
         let (lpn, owner) = match self.map.waiting[id].what {
-            Waiting::Part { command, lpn, .. } => {
-                (lpn, Some(self.host.queue_of(&self.host.commands[command].request) as u16))
-            }
+            Waiting::Part { command, lpn, .. } => (lpn, Some(self.commands[command].queue)),
             Waiting::Program(op) => (self.flash.ops[op].lpn.get(), None),
         };
         match self.map.wait(id, lpn, owner) {

@@ -18,7 +18,7 @@
 use nand::Address;
 use units::{Lpn, Ppn};
 
-use super::Device;
+use super::BackEnd;
 use crate::arena::{OpId, SlotId, StripeId};
 use crate::core::Core;
 use crate::flash::op::PageData;
@@ -51,7 +51,7 @@ impl Because {
     }
 }
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// A page's data is on a page of the flash, whose program has ended. See the [table](self).
     #[inline]
     pub(super) fn is_placed(&mut self, lpn: Lpn, ppn: Ppn, because: Because) {

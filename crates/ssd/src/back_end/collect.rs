@@ -9,8 +9,7 @@ use nand::{Address, DieId, PlaneId};
 use schemes::Class;
 use units::{Lpn, Ppn, Time};
 
-use super::Device;
-use super::zone_programs::Zoning;
+use super::BackEnd;
 use crate::arena::StripeId;
 use crate::flash::op::Owner;
 use crate::flash::{Placement as _, QueueId, QueueSet};
@@ -27,7 +26,7 @@ use crate::observe::probe::Probe;
 use crate::observe::stats::{Counters, relocation_causes};
 use crate::streams::StreamId;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
@@ -175,7 +174,7 @@ impl<P: Probe> Device<P> {
         if failed {
             self.retire(plane, block);
         }
-        Zoning(self).has_erased(Some(plane), Some(block));
+        self.zoning().has_erased(Some(plane), Some(block));
         self.freed(plane);
     }
 
@@ -184,7 +183,7 @@ impl<P: Probe> Device<P> {
         let block = self.view().placement.open_block(plane, stream);
         let failed = self.erase_fails(plane, block);
         self.ftl.open_erased(plane, stream, failed);
-        Zoning(self).has_erased(Some(plane), Some(block));
+        self.zoning().has_erased(Some(plane), Some(block));
         if failed {
             self.retire(plane, block);
             self.freed(plane);
@@ -214,13 +213,21 @@ impl<P: Probe> Device<P> {
     }
 
     /// The host has been idle for long: blocks of the cache are folded until it comes back.
-    pub(super) fn host_is_idle(&mut self) {
+    pub fn host_is_idle(&mut self) {
         if let Some(slot) = self.core.slots.host_idle {
             self.core.agenda.set(slot, Time::NEVER);
         }
         self.ftl.host_rests(true);
         for plane in 0..self.core.plan.layout.planes {
             self.collect(PlaneId(plane));
+        }
+    }
+
+    /// A request of the host's has come: only what has begun to be folded is folded to its end.
+    pub fn host_is_back(&mut self) {
+        if let Some(slot) = self.core.slots.host_idle {
+            self.core.agenda.set(slot, Time::NEVER);
+            self.ftl.host_rests(false);
         }
     }
 
@@ -246,13 +253,13 @@ impl<P: Probe> Device<P> {
     }
 
     /// Data of a plane is to move, as soon as it is its turn.
-    pub(super) fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
+    pub fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
         self.ftl.request_move(plane, wanted);
         self.collect(plane);
     }
 
     /// Visits the next block: data that is too old is to move.
-    pub(super) fn on_patrol(&mut self) {
+    pub fn on_patrol(&mut self) {
         let clock = self.flash.age_clock(self.core.now);
         if let Some(Overdue { plane, block, .. }) = self.ftl.visit(self.core.now, clock, &self.core.plan) {
             self.request_move(plane, Relocation::block(block, relocation_causes::REFRESH));
@@ -261,7 +268,7 @@ impl<P: Probe> Device<P> {
 
     /// A block goes out of service.
     pub(super) fn retire(&mut self, plane: PlaneId, block: u32) {
-        Zoning(self).has_erased(Some(plane), Some(block));
+        self.zoning().has_erased(Some(plane), Some(block));
         if !self.ftl.retire(plane, block) {
             return;
         }

@@ -12,21 +12,21 @@ use schemes::Class;
 use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
-use super::Device;
+use super::BackEnd;
 use super::placed::Because;
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::buffer::{SlotState, Waiter};
+use crate::commands::{part, parts, tell_service};
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Placement, QueueId, QueueSet};
 use crate::ftl::Location;
-use crate::host::{part, parts, tell_service};
 use crate::observe::probe::{DataFrom, Event, Probe, Server};
 use crate::translation::Waiting;
 use crate::writes::WriteArrival;
 
-impl<P: Probe> Device<P> {
+impl<P: Probe> BackEnd<P> {
     pub(super) fn start_write(&mut self, command: CommandId) {
-        let request = self.host.commands[command].request;
+        let request = self.commands[command].request;
         self.core.counters.write_requests += 1;
         self.core.counters.write_bytes += request.bytes.0;
         if let Some(fdp) = &mut self.fdp {
@@ -44,7 +44,7 @@ impl<P: Probe> Device<P> {
                 self.destage();
                 return;
             }
-            let (request, first_part) = (self.host.commands[command].request, self.host.commands[command].next_part);
+            let (request, first_part) = (self.commands[command].request, self.commands[command].next_part);
             let page_size = self.core.plan.layout.page_size.0;
             let left = parts(&request, page_size) - first_part;
             let (count, more) = self.writes.buffer.pages_with_room(part(&request, page_size, first_part).lpn, left);
@@ -55,10 +55,10 @@ impl<P: Probe> Device<P> {
                 .map(|part| u64::from(part.to - part.from))
                 .sum();
             let service = self.core.plan.link.time_for(Bytes(bytes));
-            let time = self.host.link_in.serve(self.core.now, service);
+            let time = self.commands.link_in.serve(self.core.now, service);
             tell_service(&mut self.core, Server::LinkIn, service, time);
             if P::EXPLAINS {
-                let id = self.host.commands[command].id;
+                let id = self.commands[command].id;
                 self.core.probe.explain(self.core.now, Event::Received { request: id, from: self.core.now, to: time });
             }
             if self.writes.arrivals.is_empty() {
@@ -68,7 +68,7 @@ impl<P: Probe> Device<P> {
             if count == left {
                 self.writes.queue.pop_front();
             } else {
-                self.host.commands[command].next_part += count;
+                self.commands[command].next_part += count;
             }
         }
     }
@@ -122,8 +122,13 @@ impl<P: Probe> Device<P> {
         }
     }
 
+    /// What brings pages of the buffer to flash without further ado.
+    pub fn progress(&self) -> u32 {
+        self.writes.progress + self.flash.host_units()
+    }
+
     /// Sends everything dirty to flash, in partly filled units where need be.
-    pub(super) fn destage_all(&mut self) {
+    pub fn destage_all(&mut self) {
         while self.writes.buffer.dirty_pages > 0 {
             self.destage_oldest();
         }
@@ -244,10 +249,7 @@ impl<P: Probe> Device<P> {
     /// Gets ready for the end of a page's program, which will change the map and the block of its older version.
     pub(super) fn prefetch_program_end(&self, op: OpId) {
         let lpn = self.flash.ops[op].lpn.get();
-        self.ftl.prefetch(lpn);
-        if let Some(cache) = &self.map.cache {
-            cache.prefetch(lpn);
-        }
+        self.prefetch(lpn);
         let older = match self.flash.ops[op].owner {
             Owner::Slot(slot) => self.writes.buffer[slot].flash_copy,
             Owner::Relocation(source) => Some(source.get()),
@@ -296,7 +298,7 @@ impl<P: Probe> Device<P> {
         while let Some(waiter) = waiters {
             let Waiter { command, next } = self.writes.buffer.waiters[waiter];
             self.writes.buffer.waiters.release(waiter);
-            let entry = &mut self.host.commands[command];
+            let entry = &mut self.commands[command];
             entry.remaining -= 1;
             entry.refused |= refused;
             entry.trimmed |= trimmed;
@@ -307,7 +309,7 @@ impl<P: Probe> Device<P> {
                 if (is_flush || entry.trimmed) && !refused {
                     self.end_flush(command);
                 } else {
-                    self.host.acknowledge_now(&mut self.core, command);
+                    self.commands.acknowledge_now(&mut self.core, command);
                 }
             }
             waiters = next;

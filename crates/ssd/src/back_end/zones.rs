@@ -11,27 +11,27 @@ use nand::PlaneId;
 use units::{Bytes, Lpn};
 use workload::{Op, Request, ZoneAction};
 
-use super::Device;
-use super::zone_programs::{Zoning, zoned};
+use super::BackEnd;
+use super::zone_programs::zoned;
 use crate::arena::CommandId;
+use crate::commands::parts;
 use crate::core::Marks;
-use crate::host::parts;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Counters;
 use crate::status::Status;
 use crate::zones::{Changes, Effect, Zones};
 
-impl<P: Probe> Zoning<'_, P> {
+impl<P: Probe> BackEnd<P> {
     /// A request that zones may refuse, or that is for zones alone. Whether it goes on as on any drive.
     pub(super) fn allow(&mut self, command: CommandId) -> bool {
-        let request = self.0.host.commands[command].request;
-        let Some((zones, plan)) = zoned!(self.0) else {
+        let request = self.commands[command].request;
+        let Some((zones, plan)) = zoned!(self) else {
             if request.op == Op::HandleUpdate {
                 self.update_handle(command, request.hint);
                 return false;
             }
             if request.op == Op::Append || matches!(request.op, Op::Zone(_) | Op::ZoneReport) {
-                self.0.host.fail(&mut self.0.core, command, Status::InvalidOpcode);
+                self.commands.fail(&mut self.core, command, Status::InvalidOpcode);
                 return false;
             }
             return true;
@@ -40,7 +40,7 @@ impl<P: Probe> Zoning<'_, P> {
         let is_ordered = matches!(request.op, Op::Write | Op::Append | Op::Zone(_));
         if is_ordered && !zones.waiting.is_empty() && plan.touches_sequential(offset, bytes) {
             let of = |command: CommandId| {
-                let Request { offset, bytes, .. } = self.0.host.commands[command].request;
+                let Request { offset, bytes, .. } = self.commands[command].request;
                 plan.zones_in(offset.0, bytes.0)
             };
             let (first, last) = of(command);
@@ -54,7 +54,7 @@ impl<P: Probe> Zoning<'_, P> {
             Op::Read => zones.reads(offset, bytes, plan).map(|()| request.offset),
             Op::Write | Op::Append => {
                 let admitted = zones.writes(offset, bytes, request.op == Op::Append, plan);
-                count(zones, &mut self.0.core.counters);
+                count(zones, &mut self.core.counters);
                 admitted.map(|admitted| Bytes(admitted.offset))
             }
             // What zones hold is deallocated by resetting them.
@@ -67,21 +67,21 @@ impl<P: Probe> Zoning<'_, P> {
                 return false;
             }
             Op::ZoneReport => {
-                self.0.host.commands[command].remaining = 1;
-                let sent = self.0.host.send(&mut self.0.core, bytes as u32, false);
-                self.0.host.part_sent(&mut self.0.core, command, sent);
+                self.commands[command].remaining = 1;
+                let sent = self.commands.send(&mut self.core, bytes as u32, false);
+                self.commands.part_sent(&mut self.core, command, sent);
                 return false;
             }
         };
         match allowed {
             Err(status) => {
-                self.0.host.fail(&mut self.0.core, command, status);
+                self.commands.fail(&mut self.core, command, status);
                 false
             }
             Ok(offset) => {
-                let page = self.0.core.plan.layout.page_size.0;
-                self.0.core.counters.zone_appends += u64::from(request.op == Op::Append);
-                let entry = &mut self.0.host.commands[command];
+                let page = self.core.plan.layout.page_size.0;
+                self.core.counters.zone_appends += u64::from(request.op == Op::Append);
+                let entry = &mut self.commands[command];
                 entry.request.offset = offset;
                 if request.op == Op::Append {
                     entry.remaining = parts(&entry.request, page);
@@ -93,10 +93,10 @@ impl<P: Probe> Zoning<'_, P> {
 
     /// A placement handle is given another reclaim unit: the blocks that it has begun are written no further.
     fn update_handle(&mut self, command: CommandId, handle: u16) {
-        let Device { fdp, core, ftl, .. } = &mut *self.0;
+        let BackEnd { fdp, core, ftl, .. } = self;
         let Some(fdp) = fdp.as_deref_mut().filter(|fdp| fdp.has(handle)) else {
             let status = if fdp.is_some() { Status::InvalidField } else { Status::InvalidOpcode };
-            return self.0.host.fail(&mut self.0.core, command, status);
+            return self.commands.fail(&mut self.core, command, status);
         };
         if fdp.updates(handle, core.now, &mut core.counters) {
             let stream = core.plan.groups.stream_of(handle);
@@ -105,68 +105,68 @@ impl<P: Probe> Zoning<'_, P> {
                 .into_iter()
                 .flatten()
                 .for_each(|stream| ftl.blocks.leave_open(stream));
-            for plane in (0..self.0.core.plan.layout.planes).map(PlaneId) {
-                self.0.dispatch().room_changed(plane);
+            for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
+                self.dispatch().room_changed(plane);
             }
         }
-        self.0.host.acknowledge_now(&mut self.0.core, command);
+        self.commands.acknowledge_now(&mut self.core, command);
     }
 
     fn act(&mut self, command: CommandId, action: ZoneAction) {
-        let request = self.0.host.commands[command].request;
-        let Some((zones, plan)) = zoned!(self.0) else { return };
+        let request = self.commands[command].request;
+        let Some((zones, plan)) = zoned!(self) else { return };
         let (offset, bytes) = (request.offset.0, request.bytes.0);
         if zones.is_under_way(action, offset, bytes, plan) {
             zones.waiting.push(command);
             return;
         }
         let effects = zones.act(action, offset, bytes, plan);
-        count(zones, &mut self.0.core.counters);
+        count(zones, &mut self.core.counters);
         let effects = match effects {
             Ok(effects) => effects,
-            Err(status) => return self.0.host.fail(&mut self.0.core, command, status),
+            Err(status) => return self.commands.fail(&mut self.core, command, status),
         };
         // Of finishes: zones whose padding is to be programmed, and this one.
-        self.0.host.commands[command].remaining = 1;
-        let id = self.0.host.commands[command].id;
+        self.commands[command].remaining = 1;
+        let id = self.commands[command].id;
         for (zone, effect) in effects {
             match effect {
                 Effect::State => {}
-                Effect::Committed => self.has_come(zone),
+                Effect::Committed => self.zoning().has_come(zone),
                 Effect::Emptied { pages, finishing } => {
                     self.empty(id, zone, pages, command);
-                    finishing.into_iter().for_each(|command| self.end_part(command));
-                    self.0.core.counters.zones_reset += u64::from(action == ZoneAction::Reset);
+                    finishing.into_iter().for_each(|command| self.zoning().end_part(command));
+                    self.core.counters.zones_reset += u64::from(action == ZoneAction::Reset);
                 }
                 Effect::Finished => {
-                    self.0.host.commands[command].remaining += 1;
-                    self.0.core.counters.zones_finished += 1;
-                    self.finish(zone, command);
+                    self.commands[command].remaining += 1;
+                    self.core.counters.zones_finished += 1;
+                    self.zoning().finish(zone, command);
                 }
             }
         }
-        self.end_part(command);
-        self.0.core.marks.set |= Marks::POOLS | Marks::WRITES;
+        self.zoning().end_part(command);
+        self.core.marks.set |= Marks::POOLS | Marks::WRITES;
     }
 
     /// What a zone holds is no more, and its blocks are to be erased.
     fn empty(&mut self, request: u64, zone: u32, pages: u64, command: CommandId) {
-        let Some(first) = self.0.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
-        let trimmed = self.0.core.counters.pages_trimmed;
-        (first..first + pages).for_each(|lpn| self.0.trim(request, Lpn(lpn)));
-        self.0.core.counters.pages_trimmed = trimmed;
-        if let (Some(power), Some(zones)) = (&mut self.0.power, &mut self.0.zones) {
+        let Some(first) = self.core.plan.zones.as_ref().map(|plan| plan.first(zone).0) else { return };
+        let trimmed = self.core.counters.pages_trimmed;
+        (first..first + pages).for_each(|lpn| self.trim(request, Lpn(lpn)));
+        self.core.counters.pages_trimmed = trimmed;
+        if let (Some(power), Some(zones)) = (&mut self.power, &mut self.zones) {
             zones.was_reset(zone, power.next_version());
         }
         let mut blocks = Vec::new();
-        if let Some(mut zone) = self.0.ftl.zone(zone, &self.0.core.plan) {
+        if let Some(mut zone) = self.ftl.zone(zone, &self.core.plan) {
             blocks = zone.blocks();
             zone.resets();
         }
-        self.wait_for_erases(&blocks, command);
-        let planes: Vec<PlaneId> = self.0.core.plan.zones.iter().flat_map(|plan| plan.planes_of(zone)).collect();
+        self.zoning().wait_for_erases(&blocks, command);
+        let planes: Vec<PlaneId> = self.core.plan.zones.iter().flat_map(|plan| plan.planes_of(zone)).collect();
         // Relocated data that waited for the zone's block waits for another one.
-        planes.into_iter().for_each(|plane| self.0.freed(plane));
+        planes.into_iter().for_each(|plane| self.freed(plane));
     }
 }
 

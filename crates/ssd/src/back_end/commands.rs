@@ -1,0 +1,116 @@
+//! Commands are begun: what may be, and what of zones they are for, `zones.rs` says; where a read finds its data is in
+//! `read.rs`, how written data goes on in `write.rs`.
+
+use units::{Bytes, Lpn, Time};
+use workload::Op;
+
+use super::BackEnd;
+use super::zone_programs::zoned;
+use crate::arena::CommandId;
+use crate::commands::{Part, part, parts};
+use crate::config::BufferMode;
+use crate::core::Marks;
+use crate::ftl::Location;
+use crate::observe::probe::{Event, Probe};
+use crate::translation::Waiting;
+
+impl<P: Probe> BackEnd<P> {
+    /// Works on a command.
+    pub fn start(&mut self, command: CommandId) {
+        let op = self.commands[command].request.op;
+        match op {
+            Op::Read if self.zones.is_none() || self.allow(command) => self.start_read(command),
+            Op::Read => {}
+            _ if self.core.life.read_only.is_some() => self.commands.refuse(&mut self.core, command),
+            _ if (self.zones.is_some() || !op.is_of_every_drive()) && !self.allow(command) => {}
+            Op::Write | Op::Append => self.start_write(command),
+            Op::Trim => self.start_trim(command),
+            Op::Flush => self.start_flush(command),
+            Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => unreachable!("Invariant: it has been done"),
+        }
+    }
+
+    fn start_read(&mut self, command: CommandId) {
+        let request = self.commands[command].request;
+        let page_size = self.core.plan.layout.page_size.0;
+        self.core.counters.read_requests += 1;
+        self.core.counters.read_bytes += request.bytes.0;
+        if request.limited && self.reads().meets_work(&request) {
+            self.commands[command].gave_up = true;
+            return self.commands.acknowledge_now(&mut self.core, command);
+        }
+        let mut sensed = None;
+        for index in 0..parts(&request, page_size) {
+            let part = part(&request, page_size, index);
+            let Part { lpn, from, to } = part;
+            let at_hand = self.map.has_entries()
+                || matches!(self.ftl.locate(lpn), Location::Buffer(_))
+                || self.reads().is_cached(part);
+            if at_hand || self.learning().looks_up(lpn) {
+                self.reads().read_part(command, part, &mut sensed);
+            } else {
+                self.flash.number();
+                self.await_map(Waiting::Part { command, lpn, from, to });
+            }
+        }
+    }
+
+    /// Written data has crossed the link.
+    pub fn on_write_data(&mut self) {
+        let arrived = self.writes.arrivals.pop_front().expect("Invariant: the event is data under way");
+        let next = self.writes.arrivals.front().map_or(Time::NEVER, |arriving| arriving.time);
+        self.core.agenda.set(self.core.slots.write_data, next);
+        let (id, request) = (self.commands[arrived.command].id, self.commands[arrived.command].request);
+        let page_size = self.core.plan.layout.page_size.0;
+        let mut bytes = 0;
+        let through =
+            self.core.plan.config.buffer.mode == BufferMode::WriteThrough && self.core.life.read_only.is_none();
+        for index in arrived.first_part..arrived.first_part + arrived.count {
+            let Part { lpn, from, to } = part(&request, page_size, index);
+            bytes += u64::from(to - from);
+            let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
+            if self.zones.is_some() {
+                self.zoning().gather(lpn, slot);
+            }
+            if through {
+                self.writes.buffer.await_slot(slot, arrived.command);
+            }
+        }
+        self.writes.buffer.unreserve(arrived.more);
+        let stored = self.commands.through_dram(&mut self.core, Bytes(bytes));
+        if P::EXPLAINS {
+            self.core.probe.explain(self.core.now, Event::Stored { request: id, at: stored });
+        }
+        if !through {
+            let entry = &mut self.commands[arrived.command];
+            entry.remaining -= arrived.count;
+            if entry.remaining == 0 {
+                self.commands.acknowledge(&mut self.core, arrived.command, stored);
+            }
+        }
+        if self.zones.is_some() {
+            self.arrives(part(&request, page_size, arrived.first_part).lpn, bytes);
+        }
+        self.destage();
+        self.core.marks.set |= Marks::WRITES;
+    }
+
+    /// This many bytes of a write to a zone are in the buffer.
+    pub(super) fn arrives(&mut self, lpn: Lpn, bytes: u64) {
+        let Some((zones, plan)) = zoned!(self) else { return };
+        let Some(zone) = plan.sequential(lpn) else { return };
+        let quiet = zones.arrives(zone, bytes);
+        self.zoning().has_come(zone);
+        if quiet {
+            self.commands_go_on();
+        }
+    }
+
+    /// What waited for writes to arrive goes on, or waits again, in its order.
+    pub(super) fn commands_go_on(&mut self) {
+        let Some(zones) = self.zones.as_deref_mut() else { return };
+        for command in std::mem::take(&mut zones.waiting) {
+            self.start(command);
+        }
+    }
+}
