@@ -11,6 +11,9 @@ CASES ?= 10
 # Of the longest tests one in so many, which the sources choose; 1 is all of them, which `make check-all` runs.
 SHARE ?= 16
 
+# Of the short tests one in so many, which `make quick` runs: of the crates' by files, of Python's one by one.
+PART ?= 8
+
 # Devices that `make soak` plays.
 N ?= 2000
 # Of `make fuzz`: for how long [s].
@@ -64,11 +67,13 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@echo '      $(BIN)/ssdlab curve tlc qlc --plot curve.png       latency as the load grows, of two drives'
 	@echo '      $(BIN)/ssdlab explain --tail p99                   where the time of slow reads goes'
 
-quick: tested ## after each edit: formatting, ruff, and the tests but the slow ones, the longest and the soak, with few random cases
+quick: tested ## after each edit: formatting, ruff, the crates' unit tests, and one in eight of the other short tests; PART=1 runs all of these
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
-	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --tests -- $(SLOW:%=--skip %) --skip soak:: $$($(BIN)/python tests/drawing.py 1000)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom'
+	$(CARGO) test --quiet --package tidy
+	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --lib -- $(SLOW:%=--skip %) $$($(BIN)/python tests/drawing.py 1000)
+	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --test '*' -- $(SLOW:%=--skip %) --skip soak:: $$($(BIN)/python tests/drawing.py quick $(PART))
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom and not drawn' --part $(PART)
 
 # The examples of the documentation are mostly compiled, one crate after another: beside Python's tests.
 test: tested ## the tests of the crates and of the Python package; CASES=256 draws all random cases, SHARE=1 runs all long tests

@@ -107,14 +107,15 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def _draw(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests marked ``drawn`` that are not among one in ``--share``."""
-    share = config.getoption("--share")
-    of = sources() if share > 1 else ""
+    """Leaves out the tests marked ``drawn`` that are not among one in ``--share``, and of all that are not among one in
+    ``--part``."""
+    share, part = config.getoption("--share"), config.getoption("--part")
+    of = sources() if share > 1 or part > 1 else ""
 
     def is_left_out(item: pytest.Item) -> bool:
         marker = item.get_closest_marker("drawn")
         if marker is None:
-            return False
+            return not is_drawn(item.nodeid, part, of)
         name = item.nodeid.partition("::")[0] if "together" in marker.kwargs else item.nodeid
         return not is_drawn(name, share, of)
 
@@ -139,6 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden, and output shown in docs, again")
     parser.addoption("--share", type=int, default=1, help="of the tests marked drawn run one in so many")
+    parser.addoption("--part", type=int, default=1, help="of all tests run one in so many (make quick)")
     parser.addoption("--all-claims", action="store_true", help="pull every lever of every claim (make claims-check)")
     parser.addoption("--wheel", type=Path, metavar="FILE", help="also test this wheel of the checkout (make wheel)")
 

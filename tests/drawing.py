@@ -5,6 +5,10 @@ Python's are marked ``drawn``; those of the crates, which have no marks, are nam
 lost data, is not among them: it is run every time. As a program this prints what leaves out the rest of the crates'::
 
     python tests/drawing.py 5    # --skip memory::memory_per_block… --skip …
+
+`make quick` leaves all of them out, and draws one in so many of the files of the crates' tests too::
+
+    python tests/drawing.py quick 8    # --skip … contention:: raid:: …
 """
 
 from __future__ import annotations
@@ -72,5 +76,20 @@ def skipped(share: int, of: str) -> list[str]:
     return [word for name in left_out for word in ("--skip", name)]
 
 
+def files(share: int, of: str) -> list[str]:
+    """The modules of the crates' tests that are drawn, as filters of their programs: each is a file."""
+    found = sorted(path for path in ROOT.glob("crates/*/tests/*/*.rs") if path.stem != "main")
+    return [f"{path.stem}::" for path in found if is_drawn(f"{path.parent.name}: {path.stem}", share, of)]
+
+
+def main() -> None:
+    of = sources()
+    if sys.argv[1] == "quick":
+        left_out = [word for name in OF_CRATES for word in ("--skip", name.partition(": ")[2])]
+        print(*left_out, *files(int(sys.argv[2]), of))
+    else:
+        print(*skipped(int(sys.argv[1]), of))
+
+
 if __name__ == "__main__":
-    print(*skipped(int(sys.argv[1]), sources()))
+    main()

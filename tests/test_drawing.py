@@ -2,7 +2,7 @@
 
 import pytest
 
-from drawing import OF_CRATES, ROOT, is_drawn, skipped
+from drawing import OF_CRATES, ROOT, files, is_drawn, skipped
 
 
 @pytest.mark.parametrize("name", OF_CRATES)
@@ -22,3 +22,11 @@ def test_each_is_run_in_one_tree_of_so_many() -> None:
     assert skipped(1, trees[0]) == []
     assert skipped(5, "") == [], "without a tree all are run"
     assert skipped(5, trees[0]) != skipped(5, trees[1])
+
+
+def test_each_file_of_the_crates_tests_is_drawn_for_some_tree() -> None:
+    every = files(4, "")
+    assert {"garbage_collection::", "soak::", "code::"} <= set(every), "without a tree all are"
+    drawn = [files(4, f"{number:040x}") for number in range(60)]
+    assert set().union(*drawn) == set(every)
+    assert max(map(len, drawn)) < len(every) / 2

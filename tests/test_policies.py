@@ -102,8 +102,11 @@ class Counting:
 
 
 def statistics(result: Any) -> str:
-    """All that a run has found out, as its JSON has it."""
+    """All that a run has found out, as its JSON has it; what to try next may be another thing where a function of one's
+    own decides."""
     data = json.loads(result.to_json())
+    for finding in data["warnings"]:
+        del finding["remedy"]
     return json.dumps({part: data[part] for part in data if part not in ("manifest", "process")})
 
 
@@ -318,6 +321,13 @@ def test_a_device_asks_its_policies_and_fails_with_them() -> None:
     first = Counting(lambda blocks: blocks.contenders()[0])
     with pytest.raises(ssdlab.InputError, match=r"policies\.next: answered step 255"):
         played({"victim": first, "next": lambda failed: 255})
+
+
+def test_data_that_a_function_gives_up_is_said_to_be_its_loss() -> None:
+    reads: dict[str, Any] = {"age": SMALL["age"], "settings": {"workload.rw": "randread"}, "requests": 300}
+    found = ssdlab.run("asplos21", **reads, policies={"next": lambda failed: None}).warnings
+    (lost,) = [finding for finding in found if finding.id == "uncorrectable-reads"]
+    assert "without the functions of your own (start, next)" in lost.remedy
 
 
 def test_a_policy_must_not_ask_the_device_and_other_threads_may() -> None:

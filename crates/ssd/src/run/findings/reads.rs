@@ -28,8 +28,13 @@ pub(super) fn uncorrectable(evidence: &Evidence) -> Option<Finding> {
             grouped(all),
             percent(share)
         );
+        let config = &evidence.measured.drive.plan.config;
+        let is_of_retries = |(axis, _): &(&str, _)| ["start", "next"].contains(axis);
         // Without a code the chip's capability says what is corrected.
-        let remedy = match evidence.measured.drive.plan.config.ecc.code {
+        let remedy = match config.ecc.code {
+            _ if config.policies.sources().iter().any(is_of_retries) => {
+                "play it without the functions of your own (start, next), which may give up too early; where data is lost then too, choose a milder --age"
+            }
             Some(_) => "a real drive is retired long before: choose a milder --age, a stronger code (ecc.strength) or a scheme with more retries",
             None => "a real drive is retired long before: choose a milder --age or a scheme with more retries",
         };
