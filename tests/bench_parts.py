@@ -23,7 +23,7 @@ PARTS = {
         "/ssd/src/run/",
         "/ssd/src/host.rs",
         "/ssd/src/commands.rs",
-        "/ssd/src/device/",
+        "/ssd/src/device/mod.rs",
         "/ssd/src/arbitration.rs",
     ),
     "buffer, write path": ("/ssd/src/buffer.rs", "/ssd/src/writes.rs", "/ssd/src/back_end/write.rs"),
@@ -33,7 +33,7 @@ PARTS = {
     "bus, ECC": ("/flash/bus.rs", "/flash/settle.rs", "/flash/channel.rs", "/flash/decoder.rs"),
     "retries, chip": ("/flash/retry.rs", "/nand/src/model/", "/nand/src/characterize.rs", "/libm"),
     "die": ("/ssd/src/flash/",),
-    "flow between them": ("/ssd/src/back_end/",),
+    "flow between them": ("/ssd/src/back_end/", "/ssd/src/device/"),
     "meters, statistics": ("/ssd/src/meter.rs", "/ssd/src/observe/", "hdrhistogram"),
     "arenas, geometry, units": ("/ssd/src/", "/nand/", "/units/", "slab"),
 }

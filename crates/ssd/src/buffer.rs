@@ -73,6 +73,11 @@ pub(crate) struct Buffer {
     sector_bits: u32,
 }
 
+/// Whether hardly one of a buffer's slots is free, of which so many are in use.
+pub(crate) fn is_full(in_use: u64, slots: u64) -> bool {
+    in_use * 16 >= slots * 15
+}
+
 impl Buffer {
     pub fn new(plan: &crate::config::Plan) -> Buffer {
         let page = plan.layout.page_size.0;

@@ -1,4 +1,4 @@
-//! Commands that the drive works on, and the ways of their data and of their completions: the links and the DRAM.
+//! Commands that the drive has taken, and the ways of their data and of their completions: the links and the DRAM.
 //!
 //! The host's interface takes commands up and completes them (`host.rs`); what lies behind it knows them by number,
 //! moves their data and says when they are done.
@@ -48,7 +48,8 @@ impl Command {
     }
 }
 
-/// The commands that the drive works on or that wait for that, and what is on its way to the host.
+/// The commands that the drive has taken from its host: those that it works on, and those that wait in its submission
+/// queues; and what moves their data and their completions.
 pub(crate) struct Commands {
     taken: Arena<CommandId, Command>,
     pub link_in: FifoServer,

@@ -307,7 +307,7 @@ impl DriveLife {
         }
     }
 
-    /// Whether it has ended, if it goes on as a read-only one in the best case.
+    /// Whether the drive's life has ended: it has failed for want of blocks, or is read-only.
     pub fn has_ended(&self) -> bool {
         self.read_only.is_some() || matches!(self.failure, Some(RunError::EndOfLife { .. }))
     }

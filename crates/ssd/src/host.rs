@@ -100,7 +100,7 @@ impl HostSide {
         }
     }
 
-    pub fn queue_of(&self, request: &Request) -> usize {
+    fn queue_of(&self, request: &Request) -> usize {
         let (queue, queues) = (usize::from(request.queue), self.queues.len());
         if queue < queues { queue } else { queue % queues }
     }

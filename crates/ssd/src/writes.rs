@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use nand::DieId;
-use units::{PerId, Time};
+use units::{Lpn, PerId, Time};
 
-use crate::arena::CommandId;
+use crate::arena::{CommandId, SlotId};
 use crate::buffer::Buffer;
 use crate::config::{BufferMode, Plan};
 use crate::flash::op::Queue;
@@ -49,6 +49,13 @@ impl Writes {
     /// Whether partly filled units of host data go as they are.
     pub fn draining(&self) -> bool {
         self.draining || self.flushing > 0
+    }
+
+    /// A page is in a slot of the buffer: if it is one of a zone, it waits for the rest of its program.
+    pub fn gather(&mut self, lpn: Lpn, slot: SlotId, plan: &Plan) {
+        if plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
+            self.buffer.gather(slot);
+        }
     }
 
     /// Whether pages wait for any die, or data for room.

@@ -563,21 +563,13 @@ pub fn methods(text: &str, types: &[&str]) -> Vec<String> {
     found
 }
 
-/// The methods that methods of these types call on `self`, on what another method of theirs gives
-/// (`self.flash().pick()`), or on what is wrapped around it (`Zoning(self).lose(plane)`, and in there
-/// `self.0.collect(plane)`; what is wrapped is of the first type): of which type they are, where that is known, and
-/// their names.
+/// The methods that methods of these types call on `self`, or on what another method of theirs gives
+/// (`self.flash().pick()`): of which type they are, where that is known, and their names.
 fn calls_on_self(text: &str, types: &[&str], known: &Methods) -> BTreeSet<(Option<String>, String)> {
     let tokens = tokens(text);
     let mut found = BTreeSet::new();
     for Impl { of, body, .. } in impls(&tokens).iter().filter(|of| types.contains(&of.of)) {
         let word = |at: usize| body.get(at).map_or("", |token| token.text.as_str());
-        // The type that is wrapped around `self` with the bracket that closes at a place.
-        let wrapper = |at: usize| {
-            let open = at.checked_sub(if word(at - 1) == "0" { 4 } else { 2 }).filter(|open| word(*open) == "(")?;
-            let inside = is_at(body, open + 1, &["self", ")"]) || is_at(body, open + 1, &["self", ".", "0", ")"]);
-            types.iter().find(|name| inside && open > 0 && **name == word(open - 1)).map(|name| (*name).to_owned())
-        };
         for at in 1..body.len() {
             if word(at + 1) != "." || !["(", "::"].contains(&word(at + 3)) {
                 continue;
@@ -587,12 +579,6 @@ fn calls_on_self(text: &str, types: &[&str], known: &Methods) -> BTreeSet<(Optio
                 is_at(body, at - 1, &["(", ")"]) && at > 2 && known.keys().any(|(_, name)| name == word(at - 2));
             if word(at) == "self" && word(at - 1) != "." {
                 found.insert(called(Some((*of).to_owned())));
-            } else if word(at) == ")"
-                && let Some(of) = wrapper(at)
-            {
-                found.insert(called(Some(of)));
-            } else if is_at(body, at.saturating_sub(2), &["self", ".", "0"]) {
-                found.insert(called(types.first().map(|of| (*of).to_owned())));
             } else if given {
                 found.insert(called(None));
             }

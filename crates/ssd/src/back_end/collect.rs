@@ -307,7 +307,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// Nothing needs a stripe any more.
-    pub(super) fn end_stripe(&mut self, stripe: StripeId) {
+    fn end_stripe(&mut self, stripe: StripeId) {
         let stripes = self.stripes();
         let lpn = stripes.lpn(stripe);
         if stripes.end(stripe)

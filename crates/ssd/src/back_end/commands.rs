@@ -1,33 +1,60 @@
-//! Commands are begun: what may be, and what of zones they are for, `zones.rs` says; where a read finds its data is in
-//! `read.rs`, how written data goes on in `write.rs`.
+//! Commands are begun. Whether zones allow one is in `zones.rs`, where a read finds its data in `read.rs`, how written
+//! data goes on in `write.rs`.
 
-use units::{Bytes, Lpn, Time};
+use nand::PlaneId;
+use units::{Bytes, Time};
 use workload::Op;
 
 use super::BackEnd;
-use super::zone_programs::zoned;
 use crate::arena::CommandId;
 use crate::commands::{Part, part, parts};
 use crate::config::BufferMode;
 use crate::core::Marks;
 use crate::ftl::Location;
 use crate::observe::probe::{Event, Probe};
+use crate::status::Status;
 use crate::translation::Waiting;
 
 impl<P: Probe> BackEnd<P> {
-    /// Works on a command.
+    /// Begins a command of any kind.
     pub fn start(&mut self, command: CommandId) {
         let op = self.commands[command].request.op;
         match op {
             Op::Read if self.zones.is_none() || self.allow(command) => self.start_read(command),
             Op::Read => {}
             _ if self.core.life.read_only.is_some() => self.commands.refuse(&mut self.core, command),
-            _ if (self.zones.is_some() || !op.is_of_every_drive()) && !self.allow(command) => {}
-            Op::Write | Op::Append => self.start_write(command),
+            _ if self.zones.is_some() && !self.allow(command) => {}
+            Op::Write => self.start_write(command),
+            Op::Append if self.zones.is_some() => self.start_write(command),
             Op::Trim => self.start_trim(command),
             Op::Flush => self.start_flush(command),
-            Op::Zone(_) | Op::ZoneReport | Op::HandleUpdate => unreachable!("Invariant: it has been done"),
+            Op::HandleUpdate => self.update_handle(command),
+            Op::Append | Op::Zone(_) | Op::ZoneReport => {
+                self.commands.fail(&mut self.core, command, Status::InvalidOpcode);
+            }
         }
+    }
+
+    /// A placement handle is given another reclaim unit: the blocks that it has begun are written no further.
+    fn update_handle(&mut self, command: CommandId) {
+        let handle = self.commands[command].request.hint;
+        let BackEnd { fdp, core, ftl, .. } = self;
+        let Some(fdp) = fdp.as_deref_mut().filter(|fdp| fdp.has(handle)) else {
+            let status = if fdp.is_some() { Status::InvalidField } else { Status::InvalidOpcode };
+            return self.commands.fail(&mut self.core, command, status);
+        };
+        if fdp.updates(handle, core.now, &mut core.counters) {
+            let stream = core.plan.groups.stream_of(handle);
+            // What goes past an SLC cache has open blocks of its own.
+            [Some(stream), core.plan.streams.past(stream)]
+                .into_iter()
+                .flatten()
+                .for_each(|stream| ftl.blocks.leave_open(stream));
+            for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
+                self.dispatch().room_changed(plane);
+            }
+        }
+        self.commands.acknowledge_now(&mut self.core, command);
     }
 
     fn start_read(&mut self, command: CommandId) {
@@ -70,7 +97,7 @@ impl<P: Probe> BackEnd<P> {
             bytes += u64::from(to - from);
             let slot = self.insert(id, lpn, to - from, self.writes.buffer.sectors(from, to), request.hint);
             if self.zones.is_some() {
-                self.zoning().gather(lpn, slot);
+                self.writes.gather(lpn, slot, &self.core.plan);
             }
             if through {
                 self.writes.buffer.await_slot(slot, arrived.command);
@@ -88,22 +115,11 @@ impl<P: Probe> BackEnd<P> {
                 self.commands.acknowledge(&mut self.core, arrived.command, stored);
             }
         }
-        if self.zones.is_some() {
-            self.arrives(part(&request, page_size, arrived.first_part).lpn, bytes);
+        if self.zones.is_some() && self.zoning().arrives(part(&request, page_size, arrived.first_part).lpn, bytes) {
+            self.commands_go_on();
         }
         self.destage();
         self.core.marks.set |= Marks::WRITES;
-    }
-
-    /// This many bytes of a write to a zone are in the buffer.
-    pub(super) fn arrives(&mut self, lpn: Lpn, bytes: u64) {
-        let Some((zones, plan)) = zoned!(self) else { return };
-        let Some(zone) = plan.sequential(lpn) else { return };
-        let quiet = zones.arrives(zone, bytes);
-        self.zoning().has_come(zone);
-        if quiet {
-            self.commands_go_on();
-        }
     }
 
     /// What waited for writes to arrive goes on, or waits again, in its order.

@@ -14,7 +14,7 @@ use crate::streams::StreamId;
 use crate::writes::Writes;
 
 /// What a page on its way to a die is given to, and asks.
-pub(crate) struct Dispatch<'a, P: Probe> {
+pub(super) struct Dispatch<'a, P: Probe> {
     pub core: &'a mut Core<P>,
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,
@@ -274,7 +274,7 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// Diverts a page that has just begun to wait for its die.
     #[inline]
-    pub fn divert_waiting(&mut self, op: OpId) {
+    fn divert_waiting(&mut self, op: OpId) {
         if self.core.plan.slc.is_some() && self.core.plan.deals {
             let (die, place) = (self.flash.ops[op].die, self.flash.ops[op].queue.plane() as u8);
             self.divert_queue(self.core.plan.layout.plane(die, place));
@@ -283,7 +283,7 @@ impl<P: Probe> Dispatch<'_, P> {
 
     /// Diverts what waits for any die, where no plane's part of the cache takes anything that it may be written to.
     #[inline]
-    pub fn divert_pool(&mut self, writes: StreamId) {
+    fn divert_pool(&mut self, writes: StreamId) {
         if self.core.plan.slc.is_some() && self.writes.pools[writes.index()].len > 0 {
             self.divert_whole_pool(writes);
         }
@@ -313,7 +313,7 @@ impl<P: Probe> Dispatch<'_, P> {
 }
 
 /// What ends a standstill, in which something waits and nothing is going to happen.
-pub(crate) enum Standstill {
+pub(super) enum Standstill {
     /// Blocks have failed, and those that are left are too few: the drive's life ends.
     EndsLife,
     /// The planes that have room in the SLC cache can take no more data: what waits for them goes past the cache to
@@ -323,7 +323,7 @@ pub(crate) enum Standstill {
 
 /// What waits for the SLC cache on any die could go past it, from one stream to another.
 #[derive(Clone, Copy)]
-pub(crate) struct PastTheCache {
+pub(super) struct PastTheCache {
     from: StreamId,
     to: StreamId,
 }

@@ -46,7 +46,7 @@ impl<P: Probe> BackEnd<P> {
         if let Some((op, data)) = self.flash().decoded(channel) {
             self.read_ended(op, data);
             if self.power.as_ref().is_some_and(|power| power.recovering.is_some()) {
-                is_ready = self.recovery_goes_on();
+                is_ready = self.power_at().recovery_goes_on();
             }
         }
         // It may have been the last thing under way that waiting writes could hope for.

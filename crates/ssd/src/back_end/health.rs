@@ -29,7 +29,7 @@ impl<P: Probe> BackEnd<P> {
     /// The drive has become read-only: what waits for room in the buffer or for programs is refused. Programs under way
     /// end; what cannot be programmed stays in the buffer, where it is read.
     #[cold]
-    pub(super) fn refuse_writes(&mut self) {
+    fn refuse_writes(&mut self) {
         self.writes.pages_wanted = 0;
         if let Some(zones) = &mut self.zones {
             for command in zones.become_read_only() {
@@ -57,9 +57,15 @@ impl<P: Probe> BackEnd<P> {
         self.flash.die_ids().for_each(|die| self.flash().mark_dirty(die));
     }
 
+    /// Nothing is going to happen: whether something waits all the same, which [`BackEnd::ends_standstill`] helps.
+    #[cold]
+    pub fn stands_still(&self) -> bool {
+        self.standstill().is_some()
+    }
+
     /// Nothing is going to happen. If commands, or buffered pages that shall go, wait all the same: what ends that.
     #[cold]
-    pub fn standstill(&self) -> Option<Standstill> {
+    pub(super) fn standstill(&self) -> Option<Standstill> {
         let waits = self.commands.len() > 0
             || (self.writes.draining && self.writes.buffer.in_use() > self.writes.buffer.gathering);
         if !waits || self.core.life.has_ended() {

@@ -1,12 +1,60 @@
 //! The map on its way to flash: its changes by way of the journal, its translation pages by way of checkpoints.
 
 use super::BackEnd;
+use super::map_pages::MapAt;
 use super::placed::Because;
 use crate::arena::{CommandId, OpId};
 use crate::flash::QueueSet;
 use crate::ftl::Location;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
+
+impl<P: Probe> MapAt<'_, P> {
+    /// Programs what the journal has gathered, as far as it is due.
+    fn journal_goes_on(&mut self) {
+        while let Some(power) = self.power.as_deref_mut()
+            && power.recovering.is_none()
+            && self.core.life.read_only.is_none()
+        {
+            let (horizon, begun) = (power.horizon(), power.begun());
+            let Some((place, page)) = power.journal.page(horizon, begun) else { break };
+            self.program_journal(place, page);
+        }
+    }
+
+    /// Begins a checkpoint that is due, and goes on with the one that is being taken; whether there may be one.
+    fn checkpoint_goes_on(&mut self) -> bool {
+        let Some(power) = self.power.as_deref_mut() else { return false };
+        if power.recovering.is_some() || self.core.life.read_only.is_some() {
+            return false;
+        }
+        let long = power.journal.is_long();
+        if power.checkpoints.is_due(long) {
+            power.checkpoints.begin(power.journal.next(), power.horizon());
+        }
+        let most = self.map.most_for_checkpoint(&self.core.plan);
+        while let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
+            && running.waiting.len() < most
+            && let Some(page) = running.todo.pop()
+        {
+            running.waiting.push(page);
+            self.rewrite(page);
+        }
+        if self.power.as_ref().is_some_and(|power| power.awaits_map(most)) {
+            // Partly filled units of the map's pages go.
+            self.flash.die_ids().for_each(|die| self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP)));
+        }
+        self.list_map_pages();
+        true
+    }
+
+    /// A partly filled unit of the map goes where a page of the journal, or of a list, is waited for.
+    fn force_awaited(&mut self) {
+        if self.map.filled > 0 && self.power.as_ref().is_some_and(|power| power.awaits_journal()) {
+            self.force_map_unit();
+        }
+    }
+}
 
 impl<P: Probe> BackEnd<P> {
     /// A part of the flash has broken: translation pages that it held are programmed again, with a checkpoint that
@@ -29,21 +77,12 @@ impl<P: Probe> BackEnd<P> {
     /// Programs what the journal has gathered, as far as it is due, and goes on with checkpoints.
     pub(super) fn map_survives(&mut self) {
         loop {
-            while let Some(power) = &mut self.power
-                && power.recovering.is_none()
-                && self.core.life.read_only.is_none()
-            {
-                let (horizon, begun) = (power.horizon(), power.begun());
-                let Some((place, page)) = power.journal.page(horizon, begun) else { break };
-                self.map_at().program_journal(place, page);
-            }
-            if !self.checkpoint_goes_on() {
+            self.map_at().journal_goes_on();
+            if !(self.map_at().checkpoint_goes_on() && self.end_checkpoint()) {
                 break;
             }
         }
-        if self.map.filled > 0 && self.power.as_ref().is_some_and(|power| power.awaits_journal()) {
-            self.map_at().force_map_unit();
-        }
+        self.map_at().force_awaited();
     }
 
     /// A page of the journal is on flash.
@@ -67,32 +106,6 @@ impl<P: Probe> BackEnd<P> {
             power.journal.await_changes(command);
         }
         self.map_survives();
-    }
-
-    /// Begins a checkpoint that is due, and goes on with the one that is being taken. Whether that has ended.
-    fn checkpoint_goes_on(&mut self) -> bool {
-        let Some(power) = &mut self.power else { return false };
-        if power.recovering.is_some() || self.core.life.read_only.is_some() {
-            return false;
-        }
-        let long = power.journal.is_long();
-        if power.checkpoints.is_due(long) {
-            power.checkpoints.begin(power.journal.next(), power.horizon());
-        }
-        let most = self.map.most_for_checkpoint(&self.core.plan);
-        while let Some(running) = self.power.as_mut().and_then(|power| power.checkpoints.running.as_mut())
-            && running.waiting.len() < most
-            && let Some(page) = running.todo.pop()
-        {
-            running.waiting.push(page);
-            self.map_at().rewrite(page);
-        }
-        if self.power.as_ref().is_some_and(|power| power.awaits_map(most)) {
-            // Partly filled units of the map's pages go.
-            self.flash.die_ids().for_each(|die| self.flash().force_die(die, QueueSet::of_programs(StreamId::MAP)));
-        }
-        self.map_at().list_map_pages();
-        self.end_checkpoint()
     }
 
     /// Ends a checkpoint whose list is on flash: the journal before it is needless. Whether it has ended.

@@ -10,9 +10,9 @@ use crate::arena::{OpId, SlotId};
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt};
+use crate::ftl::seen::Seen;
 use crate::ftl::stripes::Stripes;
 use crate::ftl::{Ftl, Location};
-use crate::host::Completion;
 use crate::observe::probe::{DataFrom, Probe};
 use crate::power::checkpoint::Running;
 use crate::power::media::{Change, Content, Data, Entries, Mapped, Member, Page};
@@ -30,7 +30,7 @@ pub(super) enum ProgramEnd {
 }
 
 /// What is told of power cuts, and what they leave of the drive.
-pub(super) struct PowerAt<'a, P: Probe> {
+pub(crate) struct PowerAt<'a, P: Probe> {
     pub core: &'a mut Core<P>,
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,
@@ -39,6 +39,16 @@ pub(super) struct PowerAt<'a, P: Probe> {
 }
 
 impl<P: Probe> PowerAt<'_, P> {
+    /// The flash as it stands now.
+    pub fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
+        FlashAt { flash: self.flash, core: self.core, placement: self.ftl }
+    }
+
+    /// What is seen of the FTL.
+    pub fn seen(&self) -> Seen<'_> {
+        Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan }
+    }
+
     /// A die's program has ended, or was interrupted: what its pages hold now.
     pub(super) fn record_program(&mut self, die: DieId, first: OpId, end: ProgramEnd) {
         let (ftl, flash, plan) = (&*self.ftl, &*self.flash, &self.core.plan);
@@ -122,8 +132,7 @@ impl<P: Probe> PowerAt<'_, P> {
         // Of headers and of pages whose place is not known the out-of-band area is enough.
         let whole = step == 1 || step == 3;
         let bytes = self.core.plan.read_transfer(0, if whole { self.core.plan.layout.page_size.0 as u32 } else { 1 });
-        let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
-        flash.queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
+        self.flash().queue_read(Class::InternalRead, Owner::Recovery, Lpn(0), first, (bytes, 0));
     }
 
     /// A page has been read for recovery.
@@ -169,10 +178,10 @@ impl Power {
         Some((version, Content::Parity(pages.collect::<Option<_>>().unwrap_or_default())))
     }
 
-    /// The host has seen a completion.
-    pub fn host_saw(&mut self, completion: &Completion) {
-        if let Some(oracle) = self.oracle.as_mut().filter(|_| completion.is_done()) {
-            oracle.completed(completion.id);
+    /// The host has seen that a request is done.
+    pub fn host_saw(&mut self, request: u64) {
+        if let Some(oracle) = &mut self.oracle {
+            oracle.completed(request);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::translation::{LearnedTable, TranslationPages, Waiting};
 use crate::writes::Writes;
 
 /// What a learned table has to do with.
-pub(crate) struct Learning<'a, P: Probe> {
+pub(super) struct Learning<'a, P: Probe> {
     pub core: &'a mut Core<P>,
     pub flash: &'a mut Flash,
     pub ftl: &'a mut Ftl,

@@ -30,7 +30,7 @@ pub(super) struct MapAt<'a, P: Probe> {
 
 impl<P: Probe> MapAt<'_, P> {
     /// The flash as it stands now.
-    fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
+    pub fn flash(&mut self) -> FlashAt<'_, P, Ftl> {
         FlashAt { flash: self.flash, core: self.core, placement: self.ftl }
     }
 
@@ -107,7 +107,7 @@ impl<P: Probe> MapAt<'_, P> {
     }
 
     /// Programs a page of the drive's own: a translation page, or one of the journal.
-    pub fn program_own(&mut self, id: OpId) {
+    fn program_own(&mut self, id: OpId) {
         let unit = self.core.plan.unit_pages;
         if self.map.filled == 0 {
             self.map.plane = self.ftl.next_map_plane(self.map.plane, &self.map.held, &self.core.plan).0;

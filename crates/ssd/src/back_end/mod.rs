@@ -34,8 +34,8 @@
 //!
 //! Each file calls those before it alone (`crates/tidy/tests/tidy.rs`), so they can be read in this order.
 //!
-//! What crosses some components alone sees these alone: `dispatch::Dispatch`, `read::ReadsAt`, `power::PowerAt`,
-//! `FlashAt`, `Seen`.
+//! What crosses some components alone sees these alone: `FlashAt`, `Seen`, `dispatch::Dispatch`, `read::ReadsAt`,
+//! `learned::Learning`, `zone_programs::Zoning`, `kept::PowerAt`, `map_pages::MapAt`.
 //!
 //! An event changes its own object and the owner of what has ended with it, and marks what may go on; `BackEnd::settle`
 //! asks what was marked in a fixed order (docs/decisions/0025-one-settle.md). There is no recursion between handlers:
@@ -66,10 +66,9 @@ mod write;
 mod zone_programs;
 mod zones;
 
+use dispatch::Standstill;
 use nand::PlaneId;
 use units::{ConfigError, Time};
-
-pub(crate) use dispatch::Standstill;
 
 use crate::commands::Commands;
 use crate::config::Plan;
@@ -92,7 +91,7 @@ pub(crate) struct BackEnd<P: Probe> {
     pub core: Core<P>,
     pub commands: Commands,
     pub writes: Writes,
-    pub read_cache: Option<ReadCache>,
+    read_cache: Option<ReadCache>,
     pub ftl: Ftl,
     pub map: TranslationPages,
     pub flash: Flash,
@@ -129,23 +128,24 @@ impl<P: Probe> BackEnd<P> {
         BackEnd { core, commands, writes, read_cache, ftl, map, flash, power, zones, fdp }
     }
 
-    /// The probe is told how the drive stands, of which it is told from now on.
-    pub fn is_watched(&mut self) {
+    /// Tells the probe how the drive stands, of which it is told from now on.
+    pub fn begin_watch(&mut self) {
         self.flash.tell_meters(self.core.now, &mut self.core.probe);
         self.begin_ledger();
     }
 
-    /// A state that was saved has been loaded.
-    pub fn is_loaded(&mut self) {
+    /// Goes on from a state that was saved and has been loaded.
+    pub fn after_load(&mut self) {
         self.flash.loaded(&mut self.core.plan);
         if self.core.life.becomes_read_only {
             self.core.marks.set |= Marks::LIFE;
         }
-        self.is_watched();
+        self.begin_watch();
     }
 
-    /// Whether partly filled units go to flash as they are, from now on; whether they have done so until now.
-    pub fn drains(&mut self, draining: bool) -> bool {
+    /// Sets whether partly filled program units are programmed as they are, for good and not for a flush; how it was
+    /// set before.
+    pub fn set_draining(&mut self, draining: bool) -> bool {
         let before = std::mem::replace(&mut self.writes.draining, draining);
         self.flash.flush_units(self.writes.draining());
         before
@@ -183,10 +183,22 @@ impl<P: Probe> BackEnd<P> {
         }
     }
 
-    /// Collections go on that were under way before the run; or, where a window has opened, each plane collects ahead
-    /// of need.
+    /// Collections that were under way before the run go on; a learned table knows what is before it.
     #[cold]
-    pub fn resume_collection(&mut self, window: Option<Window>) {
+    pub fn begin_life(&mut self) {
+        self.learning().learns_again();
+        self.resume_collection(None);
+    }
+
+    /// A window has opened or closed: each plane collects ahead of need from now on, or does so no more.
+    #[cold]
+    pub fn window_changes(&mut self, window: Window) {
+        self.resume_collection(Some(window));
+    }
+
+    /// Collections go on that were under way before the run; or, where a window has opened or closed, as it says.
+    #[cold]
+    fn resume_collection(&mut self, window: Option<Window>) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
             match self.ftl.resumes(plane, window) {
                 Resumes::Move => {
@@ -202,6 +214,19 @@ impl<P: Probe> BackEnd<P> {
             }
         }
         self.settle();
+    }
+
+    /// Nothing is going to happen: ends the drive's life, if that has come, or lets what has waited in vain for the SLC
+    /// cache go past it. Whether something waited.
+    #[cold]
+    pub fn ends_standstill(&mut self) -> bool {
+        match self.standstill() {
+            None => return false,
+            Some(Standstill::EndsLife) => self.core.wear_out(),
+            Some(Standstill::HasWay(past)) => self.dispatch().go_past_the_cache(past),
+        }
+        self.settle();
+        true
     }
 
     /// Whether a part breaks before anything else happens, until then. Without a time that was asked for, parts that

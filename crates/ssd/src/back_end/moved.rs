@@ -44,7 +44,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// A flash page that moves has been read: what is still valid of it is programmed.
-    pub(super) fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
+    fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
         let works = self.ftl.has_read(plane, &self.core.plan);
@@ -103,7 +103,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// A page whose stripe is to end has been read: it joins another one.
-    pub(super) fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
+    fn orphan_read(&mut self, id: OpId, plane: PlaneId, data: PageData) {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let lost = data == PageData::Lost;
@@ -275,7 +275,7 @@ impl<P: Probe> BackEnd<P> {
 
     /// The program of a page of a zone has failed on that page of the flash, and nothing more goes into its block: it
     /// waits for another one, unless the zone was reset meanwhile.
-    pub(super) fn program_again(&mut self, id: OpId, ppn: Ppn) {
+    fn program_again(&mut self, id: OpId, ppn: Ppn) {
         let lpn = self.flash.ops[id].lpn.get();
         let Some(plan) = &self.core.plan.zones else { return };
         let zone = plan.zone_of(lpn);

@@ -21,7 +21,7 @@ impl<P: Probe> BackEnd<P> {
 
     /// Where pages that wait for their program find their dies.
     #[inline]
-    pub fn dispatch(&mut self) -> Dispatch<'_, P> {
+    pub(super) fn dispatch(&mut self) -> Dispatch<'_, P> {
         Dispatch { core: &mut self.core, flash: &mut self.flash, ftl: &mut self.ftl, writes: &mut self.writes }
     }
 
@@ -40,7 +40,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// What a learned table has to do with.
-    pub fn learning(&mut self) -> Learning<'_, P> {
+    pub(super) fn learning(&mut self) -> Learning<'_, P> {
         let BackEnd { core, flash, ftl, writes, map, .. } = self;
         Learning { core, flash, ftl, writes, map }
     }
@@ -64,7 +64,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// What is told of power cuts. Invariant: the drive has any, or keeps its map for them.
-    pub(super) fn power_at(&mut self) -> PowerAt<'_, P> {
+    pub fn power_at(&mut self) -> PowerAt<'_, P> {
         let BackEnd { core, flash, ftl, writes, power, .. } = self;
         let power = power.as_deref_mut().expect("Invariant: only drives with power cuts are told of them");
         PowerAt { core, flash, ftl, writes, power }

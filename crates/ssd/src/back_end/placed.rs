@@ -117,7 +117,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     /// The parity of a stripe has been programmed: whether it is of use.
-    pub(super) fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
+    fn is_of_use(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) -> bool {
         let of_use = self.stripes().programmed(stripe);
         if !of_use {
             let plane = self.core.plan.layout.plane_of(ppn);

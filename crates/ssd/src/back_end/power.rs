@@ -14,7 +14,7 @@ use super::kept::{PowerAt, ProgramEnd};
 use crate::buffer::Slot;
 use crate::config::Plan;
 use crate::error::RunError;
-use crate::flash::{FlashAt, Interrupted};
+use crate::flash::Interrupted;
 use crate::ftl::Location;
 use crate::ftl::blocks::{FoundBlocks, Holds};
 use crate::ftl::seen::Seen;
@@ -45,8 +45,7 @@ impl<P: Probe> PowerAt<'_, P> {
     /// What is under way in a die's array ends, or is destroyed.
     fn interrupt(&mut self, die: DieId) {
         let plp = self.core.plan.config.power.plp;
-        let flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
-        for interrupted in flash.under_way(die) {
+        for interrupted in self.flash().under_way(die) {
             match interrupted {
                 Interrupted::Program(first) if plp => self.record_program(die, first, ProgramEnd::Ended { failed: 0 }),
                 Interrupted::Program(first) => self.record_program(die, first, ProgramEnd::Torn),
@@ -69,8 +68,7 @@ impl<P: Probe> PowerAt<'_, P> {
             self.core.counters.bytes_settled += host_bytes;
             if !outdated && next_version.is_none() {
                 lost += u64::from(!keeps);
-                let seen = Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan };
-                let hint = seen.hint_of_slot(id);
+                let hint = Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan }.hint_of_slot(id);
                 kept.push(Kept { lpn, dirty, valid, hint, rescued, stamp: power.stamp_of(id) });
             }
         }
@@ -95,9 +93,7 @@ impl<P: Probe> PowerAt<'_, P> {
             let slot = self.writes.buffer.fill(lpn, dirty, valid, under);
             (self.writes.buffer[slot].hint, self.writes.buffer[slot].rescued) = (hint, rescued);
             self.ftl.buffer(lpn, slot);
-            if self.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
-                self.writes.buffer.gather(slot);
-            }
+            self.writes.gather(lpn, slot, &self.core.plan);
             let power = &mut *self.power;
             let version = power.next_version();
             power.set_stamp(slot, Stamp { version, ..stamp });
@@ -195,9 +191,7 @@ impl<P: Probe> PowerAt<'_, P> {
             },
         }
     }
-}
 
-impl<P: Probe> BackEnd<P> {
     /// The power is cut: what is under way in the dies ends there, and nothing is going to happen any more. What
     /// capacitors have kept of the write buffer.
     #[cold]
@@ -207,10 +201,10 @@ impl<P: Probe> BackEnd<P> {
         self.core.cuts.ready = false;
         self.core.next_cut();
         for die in self.flash.die_ids() {
-            self.power_at().interrupt(die);
+            self.interrupt(die);
         }
         self.core.counters.pages_cut += self.seen().pages_under_way();
-        let kept = self.power_at().keep_buffer();
+        let kept = self.keep_buffer();
         if P::EXPLAINS {
             let (requests, buffered) = (0, kept.len() as u32);
             self.core.probe.explain(self.core.now, Event::State { requests, buffered });
@@ -220,8 +214,43 @@ impl<P: Probe> BackEnd<P> {
         kept
     }
 
+    /// Begins the next reads of recovery; whether there are none left, so that the drive is ready.
+    pub fn recovery_goes_on(&mut self) -> bool {
+        loop {
+            let Some(recovering) = &mut self.power.recovering else { return false };
+            if recovering.under_way > 0 {
+                return false;
+            }
+            if recovering.step == STEPS {
+                return true;
+            }
+            let runs = std::mem::take(&mut recovering.runs[recovering.step]);
+            let layout = self.core.plan.layout;
+            recovering.left = vec![VecDeque::new(); layout.planes as usize];
+            for run in runs {
+                recovering.left[layout.plane_of(run.first).0 as usize].push_back(run);
+            }
+            recovering.step += 1;
+            for plane in (0..layout.planes).map(PlaneId) {
+                (0..AHEAD).for_each(|_| self.read_next(plane));
+            }
+        }
+    }
+
+    /// Recovery has ended, and the drive is ready.
+    fn has_recovered(&mut self) {
+        let Some(recovering) = self.power.recovering.take() else { return };
+        let took = self.core.now.since(recovering.began);
+        self.power.ready.push(took);
+        self.core.counters.recovery_ns += took.0;
+        self.core.cuts.ready = true;
+        self.core.next_cut();
+    }
+}
+
+impl<P: Probe> BackEnd<P> {
     /// The power is back: what was in memory is found again on flash, whose pages are read for that; whether the drive
-    /// is ready at once, as [`BackEnd::recovery_goes_on`] says.
+    /// is ready at once, as [`PowerAt::recovery_goes_on`] says.
     #[cold]
     pub fn power_returns(&mut self, kept: Vec<Kept>) -> bool {
         let plan = &self.core.plan;
@@ -244,43 +273,12 @@ impl<P: Probe> BackEnd<P> {
         self.power_at().consult_oracle();
         let Some(power) = &mut self.power else { return false };
         power.recovering = Some(Recovering::new(self.core.now, recovered.reads));
-        self.recovery_goes_on()
+        self.power_at().recovery_goes_on()
     }
 
-    /// Begins the next reads of recovery; whether there are none left, so that the drive is ready.
-    pub fn recovery_goes_on(&mut self) -> bool {
-        loop {
-            let Some(recovering) = self.power.as_mut().and_then(|power| power.recovering.as_mut()) else {
-                return false;
-            };
-            if recovering.under_way > 0 {
-                return false;
-            }
-            if recovering.step == STEPS {
-                return true;
-            }
-            let runs = std::mem::take(&mut recovering.runs[recovering.step]);
-            let layout = self.core.plan.layout;
-            recovering.left = vec![VecDeque::new(); layout.planes as usize];
-            for run in runs {
-                recovering.left[layout.plane_of(run.first).0 as usize].push_back(run);
-            }
-            recovering.step += 1;
-            for plane in (0..layout.planes).map(PlaneId) {
-                (0..AHEAD).for_each(|_| self.power_at().read_next(plane));
-            }
-        }
-    }
-
-    /// The drive is ready again: what a cut has interrupted goes on.
-    pub fn is_ready(&mut self) {
-        let Some(power) = &mut self.power else { return };
-        let Some(recovering) = power.recovering.take() else { return };
-        let took = self.core.now.since(recovering.began);
-        power.ready.push(took);
-        self.core.counters.recovery_ns += took.0;
-        self.core.cuts.ready = true;
-        self.core.next_cut();
+    /// The drive becomes ready again: what a cut has interrupted goes on.
+    pub fn become_ready(&mut self) {
+        self.power_at().has_recovered();
         let layout = self.core.plan.layout;
         for plane in (0..layout.planes).map(PlaneId) {
             self.ftl.request_needless(plane, layout.blocks);

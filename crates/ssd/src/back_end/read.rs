@@ -1,4 +1,4 @@
-//! Commands are taken up here; reads look for their pages' newest data, in the write buffer, in the read cache or on
+//! Reads look for their pages' newest data, in the write buffer, in the read cache or on
 //! flash.
 
 use schemes::{Class, FailBusy};
@@ -191,7 +191,7 @@ impl<P: Probe> ReadsAt<'_, P> {
 
     /// Whether the write buffer has all of bytes `from..to` of a page.
     #[inline]
-    pub fn is_buffered(&self, Part { lpn, from, to }: Part) -> bool {
+    fn is_buffered(&self, Part { lpn, from, to }: Part) -> bool {
         let has = |slot| self.writes.buffer.sectors(from, to) & !self.writes.buffer[slot].valid == 0;
         matches!(self.ftl.locate(lpn), Location::Buffer(slot) if has(slot))
     }

@@ -7,7 +7,7 @@ use nand::{DieId, PlaneId};
 use units::{Lpn, Ppn};
 
 use super::dispatch::Dispatch;
-use crate::arena::{CommandId, OpId, SlotId};
+use crate::arena::{CommandId, OpId};
 use crate::commands::Commands;
 use crate::config::{ResetCompletes, ZonePlan};
 use crate::core::{Core, Marks};
@@ -21,8 +21,8 @@ use crate::zones::{Padding, Zones};
 
 /// The zones of a drive that has any, and how they are laid out.
 macro_rules! zoned {
-    ($device:expr) => {
-        $device.zones.as_deref_mut().zip($device.core.plan.zones.as_ref())
+    ($parts:expr) => {
+        $parts.zones.as_deref_mut().zip($parts.core.plan.zones.as_ref())
     };
 }
 pub(super) use zoned;
@@ -69,13 +69,6 @@ impl<P: Probe> Zoning<'_, P> {
     fn is_lost(&self, zone: u32) -> bool {
         let broken = |plan: &ZonePlan| plan.planes_of(zone).any(|plane| self.ftl.is_broken(plane));
         self.core.plan.config.faults.break_parts() && self.core.plan.zones.as_ref().is_some_and(broken)
-    }
-
-    /// A page of a write to a zone is in a slot of the buffer: it waits for the rest of its program.
-    pub(super) fn gather(&mut self, lpn: Lpn, slot: SlotId) {
-        if self.core.plan.zones.as_ref().is_some_and(|plan| plan.sequential(lpn).is_some()) {
-            self.writes.buffer.gather(slot);
-        }
     }
 
     /// A block of a plane has been erased or is out of service, or all of them, or of all planes.
@@ -182,6 +175,15 @@ impl<P: Probe> Zoning<'_, P> {
         if ends {
             self.end_programs(zone);
         }
+    }
+
+    /// This many bytes of a write to a zone are in the buffer; whether commands that have waited for that may go on.
+    pub(super) fn arrives(&mut self, lpn: Lpn, bytes: u64) -> bool {
+        let Some((zones, plan)) = zoned!(self) else { return false };
+        let Some(zone) = plan.sequential(lpn) else { return false };
+        let quiet = zones.arrives(zone, bytes);
+        self.has_come(zone);
+        quiet
     }
 
     pub(super) fn finish(&mut self, zone: u32, command: CommandId) {

@@ -22,20 +22,11 @@ use crate::status::Status;
 use crate::zones::{Changes, Effect, Zones};
 
 impl<P: Probe> BackEnd<P> {
-    /// A request that zones may refuse, or that is for zones alone. Whether it goes on as on any drive.
+    /// A request to a drive with zones, which may refuse it, or that is for zones alone. Whether it goes on as on any
+    /// drive.
     pub(super) fn allow(&mut self, command: CommandId) -> bool {
         let request = self.commands[command].request;
-        let Some((zones, plan)) = zoned!(self) else {
-            if request.op == Op::HandleUpdate {
-                self.update_handle(command, request.hint);
-                return false;
-            }
-            if request.op == Op::Append || matches!(request.op, Op::Zone(_) | Op::ZoneReport) {
-                self.commands.fail(&mut self.core, command, Status::InvalidOpcode);
-                return false;
-            }
-            return true;
-        };
+        let Some((zones, plan)) = zoned!(self) else { return true };
         let (offset, bytes) = (request.offset.0, request.bytes.0);
         let is_ordered = matches!(request.op, Op::Write | Op::Append | Op::Zone(_));
         if is_ordered && !zones.waiting.is_empty() && plan.touches_sequential(offset, bytes) {
@@ -89,27 +80,6 @@ impl<P: Probe> BackEnd<P> {
                 true
             }
         }
-    }
-
-    /// A placement handle is given another reclaim unit: the blocks that it has begun are written no further.
-    fn update_handle(&mut self, command: CommandId, handle: u16) {
-        let BackEnd { fdp, core, ftl, .. } = self;
-        let Some(fdp) = fdp.as_deref_mut().filter(|fdp| fdp.has(handle)) else {
-            let status = if fdp.is_some() { Status::InvalidField } else { Status::InvalidOpcode };
-            return self.commands.fail(&mut self.core, command, status);
-        };
-        if fdp.updates(handle, core.now, &mut core.counters) {
-            let stream = core.plan.groups.stream_of(handle);
-            // What goes past an SLC cache has open blocks of its own.
-            [Some(stream), core.plan.streams.past(stream)]
-                .into_iter()
-                .flatten()
-                .for_each(|stream| ftl.blocks.leave_open(stream));
-            for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
-                self.dispatch().room_changed(plane);
-            }
-        }
-        self.commands.acknowledge_now(&mut self.core, command);
     }
 
     fn act(&mut self, command: CommandId, action: ZoneAction) {

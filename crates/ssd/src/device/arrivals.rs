@@ -64,8 +64,10 @@ impl<P: Probe> Device<P> {
 
     /// The host has seen a command complete; the next one is taken up.
     fn has_completed(&mut self, next: Option<CommandId>) {
-        if let (Some(power), Some(completion)) = (&mut self.back.power, self.host.completions.last()) {
-            power.host_saw(completion);
+        if let (Some(power), Some(completion)) = (&mut self.back.power, self.host.completions.last())
+            && completion.is_done()
+        {
+            power.host_saw(completion.id);
         }
         if let Some(next) = next {
             self.take_up(next);

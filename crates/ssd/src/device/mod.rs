@@ -24,7 +24,7 @@ mod seen;
 use units::Time;
 use workload::Request;
 
-use crate::back_end::{BackEnd, Standstill};
+use crate::back_end::BackEnd;
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Alone, Resource};
 use crate::error::RunError;
@@ -89,9 +89,9 @@ impl<P: Probe> Device<P> {
         self.back.seen()
     }
 
-    /// A window has opened: each plane collects ahead of need.
-    pub(crate) fn window_opens(&mut self, window: Window) {
-        self.back.resume_collection(Some(window));
+    /// A window has opened or closed: each plane collects ahead of need from now on, or does so no more.
+    pub(crate) fn window_changes(&mut self, window: Window) {
+        self.back.window_changes(window);
     }
 
     /// Something is played with the FTL alone, before time begins.
@@ -108,14 +108,14 @@ impl<P: Probe> Device<P> {
     pub fn watched_by<Q: Probe>(self, probe: Q) -> Device<Q> {
         let Device { next_id, resumed, host, back } = self;
         let mut back = back.watched_by(probe);
-        back.is_watched();
+        back.begin_watch();
         Device { next_id, resumed, host, back }
     }
 
     /// Takes a state that was saved; the probe is told how the drive stands from then on.
     pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
         self.load(state)?;
-        self.back.is_loaded();
+        self.back.after_load();
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl<P: Probe> Device<P> {
     /// outstanding.
     pub fn next_event(&self) -> Option<Time> {
         let next = self.upcoming(Time::NEVER).map(|(time, _)| time);
-        let next = next.or_else(|| self.back.standstill().map(|_| self.back.core.now));
+        let next = next.or_else(|| self.back.stands_still().then_some(self.back.core.now));
         next.filter(|_| self.back.core.life.failure.is_none())
     }
 
@@ -251,7 +251,7 @@ impl<P: Probe> Device<P> {
             match resource {
                 Resource::Decoder(channel) => {
                     if self.back.on_decoded(channel) {
-                        self.is_ready();
+                        self.become_ready();
                     }
                 }
                 Resource::Bus(channel) => self.back.flash().bus_event(channel),
@@ -289,12 +289,7 @@ impl<P: Probe> Device<P> {
     /// goes on as a read-only one; or after what has waited in vain for the SLC cache has gone past it.
     #[cold]
     fn event_after_standstill(&mut self, limit: Time) -> Option<(Time, Resource)> {
-        match self.back.standstill()? {
-            Standstill::EndsLife => self.back.core.wear_out(),
-            Standstill::HasWay(past) => self.back.dispatch().go_past_the_cache(past),
-        }
-        self.back.settle();
-        self.upcoming(limit)
+        self.back.ends_standstill().then(|| self.upcoming(limit)).flatten()
     }
 
     /// The next event, parts that break, power cuts and visits for refresh included: visits go on for ever, so they
@@ -307,7 +302,7 @@ impl<P: Probe> Device<P> {
             return next;
         }
         // A standstill ends now, up to whatever time the drive is played.
-        let limit = if next.is_none() && self.back.standstill().is_some() { Time::NEVER } else { limit };
+        let limit = if next.is_none() && self.back.stands_still() { Time::NEVER } else { limit };
         let next = self.or_standing(next, standing, limit);
         if self.back.fault_comes(next.map_or(limit, |(time, _)| time)) {
             return Some((self.back.flash.fault_due.max(self.back.core.now), Resource::Fault));
@@ -336,11 +331,11 @@ impl<P: Probe> Device<P> {
     /// Writes everything buffered to flash and plays until all is idle.
     pub fn flush(&mut self) -> Result<(), RunError> {
         self.play(Time::NEVER, Stop::AtRest)?;
-        let before = self.back.drains(true);
+        let before = self.back.set_draining(true);
         self.back.destage_all();
         self.back.settle();
         let played = self.play(Time::NEVER, Stop::AtRest);
-        self.back.drains(before);
+        self.back.set_draining(before);
         played
     }
 
@@ -349,8 +344,7 @@ impl<P: Probe> Device<P> {
     #[inline]
     pub(crate) fn begin_life(&mut self) {
         if !std::mem::replace(&mut self.resumed, true) {
-            self.back.learning().learns_again();
-            self.back.resume_collection(None);
+            self.back.begin_life();
         }
     }
 }

@@ -69,17 +69,17 @@ impl<P: Probe> Device<P> {
     /// The power is cut, and comes back at once.
     #[cold]
     pub(super) fn on_cut(&mut self) {
-        let kept = self.back.power_goes();
+        let kept = self.back.power_at().power_goes();
         self.host.power_off(&mut self.back.core, &mut self.back.commands);
         if self.back.power_returns(kept) {
-            self.is_ready();
+            self.become_ready();
         }
     }
 
-    /// The drive is ready again after a power cut.
+    /// The drive becomes ready again after a power cut.
     #[cold]
-    pub(super) fn is_ready(&mut self) {
+    pub(super) fn become_ready(&mut self) {
         self.host.power_on(&mut self.back.core);
-        self.back.is_ready();
+        self.back.become_ready();
     }
 }

@@ -4,6 +4,7 @@ use units::{Bytes, Conditions, Lpn, PeCycles, Span, Time};
 
 use super::Device;
 use super::power::PowerSeen;
+use crate::buffer::is_full;
 use crate::commands::{Command, parts};
 use crate::config::{Plan, Precondition};
 use crate::error::RunError;
@@ -219,8 +220,7 @@ impl<P: Probe> Device<P> {
 
     /// Whether hardly a page of the write buffer is free.
     pub(crate) fn buffer_is_full(&self) -> bool {
-        let slots = self.back.core.plan.config.buffer.size.0 / self.back.core.plan.layout.page_size.0;
-        u64::from(self.back.writes.buffer.in_use()) * 16 >= slots * 15
+        is_full(self.back.writes.buffer.in_use().into(), self.plan().slots.into())
     }
 
     /// Whether nothing is going to happen until a request is submitted.

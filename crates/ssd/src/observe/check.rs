@@ -1,5 +1,5 @@
 //! A probe that keeps a [`Ledger`] of what the drive promises and books of its dies, buses and servers. A device that
-//! it watches is compared with them after every event (`device/check.rs`).
+//! it watches is compared with them after every event (`device/check.rs`, `back_end/check.rs`).
 
 use nand::{DieId, PlaneId};
 use units::{Id as _, Lpn, Ppn, Time};

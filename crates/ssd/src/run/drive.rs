@@ -279,7 +279,7 @@ impl<P: Probe> Drive for Device<P> {
     }
     fn set_window(&mut self, window: Window) {
         self.begin_life();
-        self.window_opens(window);
+        self.window_changes(window);
     }
     fn partly_served(&self) -> f64 {
         Device::partly_served(self)

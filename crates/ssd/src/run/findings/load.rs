@@ -4,6 +4,7 @@ use units::Time;
 
 use super::super::course::Point;
 use super::evidence::{Evidence, finding, grouped, percent};
+use crate::buffer::is_full;
 use crate::observe::stats::{Finding, die};
 
 /// The share of a run's requests that wait at its last arrival, from which on it is overloaded. What a drive carries is
@@ -146,11 +147,6 @@ pub(super) fn buffer_fills(evidence: &Evidence) -> Option<Finding> {
         grouped(more as u64)
     );
     Some(finding("buffer-fills", text, &numbers, remedy))
-}
-
-/// Whether hardly one of the buffer's pages is free.
-fn is_full(buffered: u64, slots: u64) -> bool {
-    buffered * 16 >= slots * 15
 }
 
 /// Prompts arrive faster than the engines of a KV cache compute them: each waits longer than the one before.
