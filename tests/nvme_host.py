@@ -11,6 +11,8 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from conftest import HANGS_S
+
 NQN = "nqn.2026-01.internal.ssdlab:drive"
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 HOST = "nqn.2014-08.org.nvmexpress:uuid:5b5ab3bc-54f2-4d9f-9f4b-0c4f0f5a8f11"
@@ -74,7 +76,7 @@ class Queue:
         agrees: bool = True,
     ) -> None:
         self.socket = socket.create_connection(place)
-        self.socket.settimeout(60)
+        self.socket.settimeout(HANGS_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.header_digest, self.data_digest, self.alignment = header_digest, data_digest, alignment
         self._next = 0

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conftest import HANGS_S
+
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(?:\{code-block\} )?(\w+)\n(?::caption: ([^\n]+)\n\n?)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 COSTS = re.compile(r"in [\d.,]+ s: [\d,]+ requests/s|peak RSS [\d,]+ MiB")
@@ -96,7 +98,7 @@ def _run(step: Step, folder: Path, where: str) -> str:
         text=True,
         cwd=folder,
         env=os.environ | {"PATH": path},
-        timeout=1800,
+        timeout=HANGS_S,
         check=False,
     )
     expected = 2 if step.shown.startswith("error: ") else 0

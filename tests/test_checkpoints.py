@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import Cli, until
+from conftest import HANGS_S, Cli, until
 from ssdlab.runs.manifest import key_of
 from ssdlab.runs.options import options_of
 from ssdlab.runs.reproduce import Reproducer
@@ -61,7 +61,7 @@ def test_a_device_goes_on_in_another_process(tmp_path: Path) -> None:
     device.save(tmp_path / "busy.ckpt")
     here = [tuple(done) for _ in range(200) for done in device.advance_to_completion()]
     command = [sys.executable, "-c", GOES_ON, str(tmp_path / "busy.ckpt")]
-    there = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+    there = subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANGS_S).stdout
     assert there == f"{here} {device.now}\n"
 
 
@@ -252,7 +252,7 @@ def test_a_drive_that_another_sweep_warms_up_is_waited_for(
     until(looked.is_set)
     ssdlab.run("tlc-page", save=cache.checkpoint(key), **of_warm)
     claim.release()
-    waiting.join(300)
+    waiting.join(HANGS_S)
     assert results[0].played == 2
     assert warmed == []
 

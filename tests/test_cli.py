@@ -15,7 +15,7 @@ import click
 import polars
 import pytest
 
-from conftest import SSDLAB, Cli, beyond_the_end, cpu_s, until
+from conftest import HANGS_S, SSDLAB, Cli, beyond_the_end, cpu_s, until
 
 LATENCIES = ["mean", "p50", "p99", "p99_9", "p99_99", "p99_9999", "max"]
 
@@ -285,7 +285,7 @@ def test_ctrl_c_ends_a_run_at_once_and_says_what_was_kept(tmp_path: Path, repeat
     # By then it is in the core, and its end is minutes away.
     until(lambda: cpu_s(running.pid) > 1.5, running)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=HANGS_S)
     assert running.returncode == 130
     # One run shows what there is; repeats do not.
     assert stdout.startswith("warning: interrupted: ") if repeat == 1 else stdout == ""

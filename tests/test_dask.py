@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import until
+from conftest import HANGS_S, until
 from ssdlab.common.frames import write_table
 from ssdlab.sweeps import cluster, executors, task
 from ssdlab.sweeps.cache import Cache
@@ -67,7 +67,7 @@ class Machines:
     def wait_for(self, count: int) -> None:
         """Waits until this many workers are there."""
         with distributed.Client(self.address, set_as_default=False) as client:
-            client.wait_for_workers(count, timeout=120)
+            client.wait_for_workers(count, timeout=HANGS_S)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machin
     for process in found.processes:
         process.kill()
     for process in found.processes:
-        process.wait(10)
+        process.wait(HANGS_S)
 
 
 def bytes_of(outcome: Any, path: Path) -> bytes:
@@ -150,7 +150,7 @@ def test_a_worker_is_killed_and_the_table_is_that_of_one_machine(machines: Machi
     until(lambda: len(Cache(home / "away")) >= 5)
     killed.send_signal(signal.SIGKILL)
     kept = len(Cache(home / "away"))
-    output, errors = away.communicate(timeout=300)
+    output, errors = away.communicate(timeout=HANGS_S)
     assert away.returncode == 0, errors
     assert all(line.startswith("sweep.toml: ") for line in errors.splitlines()), "progress, where it takes long"
     assert kept < 20, "killed in the middle"
@@ -231,7 +231,7 @@ def test_another_ssdlab_is_refused_at_once_and_when_it_joins_later(machines: Mac
     waiting.start()
     until(lambda: cases_of(machines) > 0)
     late = machines.worker("late", older)
-    waiting.join(120)
+    waiting.join(HANGS_S)
     assert not list((tmp_path / "cache").rglob("*.failed.gz")), "a refused worker is no failure of a case"
     late.kill()
     machines.worker("different", other)
@@ -276,7 +276,7 @@ def test_a_case_that_kills_its_workers_fails_and_the_others_do_not(
     sweep = {**SMALL, "run": {"requests": 2000, "beyond": "refuse"}}
     sweep["axes"] = {"seed": [1, 2, 3, 4, 5, 6], "workload": {"near": "default", "far": str(tmp_path / "far.csv")}}
     (tmp_path / "far.csv").write_text("10,web,0,Read,9000000000000000,4096,1\n")
-    away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address, worker_timeout=120.0)
+    away = ssdlab.sweep(sweep, cache=tmp_path / "away", dask=machines.address, worker_timeout=float(HANGS_S))
     failed = {(case.labels["seed"], case.labels["workload"]): case.error for case in away.failed}
     expected = {(seed, "far") for seed in range(1, 7)} | {(4, "near")}
     assert set(failed) >= expected
@@ -315,7 +315,7 @@ def test_ctrl_c_and_a_scheduler_that_goes_leave_what_was_done(
     with distributed.Client(machines.address, set_as_default=False) as client:
         until(lambda: any(client.processing().values()))
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=HANGS_S)
         assert (process.returncode, errors.count("\n")) == (130, 1), errors
         assert "the results of 0 cases are kept; the same command goes on from there" in errors
         # The worker has let go of a case that would take minutes. A client is used as it is, and stays open.

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli, until
+from conftest import HANGS_S, SSDLAB, Cli, until
 from ssdlab.chip import ecc
 from ssdlab.common.confidence import wilson
 
@@ -32,7 +32,7 @@ def test_a_table_is_the_same_whatever_the_threads_and_interruptions(cli: Cli, tm
     )
     until(out.exists, running)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate(timeout=HANGS_S)
     assert running.returncode == 130
     assert stderr == "interrupted: results/ecc.csv is kept; the same command goes on from there\n"
     kept = pl.read_csv(out)["words"].sum()

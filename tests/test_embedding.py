@@ -17,6 +17,7 @@ import polars
 import pytest
 
 import ssdlab
+from conftest import HANGS_S
 from pages import ROOT
 from ssdlab.runs.reproduce import Reproducer
 
@@ -43,7 +44,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
     if not (BUILT / "libssdlab.so").exists():
         pytest.skip("needs libssdlab: make tested")
     prefix = tmp_path / "installed"
-    subprocess.run([ROOT / "crates" / "capi" / "install.sh", BUILT, prefix], check=True, timeout=60)
+    subprocess.run([ROOT / "crates" / "capi" / "install.sh", BUILT, prefix], check=True, timeout=HANGS_S)
     return os.environ | {
         "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig"),
         "LD_LIBRARY_PATH": str(prefix / "lib"),
@@ -97,7 +98,13 @@ def test_the_installed_library_has_the_name_of_its_interface_and_nothing_for_deb
 def in_shell(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Runs a command as a reader of the page would."""
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
 
 

@@ -21,7 +21,7 @@ import pytest
 
 import ssdlab
 import ssdlab._version
-from conftest import of_before, until
+from conftest import HANGS_S, of_before, until
 from ssdlab import _core
 from ssdlab.common.frames import write_table
 from ssdlab.runs import manifest as manifests
@@ -331,7 +331,7 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
     )
     until(lambda: results(tmp_path / "results" / "cache"), process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130, errors
     assert "the same command goes on from there" in errors
 

@@ -16,7 +16,7 @@ import polars
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli, cpu_s, until
+from conftest import HANGS_S, SSDLAB, Cli, cpu_s, until
 from ssdlab.foreign import mqsim
 from ssdlab.foreign.mqsim import keys
 from ssdlab.foreign.options import ForeignOption, table
@@ -675,7 +675,7 @@ def test_ctrl_c_in_a_later_run_says_what_is_kept(cli: Cli, tmp_path: Path) -> No
     begun = cpu_s(running.pid)
     until(lambda: cpu_s(running.pid) > begun + 1.0, running)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate(timeout=HANGS_S)
     assert running.returncode == 130
     assert re.search(r"interrupted: .* of this run; kept: a\.1\.json, a\.1\.parquet, a\.2\.json\n$", stderr), stderr
 

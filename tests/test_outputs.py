@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 import ssdlab
-from conftest import SSDLAB, Cli, cpu_s, until
+from conftest import HANGS_S, SSDLAB, Cli, cpu_s, until
 from ssdlab.cli.main import commands
 from ssdlab.common import output, signals
 from ssdlab.common.numbers import elapsed_text
@@ -45,7 +45,7 @@ def on_a_full_disk(folder: Path, *words: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANGS_S,
         preexec_fn=small_files,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
     )
@@ -120,7 +120,7 @@ def test_links_pipes_and_devices_are_written_as_ever(tmp_path: Path, cli: Cli) -
     assert json.loads(cli("run", "-q", "--requests", 10, "--json", "/dev/stdout").stdout)
     piped = f"{SSDLAB} run -q --requests 10 --json >(cat > pipe.json; touch done)"
     mixed = f"(echo before; {SSDLAB} run --requests 10 --json /dev/stdout; echo after) > mixed.txt"
-    subprocess.run(["bash", "-c", f"{piped}; {mixed}"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["bash", "-c", f"{piped}; {mixed}"], cwd=tmp_path, check=True, timeout=HANGS_S)
     while not (tmp_path / "done").exists():
         time.sleep(0.01)
     assert json.loads((tmp_path / "pipe.json").read_text())
@@ -290,7 +290,7 @@ def test_every_signal_keeps_the_log_and_says_so(tmp_path: Path, number: signal.S
         for _ in range(3):  # a second and a third change nothing
             time.sleep(0.002)
             running.send_signal(number)
-        stdout, stderr = running.communicate(timeout=120)
+        stdout, stderr = running.communicate(timeout=HANGS_S)
         assert running.returncode == 128 + number
         assert stdout == "" or stdout.startswith("warning: interrupted: ")
         rows = polars.read_parquet(tmp_path / name).height
@@ -313,7 +313,7 @@ def test_a_hangup_that_is_ignored_stays_so(tmp_path: Path) -> None:
     )
     until(temporary(tmp_path, "x.parquet"))
     running.send_signal(signal.SIGHUP)
-    assert running.wait(timeout=60) == 0
+    assert running.wait(timeout=HANGS_S) == 0
     assert polars.read_parquet(tmp_path / "x.parquet").height == 300_000
 
 
@@ -336,7 +336,7 @@ def test_a_core_that_computes_for_long_is_ended_all_the_same(tmp_path: Path) -> 
     running = begin(tmp_path, "lifetime --chips 100000 --step 1")
     until(lambda: cpu_s(running.pid) > 1.0)  # by then it is in the core
     running.send_signal(signal.SIGTERM)
-    _, stderr = running.communicate(timeout=120)
+    _, stderr = running.communicate(timeout=HANGS_S)
     assert (running.returncode, stderr) == (143, "terminated; nothing was kept\n")
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import ssdlab
+from conftest import HANGS_S
 from pages import ROOT
 
 
@@ -65,7 +66,7 @@ def test_the_crate_and_what_it_is_made_of_are_packaged_without_a_complaint(tmp_p
     command = ["cargo", "package", "--offline", "--no-verify", "--allow-dirty", "--target-dir", str(tmp_path), *chosen]
     if shutil.which("cargo") is None:
         pytest.skip("there is no cargo")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr, done.stderr
     made = {path.name.removesuffix(f"-{ssdlab.__version__}.crate") for path in (tmp_path / "package").glob("*.crate")}

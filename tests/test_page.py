@@ -18,7 +18,7 @@ import pytest
 
 import ssdlab
 from browser import chromium, complaints
-from conftest import Cli, until
+from conftest import HANGS_S, Cli, until
 from pages import ROOT
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def ask(page: Path, *questions: Question) -> list[Any]:
         pytest.skip("needs node: `make programs` installs it where apt and root are")
     asked = "".join(json.dumps(question) + "\n" for question in questions)
     command = ["node", str(ROOT / "crates" / "web" / "ask.mjs"), str(page)]
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -120,7 +120,7 @@ def test_a_drive_that_needs_too_much_memory_stops_the_module_with_a_word(built: 
     settings = [f"geometry.{name}={count}" for name, count in parts.items()]
     question = json.dumps({"do": "open", "options": {"settings": settings, "requests": 100}})
     command = ["node", str(ROOT / "crates" / "web" / "ask.mjs"), str(built)]
-    done = subprocess.run(command, input=question, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, input=question, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert done.returncode == 1
     assert "needs more than 1 GiB of memory" in done.stderr
 

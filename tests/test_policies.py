@@ -14,7 +14,7 @@ import pytest
 
 import ssdlab
 import twins
-from conftest import Cli
+from conftest import HANGS_S, Cli
 from pages import ROOT, blocks
 from ssdlab import policy
 from ssdlab.runs.manifest import files_of, inputs_of, key_of
@@ -352,7 +352,7 @@ def test_a_policy_must_not_ask_the_device_and_other_threads_may() -> None:
         device.submit(0, "write", (number * 7919 % 800) << 14, 16384)
     device.advance(10**10)
     for watcher in watchers:
-        watcher.join(60)
+        watcher.join(HANGS_S)
         assert not watcher.is_alive()
     assert len(watchers) > 3
     assert set(seen) == {"a policy asks a device", device.capacity}

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from conftest import SSDLAB, Cli, until
+from conftest import HANGS_S, SSDLAB, Cli, until
 from ssdlab.runs.options import options_of
 from ssdlab.runs.serving import Drive, Pace, Serving
 
@@ -66,7 +66,7 @@ class Server:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS_S,
             check=False,
             env={**os.environ, "PATH": path},
         )
@@ -80,7 +80,7 @@ class Server:
 
     def ended(self) -> str:
         """What the server has printed, which ends by itself."""
-        assert self.process.wait(timeout=120) == 0, self.log.read_text()
+        assert self.process.wait(timeout=HANGS_S) == 0, self.log.read_text()
         assert not (self.folder / "s").exists(), "the socket goes with it"
         return self.log.read_text()
 
@@ -369,10 +369,10 @@ def test_a_database_on_a_mounted_file_system(serve: Callable[..., Server]) -> No
                 assert database.execute("pragma integrity_check").fetchone() == ("ok",)
         finally:
             subprocess.run(["umount", str(mounts[1])], check=False)
-            files.wait(timeout=60)
+            files.wait(timeout=HANGS_S)
     finally:
         subprocess.run(["umount", str(mounts[0])], check=False)
-        disk.wait(timeout=60)
+        disk.wait(timeout=HANGS_S)
     server.end()
     result = server.result()
     assert result["serve"]["errors"] == 0
@@ -411,7 +411,7 @@ def test_the_example_of_a_database(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{SSDLAB.parent}:{os.environ['PATH']}"}
     command = [sys.executable, str(example), "300"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=True
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=True
     )
     rates = {line[:24].strip(): float(line[24:].split()[0].replace(",", "")) for line in done.stdout.splitlines()[1:]}
     assert rates["fresh"] > rates["aged, rif"] > rates["aged, baseline"]
@@ -422,7 +422,7 @@ class Client:
 
     def __init__(self, place: Path | tuple[str, int], name: str = "") -> None:
         self.socket = socket.socket(socket.AF_UNIX if isinstance(place, Path) else socket.AF_INET)
-        self.socket.settimeout(60)
+        self.socket.settimeout(HANGS_S)
         self.socket.connect(str(place) if isinstance(place, Path) else place)
         assert self._take(18).startswith(b"NBDMAGICIHAVEOPT")
         self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, len(name)) + name.encode())

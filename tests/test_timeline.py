@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import SSDLAB, Cli, until
+from conftest import HANGS_S, SSDLAB, Cli, until
 from timelines import read
 
 AGED = {"device": "asplos21", "scheme": "pnar2", "age": "pec=2000,retention=6mo", "workload": "asplos21/usr_1"}
@@ -86,7 +86,7 @@ def test_ctrl_c_leaves_no_part_of_a_timeline(tmp_path: Path) -> None:
     )
     until(lambda: list(tmp_path.glob(".x.p.*.tmp")), running)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate(timeout=HANGS_S)
     assert running.returncode == 130
     assert stderr == "interrupted: x.p was not written; kept: x.json\n"
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]

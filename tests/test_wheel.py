@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import Cli
+from conftest import HANGS_S, Cli
 from pages import ROOT
 
 PACKAGE = ROOT / "python" / "ssdlab"
@@ -53,7 +53,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
             text=True,
             cwd=home,
             env={"PATH": str(programs)},
-            timeout=300,
+            timeout=HANGS_S,
             check=False,
         )
         assert done.returncode == status, done.stdout

@@ -96,7 +96,7 @@ impl Client {
     /// Comes in; the server's greeting has been read and `flags` sent.
     pub fn of(server: &mut Server, flags: u32) -> Client {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        ours.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(1800))).unwrap();
         server.admit(Stream::Unix(theirs));
         let mut client = Client { stream: ours, cookie: 0 };
         assert_eq!(client.take(18), [&b"NBDMAGICIHAVEOPT"[..], &[0, 3]].concat());
