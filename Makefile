@@ -12,16 +12,16 @@ CASES ?= 10
 SHARE ?= 16
 
 # Of the short tests one in so many, which `make quick` runs: of the crates' by files, of Python's one by one.
-PART ?= 8
+PART ?= 12
 
 # Devices that `make soak` plays.
 N ?= 2000
 # Of `make fuzz`: for how long [s].
 SECONDS ?= 600
 
-# Tests of the crates that measure long runs: `make quick` leaves them out.
+# Tests of the crates that measure long runs, or go through all presets: `make quick` leaves them out.
 SLOW := garbage_collection:: lifetime:: memory:: queueing_theory:: knobs::every_key generator::twins files::an_endless \
-	erasing::an_idle suspension::a_million
+	erasing::an_idle suspension::a_million the_kept_tables_are every_preset_loads
 
 # What the extension module is built from: it is rebuilt when one of these changes, and only then.
 CORE := $(shell find crates presets -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.txt' \) -not -path '*/target/*') \
@@ -67,7 +67,7 @@ run: $(BUILT) ## build, then compare read-retry schemes on an aged drive; writes
 	@echo '      $(BIN)/ssdlab curve tlc qlc --plot curve.png       latency as the load grows, of two drives'
 	@echo '      $(BIN)/ssdlab explain --tail p99                   where the time of slow reads goes'
 
-quick: tested ## after each edit: formatting, ruff, the crates' unit tests, and one in eight of the other short tests; PART=1 runs all of these
+quick: tested ## after each edit: formatting, ruff, the crates' unit tests, and one in twelve of the other short tests; PART=1 runs all of these
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
 	$(CARGO) test --quiet --package tidy

@@ -8,7 +8,7 @@ lost data, is not among them: it is run every time. As a program this prints wha
 
 `make quick` leaves all of them out, and draws one in so many of the files of the crates' tests too::
 
-    python tests/drawing.py quick 8    # --skip … contention:: raid:: …
+    python tests/drawing.py quick 12    # --skip … contention:: raid:: …
 """
 
 from __future__ import annotations

@@ -156,8 +156,10 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         self.step_ends(attempt, Step::Queued);
         self.flash.dies[die].begin_sense(plane, Some(attempt), end);
         let Attempt { reduced, number, .. } = self.flash.attempts[attempt];
+        let op = &mut self.flash.ops[read];
+        let ppn = op.ppn.get();
         if reduced {
-            self.flash.ops[read].read.reduced = true;
+            op.read.reduced = true;
             self.core.counters.first_senses_hastened += u64::from(number == 0);
         }
         if time.predicts {
@@ -166,7 +168,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         if P::EXPLAINS {
             self.tell_sense(read, attempt, start, end);
         }
-        self.core.probe.sense(start, end, die, self.flash.ops[read].ppn.get());
+        self.core.probe.sense(start, end, die, ppn);
     }
 
     /// Senses that go along with one of the default timing take that.

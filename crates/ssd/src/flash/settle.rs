@@ -208,7 +208,8 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let id = bus.out.pop_front().expect("Invariant: a page waits to leave");
         let whole = self.core.plan.config.bus.transfer != Transfer::Uncorrected;
         let left = if whole { None } else { self.left_of(id) };
-        let Attempt { read, v_ref, fate, number: attempt, step: register, .. } = self.flash.attempts[id];
+        let entry = &mut self.flash.attempts[id];
+        let Attempt { read, v_ref, fate, number: attempt, step: register, .. } = *entry;
         let read = read.expect("Invariant: void attempts leave their registers");
         let PageOp { bus_bytes, seq: part, .. } = self.flash.ops[read];
         let bytes = left.unwrap_or(bus_bytes);
@@ -216,7 +217,7 @@ impl<P: Probe, L: Placement> FlashAt<'_, P, L> {
         let pages = v_ref.pages();
         let end = self.core.now + self.core.plan.t_dma(bytes) * u64::from(pages);
         let sent = bytes * pages;
-        self.flash.attempts[id].sent = sent;
+        entry.sent = sent;
         let decodes = v_ref.decodes();
         self.use_energy(|plan| Energy::leaves(plan, sent.into(), decodes));
         let bus = &mut self.flash.channels[channel];
