@@ -71,7 +71,7 @@ quick: tested ## after each edit: formatting, ruff, the crates' unit tests, and 
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff check --quiet python crates tests studies docs hardware .ci
 	$(CARGO) test --quiet --package tidy
-	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --lib -- $(SLOW:%=--skip %) $$($(BIN)/python tests/drawing.py 1000)
+	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --lib -- $(SLOW:%=--skip %) $$($(BIN)/python tests/drawing.py quick)
 	PROPTEST_CASES=8 $(CARGO) test --quiet --workspace --test '*' -- $(SLOW:%=--skip %) --skip soak:: $$($(BIN)/python tests/drawing.py quick $(PART))
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not seldom and not drawn' --part $(PART)
 

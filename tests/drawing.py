@@ -6,9 +6,10 @@ lost data, is not among them: it is run every time. As a program this prints wha
 
     python tests/drawing.py 5    # --skip memory::memory_per_block… --skip …
 
-`make quick` leaves all of them out, and draws one in so many of the files of the crates' tests too::
+`make quick` leaves all of them out, and takes one in so many of the files of the crates' tests::
 
-    python tests/drawing.py quick 12    # --skip … contention:: raid:: …
+    python tests/drawing.py quick       # --skip memory::memory_per_block… --skip …
+    python tests/drawing.py quick 12    # the same, and contention:: raid:: …
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,29 +68,37 @@ def sources() -> str:
 
 def is_drawn(name: str, share: int, of: str) -> bool:
     """Whether a test is among one in ``share`` of those with the sources ``of``; without sources all are."""
-    number = int(hashlib.sha256(f"{of} {name}".encode()).hexdigest(), 16)
-    return not of or number % share == 0
+    return not of or number(name, of) % share == 0
+
+
+def number(name: str, of: str) -> int:
+    """A number that a name and the sources choose."""
+    return int(hashlib.sha256(f"{of} {name}".encode()).hexdigest(), 16)
 
 
 def skipped(share: int, of: str) -> list[str]:
     """The options that leave out those of the crates' longest tests that are not drawn."""
-    left_out = [name.partition(": ")[2] for name in OF_CRATES if not is_drawn(name, share, of)]
-    return [word for name in left_out for word in ("--skip", name)]
+    return skips([name for name in OF_CRATES if not is_drawn(name, share, of)])
+
+
+def skips(names: Iterable[str]) -> list[str]:
+    """The options that leave out tests of the crates."""
+    return [word for name in names for word in ("--skip", name.partition(": ")[2])]
 
 
 def files(share: int, of: str) -> list[str]:
-    """The modules of the crates' tests that are drawn, as filters of their programs: each is a file."""
-    found = sorted(path for path in ROOT.glob("crates/*/tests/*/*.rs") if path.stem != "main")
-    return [f"{path.stem}::" for path in found if is_drawn(f"{path.parent.name}: {path.stem}", share, of)]
+    """One in so many of the modules of the crates' tests, which the sources choose, as filters of their programs: each
+    is a file. There are always some: without a filter all tests would run."""
+    found = [f"{path.stem}::" for path in sorted(ROOT.glob("crates/*/tests/*/*.rs")) if path.stem != "main"]
+    return found[number("files", of) % share :: share] if of else found
 
 
 def main() -> None:
-    of = sources()
-    if sys.argv[1] == "quick":
-        left_out = [word for name in OF_CRATES for word in ("--skip", name.partition(": ")[2])]
-        print(*left_out, *files(int(sys.argv[2]), of))
+    word, *share = sys.argv[1:]
+    if word == "quick":
+        print(*skips(OF_CRATES), *(name for part in share for name in files(int(part), sources())))
     else:
-        print(*skipped(int(sys.argv[1]), of))
+        print(*skipped(int(word), sources()))
 
 
 if __name__ == "__main__":

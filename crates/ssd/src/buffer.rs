@@ -73,7 +73,7 @@ pub(crate) struct Buffer {
     sector_bits: u32,
 }
 
-/// Whether hardly one of a buffer's slots is free, of which so many are in use.
+/// Whether hardly one of a buffer's slots is free (a sixteenth, assumed), of which so many are in use.
 pub(crate) fn is_full(in_use: u64, slots: u64) -> bool {
     in_use * 16 >= slots * 15
 }
