@@ -31,6 +31,20 @@ def test_print_shows_what_the_command_line_shows(tmp_path: Path) -> None:
     assert ">300</td>" in page
 
 
+@pytest.mark.parametrize(
+    ("asked", "pace", "shown"),
+    [
+        ({"workload.rate_iops": 10_000}, "timed", "at 10,000/s"),
+        ({"workload.rate_iops": 10_000, "workload.numjobs": 4}, "timed", "at 40,000/s"),
+        ({"workload.rate_iops": 10_000}, "timed:x2", "timed:x2 of 10,000/s"),
+        ({"workload.rate_iops": 10_000}, "closed:4", "closed:4"),
+    ],
+)
+def test_a_run_says_at_which_rate_its_requests_come(asked: dict[str, int], pace: str, shown: str) -> None:
+    text = " ".join(str(ssdlab.run("tlc", settings=asked, replay=pace, requests=200)).split())
+    assert f"GiB, {shown}, " in text
+
+
 def test_every_result_has_a_text_and_a_page(tmp_path: Path) -> None:
     sweep = ssdlab.sweep(
         {"run": {"requests": 200}, "axes": {"scheme": ["baseline", "pnar2"], "seed": [1, 2]}}, cache=tmp_path

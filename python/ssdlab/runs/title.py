@@ -46,9 +46,10 @@ def title(result: Result) -> str:
 def _pace(manifest: Settings) -> str:
     """When requests come: at the times of a trace, at a generator's rate, or as others complete."""
     pace: str = manifest.replay
-    rate = manifest.workload.get("generator", {}).get("rate_iops", "none")
-    if rate == "none" or not pace.startswith("timed"):
+    job = manifest.workload.get("generator", {})
+    if job.get("rate_iops", "none") == "none" or not pace.startswith("timed"):
         return pace
+    rate = job["rate_iops"] * job["numjobs"]  # each copy has the rate
     return f"at {number_text(rate)}/s" if pace == "timed" else f"{pace} of {number_text(rate)}/s"
 
 
