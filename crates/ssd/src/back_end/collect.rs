@@ -30,12 +30,12 @@ impl<P: Probe> BackEnd<P> {
     /// Starts to move a block of a plane if there is reason to and none is moving.
     #[inline]
     pub(super) fn collect(&mut self, plane: PlaneId) {
-        let paced = self.ftl.is_paced(plane);
+        let paced = self.moving(plane).is_paced();
         let mut price_changed = false;
-        if self.ftl.may_relocate(plane, &self.core.plan) {
+        if self.moving(plane).may_begin() {
             price_changed = self.collect_next(plane, paced);
         }
-        if price_changed || self.ftl.is_paced(plane) != paced {
+        if price_changed || self.moving(plane).is_paced() != paced {
             self.dispatch().host_pays(plane);
         }
         self.flash().erase_ahead(plane);
@@ -49,24 +49,24 @@ impl<P: Probe> BackEnd<P> {
         loop {
             let now = self.flash.age_clock(self.core.now);
             let host_waits = self.flash.host_waits(self.core.plan.layout.die_of(plane).0);
-            let Some(next) = self.ftl.next_relocation(plane, now, &self.core.plan, host_waits) else { break };
+            let Some(next) = self.moving(plane).begin_next(now, host_waits) else { break };
             if next.cause != relocation_causes::COLLECTION {
                 requested = Some(next.cause);
             }
             let ends = self.begin(plane, next);
-            let before = std::mem::replace(&mut paced, self.ftl.is_paced(plane));
+            let before = std::mem::replace(&mut paced, self.moving(plane).is_paced());
             price_changed |= paced != before;
             if !ends {
                 break;
             }
             self.dispatch().room_changed(plane);
-            if !self.ftl.may_relocate(plane, &self.core.plan) {
+            if !self.moving(plane).may_begin() {
                 break;
             }
         }
         // Empty blocks take no turn: collection's is next once a block has begun that is not.
         if let Some(cause) = requested {
-            self.ftl.has_begun(plane, cause);
+            self.moving(plane).has_begun(cause);
         }
         price_changed
     }
@@ -106,11 +106,11 @@ impl<P: Probe> BackEnd<P> {
     fn move_pages(&mut self, plane: PlaneId) -> bool {
         let (die, place) = self.core.plan.layout.die_of(plane);
         loop {
-            let next = match self.ftl.next_of_move(plane, &self.writes.buffer, &self.core.plan) {
+            let next = match self.moving(plane).next() {
                 Next::Copies { lpn, source, writes }
                     if !self.view().may_copy(die, QueueId::of_programs(writes, place.into()), source) =>
                 {
-                    self.ftl.begin_read(lpn, source, &self.writes.buffer, &self.core.plan)
+                    self.moving(plane).begin_read(lpn, source)
                 }
                 next => next,
             };
@@ -148,8 +148,9 @@ impl<P: Probe> BackEnd<P> {
             return false;
         }
         let (die, _) = self.core.plan.layout.die_of(plane);
-        count_merge(&mut self.core.counters, self.ftl.moving(plane).kind());
-        let emptied = self.ftl.end_move(plane, moving, &self.core.plan);
+        let kind = self.moving(plane).kind();
+        count_merge(&mut self.core.counters, kind);
+        let emptied = self.moving(plane).end(moving);
         if let Some(fdp) = &mut self.fdp {
             fdp.has_moved(plane, self.core.now);
         }
@@ -160,7 +161,7 @@ impl<P: Probe> BackEnd<P> {
         self.map_at().rewrite_touched(pages);
         if cause == relocation_causes::BAD_BLOCK || self.flash.has_broken(plane, block, &self.core.plan.layout) {
             self.retire(plane, block);
-        } else if self.ftl.reclaim(plane, moving, || self.flash.number(), &self.core.plan) {
+        } else if self.ftl.moving(plane, &self.writes.buffer, &self.core.plan).reclaim(moving, || self.flash.number()) {
             self.flash().queue_erase_of(plane, block);
         }
         true
@@ -170,7 +171,7 @@ impl<P: Probe> BackEnd<P> {
     pub(super) fn block_erased(&mut self, ppn: Ppn) {
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
         let failed = self.erase_fails(plane, block);
-        self.ftl.reclaimed(plane, block, failed);
+        self.moving(plane).reclaimed(block, failed);
         if failed {
             self.retire(plane, block);
         }
@@ -235,7 +236,7 @@ impl<P: Probe> BackEnd<P> {
     pub(super) fn collect_in_background(&mut self, die: DieId) {
         for place in 0..self.core.plan.layout.planes_per_die as u8 {
             let plane = self.core.plan.layout.plane(die, place);
-            let Some(next) = self.ftl.next_in_background(plane, &self.core.plan) else { continue };
+            let Some(next) = self.moving(plane).begin_in_background() else { continue };
             self.core.counters.background_runs += 1;
             if self.begin(plane, next) {
                 self.freed(plane);
@@ -247,14 +248,14 @@ impl<P: Probe> BackEnd<P> {
     #[cold]
     pub(super) fn move_for(&mut self, ppn: Ppn, reads: Reads) {
         let plane = self.core.plan.layout.plane_of(ppn);
-        for wanted in self.ftl.moved_for(ppn, reads, &self.writes.buffer, &self.core.plan) {
+        for wanted in self.moving(plane).moved_for(ppn, reads) {
             self.request_move(plane, wanted);
         }
     }
 
     /// Data of a plane is to move, as soon as it is its turn.
     pub fn request_move(&mut self, plane: PlaneId, wanted: Relocation) {
-        self.ftl.request_move(plane, wanted);
+        self.moving(plane).request(wanted);
         self.collect(plane);
     }
 
@@ -331,7 +332,7 @@ impl<P: Probe> BackEnd<P> {
             return false;
         }
         loop {
-            match self.ftl.next_orphan(plane, block, &self.writes.buffer, &self.core.plan) {
+            match self.moving(plane).next_orphan(block) {
                 Orphans::Reads { lpn, source } => {
                     self.core.counters.parity_reads += 1;
                     let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
@@ -352,14 +353,14 @@ impl<P: Probe> BackEnd<P> {
     /// be so.
     #[inline]
     pub(super) fn begin_merge(&mut self, plane: PlaneId) {
-        if self.ftl.moving(plane).is_due() {
+        if self.moving(plane).is_due() {
             self.collect(plane);
         }
     }
 
     /// Padding of a logical block has been programmed, or will not be.
     pub(super) fn merge_is_padded(&mut self, plane: PlaneId) {
-        self.ftl.moving(plane).moves_no_more();
+        self.moving(plane).moves_no_more();
         self.continue_relocation(plane);
     }
 }

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::flash::op::{Owner, PageOp};
 use crate::flash::{Flash, FlashAt, FlashView, QueueId, QueueSet, planes};
 use crate::ftl::Ftl;
+use crate::ftl::moves::Moving;
 use crate::observe::probe::Probe;
 use crate::streams::StreamId;
 use crate::writes::Writes;
@@ -39,7 +40,7 @@ impl<P: Probe> Dispatch<'_, P> {
     pub fn place(&mut self, op: OpId) {
         let PageOp { die, queue, .. } = self.flash.ops[op];
         let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
-        if let Some((from, to)) = self.ftl.moving(plane).diverts() {
+        if let Some((from, to)) = self.moving(plane).diverts() {
             self.send_elsewhere(plane, from, to);
         }
         self.flash().one_more_waits();
@@ -187,10 +188,16 @@ impl<P: Probe> Dispatch<'_, P> {
         }
     }
 
+    /// What a plane relocates.
+    fn moving(&mut self, plane: PlaneId) -> Moving<'_> {
+        self.ftl.moving(plane, &self.writes.buffer, &self.core.plan)
+    }
+
     /// Queues the program of a page that moves: its die copies it back, or its data comes over the bus.
     pub fn relocate(&mut self, lpn: Lpn, source: Ppn, copied: bool) {
-        let (die, place) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(source));
-        let writes = self.ftl.moves_in(source, &self.core.plan);
+        let plane = self.core.plan.layout.plane_of(source);
+        let (die, place) = self.core.plan.layout.die_of(plane);
+        let writes = self.moving(plane).moves_in(source);
         let bytes = if copied { 0 } else { self.core.plan.layout.page_size.0 as u32 };
         let queue = QueueId::of_programs(writes, place.into());
         let seq = self.flash.number();
@@ -206,7 +213,7 @@ impl<P: Probe> Dispatch<'_, P> {
         let queue = QueueId::of_programs(StreamId::RELOCATED, place.into());
         let op = PageOp { seq, ..PageOp::new(Owner::Padding(0), lpn, Ppn(0), (die, queue), bytes) };
         let op = self.flash.ops.insert(op);
-        self.ftl.moving(plane).pads();
+        self.moving(plane).pads();
         self.flash().queue_program(op);
     }
 

@@ -200,7 +200,7 @@ impl<P: Probe> BackEnd<P> {
     #[cold]
     fn resume_collection(&mut self, window: Option<Window>) {
         for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
-            match self.ftl.resumes(plane, window) {
+            match self.moving(plane).resumes(window) {
                 Resumes::Move => {
                     let die = self.core.plan.layout.die_of(plane).0;
                     if !self.core.plan.config.gc.preemptible {

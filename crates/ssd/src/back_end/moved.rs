@@ -47,9 +47,9 @@ impl<P: Probe> BackEnd<P> {
     fn relocation_read(&mut self, id: OpId, source: Ppn, data: PageData) {
         let layout = self.core.plan.layout;
         let Address { plane, block, page } = layout.unpack(source);
-        let works = self.ftl.has_read(plane, &self.core.plan);
+        let works = self.moving(plane).has_read();
         self.flash.ops.release(id);
-        if self.ftl.moving(plane).is_under_way() {
+        if self.moving(plane).is_under_way() {
             self.merge_has_come(plane, source, data, works);
             return self.continue_relocation(plane);
         }
@@ -91,7 +91,7 @@ impl<P: Probe> BackEnd<P> {
             }
         }
         self.is_placed(lpn, ppn, Because::Relocated(source));
-        let Moved { cause, pays, handle } = self.ftl.has_moved(source, &self.core.plan);
+        let Moved { cause, pays, handle } = self.moving(plane).has_moved(source);
         self.core.counters.pages_relocated[cause] += 1;
         if let Some(fdp) = &mut self.fdp {
             fdp.moves(lpn, (plane, handle.into()), &mut self.core.counters);
@@ -107,7 +107,7 @@ impl<P: Probe> BackEnd<P> {
         let (_, ppn) = self.flash.ops[id].pages();
         self.flash.ops.release(id);
         let lost = data == PageData::Lost;
-        match self.ftl.orphan_has_been_read(plane, ppn, lost, &self.writes.buffer, &self.core.plan) {
+        match self.moving(plane).orphan_has_been_read(ppn, lost) {
             Some(block) => {
                 self.protects_rest(plane, block);
             }
@@ -121,7 +121,7 @@ impl<P: Probe> BackEnd<P> {
         let PageOp { ppn, queue, owner, die, .. } = self.flash.ops[id];
         if let Owner::Parity(stripe) = owner {
             let plane = self.core.plan.layout.plane_of(ppn.get());
-            self.parity_waits(stripe, plane);
+            self.stripes().not_programmed(stripe, plane);
         }
         let (ppn, writes) = (ppn.get(), queue.writes().expect("Invariant: a program writes something"));
         let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
@@ -185,7 +185,7 @@ impl<P: Probe> BackEnd<P> {
                 let plane = self.core.plan.layout.plane_of(source);
                 let copied = self.flash.ops[id].is_copied();
                 self.flash.ops.release(id);
-                self.ftl.moving(plane).moves_no_more();
+                self.moving(plane).moves_no_more();
                 // A page that is copied back has not been read.
                 if !copied {
                     self.rescue(lpn.get(), source);
@@ -200,7 +200,7 @@ impl<P: Probe> BackEnd<P> {
             Owner::Parity(stripe) => {
                 self.flash.ops.release(id);
                 let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
-                self.parity_waits(stripe, plane);
+                self.stripes().not_programmed(stripe, plane);
             }
             Owner::Host(_)
             | Owner::MapFetch(_)
@@ -250,12 +250,6 @@ impl<P: Probe> BackEnd<P> {
         }
     }
 
-    /// The parity of a stripe was not programmed on a plane.
-    pub(super) fn parity_waits(&mut self, stripe: StripeId, plane: PlaneId) {
-        self.stripes().loses(plane);
-        self.stripes().again(stripe);
-    }
-
     /// The parity of a stripe is in the controller, and can be programmed elsewhere than where it stands.
     pub(super) fn parity_is_back(&mut self, stripe: StripeId, lpn: Lpn, ppn: Ppn) {
         self.drop_parity(lpn, ppn);
@@ -264,7 +258,7 @@ impl<P: Probe> BackEnd<P> {
 
     /// Data of a logical block has been read.
     fn merge_has_come(&mut self, plane: PlaneId, source: Ppn, data: PageData, works: bool) {
-        for (lpn, ppn) in self.ftl.moving(plane).has_come(source, &self.writes.buffer) {
+        for (lpn, ppn) in self.moving(plane).has_come(source) {
             match (works, data) {
                 (false, PageData::Right) => self.rescue(lpn, ppn),
                 (true, PageData::Right) | (false, _) => {}

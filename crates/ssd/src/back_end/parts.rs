@@ -1,5 +1,7 @@
 //! What crosses some components of the drive alone sees these alone: a view for each.
 
+use nand::PlaneId;
+
 use super::BackEnd;
 use super::dispatch::Dispatch;
 use super::kept::PowerAt;
@@ -9,6 +11,7 @@ use super::read::ReadsAt;
 use super::zone_programs::Zoning;
 use crate::flash::{FlashAt, FlashView};
 use crate::ftl::Ftl;
+use crate::ftl::moves::Moving;
 use crate::ftl::seen::Seen;
 use crate::observe::probe::Probe;
 
@@ -56,6 +59,12 @@ impl<P: Probe> BackEnd<P> {
     pub(super) fn map_at(&mut self) -> MapAt<'_, P> {
         let BackEnd { core, flash, ftl, writes, map, power, .. } = self;
         MapAt { core, flash, ftl, writes, map, power: power.as_deref_mut() }
+    }
+
+    /// What a plane relocates.
+    #[inline]
+    pub(super) fn moving(&mut self, plane: PlaneId) -> Moving<'_> {
+        self.ftl.moving(plane, &self.writes.buffer, &self.core.plan)
     }
 
     /// What is seen of the FTL.

@@ -76,7 +76,7 @@ impl<P: Probe> BackEnd<P> {
         }
         if self.ftl.blocks.completed(ppn) {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
-            if self.ftl.moving(plane).was_to_be_full(block) {
+            if self.moving(plane).was_to_be_full(block) {
                 self.collect(plane);
             }
         }

@@ -281,7 +281,7 @@ impl<P: Probe> BackEnd<P> {
         self.power_at().has_recovered();
         let layout = self.core.plan.layout;
         for plane in (0..layout.planes).map(PlaneId) {
-            self.ftl.request_needless(plane, layout.blocks);
+            self.moving(plane).request_needless(layout.blocks);
             self.collect(plane);
         }
         if self.core.plan.has_parity() {

@@ -236,7 +236,7 @@ impl<P: Probe> BackEnd<P> {
         let op = PageOp { seq, ..PageOp::new(Owner::Slot(slot), lpn, Ppn(0), (die, queue), bytes) };
         let id = self.flash.ops.insert(op);
         let plane = self.core.plan.layout.plane(die, plane);
-        self.core.counters.switch_merges += u64::from(self.ftl.moving(plane).take_switches());
+        self.core.counters.switch_merges += u64::from(self.moving(plane).take_switches());
         if self.learning().looks_up(lpn) {
             self.dispatch().place(id);
             self.begin_merge(plane);

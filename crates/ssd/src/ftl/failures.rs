@@ -3,6 +3,7 @@
 use nand::PlaneId;
 
 use super::blocks::Breaks;
+use super::moves::Moving;
 use super::relocator::Relocation;
 use super::{Ftl, zones};
 use crate::config::Plan;
@@ -63,14 +64,6 @@ impl Ftl {
         }
     }
 
-    /// The erase of a reclaimed block has ended: it is free if it has not failed.
-    pub fn reclaimed(&mut self, plane: PlaneId, block: u32, failed: bool) {
-        self.relocator[plane].erasing = false;
-        if !failed {
-            self.blocks.release(plane, block, None);
-        }
-    }
-
     /// A program has failed in a block that a stream has opened: nothing more goes into it, and it is to be emptied.
     pub fn program_failed(&mut self, plane: PlaneId, block: u32, stream: StreamId) {
         if !self.relocator[plane].broken && !self.relocator[plane].has_failed(block) {
@@ -116,11 +109,23 @@ impl Ftl {
     }
 }
 
+impl Moving<'_> {
+    /// The erase of a reclaimed block has ended: it is free if it has not failed.
+    pub fn reclaimed(&mut self, block: u32, failed: bool) {
+        let plane = self.plane;
+        self.ftl.relocator[plane].erasing = false;
+        if !failed {
+            self.ftl.blocks.release(plane, block, None);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use units::{Lpn, Span};
 
     use super::*;
+    use crate::buffer::Buffer;
     use crate::config::Config;
     use crate::flash::AgeClock;
     use crate::ftl::Location;
@@ -163,7 +168,7 @@ mod tests {
             ftl.begin_relocation(PLANE, moving, &plan);
             assert_eq!(ftl.breaks(PLANE, block), Breaks::Closed);
             ftl.relocator[PLANE].merging.as_mut().unwrap().partial = partial;
-            ftl.end_move(PLANE, moving, &plan)
+            ftl.moving(PLANE, &Buffer::new(&plan), &plan).end(moving)
         };
         assert_eq!(merge(&mut ftl, full[0], true), Emptied::Stays);
         assert_eq!(merge(&mut ftl, full[1], false), Emptied::Stays);
@@ -207,7 +212,7 @@ mod tests {
         ftl.relocator[PLANE].requests.push_back(Relocation::block(5, relocation_causes::READ_RECLAIM));
         assert_eq!(ftl.breaks(PLANE, 5), Breaks::Closed);
         let now = AgeClock::warmer_by(Span::ZERO, 0.0);
-        assert_eq!(ftl.next_relocation(PLANE, now, &plan, false), None);
+        assert_eq!(ftl.moving(PLANE, &Buffer::new(&plan), &plan).begin_next(now, false), None);
         assert_eq!(ftl.relocator[PLANE].requests, [Relocation::block(5, relocation_causes::BAD_BLOCK)]);
     }
 
@@ -223,7 +228,7 @@ mod tests {
                 assert_eq!(ftl.stop_relocating()[0], (vec![5], false));
             } else {
                 trim(&mut ftl, 5, &plan);
-                assert!(matches!(ftl.end_move(PLANE, moving, &plan), Emptied::Gained(_)));
+                assert!(matches!(ftl.moving(PLANE, &Buffer::new(&plan), &plan).end(moving), Emptied::Gained(_)));
                 assert!(ftl.relocator[PLANE].failed.is_empty());
             }
         }

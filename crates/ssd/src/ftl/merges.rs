@@ -13,7 +13,7 @@ use units::{Lpn, Ppn};
 use super::Ftl;
 use super::mapping::{Gathers, Mapping as _};
 use super::merging::{MergeKind, Merging, Part};
-use super::moves::{Next, most_on_the_move};
+use super::moves::{Moving, Next, most_on_the_move};
 use super::relocator::Relocation;
 use super::seen::Seen;
 use crate::buffer::Buffer;
@@ -26,12 +26,6 @@ impl Ftl {
     #[inline]
     pub(super) fn gathers(&self) -> bool {
         self.mapping.home(Lpn(0)).is_some()
-    }
-
-    /// What of a plane moves.
-    #[inline]
-    pub fn moving(&mut self, plane: PlaneId) -> MovingOn<'_> {
-        MovingOn { ftl: self, plane }
     }
 
     /// Whether something has to be gathered on a plane.
@@ -248,13 +242,7 @@ impl Ftl {
     }
 }
 
-/// What of a plane moves, and what is gathered, as the layers above see it.
-pub(crate) struct MovingOn<'a> {
-    ftl: &'a mut Ftl,
-    plane: PlaneId,
-}
-
-impl MovingOn<'_> {
+impl Moving<'_> {
     /// Whether something has to be gathered, and nothing else is needed for it.
     #[inline]
     pub fn is_due(&self) -> bool {
@@ -293,8 +281,8 @@ impl MovingOn<'_> {
 
     /// A read has come: its pages wait for their turn, or where the data is newer elsewhere padding does. Returns those
     /// that are still the newest, and where they are.
-    pub fn has_come(&mut self, source: Ppn, buffer: &Buffer) -> Vec<(Lpn, Ppn)> {
-        let plane = self.plane;
+    pub fn has_come(&mut self, source: Ppn) -> Vec<(Lpn, Ppn)> {
+        let (plane, buffer) = (self.plane, self.buffer);
         let Some(mut merging) = self.ftl.relocator[plane].merging.take() else { return Vec::new() };
         let mut newest = Vec::new();
         if let Some(read) = merging.reads.iter().position(|read| read.source == source) {

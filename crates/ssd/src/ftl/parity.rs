@@ -7,7 +7,7 @@ use nand::{Address, DieId, PlaneId};
 use units::{Id as _, Lpn, Ppn};
 
 use super::Ftl;
-use super::moves::most_on_the_move;
+use super::moves::{Moving, most_on_the_move};
 use crate::arena::StripeId;
 use crate::buffer::Buffer;
 use crate::config::{Placement, Plan};
@@ -109,56 +109,6 @@ impl Ftl {
         (0..layout.dies).filter(works).count() as u32
     }
 
-    /// The next step for the pages that the stripes of an empty block have elsewhere. A page that is read counts as
-    /// being so from now on.
-    pub fn next_orphan(&mut self, plane: PlaneId, block: u32, buffer: &Buffer, plan: &Plan) -> Orphans {
-        let number = u64::from(plan.layout.block(plane, block).0);
-        loop {
-            while self.relocator[plane].reading < most_on_the_move(plan)
-                && let Some(source) = self.relocator[plane].orphans.pop_front()
-            {
-                if let Some(lpn) = self.orphan(source, buffer, plan) {
-                    self.relocator[plane].reading += 1;
-                    return Orphans::Reads { lpn, source };
-                }
-            }
-            if self.relocator[plane].reading > 0 {
-                return Orphans::Waits;
-            }
-            self.knows_stripes(plan.layout.pack(Address { plane, block, page: 0 }), plan.layout.pages);
-            let Some(stripes) = &mut self.stripes else { return Orphans::Leave(Vec::new()) };
-            let doomed = stripes.doom(number);
-            let pages: Vec<Ppn> = doomed.iter().flat_map(|stripe| stripes.pages_of(*stripe)).collect();
-            let is_valid = |ppn: &Ppn| self.valid_page(*ppn, buffer, plan).is_some();
-            let orphans: VecDeque<Ppn> = pages.into_iter().filter(is_valid).collect();
-            if orphans.is_empty() {
-                return Orphans::Leave(doomed);
-            }
-            self.relocator[plane].orphans = orphans;
-        }
-    }
-
-    /// Such a page has been read, or could not be: it joins another stripe, or is in none. The block of its plane for
-    /// which others are still read, if any are.
-    pub fn orphan_has_been_read(
-        &mut self,
-        plane: PlaneId,
-        ppn: Ppn,
-        lost: bool,
-        buffer: &Buffer,
-        plan: &Plan,
-    ) -> Option<u32> {
-        match self.orphan(ppn, buffer, plan) {
-            Some(_) if lost => self.stripes.iter_mut().for_each(|stripes| stripes.give_up(ppn)),
-            Some(lpn) => self.joins_stripe(lpn, ppn, plan),
-            None => {}
-        }
-        let relocation = &mut self.relocator[plane];
-        relocation.reading -= 1;
-        let goes_on = relocation.reading > 0 && !relocation.broken;
-        relocation.victim.filter(|_| goes_on).map(|moving| moving.block)
-    }
-
     /// The page whose valid data a page of the flash holds that may join a stripe: another plane may have let it join
     /// one meanwhile.
     fn orphan(&self, ppn: Ppn, buffer: &Buffer, plan: &Plan) -> Option<Lpn> {
@@ -171,5 +121,52 @@ impl Ftl {
         let Address { plane, block, page } = plan.layout.unpack(ppn);
         let is_here = |lpn| self.flash_version(lpn, buffer);
         self.next_valid(plane, block, page..page + 1, plan, is_here).map(|valid| valid.lpn)
+    }
+}
+
+impl Moving<'_> {
+    /// The next step for the pages that the stripes of an empty block have elsewhere. A page that is read counts as
+    /// being so from now on.
+    pub fn next_orphan(&mut self, block: u32) -> Orphans {
+        let (plane, buffer, plan) = (self.plane, self.buffer, self.plan);
+        let number = u64::from(plan.layout.block(plane, block).0);
+        loop {
+            while self.ftl.relocator[plane].reading < most_on_the_move(plan)
+                && let Some(source) = self.ftl.relocator[plane].orphans.pop_front()
+            {
+                if let Some(lpn) = self.ftl.orphan(source, buffer, plan) {
+                    self.ftl.relocator[plane].reading += 1;
+                    return Orphans::Reads { lpn, source };
+                }
+            }
+            if self.ftl.relocator[plane].reading > 0 {
+                return Orphans::Waits;
+            }
+            self.ftl.knows_stripes(plan.layout.pack(Address { plane, block, page: 0 }), plan.layout.pages);
+            let Some(stripes) = &mut self.ftl.stripes else { return Orphans::Leave(Vec::new()) };
+            let doomed = stripes.doom(number);
+            let pages: Vec<Ppn> = doomed.iter().flat_map(|stripe| stripes.pages_of(*stripe)).collect();
+            let is_valid = |ppn: &Ppn| self.ftl.valid_page(*ppn, buffer, plan).is_some();
+            let orphans: VecDeque<Ppn> = pages.into_iter().filter(is_valid).collect();
+            if orphans.is_empty() {
+                return Orphans::Leave(doomed);
+            }
+            self.ftl.relocator[plane].orphans = orphans;
+        }
+    }
+
+    /// Such a page has been read, or could not be: it joins another stripe, or is in none. The block of its plane for
+    /// which others are still read, if any are.
+    pub fn orphan_has_been_read(&mut self, ppn: Ppn, lost: bool) -> Option<u32> {
+        let (plane, buffer, plan) = (self.plane, self.buffer, self.plan);
+        match self.ftl.orphan(ppn, buffer, plan) {
+            Some(_) if lost => self.ftl.stripes.iter_mut().for_each(|stripes| stripes.give_up(ppn)),
+            Some(lpn) => self.ftl.joins_stripe(lpn, ppn, plan),
+            None => {}
+        }
+        let relocation = &mut self.ftl.relocator[plane];
+        relocation.reading -= 1;
+        let goes_on = relocation.reading > 0 && !relocation.broken;
+        relocation.victim.filter(|_| goes_on).map(|moving| moving.block)
     }
 }

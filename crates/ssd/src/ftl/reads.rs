@@ -7,6 +7,7 @@ use nand::{Address, PlaneId};
 use units::Ppn;
 
 use super::Ftl;
+use super::moves::Moving;
 use super::relocator::Relocation;
 use crate::buffer::Buffer;
 use crate::config::{Plan, Reclaim};
@@ -39,26 +40,6 @@ impl Ftl {
         let asks = plan.config.refresh.reads.is_some() || plan.streams.has(StreamId::CONVERTED);
         let (of_host, moves) = (matches!(owner, Owner::Host(_)), matches!(owner, Owner::Relocation(_)));
         asks.then_some(Reads { before, after, retries, of_host, moves })
-    }
-
-    /// What is to move because a page has been read so often.
-    pub fn moved_for(&mut self, ppn: Ppn, reads: Reads, buffer: &Buffer, plan: &Plan) -> Vec<Relocation> {
-        let mut wanted = Vec::new();
-        let Address { block, .. } = plan.layout.unpack(ppn);
-        if plan.streams.has(StreamId::CONVERTED)
-            && reads.of_host
-            && self.converts(ppn, reads.after, reads.retries, plan)
-        {
-            wanted.push(Relocation::block(block, relocation_causes::CONVERSION));
-        }
-        if let Some(limit) = plan.config.refresh.reads.filter(|_| !reads.moves) {
-            if reads.before < limit && limit <= reads.after {
-                wanted.push(Relocation::block(block, relocation_causes::READ_RECLAIM));
-            } else if plan.config.refresh.reclaim == Reclaim::Wordline && reads.after < limit {
-                self.reclaim_neighbours(ppn, limit, buffer, plan, &mut wanted);
-            }
-        }
-        wanted
     }
 
     /// The wordlines beside that of a page that has been read whose count has come to the limit are to move, where they
@@ -99,6 +80,29 @@ impl Ftl {
     }
 }
 
+impl Moving<'_> {
+    /// What is to move because a page has been read so often.
+    pub fn moved_for(&mut self, ppn: Ppn, reads: Reads) -> Vec<Relocation> {
+        let (buffer, plan) = (self.buffer, self.plan);
+        let mut wanted = Vec::new();
+        let Address { block, .. } = plan.layout.unpack(ppn);
+        if plan.streams.has(StreamId::CONVERTED)
+            && reads.of_host
+            && self.ftl.converts(ppn, reads.after, reads.retries, plan)
+        {
+            wanted.push(Relocation::block(block, relocation_causes::CONVERSION));
+        }
+        if let Some(limit) = plan.config.refresh.reads.filter(|_| !reads.moves) {
+            if reads.before < limit && limit <= reads.after {
+                wanted.push(Relocation::block(block, relocation_causes::READ_RECLAIM));
+            } else if plan.config.refresh.reclaim == Reclaim::Wordline && reads.after < limit {
+                self.ftl.reclaim_neighbours(ppn, limit, buffer, plan, &mut wanted);
+            }
+        }
+        wanted
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,20 +119,20 @@ mod tests {
         let plan = config.plan().unwrap();
         let (mut ftl, buffer) = (Ftl::new(&plan, 1).unwrap(), Buffer::new(&plan));
         let ppn = ftl.initial_place(units::Lpn(0)).unwrap();
-        let block = plan.layout.unpack(ppn).block;
+        let Address { plane, block, .. } = plan.layout.unpack(ppn);
         let reclaimed = vec![Relocation::block(block, relocation_causes::READ_RECLAIM)];
         let host = Owner::Host(CommandId::new(0));
         let mut read = |owner| {
             let reads = ftl.count_read(ppn, 0, owner, &plan).unwrap();
-            ftl.moved_for(ppn, reads, &buffer, &plan)
+            ftl.moving(plane, &buffer, &plan).moved_for(ppn, reads)
         };
         assert!((1..5000).all(|_| read(host).is_empty()));
         assert_eq!(read(host), reclaimed);
         assert!(read(host).is_empty());
-        ftl.count_erase(plan.layout.plane_of(ppn), block, &plan);
+        ftl.count_erase(plane, block, &plan);
         let mut read = |owner| {
             let reads = ftl.count_read(ppn, 0, owner, &plan).unwrap();
-            ftl.moved_for(ppn, reads, &buffer, &plan)
+            ftl.moving(plane, &buffer, &plan).moved_for(ppn, reads)
         };
         assert!((1..5000).all(|_| read(host).is_empty()));
         assert!(read(Owner::Relocation(ppn.into())).is_empty() && read(host).is_empty());

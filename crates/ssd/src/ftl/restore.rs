@@ -7,6 +7,7 @@ use units::{Lpn, Ppn};
 
 use super::blocks::FoundBlocks;
 use super::mapping::Mapping as _;
+use super::moves::Moving;
 use super::relocator::Relocation;
 use super::stripes::{FoundStripe, Stripes};
 use super::{Ftl, Location};
@@ -149,17 +150,6 @@ impl Ftl {
         self.next_valid(plane, block, page..page + 1, plan, on_flash).is_some()
     }
 
-    /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave
-    /// many, and have taken the pages that collecting others would need.
-    pub fn request_needless(&mut self, plane: PlaneId, blocks: u32) {
-        for block in 0..blocks {
-            if self.blocks.is_full(plane, block) && self.blocks.live_in_block(plane, block, self.mapping.start()) == 0 {
-                let request = Relocation::block(block, relocation_causes::COLLECTION);
-                self.relocator[plane].requests.push_back(request);
-            }
-        }
-    }
-
     /// Nothing is being relocated any more. Blocks that have failed are still to be emptied: returns, by plane, which
     /// these are, and whether it has broken.
     pub fn stop_relocating(&mut self) -> Vec<(Vec<u32>, bool)> {
@@ -179,5 +169,21 @@ impl Ftl {
         }
         self.relocator.host_is_next.iter_mut().for_each(|next| *next = false);
         self.relocator.planes.iter().map(|relocation| (relocation.failed.clone(), relocation.broken)).collect()
+    }
+}
+
+impl Moving<'_> {
+    /// The full blocks of a plane of which nothing is valid are erased first, whatever the victim policy: cuts leave
+    /// many, and have taken the pages that collecting others would need.
+    pub fn request_needless(&mut self, blocks: u32) {
+        let plane = self.plane;
+        for block in 0..blocks {
+            if self.ftl.blocks.is_full(plane, block)
+                && self.ftl.blocks.live_in_block(plane, block, self.ftl.mapping.start()) == 0
+            {
+                let request = Relocation::block(block, relocation_causes::COLLECTION);
+                self.ftl.relocator[plane].requests.push_back(request);
+            }
+        }
     }
 }

@@ -414,6 +414,12 @@ impl Stripes {
         true
     }
 
+    /// The parity of a stripe was not programmed on a plane that was to take it.
+    pub fn not_programmed(&mut self, id: StripeId, plane: PlaneId) {
+        self.loses(plane);
+        self.again(id);
+    }
+
     /// The parity of a stripe is in the controller again: its program has failed, or it was worked out again.
     pub fn again(&mut self, id: StripeId) {
         let stripe = &mut self.stripes[id];

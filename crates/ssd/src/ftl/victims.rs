@@ -7,6 +7,7 @@ use units::Ppn;
 
 use super::Ftl;
 use super::mapping::Mapping as _;
+use super::moves::Moving;
 use super::relocator::{PlaneRelocation, Relocation};
 use crate::config::{Plan, SlcCache};
 use crate::flash::AgeClock;
@@ -14,49 +15,12 @@ use crate::observe::stats::relocation_causes;
 use crate::window::Window;
 
 impl Ftl {
-    /// Whether there may be a block of a plane to relocate, and none is being relocated.
-    #[inline]
-    pub fn may_relocate(&mut self, plane: PlaneId, plan: &Plan) -> bool {
-        let (free, gc) = (self.blocks.free(plane), &plan.config.gc);
-        let relocation = &mut self.relocator[plane];
-        if relocation.broken {
-            return false;
-        }
-        let is_open = self.window == Window::Open;
-        let stop = if is_open { gc.idle_stop.max(gc.stop) } else { gc.stop };
-        relocation.running = free < gc.start || ((relocation.running || is_open) && free < stop);
-        let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
-        let work = work || self.blocks.has_doomed(plane) || self.has_to_gather(plane);
-        if plan.zones.is_some() && self.relocator[plane].rests() {
-            self.blocks.closes_for_folding(plane);
-        }
-        let work = work || self.blocks.slc.is_some() && self.folds(plane, plan);
-        let may = work && self.relocator[plane].rests();
-        self.update_pacing(plane, plan);
-        may
-    }
-
     /// Whether host data has to be paid for on a plane, now that this many of its blocks are free.
     fn update_pacing(&mut self, plane: PlaneId, plan: &Plan) {
         let relocation = &self.relocator[plane];
         let collects = relocation.running && !relocation.no_victim;
         let paced = collects && self.price(plane, relocation.valid(), plan).is_some();
         self.relocator[plane].set_paced(paced);
-    }
-
-    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty,
-    /// the caller tells [`Ftl::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but its
-    /// turn on the plane's die.
-    pub fn next_relocation(
-        &mut self,
-        plane: PlaneId,
-        now: AgeClock,
-        plan: &Plan,
-        host_waits: bool,
-    ) -> Option<Relocation> {
-        let next = self.choose(plane, now, plan, host_waits)?;
-        self.begin_relocation(plane, next, plan);
-        Some(next)
     }
 
     fn choose(&mut self, plane: PlaneId, now: AgeClock, plan: &Plan, host_waits: bool) -> Option<Relocation> {
@@ -344,5 +308,40 @@ impl Ftl {
                 && !relocation.no_background_victim
                 && self.blocks.free(plane) < plan.config.gc.idle_stop
         })
+    }
+}
+
+impl Moving<'_> {
+    /// Whether there may be a block of a plane to relocate, and none is being relocated.
+    #[inline]
+    pub fn may_begin(&mut self) -> bool {
+        let (plane, plan) = (self.plane, self.plan);
+        let (free, gc) = (self.ftl.blocks.free(plane), &plan.config.gc);
+        let relocation = &mut self.ftl.relocator[plane];
+        if relocation.broken {
+            return false;
+        }
+        let is_open = self.ftl.window == Window::Open;
+        let stop = if is_open { gc.idle_stop.max(gc.stop) } else { gc.stop };
+        relocation.running = free < gc.start || ((relocation.running || is_open) && free < stop);
+        let work = relocation.running || !relocation.requests.is_empty() || !relocation.failed.is_empty();
+        let work = work || self.ftl.blocks.has_doomed(plane) || self.ftl.has_to_gather(plane);
+        if plan.zones.is_some() && self.ftl.relocator[plane].rests() {
+            self.ftl.blocks.closes_for_folding(plane);
+        }
+        let work = work || self.ftl.blocks.slc.is_some() && self.ftl.folds(plane, plan);
+        let may = work && self.ftl.relocator[plane].rests();
+        self.ftl.update_pacing(plane, plan);
+        may
+    }
+
+    /// The next block of a plane that is relocated, and why: it begins to be so. Once one has begun that is not empty,
+    /// the caller tells [`Moving::has_begun`]. `host_waits`: a read or a program of the host's waits for nothing but
+    /// its turn on the plane's die.
+    pub fn begin_next(&mut self, now: AgeClock, host_waits: bool) -> Option<Relocation> {
+        let (plane, plan) = (self.plane, self.plan);
+        let next = self.ftl.choose(plane, now, plan, host_waits)?;
+        self.ftl.begin_relocation(plane, next, plan);
+        Some(next)
     }
 }

@@ -15,6 +15,7 @@ use units::{Lpn, Ppn, Span};
 use super::mapping::Mapping as _;
 use super::relocator::Relocation;
 use super::{Ftl, Location, ValidPage};
+use crate::buffer::Buffer;
 use crate::config::{EraseWhen, Plan};
 use crate::flash::{AgeClock, Placement as _};
 use crate::observe::stats::{Victims, relocation_causes};
@@ -35,6 +36,8 @@ pub(crate) struct Warming {
     dirty: VecDeque<Lpn>,
     kept: HashMap<Lpn, u16>,
     most_dirty: usize,
+    /// The write buffer as collection asks it: what has left it is on flash at once.
+    buffer: Buffer,
     /// Pages that wait for a program's worth of them: by handle, and with static placement by plane.
     pools: Vec<VecDeque<Lpn>>,
     /// Dies in page allocation order, and whose turn it is.
@@ -60,6 +63,7 @@ impl Warming {
         Warming {
             dirty: VecDeque::new(),
             kept: HashMap::new(),
+            buffer: Buffer::new(plan),
             most_dirty: (f64::from(plan.slots) * plan.config.buffer.dirty_limit.0) as usize,
             pools: vec![VecDeque::new(); planes * plan.streams.hosts().count()],
             turn: 0,
@@ -199,7 +203,7 @@ impl Warming {
     fn take_turn(&mut self, ftl: &mut Ftl, plan: &Plan, die: DieId, pool: usize) -> bool {
         let (class, only) = Warming::pool_of(plan, pool);
         let planes = || (0..plan.layout.planes_per_die as u8).map(|place| plan.layout.plane(die, place));
-        planes().for_each(|plane| collect(ftl, plan, plane));
+        planes().for_each(|plane| collect(ftl, &self.buffer, plan, plane));
         let share = plan.config.age.partial_load();
         if share.is_some() {
             planes().for_each(|plane| self.relocate_meanwhile(ftl, plan, plane));
@@ -270,7 +274,7 @@ impl Warming {
             }
             self.spare[plane.0 as usize] -= 1.0;
             relocate(ftl, plan, plane, moving);
-            collect(ftl, plan, plane);
+            collect(ftl, &self.buffer, plan, plane);
         }
         self.spare[plane.0 as usize] = 0.0;
     }
@@ -318,11 +322,12 @@ fn cache_takes(ftl: &Ftl, plan: &Plan, stream: StreamId, only: Option<PlaneId>) 
 }
 
 /// Begins to move a block of a plane, where there is reason to; blocks without valid pages are free at once.
-fn collect(ftl: &mut Ftl, plan: &Plan, plane: PlaneId) {
-    while ftl.may_relocate(plane, plan) {
+fn collect(ftl: &mut Ftl, buffer: &Buffer, plan: &Plan, plane: PlaneId) {
+    while ftl.moving(plane, buffer, plan).may_begin() {
         let now = AgeClock::warmer_by(Span::ZERO, 0.0);
-        let Some(next) = ftl.next_relocation(plane, now, plan, false) else { return };
-        ftl.has_begun(plane, next.cause);
+        let mut moving = ftl.moving(plane, buffer, plan);
+        let Some(next) = moving.begin_next(now, false) else { return };
+        moving.has_begun(next.cause);
         if ftl.valid(plane, next.block) > 0 {
             return;
         }
