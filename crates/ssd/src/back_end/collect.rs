@@ -304,7 +304,7 @@ impl<P: Probe> BackEnd<P> {
     }
 
     pub(super) fn stripes(&mut self) -> &mut Stripes {
-        self.ftl.stripes.as_mut().expect("Invariant: only parity has stripes")
+        self.ftl.stripes()
     }
 
     /// Nothing needs a stripe any more.

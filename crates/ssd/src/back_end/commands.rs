@@ -49,7 +49,7 @@ impl<P: Probe> BackEnd<P> {
             [Some(stream), core.plan.streams.past(stream)]
                 .into_iter()
                 .flatten()
-                .for_each(|stream| ftl.blocks.leave_open(stream));
+                .for_each(|stream| ftl.leave_open(stream));
             for plane in (0..self.core.plan.layout.planes).map(PlaneId) {
                 self.dispatch().room_changed(plane);
             }

@@ -103,7 +103,7 @@ impl<P: Probe> BackEnd<P> {
         for place in planes(set) {
             let (die, place) = (die, place as u8);
             let plane = self.core.plan.layout.plane(die, place);
-            if self.ftl.blocks.make_room(plane, stream) {
+            if self.ftl.make_room(plane, stream) {
                 // Other streams that could have opened that block may have to wait now.
                 self.flash().update_plane_eligibility(die, place);
                 self.dispatch().divert(plane);

@@ -73,7 +73,7 @@ impl<P: Probe> BackEnd<P> {
     fn leave_plane(&mut self, plane: PlaneId) {
         let layout = self.core.plan.layout;
         let (die, place) = layout.die_of(plane);
-        let retired = self.ftl.blocks.retire_all(plane);
+        let retired = self.ftl.retire_plane(plane);
         self.core.counters.blocks_retired += u64::from(retired * layout.stripe);
         if self.map.plane == plane.0 {
             self.map.filled = 0;

@@ -11,7 +11,6 @@ use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt};
 use crate::ftl::seen::Seen;
-use crate::ftl::stripes::Stripes;
 use crate::ftl::{Ftl, Location};
 use crate::observe::probe::{DataFrom, Probe};
 use crate::power::checkpoint::Running;
@@ -242,7 +241,7 @@ impl Power {
     /// Checks that what is on flash as the parity of a stripe was worked out of the pages that the stripe has, and that
     /// these are still there.
     pub fn check_parity(&self, ftl: &Ftl) -> Result<(), String> {
-        for (lpn, pages) in ftl.stripes.as_ref().into_iter().flat_map(Stripes::protected) {
+        for (lpn, pages) in ftl.protected() {
             let Location::Flash(place) = ftl.locate(lpn) else {
                 return Err(format!("parity of {pages:?} is on flash, and the map does not say where"));
             };

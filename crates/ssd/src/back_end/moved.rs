@@ -129,7 +129,7 @@ impl<P: Probe> BackEnd<P> {
         self.core.counters.pages_failed += 1;
         self.ftl.program_failed(plane, block, stream);
         self.mark_stale(ppn);
-        self.ftl.blocks.completed(ppn);
+        self.ftl.has_programmed(ppn);
         // What waits for the same stream may have no room now.
         self.dispatch().room_changed(plane);
         if self.core.plan.zones.is_some() && stream == IN_ORDER {
@@ -298,7 +298,7 @@ impl<P: Probe> BackEnd<P> {
         self.core.counters.pages_padded += 1;
         self.core.counters.zone_padding += u64::from(self.zones.is_some());
         self.mark_stale(ppn);
-        self.ftl.blocks.completed(ppn);
+        self.ftl.has_programmed(ppn);
         let Some((zones, plan)) = zoned!(self) else {
             let plane = self.core.plan.layout.plane_of(ppn);
             return self.merge_is_padded(plane);

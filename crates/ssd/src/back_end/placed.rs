@@ -74,7 +74,7 @@ impl<P: Probe> BackEnd<P> {
         } else {
             self.mark_stale(ppn);
         }
-        if self.ftl.blocks.completed(ppn) {
+        if self.ftl.has_programmed(ppn) {
             let Address { plane, block, .. } = self.core.plan.layout.unpack(ppn);
             if self.moving(plane).was_to_be_full(block) {
                 self.collect(plane);

@@ -157,7 +157,7 @@ impl<P: Probe> Zoning<'_, P> {
     /// Some pages of a program have failed, on one plane of a superblock, and wait again: padding makes a whole program
     /// of them.
     pub(super) fn whole_again(&mut self, plane: PlaneId) {
-        let Some((zone, lacks)) = self.ftl.blocks.zone_lacks(plane) else { return };
+        let Some((zone, lacks)) = self.ftl.zone_lacks(plane) else { return };
         let Some(first) = self.core.plan.zones.as_ref().map(|plan| plan.first(zone)) else { return };
         let place = self.core.plan.layout.die_of(plane);
         (0..lacks).for_each(|_| self.queue_page(zone, Owner::Padding(0), first, place));

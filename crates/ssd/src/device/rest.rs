@@ -42,7 +42,7 @@ impl<P: Probe> Device<P> {
         // Where nothing is left, nothing is noted.
         if span > Span::ZERO {
             let age = Span((span.0 as f64 * faster) as u64);
-            self.back.ftl.blocks.rest(now, age);
+            self.back.ftl.grows_old(now, age);
             self.back.flash.rest(self.back.core.now, span, age);
         }
     }

@@ -98,6 +98,11 @@ impl Ftl {
         self.relocator.breaks(plane)
     }
 
+    /// Every block of a plane goes out of service, with the data in it; returns how many were in service.
+    pub fn retire_plane(&mut self, plane: PlaneId) -> u32 {
+        self.blocks.retire_all(plane)
+    }
+
     /// An empty block goes out of service; whether its plane still works, which would else be out of service as a
     /// whole.
     pub fn retire(&mut self, plane: PlaneId, block: u32) -> bool {

@@ -46,11 +46,12 @@ use std::ops::Range;
 
 use nand::{Address, FlashPlaneId, PlaneId};
 use schemes::Candidates as _;
-use units::{ConfigError, Lpn, Ppn, Stream};
+use units::{ConfigError, Lpn, Ppn, Span, Stream};
 
 use crate::arena::{SlotId, StripeId};
 use crate::buffer::Buffer;
 use crate::config::{Fold, Plan};
+use crate::flash::AgeClock;
 use crate::flash::op::PageData;
 use crate::persist::state;
 use crate::policies::lend;
@@ -98,7 +99,7 @@ pub(crate) struct OpenAtStart {
 /// The FTL's state: the mapping, blocks, and what is kept of their data.
 pub(crate) struct Ftl {
     mapping: Chosen,
-    pub blocks: Blocks,
+    blocks: Blocks,
     /// What erases have made of the blocks, where they go pulse by pulse.
     wear: Option<WearTable>,
     /// What reads have done to wordlines, where they disturb.
@@ -110,10 +111,10 @@ pub(crate) struct Ftl {
     /// Pages whose data is damaged, where parts may break.
     damage: Option<Damage>,
     /// Where there is parity over dies, its stripes.
-    pub stripes: Option<Stripes>,
+    stripes: Option<Stripes>,
     relocator: Relocator,
     /// Visits for refresh.
-    pub visits: Visits,
+    visits: Visits,
     draws: Stream,
     drawn: u64,
     window: Window,
@@ -274,6 +275,28 @@ impl Ftl {
             (_, None) => {}
         }
         self.tell(|own| own.placed(lpn, to, from.is_some()));
+    }
+
+    /// The program of a page has ended; whether its block is full with it.
+    #[inline]
+    pub fn has_programmed(&mut self, ppn: Ppn) -> bool {
+        self.blocks.completed(ppn)
+    }
+
+    /// The open blocks of a stream, as far as it has begun to write them, are written no further.
+    pub fn leave_open(&mut self, stream: StreamId) {
+        self.blocks.leave_open(stream);
+    }
+
+    /// Opens a block where the stream's present one is full; whether it did. Invariant: the plane has room.
+    #[inline]
+    pub fn make_room(&mut self, plane: PlaneId, stream: StreamId) -> bool {
+        self.blocks.make_room(plane, stream)
+    }
+
+    /// All data ages by `age`, as if kept at 30 °C.
+    pub fn grows_old(&mut self, now: AgeClock, age: Span) {
+        self.blocks.rest(now, age);
     }
 
     /// A page has no data any more.
@@ -450,6 +473,26 @@ impl Ftl {
         } else {
             StreamId::RELOCATED
         }
+    }
+
+    /// The stripes of parity over dies.
+    ///
+    /// # Panics
+    /// There is no parity.
+    pub fn stripes(&mut self) -> &mut Stripes {
+        self.stripes.as_mut().expect("Invariant: only parity has stripes")
+    }
+
+    /// The stripes whose parity is on flash, of which no block is to be erased: the page of the map that stands for
+    /// their parity, and their pages.
+    pub fn protected(&self) -> impl Iterator<Item = (Lpn, &[Ppn])> {
+        self.stripes.iter().flat_map(|stripes| stripes.protected())
+    }
+
+    /// The blocks, to be changed behind the drive's back by tests of its checks.
+    #[cfg(test)]
+    pub fn blocks_to_be_wrong(&mut self) -> &mut Blocks {
+        &mut self.blocks
     }
 
     /// The stripes of this many pages of a block are kept one by one from now on, where they are the initial state's.

@@ -48,6 +48,11 @@ impl OfZone<'_> {
 }
 
 impl Ftl {
+    /// The zone of which pages wait on a plane that are no whole program, and how many these lack.
+    pub fn zone_lacks(&self, plane: PlaneId) -> Option<(u32, u32)> {
+        self.blocks.zone_lacks(plane)
+    }
+
     /// A zone of the drive, if it has zones.
     pub fn zone<'a>(&'a mut self, zone: u32, plan: &'a Plan) -> Option<OfZone<'a>> {
         let zones = plan.zones.as_ref()?;

@@ -157,12 +157,15 @@ fn data_that_is_erased_programmed_over_or_read_from_elsewhere_is_caught() {
 
 #[test]
 fn wrong_counts_of_blocks_and_pages_are_caught() {
-    let valid = |drive: &mut Drive| drive.back.ftl.blocks.invalidate(on_flash(drive).1);
+    let valid = |drive: &mut Drive| {
+        let (_, ppn) = on_flash(drive);
+        drive.back.ftl.blocks_to_be_wrong().invalidate(ppn);
+    };
     assert!(matches!(found(at_work(500, &[]), valid), Invariant::Counts | Invariant::Mapping));
-    let free = |drive: &mut Drive| drive.back.ftl.blocks.retire(PlaneId(1), 0);
+    let free = |drive: &mut Drive| drive.back.ftl.blocks_to_be_wrong().retire(PlaneId(1), 0);
     assert_eq!(found(at_work(500, &[]), free), Invariant::Counts);
     let cached = |drive: &mut Drive| {
-        let slc = drive.back.ftl.blocks.slc.as_mut().expect("Invariant: it has a cache");
+        let slc = drive.back.ftl.blocks_to_be_wrong().slc.as_mut().expect("Invariant: it has a cache");
         slc.plane_mut(PlaneId(1)).used += 1;
     };
     assert_eq!(found(at_work(500, &["ftl.slc_cache=static", "slc.blocks=2"]), cached), Invariant::Counts);
