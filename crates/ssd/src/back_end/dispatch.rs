@@ -36,16 +36,29 @@ impl<P: Probe> Dispatch<'_, P> {
         FlashAt { flash: self.flash, core: self.core, placement: self.ftl }
     }
 
-    /// Queues the program of a slot's page.
+    /// Queues the program of a slot's page. Its plane may have broken while the map was read: an FTL of one's own says
+    /// where it goes then.
     pub fn place(&mut self, op: OpId) {
-        let PageOp { die, queue, .. } = self.flash.ops[op];
-        let plane = self.core.plan.layout.plane(die, queue.plane() as u8);
+        let mut plane = self.plane_of(op);
+        if self.core.plan.has_own_ftl()
+            && self.ftl.is_broken(plane)
+            && let Owner::Slot(slot) = self.flash.ops[op].owner
+        {
+            self.find_place(op, slot);
+            plane = self.plane_of(op);
+        }
         if let Some((from, to)) = self.moving(plane).diverts() {
             self.send_elsewhere(plane, from, to);
         }
         self.flash().one_more_waits();
         self.wait(op);
         self.divert_waiting(op);
+    }
+
+    /// The plane that a program was given to.
+    fn plane_of(&self, op: OpId) -> PlaneId {
+        let PageOp { die, queue, .. } = self.flash.ops[op];
+        self.core.plan.layout.plane(die, queue.plane() as u8)
     }
 
     /// The program of a slot's page goes to another plane and stream than those that it was given before.

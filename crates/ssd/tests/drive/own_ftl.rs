@@ -149,3 +149,42 @@ fn a_wrong_answer_ends_the_run_with_what_shows_it() {
         }
     }
 }
+
+#[test]
+fn a_page_whose_plane_breaks_while_its_map_entry_is_read_goes_elsewhere() {
+    let mut moved = 0;
+    for at in (0..60).map(|step| 5 * step) {
+        let mut config = Config::default();
+        let words = [
+            "geometry.channels=1",
+            "geometry.chips=1",
+            "geometry.dies=2",
+            "geometry.planes=1",
+            "geometry.blocks=40",
+            "geometry.pages=48",
+            "age.fill=0.3",
+            "ftl.over_provisioning=2.0",
+            "mapping.table=cached",
+            "mapping.entry_group=64B",
+            "mapping.cache=1KiB",
+            "buffer.mode=write-through",
+            "host.timeout=100ms",
+        ];
+        words.iter().for_each(|word| config.set(word).unwrap());
+        config.set(&format!("faults.at={at}us plane 1")).unwrap();
+        config.policies.ftl = Some(page_mapped(Chooses::AsBuiltIn, 1, true));
+        let mut device = Device::new(&config, 1).unwrap();
+        let page = device.plan().layout.page_size.0;
+        // Pages of both planes; no two share an entry group.
+        for lpn in (0..8).map(|page| 33 * page) {
+            device.submit(Request::new(units::Time(0), Op::Write, Bytes(lpn * page), Bytes(page))).unwrap();
+        }
+        while device.outstanding() != (0, 0) {
+            assert!(device.advance_to_completion(units::Time::NEVER).unwrap(), "at {at} us nothing is going to happen");
+            moved += device.take_completions().filter(|done| done.is_done()).count();
+        }
+        device.flush().unwrap();
+        device.check_mapping().unwrap();
+    }
+    assert_eq!(moved, 60 * 8);
+}
