@@ -297,7 +297,7 @@ impl<P: Probe> Device<P> {
     #[inline(always)]
     fn upcoming(&self, limit: Time) -> Option<(Time, Resource)> {
         let next = self.back.core.agenda.peek().map(|(time, slot)| (time, self.back.core.slots.resource(slot)));
-        let standing = self.back.ftl.next_visit().min(self.back.core.cuts.next);
+        let standing = self.back.ftl.visits.next.min(self.back.core.cuts.next);
         if standing == Time::NEVER && self.back.flash.fault_due == Time::NEVER {
             return next;
         }

@@ -114,7 +114,7 @@ pub(crate) struct Ftl {
     stripes: Option<Stripes>,
     relocator: Relocator,
     /// Visits for refresh.
-    visits: Visits,
+    pub visits: Visits,
     draws: Stream,
     drawn: u64,
     window: Window,

@@ -18,12 +18,6 @@ pub(crate) struct Overdue {
 }
 
 impl Ftl {
-    /// When the next block is visited for refresh: never where nothing is refreshed.
-    #[inline]
-    pub fn next_visit(&self) -> Time {
-        self.visits.next
-    }
-
     /// Visits the next block; returns it if its data is too old. The one after it is visited a step later.
     pub fn visit(&mut self, now: Time, clock: AgeClock, plan: &Plan) -> Option<Overdue> {
         let period = plan.config.refresh.period?;
