@@ -87,3 +87,18 @@ def test_a_kept_result_that_does_not_say_when_its_rounds_were_is_passed_over(tmp
     _, notes = collect(tmp_path)
     assert len(notes) == 1
     assert "does not say when its steady rounds began" in notes[0]
+
+
+def test_requests_that_fail_count_as_others_do() -> None:
+    old: dict[str, Any] = {"scheme": "baseline", "age": "pec=10000,retention=1y", "qd": 64}
+    settings = {"workload.rw": "randread", "workload.bs": "64KiB"}
+    result = ssdlab.run("asplos21", requests=600, warmup=300, settings=settings, **old)
+    # All of them fail; up to 63 of the warm-up end behind it.
+    assert result.host.uncorrectable == result.host.read.requests == 300
+    assert result.host.until_uncorrectable == 0
+
+
+def test_what_zones_refuse_of_the_warmup_does_not_count() -> None:
+    # Some of the warm-up's requests end behind it.
+    result = ssdlab.run("zns", requests=600, warmup=200, replay="closed:16", settings={"workload.rw": "randwrite"})
+    assert (result.host.all.requests, result.to_dict()["zones"]["refused"]) == (0, 400)

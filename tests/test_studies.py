@@ -184,10 +184,14 @@ def test_kept_results_are_what_runs_give_today(id: str, tmp_path: Path) -> None:
     assert differences == []
 
 
+BEHIND = ("controller",)
+"""Studies whose tables are of an earlier results version until they are played again (docs/results-versions.md)."""
+
+
 def test_every_table_is_of_the_present_results_version() -> None:
     for found in study.studies():
         if (found.folder / "results").exists():
-            assert tuple(found.outdated()) == (), found.id
+            assert bool(found.outdated()) == (found.id in BEHIND), found.id
 
 
 @pytest.mark.slow

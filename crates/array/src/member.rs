@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ssd::persist::state;
 use ssd::run::{Overwriting, PartCourse, Warming};
 use ssd::stats::latency::ByQueue;
-use ssd::stats::{DriveState, Finding, Measured, Outside, Refusals, Start, Totals, Warmed};
+use ssd::stats::{DriveState, Finding, Measured, Outside, Start, Totals, Warmed};
 use ssd::{Drive, RunError};
 use units::{Span, Time};
 use workload::{ReadCounts, Request};
@@ -204,7 +204,6 @@ impl<D: Drive + ?Sized> Member<D> {
             missing: None,
             over: false,
             past_assumed: false,
-            refusals: Refusals::default(),
             outside: Outside::default(),
             of_source: Vec::new(),
             read: ReadCounts::default(),

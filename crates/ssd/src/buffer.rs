@@ -122,6 +122,11 @@ impl Buffer {
         self.in_use() - self.dirty_pages - self.gathering
     }
 
+    /// Sectors of its page that a slot does not have.
+    pub fn lacks(&self, slot: SlotId) -> u64 {
+        self.full & !self.slots[slot].valid
+    }
+
     /// How many of `left` pages of a write, from `first` on, have room, where that is for whole units of the map; and
     /// the other pages of these units, which have to have room as well.
     #[inline]

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use units::{Lpn, Ppn};
 
-use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId};
+use crate::arena::{Arena, AwaitedId, CommandId, FetchId, Linked, List, OpId, SlotId};
 use crate::config::Plan;
 use crate::core::Core;
 use crate::observe::probe::Probe;
@@ -82,6 +82,8 @@ pub(crate) enum Waiting {
     Part { command: CommandId, lpn: Lpn, from: u32, to: u32 },
     /// The program of a slot's page.
     Program(OpId),
+    /// The read of what a slot lacks of its page.
+    Fill(SlotId),
 }
 
 pub(crate) struct Awaited {
@@ -302,7 +304,7 @@ stored! {
 }
 
 stored_enum! {
-    Waiting { 0 = Part { command, lpn, from, to }, 1 = Program(op), }
+    Waiting { 0 = Part { command, lpn, from, to }, 1 = Program(op), 2 = Fill(slot), }
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub(crate) struct Writes {
     pub arrivals: VecDeque<WriteArrival>,
     /// Commands whose data waits for room in the buffer, first come first served.
     pub queue: VecDeque<CommandId>,
+    /// Slots whose pages have been located in the map: what they lack is to be read.
+    pub located: Vec<SlotId>,
     /// Pages that the write queue waits for.
     pub pages_wanted: u32,
     /// Pages to be programmed wherever a die is free (dynamic placement), by stream.
@@ -74,6 +76,7 @@ impl Writes {
             buffer: Buffer::new(plan),
             arrivals: VecDeque::new(),
             queue: VecDeque::new(),
+            located: Vec::new(),
             pages_wanted: 0,
             pools: plan.streams.hosts().map(|_| Queue::EMPTY).collect(),
             die_order,
@@ -139,7 +142,7 @@ impl Takers {
 
 state! {
     Writes {
-        stored { arrivals, queue, pages_wanted, pools, pool_cursor, draining, flushing, progress }
+        stored { arrivals, queue, located, pages_wanted, pools, pool_cursor, draining, flushing, progress }
         parts { buffer }
         // Which dies take them is found out again.
         rebuilt { die_order, takers }

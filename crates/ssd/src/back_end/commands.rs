@@ -10,7 +10,6 @@ use crate::arena::CommandId;
 use crate::commands::{Part, part, parts};
 use crate::config::BufferMode;
 use crate::core::Marks;
-use crate::ftl::Location;
 use crate::observe::probe::{Event, Probe};
 use crate::status::Status;
 use crate::translation::Waiting;
@@ -70,10 +69,7 @@ impl<P: Probe> BackEnd<P> {
         for index in 0..parts(&request, page_size) {
             let part = part(&request, page_size, index);
             let Part { lpn, from, to } = part;
-            let at_hand = self.map.has_entries()
-                || matches!(self.ftl.locate(lpn), Location::Buffer(_))
-                || self.reads().is_cached(part);
-            if at_hand || self.learning().looks_up(lpn) {
+            if self.map.has_entries() || self.reads().is_in_dram(part) || self.learning().looks_up(lpn) {
                 self.reads().read_part(command, part, &mut sensed);
             } else {
                 self.flash.number();

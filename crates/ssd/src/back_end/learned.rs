@@ -51,6 +51,7 @@ impl<P: Probe> Learning<'_, P> {
         let lpn = match self.map.waiting[id].what {
             Waiting::Part { lpn, .. } => lpn,
             Waiting::Program(op) => self.flash.ops[op].lpn.get(),
+            Waiting::Fill(slot) => self.writes.buffer[slot].lpn,
         };
         let Some(predicted) = self.misprediction(lpn) else { return false };
         // The codeword that the spare area is in (assumed).

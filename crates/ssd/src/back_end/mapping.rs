@@ -1,9 +1,9 @@
 //! The map on flash, behind its cache: misses, fetches, write-backs.
 //!
 //! A host read whose entry is not cached waits for a read of its translation page; so does a page on its way from the
-//! buffer to flash, since its old place must be known. What programs and trims change is entered at once, and the read
-//! of its group is only counted. A dirty group that goes has its translation page read, changed and programmed; while
-//! too many of these are under way, host requests that miss wait.
+//! buffer to flash, since its old place must be known, before what it lacks is read there. What programs and trims
+//! change is entered at once, and the read of its group is only counted. A dirty group that goes has its translation
+//! page read, changed and programmed; while too many of these are under way, host requests that miss wait.
 //!
 //! Collection never waits for the map. The new place of a moved page whose group is not cached is kept in memory until
 //! its translation page is rewritten, and collections spend at most half of the pages that they gain on such rewrites:
@@ -16,6 +16,7 @@ use super::BackEnd;
 use super::placed::Because;
 use crate::arena::{AwaitedId, FetchId, OpId};
 use crate::commands::Part;
+use crate::core::Marks;
 use crate::flash::op::Owner;
 use crate::observe::probe::Probe;
 use crate::translation::{Awaited, Fetch, Wait, Waiting};
@@ -60,6 +61,7 @@ impl<P: Probe> BackEnd<P> {
         let (lpn, owner) = match self.map.waiting[id].what {
             Waiting::Part { command, lpn, .. } => (lpn, Some(self.commands[command].queue)),
             Waiting::Program(op) => (self.flash.ops[op].lpn.get(), None),
+            Waiting::Fill(slot) => (self.writes.buffer[slot].lpn, None),
         };
         match self.map.wait(id, lpn, owner) {
             Wait::Over => self.resume(id, &mut None),
@@ -111,6 +113,10 @@ impl<P: Probe> BackEnd<P> {
             Waiting::Part { command, lpn, from, to } => {
                 *sensed = sensed.filter(|(op, _)| self.flash.ops[*op].owner == Owner::Host(command));
                 self.reads().read_part(command, Part { lpn, from, to }, sensed);
+            }
+            Waiting::Fill(slot) => {
+                self.writes.located.push(slot);
+                self.core.marks.set |= Marks::WRITES;
             }
             Waiting::Program(op) => {
                 self.writes.progress -= 1;

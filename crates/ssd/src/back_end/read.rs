@@ -5,7 +5,7 @@ use schemes::{Class, FailBusy};
 use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
-use crate::arena::{CommandId, OpId};
+use crate::arena::{CommandId, OpId, SlotId};
 use crate::commands::{Commands, Part, part, parts};
 use crate::config::Transfer;
 use crate::core::Core;
@@ -52,13 +52,13 @@ impl<P: Probe> ReadsAt<'_, P> {
                 let part = part(request, page_size, index);
                 let at = match self.ftl.locate(part.lpn) {
                     Location::Flash(ppn) => Some(ppn),
-                    Location::Buffer(slot) => self.writes.buffer[slot].flash_copy.filter(|_| !self.is_buffered(part)),
+                    Location::Buffer(slot) => self.writes.buffer[slot].flash_copy,
                     Location::Unmapped => None,
                 };
                 let Some(ppn) = at else { return false };
                 let (die, _) = self.core.plan.layout.die_of(self.core.plan.layout.plane_of(ppn));
                 let flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
-                policy.gives_up(flash.view().own_work(die)) && !self.is_cached(part)
+                policy.gives_up(flash.view().own_work(die)) && !self.is_in_dram(part)
             })
     }
 
@@ -196,9 +196,31 @@ impl<P: Probe> ReadsAt<'_, P> {
         matches!(self.ftl.locate(lpn), Location::Buffer(slot) if has(slot))
     }
 
+    /// Whether all of a part is in the write buffer or, where its newest data is on flash, in the read cache.
+    pub fn is_in_dram(&mut self, part: Part) -> bool {
+        match self.ftl.locate(part.lpn) {
+            Location::Buffer(_) => self.is_buffered(part),
+            Location::Flash(_) => self.is_cached(part),
+            Location::Unmapped => false,
+        }
+    }
+
+    /// What a slot lacks of its page is read.
+    pub fn fill(&mut self, slot: SlotId) {
+        let missing = self.writes.buffer.lacks(slot);
+        let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
+        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
+        let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
+        let bus_bytes = self.core.plan.read_transfer(from, to);
+        self.core.counters.fill_reads += 1;
+        let lpn = self.writes.buffer[slot].lpn;
+        let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+        flash.queue_read(Class::InternalRead, Owner::Slot(slot), lpn, under, (bus_bytes, 0));
+    }
+
     /// Whether the read cache holds bytes `from..to` of a page.
     #[inline]
-    pub fn is_cached(&mut self, Part { lpn, from, to }: Part) -> bool {
+    fn is_cached(&mut self, Part { lpn, from, to }: Part) -> bool {
         let sectors = self.writes.buffer.sectors(from, to);
         self.read_cache.as_mut().is_some_and(|cache| cache.holds(lpn, sectors))
     }

@@ -8,7 +8,6 @@
 //! taken effect when it is started. Data on its way to flash is still read from the buffer; a page written
 //! again meanwhile gets a new slot, and the map follows the newest, whichever program ends first.
 
-use schemes::Class;
 use units::{Bytes, Lpn, Ppn};
 use workload::Op;
 
@@ -37,8 +36,17 @@ impl<P: Probe> BackEnd<P> {
         self.fetch_writes();
     }
 
-    /// Fetches waiting data from the host, as far as the buffer has room.
+    /// Fetches waiting data from the host, as far as the buffer has room; before that, pages that have been located are
+    /// read as far as they lack data.
     pub(super) fn fetch_writes(&mut self) {
+        for slot in std::mem::take(&mut self.writes.located) {
+            if self.writes.buffer[slot].outdated || self.writes.buffer.lacks(slot) == 0 {
+                // It was trimmed, or all written, while the map was read.
+                self.filled(slot, PageData::Right);
+            } else {
+                self.reads().fill(slot);
+            }
+        }
         while let Some(&command) = self.writes.queue.front() {
             if self.writes.buffer.available() == 0 {
                 self.destage();
@@ -193,21 +201,19 @@ impl<P: Probe> BackEnd<P> {
 
     /// Sends a page that is not in the dirty list any more to flash.
     pub(super) fn send_slot(&mut self, slot: SlotId) {
-        let missing = self.writes.buffer.full & !self.writes.buffer[slot].valid;
-        if missing == 0 {
-            self.program_slot(slot);
+        if self.writes.buffer.lacks(slot) == 0 {
+            self.program_slot(slot, false);
             return;
         }
-        // The old half of the page is read first.
+        // The old half of the page is read first, from where the map has it.
         self.writes.buffer[slot].state = SlotState::ReadModifyWrite;
         self.writes.progress += 1;
-        let under = self.writes.buffer[slot].flash_copy.expect("Invariant: what a slot lacks is on flash");
-        let sector = (self.core.plan.layout.page_size.0 / u64::from(self.writes.buffer.full.count_ones())) as u32;
-        let (from, to) = (missing.trailing_zeros() * sector, (64 - missing.leading_zeros()) * sector);
-        let bus_bytes = self.core.plan.read_transfer(from, to);
-        self.core.counters.fill_reads += 1;
         let lpn = self.writes.buffer[slot].lpn;
-        self.flash().queue_read(Class::InternalRead, Owner::Slot(slot), lpn, under, (bus_bytes, 0));
+        if self.learning().looks_up(lpn) {
+            self.reads().fill(slot);
+        } else {
+            self.await_map(Waiting::Fill(slot));
+        }
     }
 
     /// The old half of a partly written page has been read.
@@ -220,13 +226,13 @@ impl<P: Probe> BackEnd<P> {
             self.discard_slot(slot);
         } else {
             self.writes.buffer[slot].valid = self.writes.buffer.full;
-            self.program_slot(slot);
+            self.program_slot(slot, true);
         }
         self.destage();
     }
 
-    /// Sends a slot whose page is complete to flash, by way of the map.
-    fn program_slot(&mut self, slot: SlotId) {
+    /// Sends a slot whose page is complete to flash, by way of the map unless it has been looked up there.
+    fn program_slot(&mut self, slot: SlotId, located: bool) {
         self.writes.buffer.start_flushing(slot);
         let lpn = self.writes.buffer[slot].lpn;
         let (plane, class) = self.ftl.place_of_slot(slot, &self.writes.buffer, &self.core.plan);
@@ -237,7 +243,7 @@ impl<P: Probe> BackEnd<P> {
         let id = self.flash.ops.insert(op);
         let plane = self.core.plan.layout.plane(die, plane);
         self.core.counters.switch_merges += u64::from(self.moving(plane).take_switches());
-        if self.learning().looks_up(lpn) {
+        if located || self.learning().looks_up(lpn) {
             self.dispatch().place(id);
             self.begin_merge(plane);
         } else {

@@ -34,7 +34,7 @@ use crate::presets::{self, DeviceSpec};
 /// The first line of a checkpoint.
 const MAGIC: &[u8] = b"ssdlab checkpoint\n";
 /// The version of the file's form.
-const FORMAT: u64 = 13;
+const FORMAT: u64 = 14;
 /// Bytes of the digest.
 const DIGEST: usize = 32;
 /// The longest header that is read: a configuration has some 10 kB, and an array has one of each drive.

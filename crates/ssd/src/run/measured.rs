@@ -22,7 +22,7 @@ use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{Outside, Refusals, Start, Totals, Warmed};
+use crate::observe::stats::{Outside, Start, Totals, Warmed};
 
 /// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from
 /// the beginning of the workload.
@@ -35,8 +35,6 @@ pub(super) struct MeasuredDrive<D: Drive> {
     settled_at: Time,
     pub submitted: u64,
     pub latencies: ByQueue,
-    /// Requests that count and were refused.
-    pub refusals: Refusals,
     /// The first address behind the data that the drive holds at the start.
     filled: u64,
     /// What the requests that count write, and where no data was at the start.
@@ -138,7 +136,6 @@ impl<D: Drive> MeasuredDrive<D> {
             settled_at: Time::ZERO,
             submitted: 0,
             latencies: ByQueue::new(usize::from(queues)),
-            refusals: Refusals::default(),
             filled,
             outside: Outside::default(),
             series: Series::new(),
@@ -310,7 +307,7 @@ impl<D: Drive> MeasuredDrive<D> {
     fn measure_from_here(&mut self) {
         self.warmup = self.submitted;
         self.latencies = ByQueue::new(usize::from(self.queues));
-        (self.refusals, self.outside) = (Refusals::default(), Outside::default());
+        self.outside = Outside::default();
     }
 
     /// Books tasks that have ended, and began with what is measured.
@@ -411,7 +408,6 @@ impl<D: Drive> MeasuredDrive<D> {
             completion.request.time = Time(completion.request.time.0 - self.origin.0);
             let Completion { id, request, .. } = completion;
             each(&completion);
-            let latency = completion.latency();
             if completion.aborted {
                 continue;
             }
@@ -419,13 +415,9 @@ impl<D: Drive> MeasuredDrive<D> {
                 self.series.completed(request.op, request.bytes.0);
             }
             if id >= self.warmup {
-                self.refusals.add(completion.status);
-            }
-            if id >= self.warmup && completion.is_done() {
-                let queue = usize::from(request.queue % self.queues);
-                self.latencies.record(queue, request.op, latency, request.bytes.0);
+                count(&mut self.latencies, &completion, self.queues);
                 if let Some(steady) = &mut self.steady {
-                    steady.latencies().record(queue, request.op, latency, request.bytes.0);
+                    count(steady.latencies(), &completion, self.queues);
                 }
             }
             if let Some(log) = &mut self.log {
@@ -433,5 +425,14 @@ impl<D: Drive> MeasuredDrive<D> {
             }
         }
         Ok(())
+    }
+}
+
+/// Counts a request that has completed.
+fn count(latencies: &mut ByQueue, completion: &Completion, queues: u16) {
+    let Completion { request, status, uncorrectable, gave_up, refused, .. } = *completion;
+    latencies.unserved.record(status, uncorrectable, gave_up, refused);
+    if completion.is_done() {
+        latencies.record(usize::from(request.queue % queues), request.op, completion.latency(), request.bytes.0);
     }
 }

@@ -13,9 +13,10 @@ use super::steady::SteadyWindow;
 use crate::device::Device;
 use crate::error::RunError;
 use crate::observe::probe::{Probe, Unwatched};
+use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::report::{self, Report};
 use crate::observe::stats::series::Series;
-use crate::observe::stats::{DriveState, Finding, Measured};
+use crate::observe::stats::{DriveState, Finding, Measured, Totals, Unserved};
 
 /// What a run has found out.
 pub struct Outcome<D = Device> {
@@ -60,6 +61,17 @@ impl<D: Drive> Run<D> {
     }
 }
 
+/// What a drive has counted, but of requests that were not served as asked those that count: the drive knows no
+/// warm-up, some of whose requests end after it.
+fn counted(mut totals: Totals, latencies: &ByQueue) -> Totals {
+    let Unserved { uncorrectable, until_uncorrectable, given_up, refused, refusals } = latencies.unserved;
+    let counters = &mut totals.counters;
+    (counters.requests_uncorrectable, counters.requests_until_uncorrectable) = (uncorrectable, until_uncorrectable);
+    (counters.requests_given_up, counters.requests_refused) = (given_up, refused);
+    counters.requests_failed = refusals.all();
+    totals
+}
+
 impl<D: Drive> MeasuredDrive<D> {
     /// What was measured up to now and what puts it in doubt, with what came of reading the workload.
     pub(super) fn so_far(&self, reading: Reading) -> Measured {
@@ -86,13 +98,12 @@ impl<D: Drive> MeasuredDrive<D> {
         let before = self.baseline.as_ref().unwrap_or(&self.begun);
         Measured {
             latencies: self.latencies.clone(),
-            totals: self.drive.totals().since(before),
+            totals: counted(self.drive.totals().since(before), &self.latencies),
             wrapped: reading.wrapped + reading.counts.wrapped,
             settled: self.settled,
             missing: reading.missing,
             over: reading.over,
             past_assumed: self.past_assumed,
-            refusals: self.refusals,
             outside: self.outside,
             read: reading.counts,
             of_source: reading.statistics,
@@ -127,7 +138,7 @@ impl<D: Drive> MeasuredDrive<D> {
             let since = |time: Time| Time(time.0 - self.origin.0);
             state.window = state.window.map(|(began, ended)| (since(began), since(ended)));
             if let Some(SteadyWindow { start, end, latencies }) = window {
-                (measured.totals, measured.latencies) = (end.since(&start), latencies);
+                (measured.totals, measured.latencies) = (counted(end.since(&start), &latencies), latencies);
             }
             measured.steady = Some(state);
         }

@@ -72,6 +72,68 @@ fn a_wrong_prediction_costs_one_read_of_the_page_that_was_predicted() {
 }
 
 #[test]
+fn a_part_of_a_page_in_the_buffer_does_not_tell_where_its_rest_is() {
+    // A learned table: page 1 is mispredicted by the read of the whole, and by that of what its program lacks.
+    let watch = Watch::default();
+    let stays = "buffer.dirty_limit=0.9";
+    let mut device = watched(&config(&["mapping.error=1", stays]), 1, watch.clone());
+    let write_part = |device: &mut Device<Watched>, page: u64| {
+        device.submit(Request::new(device.now(), Op::Write, Bytes(page * PAGE), Bytes(4096))).unwrap();
+        while !device.advance_to_completion(Time::NEVER).unwrap() {}
+        let done = device.take_completions().next().unwrap();
+        device.advance(done.finish).unwrap();
+    };
+    for page in [8, 0, 1] {
+        ask(&mut device, Op::Write, page, 1);
+    }
+    device.flush().unwrap();
+    watch.0.borrow_mut().clear();
+    write_part(&mut device, 1);
+    ask(&mut device, Op::Read, 1, 1);
+    let seen = |device: &Device<Watched>| {
+        let counters = device.counters();
+        (times(&watch, "sense").len(), counters.map_mispredictions, counters.fill_reads, counters.map_lookups)
+    };
+    let lookups = device.counters().map_lookups;
+    assert_eq!(seen(&device), (2, 1, 0, lookups));
+    device.flush().unwrap();
+    assert_eq!(seen(&device), (4, 2, 1, lookups + 1));
+    device.check_all().unwrap();
+
+    // A cached table of entries: the read is as long as that of any page whose entry is not there.
+    let cached = ["mapping.table=cached", "mapping.entry_group=64B", "mapping.cache=1KiB", "age.fill=1", stays];
+    let drive = |watch: &Watch| watched(&config(&cached), 1, watch.clone());
+    let mut device = drive(&watch);
+    let miss = ask(&mut device, Op::Read, 200, 1).latency();
+    let hit = ask(&mut device, Op::Read, 200, 1).latency();
+    write_part(&mut device, 1000);
+    assert_eq!([1000, 1000].map(|page| ask(&mut device, Op::Read, page, 1).latency()), [miss, hit]);
+
+    // What its program lacks is looked up before it is read: when that ends the rest has been written, or trimmed.
+    for (op, from, programs) in [(Op::Write, 4096, 1), (Op::Trim, 0, 0)] {
+        watch.0.borrow_mut().clear();
+        let mut device = drive(&watch);
+        let at = device.now().0;
+        let mut submit = |time: u64, op: Op, from: u64, to: u64| {
+            device.submit(Request::new(Time(at + time), op, Bytes(1000 * PAGE + from), Bytes(to - from))).unwrap();
+        };
+        submit(0, Op::Write, 0, 4096);
+        submit(10_000, Op::Flush, 0, 4096);
+        submit(30_000, op, from, PAGE);
+        while device.outstanding().0 > 0 {
+            device.advance_to_completion(Time::NEVER).unwrap();
+            device.take_completions();
+        }
+        device.flush().unwrap();
+        let counters = device.counters();
+        assert_eq!((times(&watch, "sense").len(), counters.fill_reads), (1, 0), "{op:?}: the map alone is read");
+        assert_eq!(counters.user_pages_programmed, programs, "{op:?}");
+        device.check_all().unwrap();
+        device.check_mapping().unwrap();
+    }
+}
+
+#[test]
 fn with_a_bound_of_0_no_read_is_mispredicted_and_results_are_those_of_a_table_in_memory() {
     let play = |settings: &[&str]| {
         let mut device = Device::new(&config(settings), 1).unwrap();

@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 use units::Span;
 use workload::{Op, TaskKind};
 
+use super::unserved::Unserved;
+
 /// The percentiles that are reported: name and quantile.
 pub const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999), ("p99_9999", 0.999_999)];
@@ -98,18 +100,21 @@ impl Default for Latencies {
     }
 }
 
-/// Latencies by queue, reads and writes apart; and the times of tasks, from the arrival to the last completion.
+/// Latencies by queue, reads and writes apart; what was not served as asked; and the times of tasks, from the arrival
+/// to the last completion.
 #[derive(Clone, Default)]
 pub struct ByQueue {
     queues: Vec<[Option<Box<Latencies>>; Op::COUNT]>,
     /// Of whole tasks, and of the reads that they begin with.
     tasks: [Option<Box<Latencies>>; 2],
+    /// Of all queues.
+    pub unserved: Unserved,
 }
 
 impl ByQueue {
     /// For this many queues.
     pub fn new(queues: usize) -> ByQueue {
-        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), tasks: [None, None] }
+        ByQueue { queues: (0..queues).map(|_| [const { None }; Op::COUNT]).collect(), ..ByQueue::default() }
     }
 
     /// Adds one task.
@@ -129,8 +134,9 @@ impl ByQueue {
         self.queues[queue][op.number()].get_or_insert_default().record(latency, bytes);
     }
 
-    /// Adds another one's requests. Both have the same number of queues.
+    /// Adds another one's requests, which completed later. Both have the same number of queues.
     pub fn add(&mut self, other: &ByQueue) {
+        self.unserved.add(&other.unserved);
         for (sum, part) in self.tasks.iter_mut().zip(&other.tasks) {
             if let Some(part) = part {
                 sum.get_or_insert_default().add(part);

@@ -11,7 +11,6 @@ use super::smart::Smart;
 use super::throttling::Throttling;
 use super::{Counters, Erases, Steps, Usage, Victims};
 use crate::config::Plan;
-use crate::status::Status;
 
 /// What a device has counted, up to a moment or between two.
 #[derive(Clone, Debug, Default)]
@@ -169,30 +168,6 @@ pub struct DriveState {
     pub recoveries: Vec<Span>,
 }
 
-/// How many requests a drive has refused, by their status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals([u64; Status::ALL.len()]);
-
-impl Refusals {
-    /// Another request has ended with this status.
-    pub fn add(&mut self, status: Status) {
-        self.0[status as usize] += u64::from(!status.is_success());
-    }
-
-    /// How many were refused with this status.
-    #[must_use]
-    pub fn of(&self, status: Status) -> u64 {
-        self.0[status as usize]
-    }
-
-    /// The status with which most were refused, and how many.
-    #[must_use]
-    pub fn most(&self) -> Option<(Status, u64)> {
-        let all = Status::ALL.into_iter().zip(self.0);
-        all.rev().max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
-    }
-}
-
 /// What the host has written, by whether there was data at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
@@ -226,8 +201,6 @@ pub struct Measured {
     pub over: bool,
     /// Of the load nothing was known before the run: the drive started as another one, which was assumed, had left it.
     pub past_assumed: bool,
-    /// Requests that the drive has refused by their status.
-    pub refusals: Refusals,
     /// What was written, and where no data was at the start.
     pub outside: Outside,
     /// What reading the workload left out or put in order.

@@ -12,6 +12,7 @@ pub mod report;
 pub mod series;
 pub mod smart;
 pub mod throttling;
+mod unserved;
 mod usage;
 
 pub use causes::{channel, die, relocation_causes};
@@ -19,5 +20,6 @@ pub use counters::Counters;
 pub use distributions::{Steps, Victims};
 pub use erases::Erases;
 pub use finding::Finding;
-pub use measured::{DriveState, LearnedSize, Measured, Outside, Refusals, Start, SteadyState, Totals, Trend, Warmed};
+pub use measured::{DriveState, LearnedSize, Measured, Outside, Start, SteadyState, Totals, Trend, Warmed};
+pub use unserved::{Refusals, Unserved};
 pub use usage::Usage;

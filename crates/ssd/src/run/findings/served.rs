@@ -15,7 +15,7 @@ pub(super) fn refused(evidence: &Evidence) -> Option<Finding> {
     let (failed, all) = (counters.requests_failed, counters.requests_completed.max(counters.requests_failed));
     let share = failed as f64 / all.max(1) as f64;
     (failed > 0 && share >= REFUSED).then(|| {
-        let cause = cause(&evidence.measured.refusals);
+        let cause = cause(&evidence.measured.latencies.unserved.refusals);
         let (why, remedy) = cause.map_or((String::new(), RULES), |(status, count)| {
             let part = if count == failed { "all".to_owned() } else { grouped(count) };
             (format!(", {part} of them with {}", reason(evidence, status)), remedy(status))

@@ -483,7 +483,7 @@ fn requests_that_zones_refuse_are_said_with_the_reason() {
         case.measured.totals.counters.requests_completed = 2000;
         case.measured.totals.counters.requests_failed = failed;
         for (status, count) in statuses {
-            (0..*count).for_each(|_| case.measured.refusals.add(*status));
+            (0..*count).for_each(|_| case.measured.latencies.unserved.refusals.add(*status));
         }
         let Case { measured, course, arrivals } = &case;
         find(&Evidence { measured, course, arrivals })
