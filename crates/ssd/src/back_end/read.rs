@@ -189,17 +189,12 @@ impl<P: Probe> ReadsAt<'_, P> {
         }
     }
 
-    /// Whether the write buffer has all of bytes `from..to` of a page.
-    #[inline]
-    fn is_buffered(&self, Part { lpn, from, to }: Part) -> bool {
-        let has = |slot| self.writes.buffer.sectors(from, to) & !self.writes.buffer[slot].valid == 0;
-        matches!(self.ftl.locate(lpn), Location::Buffer(slot) if has(slot))
-    }
-
     /// Whether all of a part is in the write buffer or, where its newest data is on flash, in the read cache.
     pub fn is_in_dram(&mut self, part: Part) -> bool {
         match self.ftl.locate(part.lpn) {
-            Location::Buffer(_) => self.is_buffered(part),
+            Location::Buffer(slot) => {
+                self.writes.buffer.sectors(part.from, part.to) & self.writes.buffer.lacks(slot) == 0
+            }
             Location::Flash(_) => self.is_cached(part),
             Location::Unmapped => false,
         }

@@ -141,12 +141,11 @@ impl Moving<'_> {
     /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed:
     /// whether it collects ahead of need from now on.
     pub fn resumes(&mut self, window: Option<Window>) -> Resumes {
-        let plane = self.plane;
         if let Some(window) = window {
             self.ftl.window = window;
             return if window == Window::Closed { Resumes::Nothing } else { Resumes::Collection };
         }
-        let relocation = &mut self.ftl.relocator[plane];
+        let relocation = &mut self.ftl.relocator[self.plane];
         relocation.from_start = relocation.victim.is_some();
         match relocation {
             PlaneRelocation { victim: Some(_), .. } => Resumes::Move,
@@ -158,8 +157,7 @@ impl Moving<'_> {
     /// A block of a plane has begun to move: if it was asked for, collection and the SLC cache are next to take their
     /// turns.
     pub fn has_begun(&mut self, cause: usize) {
-        let plane = self.plane;
-        let relocation = &mut self.ftl.relocator[plane];
+        let relocation = &mut self.ftl.relocator[self.plane];
         if cause != relocation_causes::COLLECTION {
             (relocation.served, relocation.fold_is_next) = (true, cause != relocation_causes::FOLD);
         }
@@ -231,9 +229,8 @@ impl Moving<'_> {
 
     /// A flash page that moves has been read. Whether its plane still works.
     pub fn has_read(&mut self) -> bool {
-        let (plane, plan) = (self.plane, self.plan);
-        let relocation = &mut self.ftl.relocator[plane];
-        relocation.reading -= plan.layout.shared();
+        let relocation = &mut self.ftl.relocator[self.plane];
+        relocation.reading -= self.plan.layout.shared();
         !relocation.broken
     }
 
@@ -307,8 +304,7 @@ impl Moving<'_> {
 
     /// Data of a block is to move, unless that is asked for already.
     pub fn request(&mut self, wanted: Relocation) {
-        let plane = self.plane;
-        let requests = &mut self.ftl.relocator[plane].requests;
+        let requests = &mut self.ftl.relocator[self.plane].requests;
         let covers =
             |other: &Relocation| other.block == wanted.block && other.wordline.is_none_or(|_| *other == wanted);
         if !requests.iter().any(covers) {
@@ -392,7 +388,7 @@ mod tests {
         }
         assert_eq!((moved, ftl.valid(PLANE, moving.block)), (valid, 0));
         let gained = plan.space.victim_valid_limit.saturating_sub(moved);
-        assert_eq!(ftl.moving(PLANE, &Buffer::new(&plan), &plan).end(moving), Emptied::Gained(gained));
+        assert_eq!(ftl.moving(PLANE, &buffer, &plan).end(moving), Emptied::Gained(gained));
         assert_eq!(ftl.moving(PLANE, &buffer, &plan).next(), Next::Waits);
     }
 
@@ -412,7 +408,7 @@ mod tests {
     fn a_block_of_which_a_wordline_has_moved_is_full_and_another_is_erased_now_or_when_it_is_opened() {
         let (mut ftl, buffer, plan) = drive(&["ftl.erase_when=reclaimed"]);
         let moving = Relocation { wordline: Some(0), ..begin(&mut ftl, &plan) };
-        assert_eq!(ftl.moving(PLANE, &Buffer::new(&plan), &plan).end(moving), Emptied::Stays);
+        assert_eq!(ftl.moving(PLANE, &buffer, &plan).end(moving), Emptied::Stays);
         assert!(ftl.claim(PLANE, moving.block));
         let free = ftl.blocks.free(PLANE);
         assert!(ftl.moving(PLANE, &buffer, &plan).reclaim(moving, || unreachable!()));
