@@ -58,8 +58,12 @@ impl Stream {
     pub(crate) fn has_arrived(&self) -> bool {
         let Stream::Tcp(stream) = self else { return true };
         let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return true };
-        // An end that has been closed is not there.
-        [End::of(own, peer), End::of(peer, own)].into_iter().flatten().all(|end| end.unacknowledged == 0)
+        // An end that has been closed is not there. Clients have called.
+        let (own_end, peer_end) = (End::of(own, peer), End::of(peer, own));
+        let arrived = |end: &Option<End>, called: bool, other: &Option<End>| {
+            end.as_ref().is_none_or(|end| end.has_arrived(called, other.as_ref()))
+        };
+        arrived(&own_end, false, &peer_end) && arrived(&peer_end, true, &own_end)
     }
 
     /// Whether something may be read, or the end has come.

@@ -16,15 +16,29 @@ const INET: u8 = 2;
 const INET6: u8 = 10;
 /// Of a `struct nlmsghdr` \[B].
 const HEADER: usize = 16;
-/// `idiag_wqueue` and `idiag_inode` of a `struct inet_diag_msg` (linux/inet_diag.h) [B from the message's begin].
+/// `idiag_wqueue` and `idiag_inode` of a `struct inet_diag_msg`, and its end (linux/inet_diag.h) [B from the message's
+/// begin].
 const WRITE_QUEUE: usize = HEADER + 60;
 const INODE: usize = HEADER + 68;
+const ATTRIBUTES: usize = HEADER + 72;
+/// `INET_DIAG_INFO`: the attribute that is a `struct tcp_info`; asked for by a bit (linux/inet_diag.h).
+const INFO: u16 = 2;
+/// `tcpi_bytes_acked` and `tcpi_bytes_received` of a `struct tcp_info` (linux/tcp.h) \[B].
+const BYTES_ACKED: usize = 120;
+const BYTES_RECEIVED: usize = 128;
 
 /// An end of a connection.
 pub(crate) struct End {
     /// Bytes that it was given to send and that have not been acknowledged.
-    pub unacknowledged: u32,
+    unacknowledged: u32,
+    /// Bytes of its that have been acknowledged, and those that it has received, if the kernel counts them.
+    counted: Option<Counted>,
     inode: u32,
+}
+
+struct Counted {
+    acknowledged: u64,
+    received: u64,
 }
 
 impl End {
@@ -34,13 +48,24 @@ impl End {
             socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
         let asks = asks.ok()?;
         send(&asks, &question(own, other), SendFlags::empty()).ok()?;
-        let mut answer = [0; 512];
+        let mut answer = [0; 1024];
         let (length, _) = recv(&asks, &mut answer, RecvFlags::empty()).ok()?;
         let answer = &answer[..length];
         // Anything else is an error: there is none.
         let found = answer.get(4..6)? == BY_FAMILY.to_ne_bytes();
         let word = |at: usize| Some(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?));
-        found.then_some(End { unacknowledged: word(WRITE_QUEUE)?, inode: word(INODE)? })
+        let counted = answer.get(ATTRIBUTES..).and_then(Counted::of);
+        found.then_some(End { unacknowledged: word(WRITE_QUEUE)?, counted, inode: word(INODE)? })
+    }
+
+    /// Whether the `other` end has been given all that this one was to send. It need not have acknowledged it: an end
+    /// that answers does so with its next message, and 40 ms later if it sends none (RFC 1122, 4.2.3.2). If this end
+    /// has `called`, the first byte that was acknowledged is the call.
+    pub fn has_arrived(&self, called: bool, other: Option<&End>) -> bool {
+        let acknowledged = self.counted.as_ref().map(|counted| counted.acknowledged);
+        let received = other.and_then(|other| Some(other.counted.as_ref()?.received));
+        let sent = acknowledged.map(|bytes| bytes.saturating_sub(called.into()) + u64::from(self.unacknowledged));
+        self.unacknowledged == 0 || sent.zip(received).is_some_and(|(sent, received)| sent <= received)
     }
 
     /// A process that has it.
@@ -58,6 +83,23 @@ impl End {
     }
 }
 
+impl Counted {
+    /// Those of the attributes of an answer: each has its length with these four bytes, its kind, and is padded to
+    /// four.
+    fn of(mut attributes: &[u8]) -> Option<Counted> {
+        loop {
+            let half = |at: usize| Some(u16::from_ne_bytes(attributes.get(at..at + 2)?.try_into().ok()?));
+            let (length, kind) = (usize::from(half(0)?), half(2)?);
+            let info = attributes.get(4..length)?;
+            if kind == INFO {
+                let long = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
+                return Some(Counted { acknowledged: long(BYTES_ACKED)?, received: long(BYTES_RECEIVED)? });
+            }
+            attributes = attributes.get(length.next_multiple_of(4)..)?;
+        }
+    }
+}
+
 /// The message that asks for it: `struct nlmsghdr` and `struct inet_diag_req_v2`.
 fn question(own: SocketAddr, other: SocketAddr) -> Vec<u8> {
     let address = |address: SocketAddr| match address.ip() {
@@ -66,7 +108,7 @@ fn question(own: SocketAddr, other: SocketAddr) -> Vec<u8> {
     };
     // In any state; of any interface, whatever its cookie.
     let asked = [
-        &[if own.is_ipv4() { INET } else { INET6 }, TCP, 0, 0][..],
+        &[if own.is_ipv4() { INET } else { INET6 }, TCP, 1 << (INFO - 1), 0][..],
         &[0xff; 4],
         &own.port().to_be_bytes(),
         &other.port().to_be_bytes(),
@@ -95,14 +137,32 @@ mod tests {
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (mut server, peer) = listener.accept().unwrap();
             let own = server.local_addr().unwrap();
-            let ends = || [End::of(own, peer), End::of(peer, own)].map(|end| end.unwrap().unacknowledged);
-            assert_eq!(ends(), [0, 0]);
+            // Whether all of the server's and of the client's has arrived, and whether either has been acknowledged.
+            let seen = || {
+                let [of_server, of_client] = [End::of(own, peer), End::of(peer, own)].map(Option::unwrap);
+                let arrived =
+                    [of_server.has_arrived(false, Some(&of_client)), of_client.has_arrived(true, Some(&of_server))];
+                (arrived, [of_server, of_client].map(|end| end.unacknowledged == 0))
+            };
+            assert_eq!(seen(), ([true; 2], [true; 2]));
             assert_eq!(End::of(peer, own).unwrap().process(), Some(process::id()));
+            // A client that answers each message acknowledges the last one late.
+            let mut unacknowledged = 0;
+            for length in 1..100 {
+                server.write_all(&vec![7; length]).unwrap();
+                client.read_exact(&mut vec![0; length]).unwrap();
+                assert!(seen().0[0], "what was read has arrived");
+                unacknowledged += u32::from(!seen().1[0]);
+                client.write_all(&[8]).unwrap();
+                server.read_exact(&mut [0]).unwrap();
+            }
+            assert!(unacknowledged > 0);
             // More than the other end takes without being read.
             client.set_nonblocking(true).unwrap();
             while client.write(&[0; 1 << 16]).is_ok() {}
-            let [of_server, of_client] = ends();
-            assert!(of_server == 0 && of_client > 0, "{of_server} {of_client}");
+            assert!(!seen().0[1]);
+            let of_client = End::of(peer, own).unwrap();
+            assert!(!of_client.has_arrived(true, None), "who has not acknowledged may not have got it");
             drop(client);
             server.read_to_end(&mut Vec::new()).unwrap();
             drop(server);

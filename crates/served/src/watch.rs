@@ -18,8 +18,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process;
 
-/// A thread that has run for so long since it slept, and its program has asked for nothing, polls [ns of processor
-/// time]. `assumed`: longer than programs work between two requests, and short for who waits.
+/// A thread that has run for so long since it slept on from one look to the next, and its program has asked for
+/// nothing, polls [ns of processor time]. `assumed`: longer than programs work between two requests, and short for who waits.
 const POLLS: u64 = 5_000_000_000;
 
 /// What a look has shown.
@@ -232,6 +232,7 @@ impl Thread {
         // After it: who has run since then was put on a processor.
         let (cpu, runs) = self.ran()?;
         if waits && self.slept == Some(runs) {
+            self.awake_from = None;
             return Some(Seen::Sleeps);
         }
         if self.tells_where && !waits {
@@ -250,9 +251,13 @@ impl Thread {
         if !sleeps {
             return Some(self.works(state, cpu));
         }
-        self.awake_from = None;
         self.tells_where = self.tells_where || self.waits();
-        Some(if slept.is_some() && slept == before { Seen::Sleeps } else { Seen::In(state) })
+        if slept.is_none() || slept != before {
+            // Who asks a controller on and on how far it is sleeps in between, never for long.
+            return Some(self.works(state, cpu));
+        }
+        self.awake_from = None;
+        Some(Seen::Sleeps)
     }
 
     /// Whether it is said to wait somewhere: then it neither runs nor is about to.
