@@ -19,7 +19,8 @@ use std::path::Path;
 use std::process;
 
 /// A thread that has run for so long since it slept on from one look to the next, and its program has asked for
-/// nothing, polls [ns of processor time]. `assumed`: longer than programs work between two requests, and short for who waits.
+/// nothing, polls [ns of processor time]. `assumed`: longer than programs work between two requests, and short for who
+/// waits.
 const POLLS: u64 = 5_000_000_000;
 
 /// What a look has shown.
