@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use array::{Array, ArrayConfig, MemberDrive};
 use ssd::run::{Run, RunOptions};
-use ssd::{Config, Device, Drive};
+use ssd::{Config, Device, RunDrive};
 use units::Bytes;
 use units::section::Section;
 use units::value::Scalar;
@@ -52,7 +52,7 @@ fn device(config: &Config, seed: u64) -> Device {
 }
 
 /// Wall time \[s] and events of random reads at this many times the rate.
-fn played(drive: impl Drive, times: u64, requests: u64) -> (f64, u64) {
+fn played(drive: impl RunDrive, times: u64, requests: u64) -> (f64, u64) {
     let rate = format!("workload.rate_iops={}", RATE * times);
     let count = format!("workload.requests={}", requests * times);
     let words = ["workload.rw=randread", "workload.bs=16KiB", "workload.align=bs", rate.as_str(), count.as_str()];

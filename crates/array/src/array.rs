@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ssd::persist::{state, stored, stored_enum};
 use ssd::run::Overwriting;
-use ssd::{AnyDrive, Completion, Drive, Followed, RunError, Status};
+use ssd::{AnyDrive, Completion, Drive, Followed, RunDrive, RunError, Status};
 use units::{Bytes, Conditions, ConfigError, Span, Stream, Time};
 use workload::Request;
 
@@ -65,7 +65,7 @@ pub(crate) enum Stop {
 }
 
 /// Many drives as one. See [`crate`].
-pub struct Array<D: Drive + ?Sized = AnyDrive> {
+pub struct Array<D: RunDrive + ?Sized = AnyDrive> {
     pub(crate) config: ArrayConfig,
     /// Of the placement of stripes and the lives of drives.
     pub(crate) seed: u64,
@@ -136,7 +136,7 @@ stored_enum! {
 }
 
 state! {
-    [D: Drive + ?Sized] Array<D> {
+    [D: RunDrive + ?Sized] Array<D> {
         stored {
             seats, spares, now, origin, nexts, pending, next_id, last_arrival, arrivals, arriving, open, own_requests, own_open, ops, locks, scrub, windows, steps,
             timers, timers_set, completions, chosen, counters, counters_before, seen, subs_sent,
@@ -149,7 +149,7 @@ state! {
     }
 }
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// The conditions of the flash page behind a byte address, on the drive that has the data; none where it was never
     /// written.
     pub(crate) fn conditions_at(&self, offset: Bytes) -> Option<Conditions> {

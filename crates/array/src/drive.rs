@@ -10,7 +10,7 @@ use ssd::stats::latency::Latencies;
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Finding, Start, Totals, Warmed};
 use ssd::zones::ZonesSeen;
-use ssd::{Completion, Drive, Plan, RunError};
+use ssd::{Completion, Drive, Plan, RunDrive, RunError};
 use units::{Bytes, Conditions, Span, Temperature, Time};
 use workload::{Past, Request};
 
@@ -19,7 +19,7 @@ use crate::member::Member;
 use crate::share::Share;
 use crate::{merge, report};
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// The drives that have not failed.
     fn alive(&self) -> impl Iterator<Item = &Member<D>> {
         self.members.iter().filter(|member| member.failed.is_none())
@@ -80,7 +80,7 @@ impl<D: Drive + ?Sized> Array<D> {
     }
 }
 
-impl<D: Drive + ?Sized> Drive for Array<D> {
+impl<D: RunDrive + ?Sized> Drive for Array<D> {
     fn capacity(&self) -> Bytes {
         self.log.as_ref().map_or(self.layout.capacity(), |log| log.capacity())
     }
@@ -168,9 +168,6 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
     fn failure(&self) -> Option<&RunError> {
         self.failure.as_ref().or_else(|| self.alive().find_map(|member| member.drive.failure()))
     }
-    fn header(&self) -> Value {
-        self.saved_header()
-    }
     fn write_state(&self, to: &mut Writer) {
         self.save_all(to);
     }
@@ -178,60 +175,6 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
         self.load_all(from)
     }
 
-    /// Each drive has its part of the load. Parity that a load protects which has overwritten the whole address space
-    /// alike is taken to have been overwritten like the data.
-    fn begins_after(&mut self, past: &dyn Past, paced: bool) -> Result<bool, RunError> {
-        let (plan, code) = (self.plan(), self.layout.code);
-        let filled = Bytes((self.capacity().0 as f64 * plan.config.age.fill.0) as u64);
-        // A log overwrites all stripes alike, whatever the host does.
-        let is_uniform = || past.is_uniform(filled, plan.layout.page_size);
-        if code.parity > 0 && !code.copies() && (self.log.is_some() || is_uniform()) {
-            return Ok(false);
-        }
-        for (place, seat) in self.seats.iter().enumerate() {
-            let member = &mut self.members[seat.drive];
-            let share = Share { whole: past, layout: self.layout.clone(), place };
-            match member.drive.warming(&share, paced)? {
-                Played::Nothing => {}
-                Played::TooLong(warmed) => member.warmed = Some(warmed),
-                Played::Load(load) => member.warming = Some(load),
-            }
-        }
-        Ok(self.members.iter().any(|member| member.warming.is_some()))
-    }
-    /// Of all of them: sums, the mean write amplification, and of what changes the most.
-    fn warmed(&self) -> Option<Warmed> {
-        let each = || self.members.iter().filter_map(|member| member.warmed);
-        let pages = each().map(|warmed| warmed.pages).sum::<u64>();
-        let together = |one: Warmed, other: Warmed| Warmed {
-            pages,
-            turnover: one.turnover + other.turnover,
-            needed: one.needed + other.needed,
-            reached: one.reached && other.reached,
-            waf: one.waf + other.waf,
-            change: if one.change.abs() < other.change.abs() { other.change } else { one.change },
-        };
-        let all = each().reduce(together)?;
-        Some(Warmed { waf: all.waf / each().count() as f64, ..all })
-    }
-    fn is_on_its_way(&self) -> bool {
-        self.members.iter().any(Member::is_on_its_way)
-    }
-    /// One drive after another comes into its state. Then all of them stand at the time of the last.
-    fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
-        if let Some(member) = self.members.iter_mut().find(|member| member.is_on_its_way()) {
-            member.comes_into_its_state(requests)?;
-        }
-        if self.is_on_its_way() {
-            return Ok(false);
-        }
-        let latest = self.all().map(Drive::now).max().unwrap_or(self.now);
-        // Where nothing has taken time, their lives begin with the workload.
-        if latest > Time::ZERO {
-            self.each_alive(|drive| drive.advance(latest))?;
-        }
-        Ok(true)
-    }
     fn workload_is_to_come(&mut self) {
         self.members.iter_mut().for_each(|member| member.drive.workload_is_to_come());
     }
@@ -340,5 +283,66 @@ impl<D: Drive + ?Sized> Drive for Array<D> {
             return Err(RunError::Broken("stripes of an array are locked and nothing is under way".into()));
         }
         Ok(())
+    }
+}
+
+impl<D: RunDrive + ?Sized> RunDrive for Array<D> {
+    fn header(&self) -> Value {
+        self.saved_header()
+    }
+
+    /// Each drive has its part of the load. Parity that a load protects which has overwritten the whole address space
+    /// alike is taken to have been overwritten like the data.
+    fn begins_after(&mut self, past: &dyn Past, paced: bool) -> Result<bool, RunError> {
+        let (plan, code) = (self.plan(), self.layout.code);
+        let filled = Bytes((self.capacity().0 as f64 * plan.config.age.fill.0) as u64);
+        // A log overwrites all stripes alike, whatever the host does.
+        let is_uniform = || past.is_uniform(filled, plan.layout.page_size);
+        if code.parity > 0 && !code.copies() && (self.log.is_some() || is_uniform()) {
+            return Ok(false);
+        }
+        for (place, seat) in self.seats.iter().enumerate() {
+            let member = &mut self.members[seat.drive];
+            let share = Share { whole: past, layout: self.layout.clone(), place };
+            match member.drive.warming(&share, paced)? {
+                Played::Nothing => {}
+                Played::TooLong(warmed) => member.warmed = Some(warmed),
+                Played::Load(load) => member.warming = Some(load),
+            }
+        }
+        Ok(self.members.iter().any(|member| member.warming.is_some()))
+    }
+    /// Of all of them: sums, the mean write amplification, and of what changes the most.
+    fn warmed(&self) -> Option<Warmed> {
+        let each = || self.members.iter().filter_map(|member| member.warmed);
+        let pages = each().map(|warmed| warmed.pages).sum::<u64>();
+        let together = |one: Warmed, other: Warmed| Warmed {
+            pages,
+            turnover: one.turnover + other.turnover,
+            needed: one.needed + other.needed,
+            reached: one.reached && other.reached,
+            waf: one.waf + other.waf,
+            change: if one.change.abs() < other.change.abs() { other.change } else { one.change },
+        };
+        let all = each().reduce(together)?;
+        Some(Warmed { waf: all.waf / each().count() as f64, ..all })
+    }
+    fn is_on_its_way(&self) -> bool {
+        self.members.iter().any(Member::is_on_its_way)
+    }
+    /// One drive after another comes into its state. Then all of them stand at the time of the last.
+    fn comes_into_its_state(&mut self, requests: u64) -> Result<bool, RunError> {
+        if let Some(member) = self.members.iter_mut().find(|member| member.is_on_its_way()) {
+            member.comes_into_its_state(requests)?;
+        }
+        if self.is_on_its_way() {
+            return Ok(false);
+        }
+        let latest = self.all().map(Drive::now).max().unwrap_or(self.now);
+        // Where nothing has taken time, their lives begin with the workload.
+        if latest > Time::ZERO {
+            self.each_alive(|drive| drive.advance(latest))?;
+        }
+        Ok(true)
     }
 }

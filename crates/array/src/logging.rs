@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ssd::Drive;
+use ssd::RunDrive;
 use units::Bytes;
 use workload::{Op, Request};
 
@@ -24,7 +24,7 @@ struct InBlock {
     to: u64,
 }
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     fn the_log(&mut self) -> &mut Log {
         self.log.as_mut().expect("Invariant: the array has a log")
     }

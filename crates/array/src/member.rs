@@ -6,7 +6,7 @@ use ssd::persist::state;
 use ssd::run::{Overwriting, PartCourse, Warming};
 use ssd::stats::latency::ByQueue;
 use ssd::stats::{DriveState, Finding, Measured, Outside, Start, Totals, Warmed};
-use ssd::{Drive, RunError};
+use ssd::{RunDrive, RunError};
 use units::{Span, Time};
 use workload::{ReadCounts, Request};
 
@@ -60,13 +60,13 @@ pub(crate) struct Member<D: ?Sized> {
 }
 
 state! {
-    [D: Drive + ?Sized] Member<D> {
+    [D: RunDrive + ?Sized] Member<D> {
         stored { failed, outstanding, pending, subs, first, last }
         rebuilt { name, drive, fails_at, mean_life, overwriting, warming, warmed, latencies, requests, bytes, baseline, course }
     }
 }
 
-impl<D: Drive + ?Sized> Member<D> {
+impl<D: RunDrive + ?Sized> Member<D> {
     pub fn new(given: MemberDrive<D>) -> Member<D> {
         let MemberDrive { name, drive, fails_at, mean_life, .. } = given;
         Member {

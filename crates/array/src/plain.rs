@@ -1,7 +1,7 @@
 //! Requests to drives that need no others: reads and writes of stripes without redundancy, writes of zones in order,
 //! trims, flushes.
 
-use ssd::Drive;
+use ssd::RunDrive;
 use units::Bytes;
 use workload::Request;
 
@@ -10,7 +10,7 @@ use crate::layout::Piece;
 use crate::ops::{OnDrive, Op, PlainOp, Purpose, Reply, Sub};
 use crate::slab::Key;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// Hands requests to drives that need no others, and that the host's request waits for. Where no drive is left it
     /// is refused.
     pub(crate) fn plain(&mut self, request: Key, host: Request, to_drives: &[OnDrive]) {

@@ -1,7 +1,7 @@
 //! Reads of stripes with redundancy: directly, reconstructed from other units where a drive is missing or cannot
 //! correct its data, hedged, and bound late.
 
-use ssd::Drive;
+use ssd::{Drive, RunDrive};
 use workload::Request;
 
 use crate::array::{Array, Step};
@@ -13,7 +13,7 @@ use crate::ops::{Lock, Op, Purpose, ReadOp, ReadPiece, RepairOp, Reply, Sub, Tim
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     pub(crate) fn begin_read(&mut self, request: Key, host: Request) {
         let layout = self.layout.clone();
         layout.split(host.offset.0, host.bytes.0, |stripe, pieces| {

@@ -1,7 +1,7 @@
 //! Rebuilds: the units of a lost drive are worked out of the others, row by row, and written to a spare one while the
 //! host goes on. A unit that has not been rebuilt counts as missing.
 
-use ssd::Drive;
+use ssd::RunDrive;
 use units::{Bytes, Span};
 use workload::Request;
 
@@ -14,7 +14,7 @@ use crate::rebuild::{Rebuild, RebuildRecord};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// Whether a spare drive is being written.
     pub(crate) fn is_rebuilding(&self) -> bool {
         let goes_on = |(place, seat): (usize, &Seat)| match &seat.state {

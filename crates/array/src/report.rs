@@ -7,9 +7,9 @@ use crate::ops::Purpose;
 use crate::rebuild::RebuildRecord;
 use crate::stats::ArrayCounters;
 use serde_json::{Map, Value, json};
-use ssd::Drive;
 use ssd::stats::Finding;
 use ssd::stats::report::report;
+use ssd::{Drive, RunDrive};
 use units::Time;
 
 /// Names of the purposes of requests to drives.
@@ -28,7 +28,7 @@ const PURPOSES: [(&str, Purpose); Purpose::COUNT] = [
     ("other", Purpose::Other),
 ];
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// What has been counted since counting began.
     pub fn counters_now(&self) -> ArrayCounters {
         self.counters.since(&self.counters_before)
@@ -145,7 +145,7 @@ pub fn described(result: &Value) -> Vec<Described> {
 }
 
 /// What puts the numbers of drives in doubt: what is so of several is said once, with the first of them.
-pub(crate) fn findings<D: Drive + ?Sized>(members: &[Member<D>]) -> Vec<Finding> {
+pub(crate) fn findings<D: RunDrive + ?Sized>(members: &[Member<D>]) -> Vec<Finding> {
     let each = members.iter().flat_map(|member| {
         member.findings().into_iter().map(|finding| (member.name.as_str(), finding)).collect::<Vec<_>>()
     });

@@ -11,7 +11,7 @@ use ssd::run::{
 };
 use ssd::stats::SteadyState;
 use ssd::watch::shared;
-use ssd::{AnyDrive, Config, Drive, Explainer, Outcome, RequestLog, Run, RunError, Watch};
+use ssd::{AnyDrive, Config, Drive, Explainer, Outcome, RequestLog, Run, RunDrive, RunError, Watch};
 use units::Span;
 use workload::Source;
 
@@ -199,7 +199,7 @@ impl Playing for ArrayRun {
     fn sections(&self) -> Map<String, Value> {
         self.0.device().sections()
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
-        Ok(self.0.finish()?.with(|array| -> Box<dyn Drive + Send> { Box::new(array) }))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<AnyDrive>>, RunError> {
+        Ok(self.0.finish()?.with(|array| -> Box<AnyDrive> { Box::new(array) }))
     }
 }

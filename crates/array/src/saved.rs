@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use ssd::persist::{Reader, State, Writer};
 use ssd::run::checkpoint::{self, Checkpoint};
 use ssd::run::refused;
-use ssd::{Drive, Plan, RunError};
+use ssd::{Drive, Plan, RunDrive, RunError};
 use units::section::Section;
 use units::{ConfigError, Time};
 
@@ -18,7 +18,7 @@ use crate::rewrite::Rewrite;
 /// goes on. The others decide what is done next, and may where nothing was under way.
 const LAYOUT: &[&str] = &["layout", "chunk", "copies", "data", "parity", "placement", "log_spare"];
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// What it is built from, and where it stands.
     pub(crate) fn saved_header(&self) -> Value {
         let keys = self.config.keys().into_iter();
@@ -132,7 +132,7 @@ impl SavedArray {
 
     /// Gives an array, which was built with its seeds, the state that the saved one had, and plays what its host had
     /// under way.
-    pub fn restore<D: Drive + ?Sized>(&self, array: &mut Array<D>) -> Result<(), RunError> {
+    pub fn restore<D: RunDrive + ?Sized>(&self, array: &mut Array<D>) -> Result<(), RunError> {
         self.checkpoint.restore(array)?;
         array.settle()
     }

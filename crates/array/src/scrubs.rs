@@ -2,7 +2,7 @@
 //! no read has met are found while the other drives can make good for them. A stripe is locked while it is read and
 //! repaired. They go on while the host has requests, or a rebuild does.
 
-use ssd::Drive;
+use ssd::{Drive, RunDrive};
 use units::{Bytes, Span};
 
 use crate::array::Array;
@@ -13,7 +13,7 @@ use crate::ops::{Op, Phase, Purpose, Reply, Scrub, ScrubOp, Sub, Timer};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// The workload begins, and scrubs with it, if there are any.
     pub(crate) fn begin_scrubs(&mut self) {
         if self.config.scrub_rate.is_none() {

@@ -1,7 +1,7 @@
 //! Windows of drives: opened and closed by turns while the host has requests, and reads that go around drives whose
 //! window is open.
 
-use ssd::{Drive, Window};
+use ssd::{Drive, RunDrive, Window};
 use units::Time;
 
 use crate::array::Array;
@@ -11,7 +11,7 @@ use crate::ops::{ReadOp, Timer, Windows};
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// The workload begins, and the turns with it.
     pub(crate) fn begin_windows(&mut self) {
         if self.config.coordinate == Coordinate::None {

@@ -1,6 +1,6 @@
 //! Writes of stripes with redundancy: planned with the drives that are there (`plan.rs`), under a lock.
 
-use ssd::Drive;
+use ssd::RunDrive;
 use workload::Request;
 
 use crate::array::{Array, Step};
@@ -13,7 +13,7 @@ use crate::rewrite::WriteKind;
 use crate::slab::Key;
 use crate::unit_set::UnitSet;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     pub(crate) fn begin_write(&mut self, request: Key, host: Request) {
         let mut stripes: Vec<(u64, Vec<Piece>)> = Vec::new();
         self.layout.split(host.offset.0, host.bytes.0, |stripe, pieces| stripes.push((stripe, pieces.to_vec())));

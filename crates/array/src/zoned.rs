@@ -3,7 +3,7 @@
 //! pointer.
 
 use ssd::zones::Allowed;
-use ssd::{Drive, Status};
+use ssd::{RunDrive, Status};
 use units::Bytes;
 use workload::{Op, Request, ZoneAction};
 
@@ -15,7 +15,7 @@ use crate::slab::Key;
 /// The queue of drives in which zones are written.
 const QUEUE: u16 = 0;
 
-impl<D: Drive + ?Sized> Array<D> {
+impl<D: RunDrive + ?Sized> Array<D> {
     /// A request to an array with zones, which may refuse it.
     pub(crate) fn begin_zoned(&mut self, key: Key, request: Request) {
         let Some(zones) = &mut self.zones else { return };

@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use logs::{Table, series_parquet};
 use serde_json::Value;
 use ssd::run::findings;
-use ssd::run::{BatchError, DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
+use ssd::run::{DriveInputs, Live, PreparedLive, as_json, prepare_live, result};
 use ssd::stats::Finding;
 use ssd::stats::report::report;
-use ssd::{RequestLog, RunError, Unwatched};
+use ssd::{BatchError, RequestLog, RunError, Unwatched};
 
 /// What the manifest calls the programs behind this interface.
 const DRIVER: &str = "libssdlab";

@@ -17,6 +17,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
 use std::ptr;
 
+use ssd::Drive as _;
 use ssd::policies::Policies;
 use ssd::run::{DeviceWord, DriveInputs, Given};
 use ssd::zones::ZoneDescriptor;

@@ -13,7 +13,7 @@ use nand::rpt::Rpt;
 use nbd::{Command, Frame, Offer, Session, handshake};
 use served::Store;
 use ssd::run::{Given, OutputOptions, RunOptions, TraceOptions};
-use ssd::{Config, Device, presets};
+use ssd::{Config, Device, Drive, presets};
 use units::{Bytes, Document, Time};
 use workload::{Format, Op, ReadOptions, Request, Source as _, TraceFile, Workload};
 

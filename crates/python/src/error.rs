@@ -3,8 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use ssd::RunError;
-use ssd::run::BatchError;
+use ssd::{BatchError, RunError};
 use units::ConfigError;
 
 create_exception!(

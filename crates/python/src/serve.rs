@@ -537,7 +537,7 @@ pub struct Session {
     ended: Option<String>,
     live: Mutex<Option<Box<dyn Attended>>>,
     /// The drive, once the session has been finished.
-    device: Mutex<Option<Box<dyn ssd::Drive + Send>>>,
+    device: Mutex<Option<Box<ssd::AnyDrive>>>,
 }
 
 #[pymethods]

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ssd::RunError;
 use ssd::run::{Replay, Run, RunOptions};
+use ssd::{Drive, RunError};
 use testing::arrays;
 use testing::soak::{self, Case, Seeds, Verdict};
 use units::Time;

@@ -10,7 +10,7 @@
 //! Settings of the section `workload` are the generator's.
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::Time;
 use workload::{Generated, PastOfGenerator, Request, Source, Workload};
 
@@ -97,7 +97,7 @@ fn play(preset: &str, settings: &[String], (requests, windows, depth): (u64, u64
     // As a run does, the load is played until the buffer fills no further.
     let (mut settled, mut most, mut before_stretch) = (false, 0, None);
     while rows.len() < windows as usize {
-        while if depth == 0 { drive.pending_arrivals() < 32 } else { drive.outstanding().0 < depth } {
+        while if depth == 0 { drive.pending_arrivals() < 32 } else { drive.outstanding() < depth } {
             if batch.is_empty() {
                 source.fill(&mut batch, 256).expect("requests");
                 batch.reverse();

@@ -20,7 +20,7 @@ use crate::status::Status;
 /// A finished request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that [`Device::submit`](crate::Device::submit) gave it.
+    /// The number that [`Drive::submit`](crate::Drive::submit) gave it.
     pub id: u64,
     /// What was asked.
     pub request: Request,

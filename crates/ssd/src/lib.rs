@@ -1,7 +1,7 @@
 //! The simulated drive.
 //!
-//! [`Device`] is the library's face: submit requests, advance the time, take completions. [`run`] is a loop
-//! over it that replays a workload and reports statistics. [`Config`] describes a device.
+//! [`Drive`] is the library's face: submit requests, advance the time, take completions. [`Device`] is one, which
+//! [`Config`] describes. [`run`] is a loop over it that replays a workload and reports statistics.
 //!
 //! Architecture invariants: the event loop knows time only in whole nanoseconds and draws no random number
 //! that is not counter-based; policies are asked and never told; nothing here reads a clock but
@@ -19,6 +19,7 @@ mod commands;
 pub mod config;
 mod core;
 pub mod device;
+mod drive;
 mod error;
 mod fdp;
 mod firmware;
@@ -51,7 +52,8 @@ pub const RESULTS_VERSION: u32 = 17;
 
 pub use arena::SlotId;
 pub use config::{Config, Plan};
-pub use device::{Completion, Device, PowerSeen};
+pub use device::{Completion, Device};
+pub use drive::{BatchError, Drive};
 pub use error::RunError;
 pub use fdp::{FdpEvent, FdpEventKind, FdpSeen, FdpStatistics, HandleStatistics};
 pub use media::Media;
@@ -61,9 +63,10 @@ pub use observe::probe::{DataFrom, Event, Probe, Server, Unwatched};
 pub use observe::timeline::Timeline;
 pub use observe::watch::Watch;
 pub use observe::{check, explain, ledger, probe, stats, timeline, watch};
+pub use power::PowerSeen;
 pub use power::oracle::Undone;
 pub use presets::DeviceSpec;
-pub use run::{AnyDrive, Drive, Outcome, Replay, RequestLog, Run};
+pub use run::{AnyDrive, Outcome, Replay, RequestLog, Run, RunDrive};
 pub use status::Status;
 pub use violation::{Invariant, Violation};
 pub use window::Window;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use ssd::run::{Checkpoint, Drive as _, checkpoint};
+use ssd::Drive as _;
+use ssd::run::{Checkpoint, checkpoint};
 use units::{Bytes, Span, Time};
 use workload::Request;
 
@@ -227,6 +228,6 @@ impl Device {
     /// # Ok::<(), ssdlab::Error>(())
     /// ```
     pub fn outstanding(&self) -> u64 {
-        self.0.outstanding().0
+        self.0.outstanding()
     }
 }

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use ssd::RunError;
 use ssd::media::MediaBatchError;
-use ssd::run::BatchError;
+use ssd::{BatchError, RunError};
 
 /// Why something was not done. Its text says what was expected and how to mend it.
 ///

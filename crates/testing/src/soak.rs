@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ssd::run::checkpoint::POLICIES;
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
-use ssd::{Checker, Completion, Config, DataFrom, Device, Probe, RunError, SlotId, Unwatched, presets};
+use ssd::{Checker, Completion, Config, DataFrom, Device, Drive, Probe, RunError, SlotId, Unwatched, presets};
 use units::{Bytes, Lpn, Ppn, Span, Stream, Time};
 use workload::{Op, Request, Source, TraceError, ZoneAction};
 
@@ -1233,7 +1233,7 @@ fn play(case: &Case, config: &Config) -> Result<(), RunError> {
             // What makes no program of its zone stays in the buffer.
             let buffered = if device.zones().is_some() { 0 } else { device.buffered_pages() };
             let left = (device.outstanding(), buffered);
-            if left != ((0, 0), 0) {
+            if left != (0, 0) {
                 return Err(broken(format!("{left:?} requests and pages are left after a flush")));
             }
             rests(&device)?;
@@ -1331,12 +1331,12 @@ impl Player {
     ) -> Result<Vec<Completion>, RunError> {
         let mut completed = Vec::new();
         loop {
-            while self.next < requests.min(self.requests.len()) && device.outstanding().0 < self.depth {
+            while self.next < requests.min(self.requests.len()) && device.outstanding() < self.depth {
                 let request = Request { time: device.now(), ..self.requests[self.next] };
                 device.submit(request)?;
                 self.next += 1;
             }
-            let waits = device.outstanding().0 > 0 && device.advance_to_completion(until)?;
+            let waits = device.outstanding() > 0 && device.advance_to_completion(until)?;
             completed.extend(device.take_completions());
             if !waits {
                 return Ok(completed);
@@ -1415,7 +1415,7 @@ pub fn resumed_otherwise(case: &Case, config: &Config) -> Result<bool, RunError>
     let mut player = Player::new(case, device.capacity())?;
     let before = player.play(&mut device, case.requests as usize / 2, LONG_ENOUGH);
     // Where requests do not end, and in a drive that takes no more data, there is no rest.
-    if before.and_then(|_| device.flush()).is_err() || device.outstanding().0 > 0 || device.end_of_life().is_some() {
+    if before.and_then(|_| device.flush()).is_err() || device.outstanding() > 0 || device.end_of_life().is_some() {
         return Ok(false);
     }
     device.take_completions();

@@ -122,7 +122,7 @@ fn modules_of_a_crate_make_no_circles() {
 
 /// The rooms of the drive, each of which may take from those before it and from itself. The flash knows nothing of the
 /// FTL: what it asks of it, it asks of a `Placement`.
-const ROOMS: [&str; 35] = [
+const ROOMS: [&str; 36] = [
     "persist",
     "status",
     "streams",
@@ -154,6 +154,7 @@ const ROOMS: [&str; 35] = [
     "ftl",
     "writes",
     "power",
+    "drive",
     "media",
     "back_end",
     "device",
@@ -191,7 +192,7 @@ const TABLES: [(&str, &[&str], [&str; 2]); 3] = [
         &["BackEnd", "Dispatch", "Learning", "MapAt", "PowerAt", "ReadsAt", "Zoning"],
         ["zones", "zone_programs"],
     ),
-    ("device", &["Device"], ["rest", "device"]),
+    ("device", &["Device"], ["drive", "device"]),
 ];
 
 #[test]
@@ -216,7 +217,7 @@ fn a_file_calls_those_before_it_in_its_table_alone() {
 }
 
 /// What is to become small: today's number, which may only fall, and the aim.
-const DEVICE_METHODS: (usize, usize) = (73, 40);
+const DEVICE_METHODS: (usize, usize) = (37, 40);
 const BACK_END_METHODS: (usize, usize) = (142, 40);
 const FTL_PATHS: (usize, usize) = (58, 25);
 

@@ -4,7 +4,7 @@ use array::{Array, ArrayConfig, MemberDrive};
 use proptest::prelude::*;
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::{Counters, relocation_causes};
-use ssd::{Config, Device, Drive, Window};
+use ssd::{Config, Device, Drive, RunDrive, Window};
 use testing::{ROUND_TIMES, cases};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};
@@ -31,7 +31,7 @@ fn array(config: &ArrayConfig, count: u64) -> Array<Device> {
 }
 
 /// The statistics of a run on a drive.
-fn statistics(drive: impl Drive, words: &[String], replay: Replay, size: Bytes, warmup: u64) -> String {
+fn statistics(drive: impl RunDrive, words: &[String], replay: Replay, size: Bytes, warmup: u64) -> String {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let source = workload::presets::get("default", &words).unwrap().source(size, 7).unwrap();
     let options = RunOptions { requests: Some(400), replay, warmup, ..RunOptions::default() };
@@ -272,7 +272,7 @@ fn drives_of_an_array_are_overwritten_as_one_drive_is() {
         let drives = seeds.iter().map(|seed| member(*seed)).collect();
         Array::new(&crate::server::config(words), drives, 1).unwrap().overwritten(seeds)
     };
-    fn played<D: Drive>(mut run: Run<D>) -> (String, Run<D>) {
+    fn played<D: RunDrive>(mut run: Run<D>) -> (String, Run<D>) {
         while !run.step(997).unwrap() {}
         // An array's host has not made the requests that overwrite its drives.
         let of_host =

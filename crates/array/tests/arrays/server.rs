@@ -8,7 +8,7 @@ use array::{Array, ArrayConfig, MemberDrive};
 use ssd::persist::{Reader, Writer};
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Totals};
-use ssd::{Completion, Drive, Plan, RunError, Window};
+use ssd::{Completion, Drive, Plan, RunDrive, RunError, Window};
 use units::{Bytes, Span, Temperature, Time};
 use workload::{Op, Request};
 
@@ -200,9 +200,6 @@ impl Drive for Server {
     fn rest(&mut self, span: Span, _: Option<Temperature>) -> Result<(), RunError> {
         self.lives(self.now + span)
     }
-    fn header(&self) -> serde_json::Value {
-        unimplemented!("no test saves it")
-    }
     fn write_state(&self, _: &mut Writer) {
         unimplemented!("no test saves it")
     }
@@ -235,6 +232,12 @@ impl Drive for Server {
     }
 }
 
+impl RunDrive for Server {
+    fn header(&self) -> serde_json::Value {
+        unimplemented!("no test saves it")
+    }
+}
+
 /// An array's section with keys set.
 pub fn config(words: &[&str]) -> ArrayConfig {
     let mut config = ArrayConfig::default();
@@ -257,7 +260,7 @@ pub fn array(words: &[&str], drives: Vec<Server>) -> Array<Server> {
 }
 
 /// Plays requests to the end; the completions in the order in which they came.
-pub fn played<D: Drive>(array: &mut Array<D>, requests: &[Request]) -> Vec<Completion> {
+pub fn played<D: RunDrive>(array: &mut Array<D>, requests: &[Request]) -> Vec<Completion> {
     let mut completions = Vec::new();
     for request in requests {
         array.submit(*request).unwrap();

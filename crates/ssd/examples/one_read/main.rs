@@ -1,7 +1,7 @@
 //! Plays this many reads, one after another, each of which needs three retries: `one_read N`. `make calls` counts the
 //! calls between functions that one of them takes.
 
-use ssd::Device;
+use ssd::{Device, Drive};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 

@@ -16,8 +16,8 @@ impl<P: Probe> Device<P> {
     pub(super) fn on_arrival(&mut self) {
         self.back.host_is_back();
         if let Some((_, ahead)) = self.host.arrivals.get(FURTHER) {
-            let first = self.plan().page_at(ahead.offset.0);
-            let pages = if ahead.bytes > self.plan().layout.page_size { 2 } else { 1 };
+            let first = self.back.core.plan.page_at(ahead.offset.0);
+            let pages = if ahead.bytes > self.back.core.plan.layout.page_size { 2 } else { 1 };
             (first.0..first.0 + pages).for_each(|lpn| self.back.prefetch_further(Lpn(lpn)));
         }
         if let Some(command) = self.host.arrive(&mut self.back.core, &mut self.back.commands) {

@@ -7,6 +7,7 @@ use units::{Span, Time};
 use super::Device;
 use crate::arena::OpId;
 use crate::core::Resource;
+use crate::drive::Drive as _;
 use crate::error::RunError;
 use crate::flash::op::Owner;
 use crate::observe::probe::Probe;
@@ -56,32 +57,15 @@ impl<P: Probe> Device<P> {
         self.back.core.life.failure = found.map(|violation| self.violated(violation, name_of(resource)));
     }
 
-    /// Checks everything that can be checked of a drive between events; with the ledger of a probe that keeps one, all
-    /// of it.
-    pub fn check_all(&mut self) -> Result<(), RunError> {
-        self.check().map_err(RunError::Broken)?;
-        if let Some(mut map) = self.back.ftl.tried_map() {
-            map.all();
-        }
-        if let Some(mistake) = self.back.seen().mistake() {
-            return Err(RunError::Config(mistake.clone()));
-        }
-        if self.back.core.probe.ledger().is_none() || self.back.core.life.failure.is_some() {
-            return Ok(());
-        }
-        let checked = self.check_parts().and_then(|()| self.back.seen().check_tables());
-        checked.map(drop).map_err(|violation| self.violated(violation, "the end of the run".into()))
-    }
-
     /// When and after which event something was found.
     #[cold]
-    fn violated(&self, violation: Violation, event: String) -> RunError {
+    pub(super) fn violated(&self, violation: Violation, event: String) -> RunError {
         let event = (self.back.core.counters.events, event);
         RunError::Violated(Box::new(Violation { time: self.back.core.now, event, ..violation }))
     }
 
     /// Checks every die, bus and plane, the buffer, and the laws that hold for the drive as a whole.
-    fn check_parts(&self) -> Result<(), Violation> {
+    pub(super) fn check_parts(&self) -> Result<(), Violation> {
         self.check().map_err(|law| Violation::law(Invariant::Conservation, law))?;
         for die in self.back.flash.die_ids() {
             self.back.view().check_die(die, self.back.core.now)?;
@@ -100,7 +84,7 @@ impl<P: Probe> Device<P> {
         let now = self.back.core.now;
         let elapsed = now.since(Time::ZERO);
         let counters = self.counters();
-        let (outstanding, _) = self.outstanding();
+        let outstanding = self.outstanding();
         let ended = counters.requests_completed + counters.requests_aborted;
         if ended + outstanding != self.next_id {
             return Err(format!("{} requests came in, {ended} ended and {outstanding} are outstanding", self.next_id));
@@ -129,7 +113,7 @@ impl<P: Probe> Device<P> {
         if self.quiet() && self.back.flash.attempts_under_way() > 0 {
             return Err(format!("{} attempts of reads are left over", self.back.flash.attempts_under_way()));
         }
-        if self.outstanding().0 == 0 && self.back.writes.buffer.waiters.len() > 0 {
+        if self.outstanding() == 0 && self.back.writes.buffer.waiters.len() > 0 {
             return Err("commands that have completed still wait for slots".into());
         }
         let programmed = counters.pages_programmed;

@@ -12,32 +12,30 @@
 //! | `power.rs` | the power is cut |
 //! | `mod.rs` | requests come in, events are played |
 //! | `rest.rs` | the drive is left alone for months |
+//! | `drive.rs` | what it is to those who play requests on it ([`Drive`](crate::Drive)) |
 //!
 //! Each file calls those before it alone (`crates/tidy/tests/tidy.rs`), so they can be read in this order.
 
 mod arrivals;
 mod check;
+mod drive;
 mod power;
 mod rest;
 mod seen;
 
 use units::Time;
-use workload::Request;
 
 use crate::back_end::BackEnd;
 use crate::config::{Config, Plan, Precondition};
 use crate::core::{Alone, Resource};
+use crate::drive::Drive as _;
 use crate::error::RunError;
 use crate::flash::op::PageOp;
 use crate::ftl::Ftl;
-use crate::ftl::seen::Seen;
 pub use crate::host::Completion;
 use crate::host::HostSide;
 use crate::observe::probe::{Event, Probe, Unwatched};
-use crate::persist::{Reader, State as _, state};
-use crate::window::Window;
-pub use power::PowerSeen;
-pub(crate) use power::cut_power;
+use crate::persist::state;
 
 /// A simulated SSD. See the [module documentation](self).
 pub struct Device<P: Probe = Unwatched> {
@@ -84,16 +82,6 @@ impl<P: Probe> Device<P> {
         Ok(device)
     }
 
-    /// What is seen of the FTL.
-    pub(crate) fn seen(&self) -> Seen<'_> {
-        self.back.seen()
-    }
-
-    /// A window has opened or closed: each plane collects ahead of need from now on, or does so no more.
-    pub(crate) fn window_changes(&mut self, window: Window) {
-        self.back.window_changes(window);
-    }
-
     /// Something is played with the FTL alone, before time begins.
     pub(crate) fn play_ftl<T>(&mut self, play: impl FnOnce(&mut Ftl, &Plan) -> T) -> T {
         play(&mut self.back.ftl, &self.back.core.plan)
@@ -112,105 +100,9 @@ impl<P: Probe> Device<P> {
         Device { next_id, resumed, host, back }
     }
 
-    /// Takes a state that was saved; the probe is told how the drive stands from then on.
-    pub(crate) fn restore(&mut self, state: &mut Reader) -> std::io::Result<()> {
-        self.load(state)?;
-        self.back.after_load();
-        Ok(())
-    }
-
-    /// When something happens next, if nothing is submitted before. Visits for refresh count while requests are
-    /// outstanding.
-    pub fn next_event(&self) -> Option<Time> {
-        let next = self.upcoming(Time::NEVER).map(|(time, _)| time);
-        let next = next.or_else(|| self.back.stands_still().then_some(self.back.core.now));
-        next.filter(|_| self.back.core.life.failure.is_none())
-    }
-
     /// Gives the probe back.
     pub fn into_probe(self) -> P {
         self.back.core.probe
-    }
-
-    /// What is submitted now only brings the drive into its state: no part breaks until the workload begins.
-    pub fn workload_is_to_come(&mut self) {
-        self.back.flash.faults_count_from(Time::NEVER);
-    }
-
-    /// The workload begins: what was submitted before brought the drive into its state. The probe is told.
-    pub fn workload_begins(&mut self) {
-        self.back.flash.faults_count_from(self.back.core.now);
-        self.back.core.arm_cuts();
-        if P::EXPLAINS {
-            self.back.core.probe.explain(self.back.core.now, Event::Begins { first: self.next_id });
-        }
-    }
-
-    /// What is measured begins. The probe is told.
-    pub fn counting_begins(&mut self) {
-        if P::EXPLAINS {
-            self.back.core.probe.explain(self.back.core.now, Event::Counts { first: self.next_id });
-        }
-    }
-
-    /// Hands a request to the host side of the device at `request.time`; returns its number.
-    ///
-    /// Requests must come in time order, not before the present unless others still wait in the host, and lie
-    /// within the capacity. Requests that the queues have no room for wait in the host, in order.
-    pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
-        // Behind an arrival that still waits in the host, a late one changes nothing.
-        let earliest = if self.host.arrivals.is_empty() {
-            self.host.last_arrival.max(self.back.core.now)
-        } else {
-            self.host.last_arrival
-        };
-        if request.time < earliest {
-            return Err(RunError::BackInTime { time: request.time, earliest });
-        }
-        let latest = self.latest();
-        if request.time > latest {
-            return Err(RunError::BeyondHorizon { time: request.time, latest });
-        }
-        let end = request.offset.0.checked_add(request.bytes.0);
-        let empty = request.bytes.0 == 0 && request.op.has_address();
-        if empty || end.is_none_or(|end| end > self.capacity().0) {
-            return Err(RunError::OutOfRange {
-                offset: request.offset,
-                bytes: request.bytes,
-                capacity: self.capacity(),
-            });
-        }
-        let id = self.next_id;
-        self.begin_life();
-        self.next_id += 1;
-        self.host.last_arrival = request.time;
-        self.back.prefetch(self.plan().page_at(request.offset.0));
-        if self.host.arrivals.is_empty() && self.host.stalled.is_none() {
-            let core = &mut self.back.core;
-            core.agenda.set(core.slots.arrival, request.time + core.plan.config.host.t_submit);
-        }
-        self.host.arrivals.push_back((id, request));
-        Ok(id)
-    }
-
-    /// Plays everything that happens up to and including `time`.
-    pub fn advance(&mut self, time: Time) -> Result<(), RunError> {
-        self.play(time, Stop::Never)?;
-        self.back.core.now = self.back.core.now.max(time);
-        Ok(())
-    }
-
-    /// Plays until requests complete, or until nothing happens up to `limit`; returns whether any completed.
-    pub fn advance_to_completion(&mut self, limit: Time) -> Result<bool, RunError> {
-        self.play(limit, Stop::Completion)?;
-        Ok(!self.host.completions.is_empty())
-    }
-
-    /// Plays until fewer than `pending` arrivals wait, or until nothing happens up to `limit`; returns whether so few
-    /// wait. Time does not go on from there: what is submitted next is not too late.
-    pub fn advance_to_arrivals(&mut self, pending: usize, limit: Time) -> Result<bool, RunError> {
-        self.play(limit, Stop::Arrivals(pending))?;
-        Ok(self.host.arrivals.len() < pending)
     }
 
     #[inline]
@@ -313,7 +205,7 @@ impl<P: Probe> Device<P> {
     /// The next visit for refresh or power cut, if it comes before what is next.
     #[inline]
     fn or_standing(&self, next: Option<(Time, Resource)>, standing: Time, limit: Time) -> Option<(Time, Resource)> {
-        let endless = limit == Time::NEVER && (next.is_none() || self.outstanding().0 == 0);
+        let endless = limit == Time::NEVER && (next.is_none() || self.outstanding() == 0);
         let until = next.map_or(limit, |(time, _)| time);
         if standing < until && !endless {
             let what = if standing == self.back.core.cuts.next { Resource::Cut } else { Resource::Patrol };
@@ -321,22 +213,6 @@ impl<P: Probe> Device<P> {
         } else {
             next
         }
-    }
-
-    /// Takes the requests that have completed, in order of completion.
-    pub fn take_completions(&mut self) -> std::vec::Drain<'_, Completion> {
-        self.host.completions.drain(..)
-    }
-
-    /// Writes everything buffered to flash and plays until all is idle.
-    pub fn flush(&mut self) -> Result<(), RunError> {
-        self.play(Time::NEVER, Stop::AtRest)?;
-        let before = self.back.set_draining(true);
-        self.back.destage_all();
-        self.back.settle();
-        let played = self.play(Time::NEVER, Stop::AtRest);
-        self.back.set_draining(before);
-        played
     }
 
     /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before

@@ -1,56 +1,20 @@
 //! Power cuts, as the host sees them: requests that were under way are aborted; those that had not arrived wait until
 //! the drive is ready. What becomes of the data is in `crate::back_end`.
 
-use units::{ConfigError, Span};
+use units::ConfigError;
 
 use super::Device;
+use crate::drive::Drive as _;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
-use crate::power::Power;
-use crate::power::oracle::Undone;
-
-/// Power cuts, to be looked at.
-#[derive(Clone, Copy)]
-pub struct PowerSeen<'a>(pub(super) &'a Power);
-
-impl<'a> PowerSeen<'a> {
-    /// How long recovery took after each.
-    #[must_use]
-    pub fn recoveries(self) -> &'a [Span] {
-        &self.0.ready
-    }
-
-    /// Whether the power can be cut: `power.cut_at` is not empty.
-    #[must_use]
-    pub fn is_cut(self) -> bool {
-        self.0.oracle.is_some()
-    }
-
-    /// Cuts since the device was made.
-    #[must_use]
-    pub fn cuts(self) -> u64 {
-        self.0.oracle.as_ref().map_or(0, |oracle| oracle.cuts())
-    }
-
-    /// Changes that were acknowledged before the last cut and that it has undone.
-    #[must_use]
-    pub fn undone(self) -> &'a [Undone] {
-        self.0.oracle.as_ref().map_or(&[], |oracle| oracle.undone())
-    }
-
-    /// The first request of which something was acknowledged and could still be undone.
-    #[must_use]
-    pub fn first_unsettled(self) -> Option<u64> {
-        self.0.oracle.as_ref().and_then(|oracle| oracle.first_pending())
-    }
-}
+use crate::power::PowerSeen;
 
 /// Cuts the power of a drive now; it comes back at once, and the drive recovers.
 ///
 /// # Errors
 /// The drive does not keep what is on flash for it (`power.cut_at` is empty), or has failed.
-pub(crate) fn cut_power<P: Probe>(device: &mut Device<P>) -> Result<(), RunError> {
-    if !device.power_seen().is_some_and(PowerSeen::is_cut) {
+pub(super) fn cut_power<P: Probe>(device: &mut Device<P>) -> Result<(), RunError> {
+    if !device.power().is_some_and(PowerSeen::is_cut) {
         let remedy = "set power.cut_at to [\"on-demand\"] where the drive begins: it then keeps what is on flash";
         return Err(refusal("power.cut_at", "is [], so that the power cannot be cut", remedy));
     }

@@ -8,6 +8,7 @@
 //! | `checkpoint.rs` | translation pages that are programmed from time to time |
 //! | `recover.rs` | the newest version of every page from what is on flash alone |
 //! | `oracle.rs` | the host's own log, and what it was promised |
+//! | `seen.rs` | what is seen of power cuts |
 //!
 //! What crosses components is in `back_end/power.rs`.
 
@@ -16,6 +17,7 @@ pub(crate) mod journal;
 pub(crate) mod media;
 pub(crate) mod oracle;
 pub(crate) mod recover;
+mod seen;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -32,6 +34,7 @@ use journal::Journal;
 use media::{Content, Data, OnFlash, Page};
 use oracle::Oracle;
 use recover::{Run, STEPS};
+pub use seen::PowerSeen;
 
 /// Bits of sequence numbers below the number of boots: numbers of before a cut are smaller than all that come after it.
 const BOOT_BITS: u32 = 40;

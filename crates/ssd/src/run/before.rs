@@ -1,6 +1,6 @@
 //! What brings a drive into its state before the workload.
 
-use super::drive::Drive;
+use super::drive::RunDrive;
 use super::warming::Warming;
 use crate::device::Device;
 use crate::error::RunError;
@@ -8,7 +8,7 @@ use crate::observe::probe::Probe;
 use crate::observe::stats::Warmed;
 
 /// Something that is played on a drive before the workload.
-pub(super) trait Before<D: Drive>: Send {
+pub(super) trait Before<D: RunDrive>: Send {
     /// Plays some requests more; whether it has ended.
     fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError>;
 
@@ -36,7 +36,7 @@ impl<P: Probe> Before<Device<P>> for Warming {
 /// What the drive itself does: one that is made of several brings each of them into its state.
 pub(super) struct OfItsOwn;
 
-impl<D: Drive> Before<D> for OfItsOwn {
+impl<D: RunDrive> Before<D> for OfItsOwn {
     fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
         drive.comes_into_its_state(requests)
     }

@@ -17,7 +17,7 @@ use units::section::Section;
 use units::value::Scalar;
 use units::{ConfigError, Document, Span, Time};
 
-use super::drive::{AnyDrive, Drive};
+use super::drive::{AnyDrive, RunDrive};
 use super::kept::{self, Kept, Key};
 use super::manifest;
 use super::packing;
@@ -25,6 +25,7 @@ use super::refusal::refused;
 use crate::RESULTS_VERSION;
 use crate::config::{Config, PastLoad, Plan};
 use crate::device::Device;
+use crate::drive::Drive;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::persist::{Reader, Writer};
@@ -145,7 +146,7 @@ impl Checkpoint {
         Ok(Checkpoint { path: path.to_owned(), header, digest: digest_of(&mut file) })
     }
 
-    /// What it says of its drive ([`Drive::header`]).
+    /// What it says of its drive ([`RunDrive::header`]).
     pub fn header(&self) -> &Value {
         &self.header
     }
@@ -207,7 +208,7 @@ impl Checkpoint {
     /// Builds the device and plays what it had under way of its host's, until that has come to its end.
     pub(super) fn settled(&self, config: &Config) -> Result<Device, RunError> {
         let mut device = self.device(config)?;
-        while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER)? {
+        while device.outstanding() > 0 && device.advance_to_completion(Time::NEVER)? {
             device.take_completions();
         }
         device.take_completions();
@@ -240,7 +241,7 @@ pub fn verify(path: &Path) -> Result<(), ConfigError> {
 }
 
 /// Writes a checkpoint to a file.
-pub fn write(drive: &(impl Drive + ?Sized), path: &Path) -> Result<(), RunError> {
+pub fn write(drive: &(impl RunDrive + ?Sized), path: &Path) -> Result<(), RunError> {
     check_sound(drive)?;
     let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
         pack(drive, &mut file)?;
@@ -258,14 +259,14 @@ impl<P: Probe> Device<P> {
 }
 
 /// Refuses a drive that has failed.
-fn check_sound(drive: &(impl Drive + ?Sized)) -> Result<(), RunError> {
+fn check_sound(drive: &(impl RunDrive + ?Sized)) -> Result<(), RunError> {
     let Some(failure) = drive.failure() else { return Ok(()) };
     let problem = format!("the device cannot be saved, because it has failed: {failure}");
     Err(refused("checkpoint", &problem, "save it before").into())
 }
 
 /// Writes a drive as a checkpoint.
-fn pack(drive: &(impl Drive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
+fn pack(drive: &(impl RunDrive + ?Sized), to: &mut dyn Write) -> io::Result<()> {
     seal(drive.header(), |state| drive.write_state(state), to)
 }
 
@@ -308,7 +309,7 @@ pub fn state_of(whole: &[u8]) -> Option<Vec<u8>> {
 #[doc(hidden)]
 pub fn is_state(config: &Config, mut bytes: &[u8]) -> Result<bool, ConfigError> {
     let mut device = Device::new(config, 1)?;
-    Ok(Reader::new(&mut bytes).whole(|state| device.restore(state)).is_ok())
+    Ok(Reader::new(&mut bytes).whole(|state| device.read_state(state)).is_ok())
 }
 
 /// Passes on what is written, and hashes it.
@@ -342,7 +343,7 @@ pub(super) fn header_of<P: Probe>(device: &Device<P>) -> Value {
     json!({
         "seed": device.seed(),
         "time_ns": device.now().0,
-        "outstanding": device.outstanding().0,
+        "outstanding": device.outstanding(),
         "rests": device.rests(),
         "config": plan.config.to_toml(),
         "policies": manifest::policies(&plan.config.policies),

@@ -2,7 +2,7 @@
 
 use units::Time;
 
-use super::drive::Drive;
+use crate::drive::Drive;
 use crate::observe::stats::series::Sample;
 
 /// Every other point is dropped when there would be more.

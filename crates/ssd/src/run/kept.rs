@@ -15,6 +15,7 @@ use workload::Past;
 
 use crate::config::Config;
 use crate::device::Device;
+use crate::drive::Drive as _;
 use crate::ftl::Ftl;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Warmed;

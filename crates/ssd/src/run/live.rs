@@ -6,8 +6,7 @@ use std::path::Path;
 use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::Request;
 
-use super::batch::{self, BatchError};
-use super::drive::Drive;
+use super::drive::RunDrive;
 use super::measured::MeasuredDrive;
 use super::options::RunOptions;
 use super::outcome::Outcome;
@@ -17,6 +16,8 @@ use super::refusal::refused;
 use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::{Completion, Device};
+use crate::drive::Drive;
+use crate::drive::{self, BatchError};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Measured;
@@ -26,7 +27,7 @@ use crate::observe::stats::Measured;
 /// drive's queues is the exception: a replay counts it as ended when it hands the next request over, which is later.
 ///
 /// Its time starts at 0, after the overwriting that `age.precondition` asks for.
-pub struct Live<D: Drive = Device> {
+pub struct Live<D: RunDrive = Device> {
     measured: MeasuredDrive<D>,
     completions: Vec<Completion>,
     /// The time of the last request: the next one is not earlier.
@@ -55,7 +56,7 @@ impl<P: Probe> Live<Device<P>> {
     }
 }
 
-impl<D: Drive> Live<D> {
+impl<D: RunDrive> Live<D> {
     /// A run on a drive as it stands. Of the options, `warmup` is taken; `seed` and `checkpoint` are the drive's own.
     pub fn on(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> Result<Live<D>, RunError> {
         check(options)?;
@@ -93,7 +94,7 @@ impl<D: Drive> Live<D> {
     /// Submits several, as [`Live::submit`] does one by one; returns their numbers. Of the first that is refused the
     /// error has the index: those before it have been submitted, those after it have not.
     pub fn submit_all(&mut self, requests: &[Request]) -> Result<Range<u64>, BatchError> {
-        batch::submit_all(self.submitted(), requests, |request| self.submit(request))
+        drive::submit_all(self.submitted(), requests, |request| self.submit(request))
     }
 
     /// The present.
@@ -196,7 +197,7 @@ impl<D: Drive> Live<D> {
     }
 }
 
-impl<D: Drive> Live<D> {
+impl<D: RunDrive> Live<D> {
     /// Cuts the power now; it comes back at once. What was under way is aborted.
     pub fn cut(&mut self) -> Result<(), RunError> {
         let completions = &mut self.completions;
@@ -255,10 +256,10 @@ pub trait Attended: Send {
     /// See [`Live::save`].
     fn save(&mut self, path: &Path) -> Result<(), RunError>;
     /// See [`Live::finish`].
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError>;
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn RunDrive + Send>>, RunError>;
 }
 
-impl<D: Drive + Send + 'static> Attended for Live<D> {
+impl<D: RunDrive + Send + 'static> Attended for Live<D> {
     fn submit(&mut self, request: Request) -> Result<u64, RunError> {
         Live::submit(self, request)
     }
@@ -295,8 +296,8 @@ impl<D: Drive + Send + 'static> Attended for Live<D> {
     fn save(&mut self, path: &Path) -> Result<(), RunError> {
         Live::save(self, path)
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
-        Ok(Live::finish(*self)?.with(|drive| -> Box<dyn Drive + Send> { Box::new(drive) }))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn RunDrive + Send>>, RunError> {
+        Ok(Live::finish(*self)?.with(|drive| -> Box<dyn RunDrive + Send> { Box::new(drive) }))
     }
 }
 

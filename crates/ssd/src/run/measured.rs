@@ -9,7 +9,7 @@ use workload::{Op, Past, Request, TaskEnd};
 use super::before::{Before, OfItsOwn};
 use super::checkpoint::Checkpoint;
 use super::course::{Course, Point};
-use super::drive::Drive;
+use super::drive::RunDrive;
 use super::options::RunOptions;
 use super::precondition::Overwriting;
 use super::request_log::RequestLog;
@@ -18,6 +18,7 @@ use super::steady::Steady;
 use super::warming::{self, Warming};
 use crate::config::Config;
 use crate::device::{Completion, Device};
+use crate::drive::Drive;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::latency::ByQueue;
@@ -26,7 +27,7 @@ use crate::observe::stats::{Outside, Start, Totals, Warmed};
 
 /// A drive whose requests are measured. Its times are the drive's own; what it reports of completions is counted from
 /// the beginning of the workload.
-pub(super) struct MeasuredDrive<D: Drive> {
+pub(super) struct MeasuredDrive<D: RunDrive> {
     pub drive: D,
     warmup: u64,
     /// The load is played until it has settled, before anything counts; and the requests that were played so.
@@ -118,7 +119,7 @@ impl<P: Probe> MeasuredDrive<Device<P>> {
     }
 }
 
-impl<D: Drive> MeasuredDrive<D> {
+impl<D: RunDrive> MeasuredDrive<D> {
     /// A drive as it stands.
     pub fn new(drive: D, options: &RunOptions, log: Option<Box<dyn RequestLog>>) -> MeasuredDrive<D> {
         let queues = drive.plan().config.host.queues;

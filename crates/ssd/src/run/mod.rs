@@ -1,6 +1,5 @@
 //! A run: a loop over the device that replays a workload and collects statistics.
 
-mod batch;
 mod before;
 pub mod checkpoint;
 mod course;
@@ -32,10 +31,9 @@ mod steady;
 mod warming;
 mod workload_given;
 
-pub use batch::BatchError;
 pub use checkpoint::Checkpoint;
 pub use device_given::{DeviceWord, device_files, device_given};
-pub use drive::{AnyDrive, Drive, build};
+pub use drive::{AnyDrive, RunDrive, build};
 pub use fingerprint::Fingerprint;
 pub use kept::keep_warmed;
 pub use live::{Attended, Live};

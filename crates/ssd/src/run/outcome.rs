@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::course::Point;
-use super::drive::Drive;
+use super::drive::RunDrive;
 use super::findings::{self, Evidence};
 use super::measured::MeasuredDrive;
 use super::reading::Reading;
@@ -52,7 +52,7 @@ impl<P: Probe> Outcome<Device<P>> {
     }
 }
 
-impl<D: Drive> Run<D> {
+impl<D: RunDrive> Run<D> {
     /// Ends the run, checks the conservation laws and gives what was found out. What has completed so far is
     /// valid also where the workload was not played to its end.
     pub fn finish(self) -> Result<Outcome<D>, RunError> {
@@ -72,7 +72,7 @@ fn counted(mut totals: Totals, latencies: &ByQueue) -> Totals {
     totals
 }
 
-impl<D: Drive> MeasuredDrive<D> {
+impl<D: RunDrive> MeasuredDrive<D> {
     /// What was measured up to now and what puts it in doubt, with what came of reading the workload.
     pub(super) fn so_far(&self, reading: Reading) -> Measured {
         let mut measured = self.counted_so_far(reading);

@@ -1,8 +1,8 @@
 //! How a drive went that is one of several which are played as one: what is judged of each by itself.
 
 use super::course::{Arrivals, Course, Point};
-use super::drive::Drive;
 use super::findings::{self, Evidence};
+use crate::drive::Drive;
 use crate::observe::stats::{Finding, Measured};
 
 /// The course of one of several drives.

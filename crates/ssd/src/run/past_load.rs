@@ -18,6 +18,7 @@ use super::options::RunOptions;
 use super::warming::{Played, Warming};
 use crate::config::{Config, PastLoad, Plan, Precondition};
 use crate::device::Device;
+use crate::drive::Drive as _;
 use crate::error::RunError;
 use crate::ftl::warming;
 use crate::observe::stats::{Counters, Usage, die};
@@ -197,7 +198,7 @@ fn play(host: &mut dyn Host, device: &mut Device, requests: u64) -> Result<(), R
             origin: Time::ZERO,
             latest: Time::NEVER,
             enough: false,
-            outstanding: device.outstanding().0,
+            outstanding: device.outstanding(),
             arrivals: device.pending_arrivals(),
         };
         match host.next(&standing)? {

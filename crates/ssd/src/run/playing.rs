@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 use units::Span;
 use workload::Source;
 
-use super::drive::Drive;
+use super::drive::AnyDrive;
 use super::options::RunOptions;
 use super::outcome::Outcome;
 use super::replay::Run;
 use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::Device;
+use crate::drive::Drive;
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::SteadyState;
@@ -43,7 +44,7 @@ pub trait Playing: Send {
         Map::new()
     }
     /// See [`Run::finish`].
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError>;
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<AnyDrive>>, RunError>;
 }
 
 impl<P: Probe + Send> Playing for Run<Device<P>> {
@@ -74,8 +75,8 @@ impl<P: Probe + Send> Playing for Run<Device<P>> {
     fn step(&mut self, requests: u64) -> Result<bool, RunError> {
         Run::step(self, requests)
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn Drive + Send>>, RunError> {
-        Ok(Run::finish(*self)?.unwatched().with(|device| -> Box<dyn Drive + Send> { Box::new(device) }))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<AnyDrive>>, RunError> {
+        Ok(Run::finish(*self)?.unwatched().with(|device| -> Box<AnyDrive> { Box::new(device) }))
     }
 }
 

@@ -4,8 +4,9 @@ use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
 use super::before::Before;
-use super::drive::Drive;
+use super::drive::RunDrive;
 use crate::config::{Plan, Precondition};
+use crate::drive::Drive;
 use crate::error::RunError;
 use crate::observe::stats::Warmed;
 
@@ -66,7 +67,7 @@ impl Overwriting {
     }
 }
 
-impl<D: Drive> Before<D> for Overwriting {
+impl<D: RunDrive> Before<D> for Overwriting {
     fn play(&mut self, drive: &mut D, requests: u64) -> Result<bool, RunError> {
         Overwriting::play(self, drive, requests)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use units::{Span, Time};
 use workload::Source;
 
-use super::drive::Drive;
+use super::drive::RunDrive;
 use super::host::{Host, Next, Standing, Supply, replaying};
 use super::measured::{MeasuredDrive, Played, Saving};
 use super::options::{Replay, RunOptions};
@@ -26,7 +26,7 @@ use crate::observe::stats::SteadyState;
 const LOOKS_OF_STEP: u64 = 16;
 
 /// A run in progress.
-pub struct Run<D: Drive = Device> {
+pub struct Run<D: RunDrive = Device> {
     pub(super) measured: MeasuredDrive<D>,
     host: Box<dyn Host>,
     options: RunOptions,
@@ -71,7 +71,7 @@ fn paced(source: &mut dyn Source, options: &RunOptions) -> bool {
     source.closed_loop().is_none() && matches!(options.replay, Replay::Timed(_))
 }
 
-impl<D: Drive> Run<D> {
+impl<D: RunDrive> Run<D> {
     /// Prepares a run on a drive as it stands. Of the options, `seed` and `checkpoint` are the drive's own.
     pub fn on(
         drive: D,

@@ -22,8 +22,8 @@ use schemes::Pacing;
 use units::value::{Scalar, Value};
 use units::{Span, Time};
 
-use super::drive::Drive;
 use crate::config::Plan;
+use crate::drive::Drive;
 use crate::observe::stats::latency::ByQueue;
 use crate::observe::stats::{SteadyState, Totals, Trend};
 

@@ -16,6 +16,7 @@ use workload::{Op, Past, Request, Source, TraceError};
 use super::kept::{self, Kept, Key};
 use crate::config::{Plan, SlcCache};
 use crate::device::Device;
+use crate::drive::Drive as _;
 use crate::error::RunError;
 use crate::ftl::Ftl;
 use crate::ftl::warming::{self, StandsStill};

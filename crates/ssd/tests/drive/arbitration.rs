@@ -1,6 +1,6 @@
 //! Arbitration of the submission queues: whose commands complete when, on a drive that works on one command at a time.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 

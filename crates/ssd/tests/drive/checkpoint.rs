@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ssd::run::checkpoint::{Checkpoint, write};
 use ssd::run::{Live, Replay, Run, RunOptions, keep_warmed};
 use ssd::stats::die::CAUSES;
-use ssd::{Config, Device, Event, RunError, Unwatched};
+use ssd::{Config, Device, Drive, Event, RunError, Unwatched};
 use units::{Bytes, ConfigError, Span, Time};
 use workload::{Op, Request};
 
@@ -251,7 +251,7 @@ fn a_checkpoint_in_the_middle_of_a_run_leaves_it_alone_and_its_requests_are_nobo
     assert!(run.saves());
     assert_eq!(played(run), plain);
     let device = Device::load(&config, &mut std::fs::File::open(&path).unwrap()).unwrap();
-    assert_eq!((device.now(), device.outstanding().0), (Time(3_333_000), 16));
+    assert_eq!((device.now(), device.outstanding()), (Time(3_333_000), 16));
     let log = KeptLog::default();
     let from = RunOptions { checkpoint: Some(path.clone()), requests: Some(100), ..options };
     played(Run::new(&config, source(), from, Some(Box::new(log.clone()))).unwrap());

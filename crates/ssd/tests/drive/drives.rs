@@ -7,7 +7,7 @@ use ssd::persist::{Reader, Writer};
 use ssd::run::{Live, Replay, Run, RunOptions};
 use ssd::stats::series::Sample;
 use ssd::stats::{Counters, DriveState, Totals};
-use ssd::{Completion, Config, Device, Drive, Plan, RunError};
+use ssd::{Completion, Config, Device, Drive, Plan, RunDrive, RunError};
 use units::{Bytes, Span, Temperature, Time};
 use workload::Request;
 
@@ -75,7 +75,7 @@ impl Drive for EndToEnd {
         self.submitted
     }
     fn outstanding(&self) -> u64 {
-        self.devices.iter().map(|device| device.outstanding().0).sum()
+        self.devices.iter().map(|device| device.outstanding()).sum()
     }
     fn pending_arrivals(&self) -> usize {
         self.devices.iter().map(Device::pending_arrivals).sum()
@@ -103,9 +103,6 @@ impl Drive for EndToEnd {
     }
     fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         self.devices.iter_mut().try_for_each(|device| device.rest(span, at))
-    }
-    fn header(&self) -> serde_json::Value {
-        unimplemented!("no test saves it")
     }
     fn write_state(&self, _: &mut Writer) {
         unimplemented!("no test saves it")
@@ -139,6 +136,12 @@ impl Drive for EndToEnd {
     }
 }
 
+impl RunDrive for EndToEnd {
+    fn header(&self) -> serde_json::Value {
+        unimplemented!("no test saves it")
+    }
+}
+
 fn config() -> Config {
     let mut config = ssd::presets::load("tlc-page").unwrap().config;
     for word in [
@@ -154,7 +157,7 @@ fn config() -> Config {
 }
 
 /// What a load does on a drive: each completion, and the statistics.
-fn played(drive: impl Drive, words: &[String], replay: Replay, size: Bytes) -> (Vec<Completion>, String) {
+fn played(drive: impl RunDrive, words: &[String], replay: Replay, size: Bytes) -> (Vec<Completion>, String) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let source = workload::presets::get("default", &words).unwrap().source(size, 7).unwrap();
     let (log, options) = (KeptLog::default(), RunOptions { requests: Some(400), replay, ..RunOptions::default() });

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ssd::stats::die;
 use ssd::watch::{seen_by, shared};
-use ssd::{Config, Device, Explainer, Explanation, Watch};
+use ssd::{Config, Device, Drive, Explainer, Explanation, Watch};
 use testing::{cases, config, devices, living_devices, loads, requests};
 use workload::Request;
 

@@ -1,7 +1,7 @@
 //! Every configuration key has an effect: a run with it changed differs from the same run without.
 
 use ssd::stats::energy::Energy;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request, ZoneAction};
 
@@ -583,7 +583,7 @@ fn play(settings: &[String], load: Load) -> (String, f64) {
     device.check().unwrap();
     device.check_mapping().unwrap();
     assert!(count == total || ended.is_some(), "every request completes");
-    let conditions: Vec<_> = (0..pages).step_by(50).map(|lpn| device.conditions(Lpn(lpn))).collect();
+    let conditions: Vec<_> = (0..pages).step_by(50).map(|lpn| device.conditions_of(Lpn(lpn))).collect();
     let capacity = device.capacity();
     let erases: Vec<u32> = device.erases().collect();
     let energy = Energy::of(device.plan(), &device.counters(), &device.usage());

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use ssd::{Config, DataFrom, Device, SlotId};
+use ssd::{Config, DataFrom, Device, Drive, SlotId};
 use units::{Bytes, Lpn, Ppn, Stream, Time};
 use workload::{Op, Request};
 
@@ -77,7 +77,7 @@ const FEW_PLANES: [&str; 7] = [
 fn play(device: &mut Device<Watched>, requests: impl Iterator<Item = (Op, u64)>) {
     let mut requests = requests.peekable();
     while requests.peek().is_some() {
-        while device.outstanding().0 < 256
+        while device.outstanding() < 256
             && let Some((op, page)) = requests.next()
         {
             let (time, offset) = (device.now(), Bytes(page * PAGE));

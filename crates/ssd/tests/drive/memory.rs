@@ -2,7 +2,7 @@
 //! bytes a page of the blocks that hold data of the run, 64 bytes for each group of 16 logical pages written in and 256
 //! for each 1024; and 4 bytes for each 1024 logical pages of the drive.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
@@ -37,7 +37,7 @@ fn write_at_random(device: &mut Device, writes: u64) {
     let page = device.plan().layout.page_size;
     let mut submitted = 0;
     while submitted < writes {
-        while submitted < writes && device.outstanding().0 < 1024 {
+        while submitted < writes && device.outstanding() < 1024 {
             let offset = Bytes(random.below(submitted, pages) * page.0);
             let time = device.now();
             device.submit(Request::new(time, Op::Write, offset, page)).unwrap();

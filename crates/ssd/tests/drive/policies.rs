@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use schemes::{Candidates, Class, Price, ReadReference, ResumeMode};
 use ssd::policies::{Answer, Blocks, Policies, PolicySource, StandIn};
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, Device, RunError};
+use ssd::{Config, Device, Drive, RunError};
 use units::{Span, Time};
 use workload::Request;
 

@@ -2,7 +2,7 @@
 //! it has used heats it.
 
 use ssd::stats::energy::Energy;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
@@ -67,7 +67,7 @@ fn load(config: &Config, count: u64, depth: u64, reads: u64) -> Device {
     let mut device = Device::new(config, 1).unwrap();
     let draws = Stream::new(1, "load");
     for index in 0..count {
-        while device.outstanding().0 >= depth {
+        while device.outstanding() >= depth {
             assert!(device.advance_to_completion(Time::NEVER).unwrap());
             device.take_completions();
         }

@@ -1,6 +1,6 @@
 //! Closed forms of queueing theory.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 

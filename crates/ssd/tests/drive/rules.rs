@@ -1,7 +1,7 @@
 //! What a caller may rely on: errors of submission, arbitration, scheduling order, the end of the free
 //! blocks, determinism across threads, start-up and memory of a large device.
 
-use ssd::{Config, Device, RunError};
+use ssd::{Config, Device, Drive, RunError};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
 
@@ -149,17 +149,17 @@ fn old_data_ages_new_data_starts_young_and_an_erase_wears_the_block() {
     let mut device = Device::new(&config(&[&settings[..], &["age.temperature=85C"]].concat()), 1).unwrap();
     // 13 hours at 85 C stand for a year at 30 C, within the fit.
     let (hours_13, year) = (13 * DAY / 24, 365.0 * DAY as f64);
-    let days = |device: &Device, page: u64| device.conditions(Lpn(page)).unwrap().retention.0 as f64 / DAY as f64;
-    assert_eq!((days(&device, 0), device.conditions(Lpn(0)).unwrap().pec.0), (10.0, 500));
+    let days = |device: &Device, page: u64| device.conditions_of(Lpn(page)).unwrap().retention.0 as f64 / DAY as f64;
+    assert_eq!((days(&device, 0), device.conditions_of(Lpn(0)).unwrap().pec.0), (10.0, 500));
     device.advance(Time(hours_13)).unwrap();
     let aged = days(&device, 0);
     assert!(((aged - 10.0) * DAY as f64 / year - 1.0).abs() < 0.03, "{aged} days");
     device.submit(request(hours_13, Op::Write, 0, 0)).unwrap();
     device.advance(Time(hours_13 + 10_000_000)).unwrap();
     assert!(days(&device, 0) < 0.001, "{} days", days(&device, 0));
-    assert_eq!(device.conditions(Lpn(0)).unwrap().pec.0, 501);
-    assert_eq!(device.conditions(Lpn(1)).unwrap().pec.0, 500);
-    assert_eq!(device.conditions(Lpn(0)).unwrap().temperature.0, 85.0);
+    assert_eq!(device.conditions_of(Lpn(0)).unwrap().pec.0, 501);
+    assert_eq!(device.conditions_of(Lpn(1)).unwrap().pec.0, 500);
+    assert_eq!(device.conditions_of(Lpn(0)).unwrap().temperature.0, 85.0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Steps of a run: none is as long as a long request.
 
-use ssd::Config;
 use ssd::run::{Replay, Run, RunOptions};
+use ssd::{Config, Drive};
 
 /// A run of writes of 1,024 pages each.
 fn run(requests: u64, replay: Replay) -> Run {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use prost::Message;
 use ssd::stats::{Usage, channel, die};
 use ssd::timeline::perfetto::{EventType, Trace};
-use ssd::{Completion, Config, Device, Timeline, Watch, watch};
+use ssd::{Completion, Config, Device, Drive, Timeline, Watch, watch};
 use testing::{cases, config, devices, living_devices, loads, one_plane, requests};
 use units::{Bytes, Span, Time};
 use workload::{Op, Request};

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use nand::{PlanePrograms, PlaneReads, ProgramUnit};
 use proptest::prelude::*;
 use ssd::config::{EraseWhen, Transfer};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::cases;
 use units::{Bytes, Time};
 use workload::{Op, Request};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ssd::stats::Counters;
-use ssd::{Config, Device, RunError};
+use ssd::{Config, Device, Drive, RunError};
 use testing::{cases, config, devices, living_devices, with_units};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -38,7 +38,7 @@ fn play(config: &Config, load: &Load) -> Result<Counters, RunError> {
     let broken = RunError::Broken;
     let mut next = 0;
     while next < load.requests {
-        while device.outstanding().0 < load.depth && next < load.requests {
+        while device.outstanding() < load.depth && next < load.requests {
             device.submit(load.request(next, device.now()))?;
             next += 1;
         }
@@ -54,7 +54,7 @@ fn play(config: &Config, load: &Load) -> Result<Counters, RunError> {
             device.check_mapping().map_err(broken)?;
         }
     }
-    while device.outstanding().0 > 0 {
+    while device.outstanding() > 0 {
         if !device.advance_to_completion(Time::NEVER)? {
             return Err(broken(format!("{:?} requests wait for nothing", device.outstanding())));
         }
@@ -258,7 +258,7 @@ fn what_recovery_has_found_is_not_looked_for_again() {
     let pages = device.capacity().0 / 16_384;
     let mut reads = vec![0];
     for index in 0..6_000 {
-        while device.outstanding().0 >= 8 {
+        while device.outstanding() >= 8 {
             assert!(device.advance_to_completion(Time::NEVER).unwrap());
             device.take_completions();
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use ssd::{Completion, DataFrom, Device, RunError, SlotId};
+use ssd::{Completion, DataFrom, Device, Drive, RunError, SlotId};
 use testing::{Watched, Watcher, cases, config, devices, living_devices, loads, requests, watched, with_units};
 use units::{Lpn, Ppn, Time};
 use workload::{Op, Request};
@@ -129,7 +129,7 @@ proptest! {
         }
         // After a flush the newest version of every page is what its flash page holds.
         for (lpn, version) in &versions.newest {
-            let conditions = device.conditions(Lpn(*lpn));
+            let conditions = device.conditions_of(Lpn(*lpn));
             prop_assert!(conditions.is_some());
             prop_assert!(versions.flash.values().any(|held| held == version));
         }
@@ -267,7 +267,7 @@ proptest! {
         device.flush().unwrap();
         device.check().unwrap();
         device.check_mapping().unwrap();
-        prop_assert_eq!(device.outstanding(), (0, 0));
+        prop_assert_eq!(device.outstanding(), 0);
     }
 
     #[test]
@@ -294,7 +294,7 @@ proptest! {
                 prop_assert_eq!((device.now(), device.counters()), stopped);
                 return Ok(());
             }
-            if device.outstanding().0 > 0 {
+            if device.outstanding() > 0 {
                 // Too few blocks are left to go on.
                 prop_assert!(!device.idle() || device.counters().blocks_retired > 0);
                 return Ok(());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use nand::{DieId, PlaneReads};
 use proptest::prelude::*;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::{Watcher, cases, config, devices, living_devices, loads, requests, watched};
 use units::{Ppn, Span, Time};
 

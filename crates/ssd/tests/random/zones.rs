@@ -3,7 +3,7 @@
 //! lies apart.
 
 use ssd::zones::{ZoneDescriptor, ZoneState};
-use ssd::{Checker, Completion, Config, Device, Status, Watch};
+use ssd::{Checker, Completion, Config, Device, Drive, Status, Watch};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request, ZoneAction};
 
@@ -292,7 +292,7 @@ fn power_cuts_close_zones_and_take_nothing_that_was_acknowledged() {
                 device.submit(Request::new(device.now(), op, Bytes(zone * size), Bytes(bytes))).unwrap();
             }
             let cuts = device.counters().cuts;
-            while device.outstanding().0 > 0 && device.advance_to_completion(Time::NEVER).unwrap() {
+            while device.outstanding() > 0 && device.advance_to_completion(Time::NEVER).unwrap() {
                 for done in device.take_completions().collect::<Vec<_>>() {
                     let zone = (done.request.offset.0 / size) as usize;
                     match done.request.op {
@@ -309,7 +309,7 @@ fn power_cuts_close_zones_and_take_nothing_that_was_acknowledged() {
             let found = zone_of(&device, zone as u32);
             assert!(found.write_pointer >= acknowledged[zone as usize].min(found.start + found.capacity));
             let (written, before) = (found.write_pointer - found.start, device.counters().unmapped_reads);
-            if written > 0 && device.outstanding().0 == 0 {
+            if written > 0 && device.outstanding() == 0 {
                 one(&mut device, Op::Read, found.start, written);
                 assert_eq!(device.counters().unmapped_reads, before, "case {case}, round {round}: {found:?}");
             }

@@ -1,7 +1,7 @@
 //! Operations that meet at a die, its registers or its bus: who goes first and who waits until when, to the
 //! nanosecond.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 

@@ -1,7 +1,7 @@
 //! Wrong data: what the decoder takes for other data, what a CRC makes of it, and how it is counted.
 
 use ssd::stats::Counters;
-use ssd::{Completion, Device};
+use ssd::{Completion, Device, Drive};
 use testing::{lone_page_reads, weak_code};
 use units::{Bytes, Time};
 use workload::{Op, Request};

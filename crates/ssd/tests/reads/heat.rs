@@ -3,7 +3,7 @@
 
 use nand::VirtualChip;
 use nand::model::outcomes::{Archetypes, OutcomeSource, Outcomes, PageState};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Span, Temperature, Time};
 use workload::{Op, Request};
 
@@ -66,13 +66,13 @@ fn at_rest_a_drive_that_is_followed_is_one_whose_temperature_stays() {
     }
     for page in 0..200 {
         assert_eq!(play(&mut stays, Op::Read, page), play(&mut followed, Op::Read, page));
-        let [kept, summed] = [&stays, &followed].map(|device| device.conditions(Lpn(page)).unwrap());
+        let [kept, summed] = [&stays, &followed].map(|device| device.conditions_of(Lpn(page)).unwrap());
         assert_eq!((kept.pec, kept.temperature), (summed.pec, summed.temperature));
         // The steps in which program times are kept, of the one at 85 C.
         assert!(kept.retention.0.abs_diff(summed.retention.0) < 1 << 34, "{kept:?} {summed:?}");
     }
     // A year, from 13 hours at 85 C.
-    let days = followed.conditions(Lpn(5)).unwrap().retention.0 as f64 / 24.0 / HOUR as f64;
+    let days = followed.conditions_of(Lpn(5)).unwrap().retention.0 as f64 / 24.0 / HOUR as f64;
     assert!((355.0..375.0).contains(&days), "{days}");
     assert_eq!(stays.now(), followed.now());
 }
@@ -87,7 +87,7 @@ fn data_is_read_at_the_temperature_of_the_drive_and_was_programmed_at_that_of_it
         let place = layout.unpack(device.flash_page(Lpn(page)).unwrap());
         u64::from(outcomes.read(Archetypes::name(place.plane.0, place.block), place.page, at).first)
     };
-    let month = Span(device.conditions(Lpn(0)).unwrap().retention.0);
+    let month = Span(device.conditions_of(Lpn(0)).unwrap().retention.0);
     let at = |retention, warmer, programmed| PageState {
         pec: 1_000,
         retention,
@@ -102,7 +102,7 @@ fn data_is_read_at_the_temperature_of_the_drive_and_was_programmed_at_that_of_it
         let warmer = 20 * written;
         for page in 100..140 {
             assert_eq!(
-                device.conditions(Lpn(page)).unwrap().temperature,
+                device.conditions_of(Lpn(page)).unwrap().temperature,
                 Temperature(30.0 + 40.0 * f64::from(written))
             );
             let expected = steps(&device, page, at(month, warmer, 0));
@@ -134,7 +134,7 @@ fn a_hot_hour_counts_for_all_data_that_rests_in_it() {
     play(&mut device, Op::Write, 1);
     device.advance(Time(2 * HOUR)).unwrap();
     let [first, second, initial] =
-        [0, 1, 100].map(|page| device.conditions(Lpn(page)).unwrap().retention.0 as f64 / HOUR as f64);
+        [0, 1, 100].map(|page| device.conditions_of(Lpn(page)).unwrap().retention.0 as f64 / HOUR as f64);
     // From 40 K down to 40 K / e, and from 40 K (1 + 1 / e) on.
     let fell = |from: f64| {
         let parts = 100_000;

@@ -1,6 +1,6 @@
 //! Requests on an idle device take what the formulas of docs/model.md say, to the nanosecond.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 

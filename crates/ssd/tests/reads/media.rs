@@ -1,7 +1,7 @@
 //! Flash without a drive: times to the nanosecond, the rules of the chip, and what the same pages of a drive take.
 
 use ssd::media::{Media, MediaCommand, MediaCompletion, MediaOp, MediaStatus, PageAddress, Rule};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::{lone_page_reads, lone_reads, one_plane};
 use units::{Lpn, Span, Time};
 

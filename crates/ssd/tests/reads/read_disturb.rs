@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use nand::VirtualChip;
 use nand::model::ladder::Ladder;
-use ssd::Device;
 use ssd::stats::relocation_causes::{FOLD, READ_RECLAIM};
+use ssd::{Device, Drive};
 use testing::one_plane;
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
@@ -56,7 +56,7 @@ fn a_hot_block_is_lost_without_reclaim_and_lives_on_with_it() {
     const MOST: u64 = 6_000;
     let mut device_off = device(&[]);
     assert_eq!(first_lost(&mut device_off, 2 * MOST), None, "reads are counted, and nothing else");
-    assert_eq!(device_off.conditions(Lpn(0)).unwrap().reads, 2 * MOST as u32);
+    assert_eq!(device_off.conditions_of(Lpn(0)).unwrap().reads, 2 * MOST as u32);
 
     let mut lost = device(&["chip.read_disturb=true"]);
     let first = first_lost(&mut lost, MOST).expect("a hot block is lost");
@@ -72,7 +72,7 @@ fn a_hot_block_is_lost_without_reclaim_and_lives_on_with_it() {
     let mut saved = device(&["chip.read_disturb=true", "refresh.reads=400"]);
     assert_eq!(first_lost(&mut saved, 5 * MOST), None);
     assert!(saved.counters().pages_relocated[3] >= 12 * (5 * MOST / 400 - 2), "the block moves every 400 reads");
-    assert!(saved.conditions(Lpn(0)).unwrap().reads < 420);
+    assert!(saved.conditions_of(Lpn(0)).unwrap().reads < 420);
     saved.check_mapping().unwrap();
 }
 
@@ -83,7 +83,7 @@ fn neighbours_are_disturbed_more_and_data_programmed_later_less() {
     let mut drive = device(&[&settings[..], &["buffer.mode=write-through", "age.fill=0.5"]].concat());
     // 300 reads of the first wordline: its neighbour counts five times as many, the rest as many as it was read.
     assert_eq!(first_lost(&mut drive, 300), None);
-    let reads = |drive: &Device, page: u64| drive.conditions(Lpn(page)).unwrap().reads;
+    let reads = |drive: &Device, page: u64| drive.conditions_of(Lpn(page)).unwrap().reads;
     assert_eq!([0, 2, 3, 5, 6, 23, 24].map(|page| reads(&drive, page)), [300, 300, 1500, 1500, 300, 300, 0]);
     // Three pages fill a wordline of a block, which is then read; what is programmed behind has met the reads that come
     // after it.
@@ -117,7 +117,7 @@ fn a_page_programmed_later_leaves_the_reads_that_others_of_its_wordline_have_met
         (4..6).for_each(|page| go(Op::Write, page));
         (0..10).for_each(|_| go(Op::Read, 0));
         drive.check_mapping().unwrap();
-        [0, 2, 3, 4, 5].map(|page| drive.conditions(Lpn(page)).unwrap().reads)
+        [0, 2, 3, 4, 5].map(|page| drive.conditions_of(Lpn(page)).unwrap().reads)
     };
     // The page that was there all the time has met the reads before, five times as much since it is a neighbour.
     assert_eq!(of("page"), [510, 510, 2_550, 50, 50]);
@@ -148,7 +148,7 @@ fn reclaim_by_wordline_moves_the_neighbours_alone() {
             drive.take_completions();
         }
         drive.check_mapping().unwrap();
-        let worst = (0..96).map(|page| drive.conditions(Lpn(page)).unwrap().reads).max().unwrap();
+        let worst = (0..96).map(|page| drive.conditions_of(Lpn(page)).unwrap().reads).max().unwrap();
         (drive.counters().pages_relocated[3], drive.counters().blocks_relocated[3], worst)
     };
     // By block it is moved when it was read so often as a whole: neighbours have met ten times as many by then.
@@ -179,7 +179,7 @@ fn reclaim_by_wordline_moves_the_pages_beside_one_of_an_slc_cache() {
         (0..300).for_each(|_| go(Op::Read, 8));
         drive.check().unwrap();
         drive.check_mapping().unwrap();
-        let reads = [0, 6, 7, 8, 9, 10].map(|page| drive.conditions(Lpn(page)).unwrap().reads);
+        let reads = [0, 6, 7, 8, 9, 10].map(|page| drive.conditions_of(Lpn(page)).unwrap().reads);
         // What is left of the block is folded as soon as the host is idle.
         drive.advance(Time(drive.now().0 + 5_000_000_000)).unwrap();
         let counters = drive.counters();
@@ -198,20 +198,20 @@ fn reclaim_by_wordline_moves_the_pages_beside_one_of_an_slc_cache() {
 fn reads_before_the_run_count_until_the_block_is_erased() {
     let mut worn = device(&["chip.read_disturb=true", "age.reads=1000"]);
     let mut new = device(&["chip.read_disturb=true"]);
-    assert_eq!(worn.conditions(Lpn(0)).unwrap().reads, 1_000);
+    assert_eq!(worn.conditions_of(Lpn(0)).unwrap().reads, 1_000);
     let (sooner, later) = (first_lost(&mut worn, 6_000).unwrap(), first_lost(&mut new, 6_000).unwrap());
     assert!((sooner + 1_000).abs_diff(later) <= 3, "{sooner} reads after 1,000, {later} without");
     // Data that is written again lies in an erased block.
     worn.submit(Request::new(worn.now(), Op::Write, Bytes(0), Bytes(PAGE))).unwrap();
     worn.flush().unwrap();
-    assert!(worn.conditions(Lpn(0)).unwrap().reads < 10);
+    assert!(worn.conditions_of(Lpn(0)).unwrap().reads < 10);
 }
 
 #[test]
 fn every_failing_read_adds_its_retries() {
     let mut lost = device(&["chip.read_disturb=true"]);
     let first = first_lost(&mut lost, 6_000).unwrap() as u32;
-    let before = lost.conditions(Lpn(0)).unwrap().reads;
+    let before = lost.conditions_of(Lpn(0)).unwrap().reads;
     let steps = lost.counters().retry_steps as u32;
     assert_eq!(before, first + 1 + steps);
     assert!(steps >= 40, "all steps of the table have been tried");

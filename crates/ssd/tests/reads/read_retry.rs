@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ssd::{Checker, Config, Device, Watch};
+use ssd::{Checker, Config, Device, Drive, Watch};
 use testing::{ROUND_TIMES, one_plane};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -319,7 +319,7 @@ fn trees_know_what_first_senses_have_shown() {
     assert_eq!(device.counters().first_senses_repeated, 2);
     // What is kept of them are the failures that the tree looks at, a byte for each group; no rests of a rule that is
     // not asked.
-    assert_eq!(device.tables().0, 2);
+    assert_eq!(device.state().tracked_bytes, 2);
 }
 
 #[test]

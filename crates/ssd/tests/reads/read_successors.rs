@@ -1,7 +1,7 @@
 //! Schemes after the four papers, on an idle drive: each read takes its senses one after another, to the nanosecond,
 //! and as many as the scheme promises.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::lone_page_reads;
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use nand::PlaneReads;
 use proptest::prelude::*;
 use schemes::{Order, Sensing};
-use ssd::{Device, Event};
+use ssd::{Device, Drive, Event};
 use testing::{Watched, Watcher, cases, config, devices, loads, measured_steps, requests, watched};
 use units::{Ppn, Time};
 use workload::Op;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ssd::stats::channel;
 use ssd::stats::energy::Energy;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::one_plane;
 use units::{Bytes, Time};
 use workload::{Op, Request};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemes::presets::ALL;
 use ssd::run::{DeviceWord, Run, RunOptions, device_given};
-use ssd::{Config, DeviceSpec, Replay, Unwatched, presets};
+use ssd::{Config, DeviceSpec, Drive, Replay, Unwatched, presets};
 use testing::cases;
 
 /// One die of a preset, with blocks of few pages: a whole wordline of two to five bits each.

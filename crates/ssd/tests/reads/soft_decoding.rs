@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::lone_page_reads;
 use units::{Bytes, Time};
 use workload::{Op, Request};

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use nand::DieId;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::{Entry, Watch, Watcher, one_plane, watched};
 use units::{Bytes, Ppn, Stream, Time};
 use workload::{Op, Request};
@@ -87,7 +87,7 @@ fn play(config: &Config, writes: u64, reads: &[u64]) -> Vec<Entry> {
         device.submit(request).unwrap();
     }
     device.flush().unwrap();
-    assert_eq!(device.outstanding(), (0, 0));
+    assert_eq!(device.outstanding(), 0);
     device.check().unwrap();
     watch.0.take()
 }

@@ -4,7 +4,7 @@
 use nand::VirtualChip;
 use ssd::stats::Counters;
 use ssd::stats::relocation_causes::{FOLD, REFRESH};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Time};
 use workload::{Op, Request};
 
@@ -46,7 +46,7 @@ fn aged(config: &Config, pages: u64, seconds: u64) -> Device {
 fn unreadable(device: &mut Device, pages: u64) -> u64 {
     let before = device.counters().pages_unreadable;
     device.submit(Request::new(device.now(), Op::Read, Bytes(0), Bytes(pages * PAGE))).unwrap();
-    while device.outstanding().0 > 0 {
+    while device.outstanding() > 0 {
         device.take_completions().for_each(drop);
         assert!(device.advance_to_completion(Time::NEVER).unwrap());
     }

@@ -1,7 +1,7 @@
 //! Drives that wear out: the run's result, or a drive that is read-only from then on.
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, Device, RunError};
+use ssd::{Config, Device, Drive, RunError};
 use testing::worn_out_soon;
 use units::{Bytes, Time};
 use workload::{Op, Request};
@@ -96,7 +96,7 @@ fn a_life_ends_when_nothing_goes_on_and_not_at_a_visit_for_refresh() {
                 Ok(_) => drop(device.take_completions()),
                 Err(error) => return (error.to_string(), device.counters().requests_completed),
             }
-            assert!(device.outstanding().0 > 0, "it has outlived all requests");
+            assert!(device.outstanding() > 0, "it has outlived all requests");
         }
     };
     let (told, completed) = end(Time::NEVER);

@@ -4,7 +4,7 @@
 use nand::model::outcomes::Archetypes;
 use schemes::{Margin, Pulse, Pulses};
 use ssd::lifetime::{EraseScheme, Eraser, WearState};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::{Entry, Watch, one_plane, watched};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
@@ -62,7 +62,7 @@ fn play(config: &Config, seed: u64, writes: u64, reads: &[u64]) -> Vec<Entry> {
         device.submit(request).unwrap();
     }
     device.flush().unwrap();
-    assert_eq!(device.outstanding(), (0, 0));
+    assert_eq!(device.outstanding(), 0);
     device.check().unwrap();
     watch.0.take()
 }
@@ -212,7 +212,7 @@ fn a_read_waits_for_the_boundary_of_the_pulse_as_long_as_it_is() {
 /// P/E cycles, by which reads are judged, of the pages of the first blocks.
 fn lived(config: &Config) -> Vec<u32> {
     let device = Device::new(config, 1).unwrap();
-    (0..3_000).map(|lpn| device.conditions(Lpn(lpn)).unwrap().pec.0).collect()
+    (0..3_000).map(|lpn| device.conditions_of(Lpn(lpn)).unwrap().pec.0).collect()
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_suspension_within_a_pulse_wears_the_block_by_as_much_as_the_chip_says() {
         }
         device.flush().unwrap();
         device.check().unwrap();
-        let pec = device.conditions(Lpn(0)).unwrap().pec.0;
+        let pec = device.conditions_of(Lpn(0)).unwrap().pec.0;
         (pec, device.counters().erase_suspensions, device.counters().pulse_suspensions)
     };
     let (free, all, within) = worn("reset-and-resume", "0");

@@ -2,7 +2,7 @@
 //! beside a mapping by pages.
 
 use ssd::stats::Counters;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::{Watch, Watched, watched};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};

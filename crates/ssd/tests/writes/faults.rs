@@ -1,6 +1,6 @@
 //! Parts that break: what is lost with them, what the drive goes on with, and when it cannot.
 
-use ssd::{Completion, Config, Device};
+use ssd::{Completion, Config, Device, Drive};
 use testing::worn_out_soon;
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
@@ -21,7 +21,7 @@ pub fn play(device: &mut Device, requests: impl IntoIterator<Item = (Op, u64)>) 
     for (op, page) in requests {
         let bytes = Bytes(if op == Op::Flush { 0 } else { PAGE });
         device.submit(Request::new(device.now(), op, Bytes(page * PAGE), bytes)).unwrap();
-        while device.outstanding().0 > 0 {
+        while device.outstanding() > 0 {
             assert!(device.advance_to_completion(Time::NEVER).unwrap());
             done.extend(device.take_completions());
         }

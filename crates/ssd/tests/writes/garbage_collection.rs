@@ -1,6 +1,6 @@
 //! Write amplification against theory, what the policies and streams buy, and the aged start against a written one.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
 
@@ -37,7 +37,7 @@ fn write(device: &mut Device, pages: u64, mut next: impl FnMut(u64) -> u64) {
     let page = device.plan().layout.page_size.0;
     let mut submitted = 0;
     while submitted < pages {
-        while submitted < pages && device.outstanding().0 < 16 {
+        while submitted < pages && device.outstanding() < 16 {
             let (time, offset) = (device.now(), Bytes(next(submitted) * page));
             device.submit(Request::new(time, Op::Write, offset, Bytes(page))).unwrap();
             submitted += 1;
@@ -233,11 +233,11 @@ fn old_data_and_often_read_blocks_move_and_are_counted() {
         "chip.t_prog=100us",
     ];
     let mut device = Device::new(&config(&settings), 1).unwrap();
-    let old = device.conditions(Lpn(5)).unwrap().retention;
+    let old = device.conditions_of(Lpn(5)).unwrap().retention;
     device.advance(Time(25_000_000_000)).unwrap();
     let counters = device.counters();
     assert_eq!(counters.pages_relocated[2], device.plan().logical_pages / 2, "every old page moved once");
-    assert!(counters.blocks_erased > 0 && device.conditions(Lpn(5)).unwrap().retention < old);
+    assert!(counters.blocks_erased > 0 && device.conditions_of(Lpn(5)).unwrap().retention < old);
     device.check_mapping().unwrap();
 
     let mut device =
@@ -402,7 +402,7 @@ fn overwrites(pacing: &str) -> (Vec<u64>, f64, f64) {
     let mut play = |device: &mut Device, count: u64| {
         let mut latencies = Vec::new();
         while (latencies.len() as u64) < count {
-            while device.outstanding().0 < DEPTH {
+            while device.outstanding() < DEPTH {
                 let (time, offset) = (device.now(), Bytes(next(submitted) * 4096));
                 device.submit(Request::new(time, Op::Write, offset, Bytes(4096))).unwrap();
                 submitted += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ssd::{Config, Device, FdpEventKind, HandleStatistics, Status};
+use ssd::{Config, Device, Drive, FdpEventKind, HandleStatistics, Status};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 

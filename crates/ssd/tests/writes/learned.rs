@@ -1,7 +1,7 @@
 //! The learned mapping table: what a wrong prediction costs, what a program's pages make of it, and what is left of it
 //! after a power cut.
 
-use ssd::{Completion, Config, Device};
+use ssd::{Completion, Config, Device, Drive};
 use testing::{Watch, Watched, watched};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
@@ -120,7 +120,7 @@ fn a_part_of_a_page_in_the_buffer_does_not_tell_where_its_rest_is() {
         submit(0, Op::Write, 0, 4096);
         submit(10_000, Op::Flush, 0, 4096);
         submit(30_000, op, from, PAGE);
-        while device.outstanding().0 > 0 {
+        while device.outstanding() > 0 {
             device.advance_to_completion(Time::NEVER).unwrap();
             device.take_completions();
         }
@@ -145,7 +145,7 @@ fn with_a_bound_of_0_no_read_is_mispredicted_and_results_are_those_of_a_table_in
         }
         device.advance(Time(2_000_000_000)).unwrap();
         device.check_mapping().unwrap();
-        (device.counters(), device.tables().1)
+        (device.counters(), device.state().learned)
     };
     let (exact, learned) = play(&["mapping.error=0"]);
     let (near, fewer) = play(&["mapping.error=4"]);
@@ -161,7 +161,7 @@ fn writes_in_sequence_take_a_segment_for_each_program() {
     let mut device = watched(&config(&[]), 1, Watch::default());
     ask(&mut device, Op::Write, 0, 240);
     device.flush().unwrap();
-    let size = device.tables().1.unwrap();
+    let size = device.state().learned.unwrap();
     assert_eq!((size.segments, size.approximate, size.bytes, size.levels), (80, 0, 640, 1));
 }
 
@@ -176,7 +176,7 @@ fn after_a_power_cut_the_table_is_learned_from_what_is_found() {
     }
     device.advance(Time(200_000_000)).unwrap();
     assert_eq!(device.counters().cuts, 3);
-    assert!(device.counters().map_mispredictions > 0 && device.tables().1.unwrap().segments > 0);
+    assert!(device.counters().map_mispredictions > 0 && device.state().learned.unwrap().segments > 0);
     device.check_all().unwrap();
     device.check_mapping().unwrap();
 }

@@ -3,7 +3,7 @@
 
 use ssd::run::{Replay, Run, RunOptions};
 use ssd::stats::Counters;
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
@@ -40,7 +40,7 @@ fn device(settings: &[&str]) -> Device {
 fn play(device: &mut Device, requests: impl Iterator<Item = (Op, u64, u64)>, depth: u64) -> Counters {
     let before = device.counters();
     for (op, offset, bytes) in requests {
-        while device.outstanding().0 >= depth {
+        while device.outstanding() >= depth {
             device.advance_to_completion(Time::NEVER).unwrap();
             device.take_completions();
         }

@@ -1,7 +1,7 @@
 //! The order of passes: exact times of wordlines that are programmed in two, each with the next one's first pass
 //! between them; what the write buffer holds meanwhile, and where it is too small for that.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 

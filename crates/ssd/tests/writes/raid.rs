@@ -1,7 +1,7 @@
 //! Parity over dies: what it costs, and what it gives back.
 
 use crate::faults::{play, reads, writes};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request};
 
@@ -121,7 +121,7 @@ fn parity_and_map_pages_that_wait_for_a_die_that_breaks_go_elsewhere_with_static
             let others = |lpn: &u64| !lpn.is_multiple_of(4);
             for lpn in (0..device.plan().logical_pages).cycle().filter(others).take(600) {
                 device.submit(Request::new(device.now(), Op::Write, Bytes(lpn * page.0), page)).unwrap();
-                while device.outstanding().0 > 100 {
+                while device.outstanding() > 100 {
                     device.advance_to_completion(Time::NEVER).unwrap();
                 }
                 device.take_completions();

@@ -1,7 +1,7 @@
 //! A drive that is left alone for months: what it keeps of its temperature, its SLC cache, its journal and its cuts of
 //! power.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Span, Temperature, Time};
 use workload::{Op, Request};
 
@@ -34,7 +34,7 @@ fn drive(settings: &[&str]) -> Device {
 fn write(device: &mut Device, pages: std::ops::Range<u64>) {
     for page in pages {
         device.submit(Request::new(device.now(), Op::Write, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
-        while device.outstanding().0 > 0 {
+        while device.outstanding() > 0 {
             device.advance_to_completion(Time::NEVER).unwrap();
             device.take_completions();
         }
@@ -42,7 +42,7 @@ fn write(device: &mut Device, pages: std::ops::Range<u64>) {
 }
 
 fn age(device: &Device, page: u64) -> u64 {
-    device.conditions(Lpn(page)).expect("it is on flash").retention.0
+    device.conditions_of(Lpn(page)).expect("it is on flash").retention.0
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn reads(device: &mut Device) -> Vec<u64> {
     let read = |page: u64| {
         let before = device.now();
         device.submit(Request::new(before, Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
-        while device.outstanding().0 > 0 {
+        while device.outstanding() > 0 {
             device.advance_to_completion(Time::NEVER).unwrap();
             device.take_completions();
         }

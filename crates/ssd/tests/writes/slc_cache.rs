@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ssd::stats::relocation_causes::{COLLECTION, CONVERSION, FOLD, REFRESH};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::{Bytes, Lpn, Stream, Time};
 use workload::{Op, Request};
 
@@ -113,7 +113,7 @@ fn a_write_into_the_cache_and_its_folding_take_what_their_formulas_say() {
         assert_eq!((counters.blocks_relocated[FOLD], counters.pages_relocated[FOLD]), (1, 2));
         assert_eq!((counters.slc_pages, counters.native_pages, counters.slc_erases), (2, 0, 1));
         assert_eq!(counters.pages_copied_back, 3 - program_pages);
-        assert_eq!(device.slc_blocks(), Some(0));
+        assert_eq!(device.state().slc_blocks, Some(0));
         device.check_mapping().unwrap();
     }
 }
@@ -208,7 +208,7 @@ fn the_fewer_bits_a_cell_the_fewer_retries_at_the_same_age() {
         for page in 0..120 {
             device.submit(Request::new(device.now(), Op::Read, Bytes(page * PAGE), Bytes(PAGE))).unwrap();
         }
-        while device.outstanding().0 > 0 {
+        while device.outstanding() > 0 {
             assert!(device.advance_to_completion(Time::NEVER).unwrap());
             device.take_completions().for_each(drop);
         }
@@ -320,7 +320,7 @@ fn a_dynamic_cache_shrinks_with_the_free_space_and_gives_its_blocks_back() {
     assert!((before / 20_000.0 - 1.0).abs() < 0.01 && behind < 11_000.0, "{before} and {behind} pages/s");
     device.flush().unwrap();
     // The host was idle: all full blocks are folded, and the open ones are left.
-    assert!(device.slc_blocks().is_some_and(|blocks| blocks <= 4));
+    assert!(device.state().slc_blocks.is_some_and(|blocks| blocks <= 4));
     assert!(device.counters().pages_relocated[FOLD] >= cache - 4 * 20);
     device.check_mapping().unwrap();
 }
@@ -405,7 +405,7 @@ fn an_erase_in_the_cache_wears_as_much_as_it_is_said_to() {
     // The last three blocks of each plane.
     let of_cache = erases.chunks(60).flat_map(|plane| &plane[57..]);
     assert_eq!(of_cache.map(|erases| u64::from(*erases)).sum::<u64>(), device.counters().slc_erases);
-    let written = (0..200).filter_map(|page| Some((device.flash_page(Lpn(page))?, device.conditions(Lpn(page))?)));
+    let written = (0..200).filter_map(|page| Some((device.flash_page(Lpn(page))?, device.conditions_of(Lpn(page))?)));
     let layout = device.plan().layout;
     let mut in_cache = 0;
     for (ppn, conditions) in written {
@@ -462,7 +462,7 @@ fn data_that_is_read_with_retries_is_read_without_when_it_has_been_converted_and
         assert!((means[7] - of_one_bit).abs() < 0.01, "{policy}: {means:?}");
         // Idleness folds what the host has written, and leaves what it reads.
         assert_eq!(counters.blocks_relocated[FOLD], 0, "{policy}");
-        assert_eq!(device.slc_blocks(), Some(12), "{policy}");
+        assert_eq!(device.state().slc_blocks, Some(12), "{policy}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A drive of closed form starts in the middle of its life: its first requests are served as those of a long run are.
 
 use ssd::run::{Replay, Run, RunOptions};
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use units::Time;
 use workload::{Generated, PastOfGenerator, Request};
 
@@ -32,7 +32,7 @@ fn windows(config: &Config, seed: u64, requests: usize, count: usize) -> Vec<Win
     let (mut before, mut from, mut latencies, mut settled) = (drive.counters(), Time::ZERO, Vec::new(), false);
     let (mut most, mut earlier) = (0, None);
     while windows.len() < count {
-        while drive.outstanding().0 < 32 {
+        while drive.outstanding() < 32 {
             if batch.is_empty() {
                 source.fill(&mut batch, 256).unwrap();
             }

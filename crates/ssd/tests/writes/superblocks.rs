@@ -1,7 +1,7 @@
 //! Superblocks (`ftl.allocation`): the blocks of one number on all planes of a die, opened, filled and collected as
 //! one.
 
-use ssd::{Config, Device};
+use ssd::{Config, Device, Drive};
 use testing::one_plane;
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
@@ -29,7 +29,7 @@ fn config(settings: &[&str]) -> Config {
 fn write(device: &mut Device, offsets: impl Iterator<Item = u64>, depth: u64) -> f64 {
     let start = device.now();
     for offset in offsets {
-        while device.outstanding().0 >= depth {
+        while device.outstanding() >= depth {
             device.advance_to_completion(Time::NEVER).unwrap();
             device.take_completions();
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ssd::run::{Outcome, Replay, Run, RunOptions, open};
 use ssd::stats::Warmed;
-use ssd::{Checker, Config, Device, Watch};
+use ssd::{Checker, Config, Device, Drive, Watch};
 use units::{Bytes, ConfigError, Time};
 use workload::{Generated, Past, PastOfGenerator, Request, Source, Workload};
 
@@ -75,7 +75,7 @@ fn window(config: &Config, load: &Workload, seed: u64, warmed: bool, requests: R
     let mut batch: Vec<Request> = Vec::new();
     let (mut before, mut from, mut done) = (drive.counters(), Time::ZERO, 0);
     while done < requests.end {
-        while drive.outstanding().0 < 32 {
+        while drive.outstanding() < 32 {
             if batch.is_empty() {
                 source.fill(&mut batch, 256).unwrap();
                 batch.reverse();

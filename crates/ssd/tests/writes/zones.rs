@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ssd::stats::relocation_causes::{FOLD, WEAR_LEVELLING};
 use ssd::zones::{ZoneDescriptor, ZoneState};
-use ssd::{Completion, Config, Device, Status};
+use ssd::{Completion, Config, Device, Drive, Status};
 use testing::{Watch, Watched, watched};
 use units::{Bytes, Lpn, Time};
 use workload::{Op, Request, ZoneAction};

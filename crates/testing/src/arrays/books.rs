@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use array::{Array, Layout};
-use ssd::{Completion, Drive, RunError};
+use ssd::{Completion, Drive, RunDrive, RunError};
 use units::{Bytes, Stream, Time};
 use workload::{Op, Request};
 
@@ -42,7 +42,7 @@ fn blocks(request: &Request) -> std::ops::Range<u64> {
 
 impl Books {
     /// Hands a request over at the array's present or later.
-    pub fn submit<D: Drive>(&mut self, array: &mut Array<D>, request: Request) -> Result<(), RunError> {
+    pub fn submit<D: RunDrive>(&mut self, array: &mut Array<D>, request: Request) -> Result<(), RunError> {
         let versions = blocks(&request).map(|block| (block, self.current.get(&block).copied().unwrap_or(0)));
         self.acknowledged.push(versions.collect());
         self.requests.push(request);
@@ -50,7 +50,7 @@ impl Books {
     }
 
     /// Takes what has completed: each request once, in the order of time.
-    pub fn take<D: Drive>(&mut self, array: &mut Array<D>) {
+    pub fn take<D: RunDrive>(&mut self, array: &mut Array<D>) {
         for completion in array.take_completions() {
             assert!(completion.finish >= self.last, "in the order of time");
             self.last = completion.finish;
@@ -67,7 +67,7 @@ impl Books {
     }
 
     /// Plays an array to its end, rebuilds included, and then reads every byte of it.
-    pub fn play_to_the_end<D: Drive>(&mut self, array: &mut Array<D>, seed: u64) -> Result<(), RunError> {
+    pub fn play_to_the_end<D: RunDrive>(&mut self, array: &mut Array<D>, seed: u64) -> Result<(), RunError> {
         array.flush()?;
         self.take(array);
         self.of_load = self.requests.len();
@@ -119,7 +119,7 @@ impl Books {
     ///
     /// # Errors
     /// What does not hold.
-    pub fn check<D: Drive>(&self, array: &Array<D>, oracle: &Oracle, expected: Expected) -> Result<(), String> {
+    pub fn check<D: RunDrive>(&self, array: &Array<D>, oracle: &Oracle, expected: Expected) -> Result<(), String> {
         if self.completions.len() != self.requests.len() || array.outstanding() != 0 {
             return Err(format!("{} of {} requests have completed", self.completions.len(), self.requests.len()));
         }

@@ -2,7 +2,7 @@
 
 use array::{Array, ArrayConfig, MemberDrive};
 use ssd::persist::{Reader, Writer};
-use ssd::{Completion, Config, Device, Drive, Probe, RunError, Unwatched};
+use ssd::{Completion, Config, Device, Drive, Probe, RunDrive, RunError, Unwatched};
 use units::{Bytes, Span};
 use workload::{Op, Request};
 
@@ -263,7 +263,7 @@ fn array_of<P: Probe>(case: &ArrayCase, mut probe: impl FnMut() -> P) -> Result<
 }
 
 /// The requests of a load: those of a host that knows of zones, where the array has any, and otherwise in whole blocks.
-fn requests<D: Drive>(case: &ArrayCase, array: &Array<D>) -> Result<Vec<Request>, RunError> {
+fn requests<D: RunDrive>(case: &ArrayCase, array: &Array<D>) -> Result<Vec<Request>, RunError> {
     if let Some(zones) = Drive::zones(array) {
         let words: Vec<&str> = case.load.workload.iter().map(String::as_str).collect();
         let source = workload::presets::get("default", &words)?.source(array.capacity(), case.load.seed)?;
@@ -325,7 +325,7 @@ pub fn resumed(case: &ArrayCase) -> Result<(), RunError> {
 }
 
 /// All of its state.
-fn state_of<D: Drive>(array: &Array<D>) -> Vec<u8> {
+fn state_of<D: RunDrive>(array: &Array<D>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut state = Writer::new(&mut bytes);
     array.write_state(&mut state);
@@ -334,14 +334,14 @@ fn state_of<D: Drive>(array: &Array<D>) -> Vec<u8> {
 }
 
 /// An array whose workload begins.
-fn begun<D: Drive>(mut array: Array<D>) -> Result<Array<D>, RunError> {
+fn begun<D: RunDrive>(mut array: Array<D>) -> Result<Array<D>, RunError> {
     while array.is_on_its_way() && !array.comes_into_its_state(10_000)? {}
     array.workload_begins();
     Ok(array)
 }
 
 /// Hands requests over, this many at once; what completes meanwhile.
-fn hand_over<D: Drive>(
+fn hand_over<D: RunDrive>(
     array: &mut Array<D>,
     requests: &[Request],
     depth: u32,

@@ -1,5 +1,6 @@
 //! Wrong states and wrong reports are planted in a drive at work: each is caught.
 
+use crate::drive::Drive as _;
 use nand::{Address, DieId, PlaneId};
 use units::{Bytes, Lpn, Ppn, Time};
 use workload::{Op, Request};
@@ -41,7 +42,7 @@ fn play(drive: &mut Drive, requests: u64) -> Result<(), RunError> {
         let op = if draws.bits(2 * number).is_multiple_of(3) { Op::Read } else { Op::Write };
         let page = draws.below(2 * number + 1, PAGES);
         drive.submit(Request::new(drive.now(), op, Bytes(page * PAGE), Bytes(PAGE)))?;
-        while drive.outstanding().0 >= 4 {
+        while drive.outstanding() >= 4 {
             drive.advance_to_completion(Time::NEVER)?;
             drive.take_completions();
         }
@@ -66,7 +67,7 @@ fn found(mut drive: Drive, plant: impl FnOnce(&mut Drive)) -> Invariant {
 
 /// Pages that were written and are on flash, and where.
 fn all_on_flash(drive: &Drive) -> impl Iterator<Item = (Lpn, Ppn)> {
-    drive.seen().changed().filter_map(|lpn| match drive.back.ftl.locate(lpn) {
+    drive.back.seen().changed().filter_map(|lpn| match drive.back.ftl.locate(lpn) {
         Location::Flash(ppn) if lpn.0 < PAGES => Some((lpn, ppn)),
         _ => None,
     })
