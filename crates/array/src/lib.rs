@@ -1,4 +1,4 @@
-//! Arrays of drives: many drives as one, which a run plays as it plays any [`ssd::Drive`].
+//! Arrays of drives: many drives as one, which a run plays as it plays any [`ssd::RunDrive`].
 //!
 //! An array holds no data. It splits requests by its [`Layout`], and what it asks of its drives, and when, is what an
 //! array would ask that does hold data. Stripes have `data` + `parity` units of which any `data` give the others, so

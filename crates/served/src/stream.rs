@@ -92,7 +92,8 @@ impl Stream {
     /// Waits until something may be read, for so long at most; returns whether something may be.
     pub(crate) fn await_input(&self, patience: Option<Duration>) -> bool {
         if let Stream::Tcp(stream) = self {
-            // What has been taken is acknowledged at once: so a client can be seen to have sent all.
+            // What has been taken is acknowledged at once: a client with Nagle's algorithm waits for that, and where
+            // the kernel does not count what has arrived it is how a client is seen to have sent all.
             let _ = sockopt::set_tcp_quickack(stream, true);
         }
         let Some(patience) = patience else {

@@ -59,8 +59,8 @@ impl End {
     }
 
     /// Whether the `other` end has been given all that this one was to send. It need not have acknowledged it: an end
-    /// that answers does so with its next message, and 40 ms later if it sends none (RFC 1122, 4.2.3.2). If this end
-    /// has `called`, the first byte that was acknowledged is the call.
+    /// that answers does so with its next message, or later if it sends none (RFC 1122, 4.2.3.2; Linux: 40 ms). If this
+    /// end has `called`, the first byte that was acknowledged is the call.
     pub fn has_arrived(&self, called: bool, other: Option<&End>) -> bool {
         let acknowledged = self.counted.as_ref().map(|counted| counted.acknowledged);
         let received = other.and_then(|other| Some(other.counted.as_ref()?.received));

@@ -18,9 +18,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process;
 
-/// A thread that has run for so long since it slept on from one look to the next, and its program has asked for
-/// nothing, polls [ns of processor time]. `assumed`: longer than programs work between two requests, and short for who
-/// waits.
+/// A thread polls that has used so much processor time since it was last seen to sleep on from one look to the next,
+/// or since its program's last request [ns]. `assumed`: longer than programs work between two requests, and short for
+/// who waits.
 const POLLS: u64 = 5_000_000_000;
 
 /// What a look has shown.
@@ -64,7 +64,7 @@ struct Thread {
     siblings: u64,
     /// How often it had been put on a processor at the last look, if it slept then.
     slept: Option<u64>,
-    /// Its processor time when it was first seen awake \[ns].
+    /// Its processor time when it was first seen not to sleep on \[ns].
     awake_from: Option<u64>,
 }
 
@@ -149,7 +149,7 @@ impl Program {
         };
         self.awake = Some(id);
         match seen {
-            Some(Seen::Works) => Look::Polls(format!("thread {id} works all the time and asks for nothing")),
+            Some(Seen::Works) => Look::Polls(format!("thread {id} works on and on and asks for nothing")),
             Some(Seen::In(state)) => Look::Awake(id, state),
             _ => {
                 self.changed = true;

@@ -34,7 +34,8 @@ pub trait Drive {
     /// The latest time for which a request can be submitted.
     fn latest(&self) -> Time;
 
-    /// Hands a request over, which arrives at `request.time`; returns its number, which counts from 0.
+    /// Hands a request over, which arrives at `request.time`; returns its number, which counts from 0. Requests for
+    /// which the queues have no room wait in the host, in order.
     ///
     /// # Errors
     /// It comes too late or lies beyond the capacity: nothing has changed. The drive has failed.
@@ -87,7 +88,10 @@ pub trait Drive {
     /// # Errors
     /// See [`Drive::advance`].
     fn flush(&mut self) -> Result<(), RunError>;
-    /// Is left alone for `span`, powered and idle: at a temperature, or at that of its rest.
+    /// Is left alone for `span`, powered and idle: at a temperature, or at that of its rest. First everything buffered
+    /// is written. Then all data grows older by the span (by Arrhenius' law, at the temperature), and blocks are
+    /// visited for refresh as configured; what that moves is played. The drive's time goes on by what it plays alone:
+    /// the times of requests, power cuts and faults do not count the rest.
     ///
     /// # Errors
     /// See [`Drive::advance`].

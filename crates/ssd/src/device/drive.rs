@@ -146,6 +146,7 @@ impl<P: Probe> Drive for Device<P> {
     fn workload_is_to_come(&mut self) {
         self.back.flash.faults_count_from(Time::NEVER);
     }
+    /// The probe is told.
     fn workload_begins(&mut self) {
         self.back.flash.faults_count_from(self.back.core.now);
         self.back.core.arm_cuts();
@@ -153,6 +154,7 @@ impl<P: Probe> Drive for Device<P> {
             self.back.core.probe.explain(self.back.core.now, Event::Begins { first: self.next_id });
         }
     }
+    /// The probe is told.
     fn counting_begins(&mut self) {
         if P::EXPLAINS {
             self.back.core.probe.explain(self.back.core.now, Event::Counts { first: self.next_id });
@@ -209,7 +211,7 @@ impl<P: Probe> Drive for Device<P> {
             usage: self.usage(),
             victims: self.victims().clone(),
             steps: self.steps().clone(),
-            throttling: self.back.flash.throttling(self.back.core.now),
+            throttling: self.throttling(),
             energy: None,
         }
     }
@@ -217,14 +219,13 @@ impl<P: Probe> Drive for Device<P> {
         self.back.seen().pages_of_planes()
     }
     fn sample(&self) -> Sample {
-        let now = self.back.core.now;
         Sample {
             outstanding: self.outstanding() - self.pending_arrivals() as u64,
             buffered_pages: self.buffered_pages(),
             free_blocks: self.free_blocks(),
             smart: self.smart(),
-            throttling: self.back.flash.throttling(now),
-            idle: self.back.flash.idle_time(now),
+            throttling: self.throttling(),
+            idle: self.back.flash.idle_time(self.back.core.now),
         }
     }
     fn state(&self) -> DriveState {
@@ -247,7 +248,7 @@ impl<P: Probe> Drive for Device<P> {
             recoveries: self.power().map_or_else(Vec::new, |power| power.recoveries().to_vec()),
         }
     }
-    /// With the ledger of a probe that keeps one, all of it.
+    /// Between events; with the ledger of a probe that keeps one, all of it.
     fn check_all(&mut self) -> Result<(), RunError> {
         self.check().map_err(RunError::Broken)?;
         if let Some(mut map) = self.back.ftl.tried_map() {

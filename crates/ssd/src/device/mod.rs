@@ -10,11 +10,12 @@
 //! | `check.rs` | the whole compared with the ledger of a probe that checks |
 //! | `arrivals.rs` | requests arrive and are taken up; their completions reach the host |
 //! | `power.rs` | the power is cut |
-//! | `mod.rs` | requests come in, events are played |
+//! | `mod.rs` | events are played |
 //! | `rest.rs` | the drive is left alone for months |
 //! | `drive.rs` | what it is to those who play requests on it ([`Drive`](crate::Drive)) |
 //!
-//! Each file calls those before it alone (`crates/tidy/tests/tidy.rs`), so they can be read in this order.
+//! Each file calls those before it, and what every drive is asked (`drive.rs`), alone (`crates/tidy/tests/tidy.rs`), so
+//! they can be read in this order.
 
 mod arrivals;
 mod check;
@@ -218,7 +219,7 @@ impl<P: Probe> Device<P> {
     /// Collections that were under way before the run go on, as soon as time does; a learned table knows what is before
     /// it.
     #[inline]
-    pub(crate) fn begin_life(&mut self) {
+    fn begin_life(&mut self) {
         if !std::mem::replace(&mut self.resumed, true) {
             self.back.begin_life();
         }

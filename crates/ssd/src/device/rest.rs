@@ -12,10 +12,7 @@ use crate::ftl::visits::Overdue;
 use crate::observe::probe::Probe;
 use crate::observe::stats::relocation_causes;
 
-/// The drive, powered and idle, is left alone for `span`, at a temperature or at that of its rest. First everything
-/// buffered is written. Then all data grows older by the span (by Arrhenius' law, at the temperature), and blocks are
-/// visited for refresh as configured; what that moves is played. The drive's time goes on by what it plays alone: the
-/// times of requests, power cuts and faults do not count the rest.
+/// See [`Drive::rest`](crate::Drive::rest).
 pub(super) fn rest<P: Probe>(device: &mut Device<P>, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
     device.flush()?;
     let faster = at.unwrap_or(device.back.core.plan.at_rest).acceleration();

@@ -259,7 +259,7 @@ impl<P: Probe> Device<P> {
 }
 
 /// Refuses a drive that has failed.
-fn check_sound(drive: &(impl RunDrive + ?Sized)) -> Result<(), RunError> {
+fn check_sound(drive: &(impl Drive + ?Sized)) -> Result<(), RunError> {
     let Some(failure) = drive.failure() else { return Ok(()) };
     let problem = format!("the device cannot be saved, because it has failed: {failure}");
     Err(refused("checkpoint", &problem, "save it before").into())

@@ -6,7 +6,7 @@ use std::path::Path;
 use units::{Bytes, ConfigError, Span, Temperature, Time};
 use workload::Request;
 
-use super::drive::RunDrive;
+use super::drive::{AnyDrive, RunDrive};
 use super::measured::MeasuredDrive;
 use super::options::RunOptions;
 use super::outcome::Outcome;
@@ -16,8 +16,7 @@ use super::refusal::refused;
 use super::request_log::RequestLog;
 use crate::config::Config;
 use crate::device::{Completion, Device};
-use crate::drive::Drive;
-use crate::drive::{self, BatchError};
+use crate::drive::{self, BatchError, Drive};
 use crate::error::RunError;
 use crate::observe::probe::Probe;
 use crate::observe::stats::Measured;
@@ -129,7 +128,7 @@ impl<D: RunDrive> Live<D> {
     }
 
     /// What was played so far has loaded the drive, which is now left alone for so long: at a temperature, or at that
-    /// of its rest ([`Device::rest`]). What is measured begins after it, as after a warm-up.
+    /// of its rest ([`Drive::rest`]). What is measured begins after it, as after a warm-up.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>) -> Result<(), RunError> {
         let completions = &mut self.completions;
         let played = self.measured.rest(span, at, |completion| completions.push(*completion));
@@ -256,7 +255,7 @@ pub trait Attended: Send {
     /// See [`Live::save`].
     fn save(&mut self, path: &Path) -> Result<(), RunError>;
     /// See [`Live::finish`].
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn RunDrive + Send>>, RunError>;
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<AnyDrive>>, RunError>;
 }
 
 impl<D: RunDrive + Send + 'static> Attended for Live<D> {
@@ -296,8 +295,8 @@ impl<D: RunDrive + Send + 'static> Attended for Live<D> {
     fn save(&mut self, path: &Path) -> Result<(), RunError> {
         Live::save(self, path)
     }
-    fn finish(self: Box<Self>) -> Result<Outcome<Box<dyn RunDrive + Send>>, RunError> {
-        Ok(Live::finish(*self)?.with(|drive| -> Box<dyn RunDrive + Send> { Box::new(drive) }))
+    fn finish(self: Box<Self>) -> Result<Outcome<Box<AnyDrive>>, RunError> {
+        Ok(Live::finish(*self)?.with(|drive| -> Box<AnyDrive> { Box::new(drive) }))
     }
 }
 

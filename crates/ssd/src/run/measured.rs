@@ -294,7 +294,7 @@ impl<D: RunDrive> MeasuredDrive<D> {
         self.course.start(Point::of(&self.drive));
     }
 
-    /// The drive is left alone for so long ([`Device::rest`]). What was played until then has loaded it: it is not
+    /// The drive is left alone for so long ([`Drive::rest`]). What was played until then has loaded it: it is not
     /// measured.
     pub fn rest(&mut self, span: Span, at: Option<Temperature>, each: impl FnMut(&Completion)) -> Result<(), RunError> {
         self.drive.rest(span, at)?;

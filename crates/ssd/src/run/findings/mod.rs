@@ -59,7 +59,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         id: "worn-out",
         meaning: "the drive's life ended in the run",
-        when: || "too few blocks are left for the data (wear.end_of_life = \"fail\")".into(),
+        when: || "too few blocks are left for the data (wear.end_of_life = \"stop\")".into(),
         why: "the run ended before its workload",
         excludes: true,
         test: Some(writes::worn_out),
