@@ -666,7 +666,7 @@ impl Asked {
         let mistake = source.mistake(
             self.axis,
             format!("{error}{lines}"),
-            "mend the policy; help(ssdlab.policy) says what it is given and what it answers".into(),
+            "correct the policy; help(ssdlab.policy) says what a policy is given and answers".into(),
         );
         *self.raised.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         mistake

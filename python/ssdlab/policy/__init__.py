@@ -95,7 +95,8 @@ class Ftl(Protocol):
         """A page of host data leaves the write buffer: the plane that it goes to, or that and a stream.
 
         ``hint`` is its placement handle, or 0; ``dealt`` is the plane that static placement deals it to, on which its
-        data was before the run. Streams are there with ``ftl.hints``, and two with ``ftl.streams`` = 4.
+        data was before the run. There are as many streams as ``ftl.hints``; without hints two with ``ftl.streams`` = 3
+        or 4.
         """
 
     def placed(self, lpn: int, ppn: int, moved: bool) -> None:

@@ -170,7 +170,7 @@ def _played(
             if not said and note is not None and time.perf_counter() - began > NOTED_S:
                 said = True
                 if simulation.warms() is not None:
-                    note("warming the FTL: what the load wrote before the run is played, without dies and without time")
+                    note("warming the FTL: the writes before the run go through the FTL alone, without dies and time")
             found = None if rounds is None else simulation.rounds()
             if rounds is not None and found is not None:
                 done, trend = found

@@ -13,7 +13,7 @@ use crate::persist::{Reader, State, Stored as _, Writer};
 use crate::policies::own_ftl::{DriveLayout, NewFtl, OwnFtl, Place};
 use crate::policies::{Answer, Blocks, PolicySource, Shown, StandIn, reclaims_something};
 
-/// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 4.
+/// Streams of host data that an FTL may choose from: `ftl.hints`, or two where `ftl.streams` is 3 or 4.
 fn host_streams(config: &Config) -> u16 {
     match &config.ftl {
         ftl if ftl.hints > 0 => ftl.hints,
