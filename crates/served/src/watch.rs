@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process;
 
 /// A thread polls that has used so much processor time since it was last seen to sleep on from one look to the next,
-/// or since its program's last request [ns]. `assumed`: longer than programs work between two requests, and short for
+/// or since its program's last request \[ns]. `assumed`: longer than programs work between two requests, and short for
 /// who waits.
 const POLLS: u64 = 5_000_000_000;
 
