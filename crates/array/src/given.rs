@@ -389,7 +389,7 @@ fn given_beside(words: &[Word], section: &mut DriveSection) -> Result<Beside, Co
     Ok(beside)
 }
 
-/// What of the drives' own is replaced by what is given beside the file, and of which of them.
+/// Which of the drives' own inputs are replaced by what is given beside the file, and of which drives.
 fn replaced(kinds: &[Kind], inputs: &DriveInputs) -> Option<String> {
     fn keys<'a>(age: Option<&'a str>, settings: impl Iterator<Item = &'a String>) -> Vec<String> {
         let of_age = age.into_iter().flat_map(|age| age.split(',')).map(|pair| format!("age.{}", pair.trim()));

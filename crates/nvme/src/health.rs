@@ -23,7 +23,7 @@ impl Snapshot {
     }
 }
 
-/// What of a drive's state is in its health log.
+/// The part of a drive's state that is in its health log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
     /// Bits of the critical warning: 0, little spare is left; 2, its reliability is degraded; 3, it is in read-only

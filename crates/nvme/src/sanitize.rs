@@ -6,7 +6,7 @@ use crate::limits::BLOCK_SHIFTS;
 use crate::namespace::Namespaces;
 use crate::status::Status;
 
-/// What of a drive all of its controllers share.
+/// The state of a drive that all of its controllers share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub sanitize: Sanitize,

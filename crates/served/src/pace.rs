@@ -1,4 +1,4 @@
-//! How simulated time goes by the virtual clock, and what of it was left to the machine.
+//! How simulated time goes by the virtual clock, and which part of it was left to the machine.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
 //! Data that a power cut can still undo: what a client was told is written, and no flush has followed. The drive says
-//! what of it is gone; the store then holds what was there before.
+//! which part of it is gone; the store then holds what was there before.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -205,7 +205,7 @@ pub(crate) fn tell_service<P: Probe>(core: &mut Core<P>, server: Server, service
     }
 }
 
-/// What of a request lies in one page: bytes `from..to` of it.
+/// The part of a request that lies in one page: bytes `from..to` of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub lpn: Lpn,

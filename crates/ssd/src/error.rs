@@ -33,7 +33,7 @@ pub enum RunError {
         /// The device's capacity.
         capacity: Bytes,
     },
-    /// So many blocks went out of service that the data does not fit any more.
+    /// The data does not fit any more, because of the blocks that went out of service.
     EndOfLife {
         /// When.
         time: Time,

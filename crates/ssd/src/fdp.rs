@@ -91,7 +91,7 @@ pub struct HandleStatistics {
 }
 
 impl HandleStatistics {
-    /// What was programmed over what of it the host wrote; none where nothing was.
+    /// Bytes programmed for each byte that the host wrote; none where it wrote nothing.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
         (self.written.0 > 0).then(|| (self.written.0 + self.relocated.0) as f64 / self.written.0 as f64)

@@ -55,7 +55,7 @@ pub struct DeviceSpec {
     pub source: String,
     /// The configuration.
     pub config: Config,
-    /// What of it nobody has set for this device: a preset, or the one that a file builds on.
+    /// The settings that nobody has made for this device: those of a preset, or of the one that a file builds on.
     pub inherited: Config,
     /// The configuration as the preset or the file has it, without settings beside it.
     pub described: Config,

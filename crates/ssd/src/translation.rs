@@ -17,7 +17,7 @@ use crate::persist::{state, stored, stored_enum};
 pub(crate) use cmt::{CachedMap, GroupState};
 pub(crate) use learned::LearnedTable;
 
-/// What of the map is on flash, in memory and between them.
+/// Which parts of the map are on flash, in memory and between them.
 pub(crate) struct TranslationPages {
     /// The cached table, where not all of the map is in memory.
     pub cache: Option<CachedMap>,

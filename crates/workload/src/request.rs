@@ -36,7 +36,7 @@ pub enum Op {
 pub enum ZoneAction {
     /// An open zone is open no more, and stays active.
     Close,
-    /// The zone is full from now on: what of it was not written cannot be.
+    /// The zone is full from now on: the part that was not written cannot be.
     Finish,
     /// The zone is open until it is closed, finished or reset.
     Open,

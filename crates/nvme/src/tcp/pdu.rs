@@ -34,7 +34,7 @@ const DIGEST: u32 = 4;
 pub struct Fatal {
     /// Fatal error status.
     pub status: u16,
-    /// What of the header was wrong: its byte, or the digest.
+    /// Which part of the header was wrong: its byte, or the digest.
     pub information: u32,
     /// The header that was wrong.
     pub header: Vec<u8>,

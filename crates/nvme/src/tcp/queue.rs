@@ -69,7 +69,7 @@ struct Transfer {
     length: u32,
 }
 
-/// What of a queue is known where its commands are answered.
+/// The part of a queue that is known where its commands are answered.
 #[derive(Clone)]
 pub struct Side {
     /// How units are framed.
@@ -237,7 +237,7 @@ impl Queue {
         vec![Waits::Data { command, transfer, length }]
     }
 
-    /// What of it is known where a command is answered that has just come.
+    /// The part of it that is known where a command that has just come is answered.
     pub fn answers(&self, command: &Command) -> Answers {
         Answers { side: self.side.clone(), head: self.head, command: *command }
     }

@@ -296,7 +296,7 @@ impl<P: Probe> BackEnd<P> {
 }
 
 impl Power {
-    /// What of the journal is not on flash.
+    /// The part of the journal that is not on flash.
     fn unwritten(&mut self) -> KeptJournal {
         let page = |own: &(u64, Content)| match &own.1 {
             Content::Journal(page) => Some((page.index, page.entries.changes.clone())),

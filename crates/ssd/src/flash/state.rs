@@ -55,7 +55,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// A retry is sensed. It goes on until its read ends, unless it only goes along with another one's.
+    /// A retry is sensed. It goes on until its read ends, unless it is only sensed beside another one's.
     pub(super) fn reserve(&mut self, read: Begun, goes_along: bool) {
         let known = self.holders.iter().position(|holder| holder.read.seq == read.seq);
         if known.is_some_and(|at| goes_along || at + 1 == self.holders.len()) {

@@ -67,7 +67,7 @@ pub(crate) enum Emptied {
     Gained(u32),
 }
 
-/// What of collection goes on when the run begins.
+/// The collection that goes on when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resumes {
     /// The move of a block.
@@ -138,8 +138,8 @@ impl Ftl {
 }
 
 impl Moving<'_> {
-    /// What of a plane's collection was under way before the run, and goes on. Where a window has opened or closed:
-    /// whether it collects ahead of need from now on.
+    /// The part of a plane's collection that was under way before the run, and goes on. Where a window has opened or
+    /// closed: whether it collects ahead of need from now on.
     pub fn resumes(&mut self, window: Option<Window>) -> Resumes {
         if let Some(window) = window {
             self.ftl.window = window;

@@ -7,7 +7,7 @@ use super::command::MediaOp;
 use crate::arena::CommandId;
 use crate::persist::stored;
 
-/// What of one block is under way, and what waits for it. A block of which nothing is has none.
+/// The operations on one block that are under way, and those that wait for them. A block without any has no order.
 #[derive(Default)]
 pub(super) struct BlockOrder {
     pub reads: u32,

@@ -126,7 +126,7 @@ pub trait Probe {
     fn cached(&mut self, _time: Time, _request: u64, _lpn: Lpn, _sectors: u64) {}
     /// A page of a host write has reached the buffer. `over` is the frozen slot whose data it started from.
     fn buffered(&mut self, _time: Time, _request: u64, _lpn: Lpn, _slot: SlotId, _over: Option<SlotId>) {}
-    /// A page of which nothing was written goes along with the rest of its map unit: it got a slot, whose data comes
+    /// A page that the host did not write is in a map unit of which it wrote others: it got a slot, whose data comes
     /// from there.
     fn joined(&mut self, _time: Time, _lpn: Lpn, _slot: SlotId, _from: DataFrom) {}
     /// A slot's page has been programmed.

@@ -1,4 +1,4 @@
-//! The host's side: a log of its own of what was written, and what of it the drive has promised to keep. It knows
+//! The host's side: a log of its own of what was written, and which part of it the drive has promised to keep. It knows
 //! nothing of the drive's map, and numbers what the host writes by itself.
 //!
 //! Promised is, with capacitors or write-through, what was acknowledged; otherwise what was acknowledged before a flush

@@ -200,7 +200,7 @@ impl Checkpoint {
         load(config, &mut file, &origin)
     }
 
-    /// The same, as any drive.
+    /// The drive of the checkpoint, as any drive.
     pub fn drive(&self, config: &Config) -> Result<Box<AnyDrive>, ConfigError> {
         Ok(Box::new(self.device(config)?))
     }

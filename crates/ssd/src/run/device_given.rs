@@ -88,7 +88,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// What of a scheme's ideal settings (such as `chip.model=none`) a setting changes again.
+/// Which of a scheme's ideal settings (such as `chip.model=none`) a setting changes again.
 pub(super) fn undone(scheme: Option<&str>, settings: &[String]) -> Result<Vec<String>, ConfigError> {
     let Some(scheme) = scheme else { return Ok(Vec::new()) };
     let set = words(scheme)?;

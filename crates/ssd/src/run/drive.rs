@@ -28,8 +28,8 @@ pub trait RunDrive: Drive {
         checkpoint::write(self, path)
     }
 
-    /// What of a load that has gone on before is to be played through its FTL alone, where requests are `paced` or not
-    /// ([`RunDrive::warm`]).
+    /// The part of a load that goes through the FTL alone, as if it had gone on before, where requests are
+    /// `paced` or not ([`RunDrive::warm`]).
     ///
     /// # Errors
     /// A parameter of the load cannot be met.

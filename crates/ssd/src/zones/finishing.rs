@@ -34,7 +34,7 @@ pub(crate) struct Padding {
     pub padding: Range<u64>,
 }
 
-/// What of a zone is there when it is finished.
+/// The part of a zone that is there when it is finished.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     /// Pages that have left the buffer, and those that have come: the rest of the zone is empty.

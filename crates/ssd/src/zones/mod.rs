@@ -129,8 +129,8 @@ pub(crate) struct Zone {
     reached: u64,
     /// When it was opened, counted in openings.
     opened: u64,
-    /// What of its data has come, in order; and bytes that have not. With a random area also where each write of these
-    /// goes, in the order in which they come.
+    /// How much of its data has come, in order; and bytes that have not. With a random area also where each write of
+    /// these goes, in the order in which they come.
     arrived: u64,
     under_way: u64,
     coming: VecDeque<Coming>,
@@ -149,7 +149,7 @@ struct Coming {
 }
 
 impl Zone {
-    /// What of its random area is final and has come: as far as the write pointer lets go, and no write is under way.
+    /// Makes final what has come of its random area: as far as the write pointer lets go, and no write is under way.
     fn commits_what_has_come(&mut self) {
         if self.random {
             let under_way = self.coming.iter().map(|coming| coming.from).min();

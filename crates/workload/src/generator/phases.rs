@@ -330,7 +330,7 @@ impl Phases {
         gaps.chain(kinds).chain(bursts).chain(phases).collect()
     }
 
-    /// What of it cannot be met, with the keys of `[workload]` that have no effect beside it.
+    /// Refuses what cannot be met of it, and the keys of `[workload]` that have no effect beside it.
     pub(super) fn check(&self, generator: &Generator) -> Result<(), ConfigError> {
         let usual = Generator::default();
         for key in generator.keys().iter().filter(|key| !SHARED.contains(&key.name)) {
@@ -410,7 +410,8 @@ fn missing(section: &str, name: &str) -> String {
 }
 
 impl Kind {
-    /// What of the request class `name` cannot be met, in a workload whose requests start at multiples of `align`.
+    /// Refuses what cannot be met of the request class `name`, in a workload whose requests start at multiples of
+    /// `align`.
     fn check(&self, name: &str, align: Bytes) -> Result<(), ConfigError> {
         let key = |key: &str| format!("kind.{name}.{key}");
         if let Some((problem, remedy)) = self.bs.refusal(align) {

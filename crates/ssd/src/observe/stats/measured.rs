@@ -90,7 +90,7 @@ pub enum Start {
     OnTheWay,
 }
 
-/// What of a load was played through the FTL alone, to bring the drive to the state that it leaves.
+/// The part of a load that went through the FTL alone, to bring the drive to the state that it leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Warmed {
     /// Pages of host data.
