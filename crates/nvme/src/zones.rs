@@ -20,7 +20,7 @@ pub struct Zones {
     pub read_across: bool,
     /// The zone random write area of a zone \[B]; 0 for none.
     pub random_area: u64,
-    /// Each commit makes a multiple of this final \[B].
+    /// Data there becomes final in multiples of this \[B].
     pub commit_unit: u64,
 }
 
