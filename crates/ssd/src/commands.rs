@@ -224,6 +224,18 @@ pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> Part {
     Part { lpn: Lpn(lpn), from: from as u32, to: to as u32 }
 }
 
+/// The parts of a request that lie in `bytes` of its data, from those of the page `first` on.
+pub(crate) fn parts_from(request: Request, page_size: u64, first: Lpn, bytes: u32) -> impl Iterator<Item = Part> {
+    let mut left = bytes;
+    let index = (first.0 - request.offset.0 / page_size) as u32;
+    (index..).map_while(move |index| {
+        let part = part(&request, page_size, index);
+        let is_there = left > 0;
+        left = left.saturating_sub(part.to - part.from);
+        is_there.then_some(part)
+    })
+}
+
 /// Pages that a request touches.
 #[inline]
 pub(crate) fn parts(request: &Request, page_size: u64) -> u32 {

@@ -992,7 +992,11 @@ impl OfZones {
                 let offset = Bytes(begins.0 + 512 * draw(2, 200)).min(Bytes(self.capacity - sectors.0));
                 Request { offset, bytes: sectors, ..request }
             }
-            _ if request.op == Op::Write => Request { op: Op::Append, offset: begins, bytes: sectors, ..request },
+            // Also larger than its zone, and within the drive.
+            _ if request.op == Op::Write => {
+                let bytes = sectors.min(Bytes(self.capacity - begins.0));
+                Request { op: Op::Append, offset: begins, bytes, ..request }
+            }
             _ => request,
         }
     }

@@ -213,8 +213,7 @@ impl<P: Probe> BackEnd<P> {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed =
-            || !self.core.plan.has_parity() || self.seen().flash_version(self.flash.ops[id].lpn.get()) == Some(ppn);
+        let needed = || !self.core.plan.has_parity() || !self.still_there(id).is_empty();
         self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
         match owner {
             Owner::Rebuild(number) => self.rest_read(id, number, data),

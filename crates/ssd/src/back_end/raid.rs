@@ -6,12 +6,13 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::BackEnd;
-use crate::arena::{OpId, RebuildId};
+use crate::arena::{CommandId, OpId, RebuildId};
+use crate::commands::{Part, parts_from};
 use crate::core::Marks;
 use crate::flash::op::{Owner, PageData, PageOp};
+use crate::ftl::ValidPage;
 use crate::ftl::moves::most_on_the_move;
 use crate::ftl::stripes::Rebuilt;
-use crate::ftl::{Location, ValidPage};
 use crate::observe::probe::Probe;
 
 /// What a page that could not be read is worked out of.
@@ -39,16 +40,8 @@ impl<P: Probe> BackEnd<P> {
         if !self.core.plan.has_parity() {
             return Rest::Nowhere;
         }
-        let layout = self.core.plan.layout;
-        let moves = |op: OpId| matches!(self.flash.ops[op].owner, Owner::Relocation(_));
-        // Of a flash page that moves all that is still valid.
         let lost = match of {
-            Rebuilt::Read(op) if layout.shared() > 1 && moves(op) => {
-                let Address { plane, block, page } = layout.unpack(ppn);
-                let pages = page..layout.after_flash_page(page);
-                let valid = pages.filter_map(|page| self.seen().next_valid(plane, block, page..page + 1));
-                valid.map(|valid| (valid.lpn, valid.ppn)).collect()
-            }
+            Rebuilt::Read(op) if self.core.plan.layout.shared() > 1 && self.reads_several(op) => self.still_there(op),
             _ => vec![(lpn, ppn)],
         };
         let mut rest = Vec::new();
@@ -71,28 +64,61 @@ impl<P: Probe> BackEnd<P> {
         Rest::IsRead
     }
 
+    /// Whether an operation may read several pages of a flash page.
+    fn reads_several(&self, id: OpId) -> bool {
+        matches!(self.flash.ops[id].owner, Owner::Host(_) | Owner::Relocation(_))
+    }
+
+    /// Of the pages for which an operation reads a flash page those whose newest programmed data still stands there: all
+    /// that are valid of a flash page that moves.
+    pub(super) fn still_there(&self, id: OpId) -> Vec<(Lpn, Ppn)> {
+        let (seen, layout) = (self.seen(), self.core.plan.layout);
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        let stands = |lpn: Lpn| seen.flash_version(lpn).filter(|at| layout.together(*at, ppn)).map(|at| (lpn, at));
+        match self.flash.ops[id].owner {
+            Owner::Host(command) => self.parts_read(id, command).filter_map(|part| stands(part.lpn)).collect(),
+            Owner::Relocation(_) => {
+                let Address { plane, block, page } = layout.unpack(ppn);
+                let pages = page..layout.after_flash_page(page);
+                let valid = pages.filter_map(|page| seen.next_valid(plane, block, page..page + 1));
+                valid.map(|valid| (valid.lpn, valid.ppn)).collect()
+            }
+            _ => stands(lpn).into_iter().collect(),
+        }
+    }
+
+    /// The parts of a command that an operation reads.
+    fn parts_read(&self, id: OpId, command: CommandId) -> impl Iterator<Item = Part> + use<P> {
+        let PageOp { lpn, host_bytes, .. } = self.flash.ops[id];
+        parts_from(self.commands[command].request, self.core.plan.layout.page_size.0, lpn.get(), host_bytes)
+    }
+
     /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data,
     /// and what the buffer lacks of the page is read where it stands by now.
     pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
-        let PageOp { owner, queue, bus_bytes, host_bytes, .. } = self.flash.ops[id];
+        let PageOp { owner, queue, bus_bytes, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        let on_flash = self.seen().flash_version(lpn);
-        if !self.core.plan.has_parity() || on_flash == Some(ppn) {
-            return false;
-        }
-        match (owner, self.ftl.locate(lpn), on_flash) {
-            (Owner::Host(command), Location::Flash(newer), _) => {
-                self.flash.ops.release(id);
-                self.reads().queue(queue.class(), command, (lpn, newer), (bus_bytes, host_bytes));
+        match owner {
+            _ if !self.core.plan.has_parity() => false,
+            Owner::Host(command) => {
+                let parts: Vec<Part> = self.parts_read(id, command).collect();
+                let is_stale = self.still_there(id).len() < parts.len();
+                if is_stale {
+                    self.flash.ops.release(id);
+                    self.reads().read_again(command, &parts);
+                }
+                is_stale
             }
-            (Owner::Host(_), ..) => self.deliver(id, PageData::Right),
-            (Owner::Slot(slot), _, Some(newer)) if !self.writes.buffer[slot].outdated => {
-                self.flash.ops.release(id);
-                self.flash().queue_read(queue.class(), owner, lpn, newer, (bus_bytes, host_bytes));
+            Owner::Slot(slot) if !self.writes.buffer[slot].outdated => {
+                let newer = self.seen().flash_version(lpn).filter(|newer| *newer != ppn);
+                if let Some(newer) = newer {
+                    self.flash.ops.release(id);
+                    self.flash().queue_read(queue.class(), owner, lpn, newer, (bus_bytes, 0));
+                }
+                newer.is_some()
             }
-            _ => return false,
+            _ => false,
         }
-        true
     }
 
     /// A page of the rest of a stripe has been read.
@@ -108,12 +134,10 @@ impl<P: Probe> BackEnd<P> {
         match of {
             Rebuilt::Read(op) => {
                 self.count_rebuilt(right);
-                let (lpn, ppn) = self.flash.ops[op].pages();
-                let of_host = matches!(self.flash.ops[op].owner, Owner::Host(_));
+                let of_host = right && matches!(self.flash.ops[op].owner, Owner::Host(_));
+                let rescued = if of_host { self.still_there(op) } else { Vec::new() };
                 self.deliver(op, if right { PageData::Right } else { PageData::Lost });
-                if right && of_host {
-                    self.rescue(lpn, ppn);
-                }
+                rescued.into_iter().for_each(|(lpn, ppn)| self.rescue(lpn, ppn));
             }
             Rebuilt::Page(lpn, ppn) => {
                 self.page_rebuilt(lpn, ppn, right);

@@ -6,7 +6,7 @@ use units::{Bytes, Lpn, Ppn};
 use workload::Request;
 
 use crate::arena::{CommandId, OpId, SlotId};
-use crate::commands::{Commands, Part, part, parts};
+use crate::commands::{Commands, Part, part, parts, parts_from};
 use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
@@ -176,6 +176,15 @@ impl<P: Probe> ReadsAt<'_, P> {
         }
     }
 
+    /// Parts of a command that came with one sense, which could not be read, are read where their data is by now.
+    pub fn read_again(&mut self, command: CommandId, parts: &[Part]) {
+        self.commands[command].remaining += parts.len() as u32 - 1;
+        let mut sensed = None;
+        for part in parts {
+            self.read_part(command, *part, &mut sensed);
+        }
+    }
+
     /// What a page of a host's read is like.
     fn host_reads(&mut self, command: CommandId, data: PageData) {
         match data {
@@ -221,17 +230,13 @@ impl<P: Probe> ReadsAt<'_, P> {
     }
 
     /// Keeps what a command has read of a flash page in the read cache: `bytes` of it from the page `first` on.
-    fn fill_cache(&mut self, command: CommandId, first: Lpn, ppn: Ppn, mut bytes: u32) {
-        let request = self.commands[command].request;
+    fn fill_cache(&mut self, command: CommandId, first: Lpn, ppn: Ppn, bytes: u32) {
         let page_size = self.core.plan.layout.page_size.0;
-        let mut index = (first.0 - request.offset.0 / page_size) as u32;
-        while bytes > 0 {
-            let part = part(&request, page_size, index);
+        for part in parts_from(self.commands[command].request, page_size, first, bytes) {
             let here = |at| self.core.plan.layout.together(at, ppn);
             if matches!(self.ftl.locate(part.lpn), Location::Flash(at) if here(at)) {
                 self.keep_part(command, part);
             }
-            (index, bytes) = (index + 1, bytes - (part.to - part.from));
         }
     }
 

@@ -107,6 +107,33 @@ fn with_static_placement_a_lost_die_is_read_on_and_what_is_rebuilt_stays_on_its_
     }
 }
 
+/// The drive is read alone by then, so that nothing is rebuilt in the background: what is read is what the host's reads
+/// need. Each asks for the four pages of a flash page.
+#[test]
+fn pages_of_a_flash_page_that_cannot_be_read_are_each_worked_out_of_their_own_stripes() {
+    let settings = ["ftl.placement=static", "ftl.over_provisioning=3", "mapping.unit=4KiB", "faults.at=1s die 2"];
+    for wide in [2, 4, 8] {
+        let mut device =
+            Device::new(&config(&[&settings[..], &[&format!("ftl.raid=parity:{wide}")]].concat()), 1).unwrap();
+        let written = device.plan().logical_pages / 4 / 2;
+        play(&mut device, (0..written).map(|page| (Op::Write, page)));
+        device.flush().unwrap();
+        device.advance(Time(1_000_000_001)).unwrap();
+        let layout = device.plan().layout;
+        let die = |page: u64| layout.place_of(device.flash_page(Lpn(4 * page)).unwrap()).0.0;
+        // The last stripes are not full.
+        let pages = written - 8 * wide;
+        let lost = (0..pages).filter(|page| die(*page) == 2).count() as u64;
+        assert!(lost > 0);
+        let done = play(&mut device, reads(pages));
+        assert!(done.iter().all(|completion| !completion.uncorrectable));
+        let counters = device.counters();
+        assert_eq!(counters.parity_reads, lost * 4 * (wide - 1), "{wide}");
+        assert_eq!(counters.pages_read, pages + counters.parity_reads, "{wide}: no page is sensed twice");
+        assert_eq!(counters.media_errors, 0);
+    }
+}
+
 /// What waits for a plane that breaks, and is not bound to it, is programmed elsewhere: nothing is left over. The first
 /// channel has parity and pages of the map alone.
 #[test]
