@@ -218,7 +218,7 @@ fn a_file_calls_those_before_it_in_its_table_alone() {
 
 /// What is to become small: today's number, which may only fall, and the aim.
 const DEVICE_METHODS: (usize, usize) = (37, 40);
-const BACK_END_METHODS: (usize, usize) = (142, 40);
+const BACK_END_METHODS: (usize, usize) = (141, 40);
 const FTL_PATHS: (usize, usize) = (58, 25);
 
 fn only_falls(what: &str, now: usize, (kept, aim): (usize, usize)) {

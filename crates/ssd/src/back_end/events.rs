@@ -213,8 +213,9 @@ impl<P: Probe> BackEnd<P> {
             return;
         }
         // Where there is parity, what is in no stripe any more is stale.
-        let needed = || !self.core.plan.has_parity() || !self.still_there(id).is_empty();
-        self.core.counters.media_errors += u64::from(data == PageData::Lost && needed());
+        let is_lost =
+            data == PageData::Lost && (!self.core.plan.has_parity() || !self.reads().still_there(id).is_empty());
+        self.core.counters.media_errors += u64::from(is_lost);
         match owner {
             Owner::Rebuild(number) => self.rest_read(id, number, data),
             _ => self.deliver(id, data),
@@ -226,7 +227,7 @@ impl<P: Probe> BackEnd<P> {
     fn is_rebuilt(&mut self, id: OpId) -> bool {
         let PageOp { owner, queue, .. } = self.flash.ops[id];
         let (lpn, ppn) = self.flash.ops[id].pages();
-        self.reads_newer(id)
+        self.reads().reads_newer(id)
             || !matches!(owner, Owner::Rebuild(_)) && self.rebuild(Rebuilt::Read(id), queue.class(), lpn, ppn)
     }
 }

@@ -6,12 +6,15 @@ use schemes::Class;
 use units::{Lpn, Ppn};
 
 use super::BackEnd;
+use super::read::ReadsAt;
 use crate::arena::{CommandId, OpId, RebuildId};
 use crate::commands::{Part, parts_from};
 use crate::core::Marks;
+use crate::flash::FlashAt;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::ftl::ValidPage;
 use crate::ftl::moves::most_on_the_move;
+use crate::ftl::seen::Seen;
 use crate::ftl::stripes::Rebuilt;
 use crate::observe::probe::Probe;
 
@@ -41,7 +44,10 @@ impl<P: Probe> BackEnd<P> {
             return Rest::Nowhere;
         }
         let lost = match of {
-            Rebuilt::Read(op) if self.core.plan.layout.shared() > 1 && self.reads_several(op) => self.still_there(op),
+            Rebuilt::Read(op) if self.core.plan.layout.shared() > 1 => match self.flash.ops[op].owner {
+                Owner::Host(_) | Owner::Relocation(_) => self.reads().still_there(op),
+                _ => vec![(lpn, ppn)],
+            },
             _ => vec![(lpn, ppn)],
         };
         let mut rest = Vec::new();
@@ -64,63 +70,6 @@ impl<P: Probe> BackEnd<P> {
         Rest::IsRead
     }
 
-    /// Whether an operation may read several pages of a flash page.
-    fn reads_several(&self, id: OpId) -> bool {
-        matches!(self.flash.ops[id].owner, Owner::Host(_) | Owner::Relocation(_))
-    }
-
-    /// Of the pages for which an operation reads a flash page those whose newest programmed data still stands there: all
-    /// that are valid of a flash page that moves.
-    pub(super) fn still_there(&self, id: OpId) -> Vec<(Lpn, Ppn)> {
-        let (seen, layout) = (self.seen(), self.core.plan.layout);
-        let (lpn, ppn) = self.flash.ops[id].pages();
-        let stands = |lpn: Lpn| seen.flash_version(lpn).filter(|at| layout.together(*at, ppn)).map(|at| (lpn, at));
-        match self.flash.ops[id].owner {
-            Owner::Host(command) => self.parts_read(id, command).filter_map(|part| stands(part.lpn)).collect(),
-            Owner::Relocation(_) => {
-                let Address { plane, block, page } = layout.unpack(ppn);
-                let pages = page..layout.after_flash_page(page);
-                let valid = pages.filter_map(|page| seen.next_valid(plane, block, page..page + 1));
-                valid.map(|valid| (valid.lpn, valid.ppn)).collect()
-            }
-            _ => stands(lpn).into_iter().collect(),
-        }
-    }
-
-    /// The parts of a command that an operation reads.
-    fn parts_read(&self, id: OpId, command: CommandId) -> impl Iterator<Item = Part> + use<P> {
-        let PageOp { lpn, host_bytes, .. } = self.flash.ops[id];
-        parts_from(self.commands[command].request, self.core.plan.layout.page_size.0, lpn.get(), host_bytes)
-    }
-
-    /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data,
-    /// and what the buffer lacks of the page is read where it stands by now.
-    pub(super) fn reads_newer(&mut self, id: OpId) -> bool {
-        let PageOp { owner, queue, bus_bytes, .. } = self.flash.ops[id];
-        let (lpn, ppn) = self.flash.ops[id].pages();
-        match owner {
-            _ if !self.core.plan.has_parity() => false,
-            Owner::Host(command) => {
-                let parts: Vec<Part> = self.parts_read(id, command).collect();
-                let is_stale = self.still_there(id).len() < parts.len();
-                if is_stale {
-                    self.flash.ops.release(id);
-                    self.reads().read_again(command, &parts);
-                }
-                is_stale
-            }
-            Owner::Slot(slot) if !self.writes.buffer[slot].outdated => {
-                let newer = self.seen().flash_version(lpn).filter(|newer| *newer != ppn);
-                if let Some(newer) = newer {
-                    self.flash.ops.release(id);
-                    self.flash().queue_read(queue.class(), owner, lpn, newer, (bus_bytes, 0));
-                }
-                newer.is_some()
-            }
-            _ => false,
-        }
-    }
-
     /// A page of the rest of a stripe has been read.
     pub(super) fn rest_read(&mut self, id: OpId, rebuild: RebuildId, data: PageData) {
         self.flash.ops.release(id);
@@ -135,7 +84,7 @@ impl<P: Probe> BackEnd<P> {
             Rebuilt::Read(op) => {
                 self.count_rebuilt(right);
                 let of_host = right && matches!(self.flash.ops[op].owner, Owner::Host(_));
-                let rescued = if of_host { self.still_there(op) } else { Vec::new() };
+                let rescued = if of_host { self.reads().still_there(op) } else { Vec::new() };
                 self.deliver(op, if right { PageData::Right } else { PageData::Lost });
                 rescued.into_iter().for_each(|(lpn, ppn)| self.rescue(lpn, ppn));
             }
@@ -194,6 +143,64 @@ impl<P: Probe> BackEnd<P> {
                     Rest::Nowhere => self.stripes().rebuilding -= 1,
                 }
             }
+        }
+    }
+}
+
+impl<P: Probe> ReadsAt<'_, P> {
+    /// Of the pages for which an operation reads a flash page those whose newest programmed data still stands there:
+    /// all that are valid of a flash page that moves.
+    pub fn still_there(&self, id: OpId) -> Vec<(Lpn, Ppn)> {
+        let layout = self.core.plan.layout;
+        let seen = Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan };
+        let (lpn, ppn) = self.flash.ops[id].pages();
+        let stands = |lpn: Lpn| seen.flash_version(lpn).filter(|at| layout.together(*at, ppn)).map(|at| (lpn, at));
+        match self.flash.ops[id].owner {
+            Owner::Host(command) => self.parts_read(id, command).filter_map(|part| stands(part.lpn)).collect(),
+            Owner::Relocation(_) => {
+                let Address { plane, block, page } = layout.unpack(ppn);
+                let pages = page..layout.after_flash_page(page);
+                let valid = pages.filter_map(|page| seen.next_valid(plane, block, page..page + 1));
+                valid.map(|valid| (valid.lpn, valid.ppn)).collect()
+            }
+            _ => stands(lpn).into_iter().collect(),
+        }
+    }
+
+    /// The parts of a command that an operation reads.
+    fn parts_read(&self, id: OpId, command: CommandId) -> impl Iterator<Item = Part> + use<P> {
+        let PageOp { lpn, host_bytes, .. } = self.flash.ops[id];
+        parts_from(self.commands[command].request, self.core.plan.layout.page_size.0, lpn.get(), host_bytes)
+    }
+
+    /// A page that could not be read is stale by now, and may be in no stripe: a host's read is given the newer data,
+    /// and what the buffer lacks of the page is read where it stands by now.
+    pub fn reads_newer(&mut self, id: OpId) -> bool {
+        if !self.core.plan.has_parity() {
+            return false;
+        }
+        let PageOp { owner, queue, bus_bytes, .. } = self.flash.ops[id];
+        let there = self.still_there(id);
+        match owner {
+            Owner::Host(command) => {
+                let parts: Vec<Part> = self.parts_read(id, command).collect();
+                let is_stale = there.len() < parts.len();
+                if is_stale {
+                    self.flash.ops.release(id);
+                    self.read_again(command, &parts);
+                }
+                is_stale
+            }
+            Owner::Slot(slot) if there.is_empty() && !self.writes.buffer[slot].outdated => {
+                let lpn = self.flash.ops[id].lpn.get();
+                let seen = Seen { ftl: self.ftl, buffer: &self.writes.buffer, plan: &self.core.plan };
+                let Some(newer) = seen.flash_version(lpn) else { return false };
+                self.flash.ops.release(id);
+                let mut flash = FlashAt { flash: self.flash, core: self.core, placement: self.ftl };
+                flash.queue_read(queue.class(), owner, lpn, newer, (bus_bytes, 0));
+                true
+            }
+            _ => false,
         }
     }
 }
