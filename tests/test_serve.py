@@ -285,8 +285,13 @@ def test_a_client_that_polls_is_not_waited_for_for_ever_and_a_finding(serve: Cal
     server = serve(*SETS, "--grace", "1ms")
     server.client(sys.executable, "-c", POLLS, how)
     printed = " ".join(server.end().split())
-    assert "works on and on and asks for nothing: simulated time waits for its requests by --grace" in printed
     found = server.result()["serve"]
+    if how == "naps" and not found["not_watched"]:
+        # Two looks have met it in one and the same of its sleeps, each time: then it waits, as others do.
+        assert (found["watched"], found["grace_expired"]) == (1, 0)
+        assert "machine-dependent-clock" not in printed
+        return
+    assert "works on and on and asks for nothing: simulated time waits for its requests by --grace" in printed
     assert len(found["not_watched"]) == 1
     assert found["grace_expired"] > 0
     assert printed.count("machine-dependent-clock") == 1

@@ -1183,8 +1183,19 @@ pub fn verdict(case: &Case) -> Verdict {
         Ok(config) => config,
         Err(key) => return Verdict::Refused(key),
     };
-    judged(|| play(case, &config))
+    judged(|| match play(case, &config) {
+        // A slow drive comes through all the same; one that is stuck never does.
+        Err(RunError::NoProgress { .. }) => {
+            let mut patient = config.clone();
+            patient.host.timeout = Some(PATIENCE);
+            play(case, &patient)
+        }
+        played => played,
+    })
 }
+
+/// How long a drive may work for itself before it counts as stuck (assumed).
+const PATIENCE: Span = Span(3600 * 1_000_000_000);
 
 /// What comes of playing something and checking it.
 pub(crate) fn judged(play: impl FnOnce() -> Result<(), RunError>) -> Verdict {
