@@ -227,12 +227,13 @@ pub(crate) fn part(request: &Request, page_size: u64, index: u32) -> Part {
 /// The parts of a request that lie in `bytes` of its data, from those of the page `first` on.
 pub(crate) fn parts_from(request: Request, page_size: u64, first: Lpn, bytes: u32) -> impl Iterator<Item = Part> {
     let mut left = bytes;
-    let index = (first.0 - request.offset.0 / page_size) as u32;
-    (index..).map_while(move |index| {
-        let part = part(&request, page_size, index);
-        let is_there = left > 0;
-        left = left.saturating_sub(part.to - part.from);
-        is_there.then_some(part)
+    let mut index = (first.0 - request.offset.0 / page_size) as u32;
+    std::iter::from_fn(move || {
+        (left > 0).then(|| {
+            let part = part(&request, page_size, index);
+            (index, left) = (index + 1, left - (part.to - part.from));
+            part
+        })
     })
 }
 

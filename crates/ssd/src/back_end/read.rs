@@ -96,7 +96,7 @@ impl<P: Probe> ReadsAt<'_, P> {
                 }
             }
         };
-        match self.ftl.condition_with(lpn, self.writes.buffer.sectors(from, to), &self.writes.buffer) {
+        match self.ftl.condition_with(|| [lpn], self.writes.buffer.sectors(from, to), &self.writes.buffer) {
             PageData::Right => {}
             // It is counted with what the flash says.
             data if ppn.is_some() => self.commands[command].uncorrectable |= data == PageData::Lost,
@@ -152,11 +152,12 @@ impl<P: Probe> ReadsAt<'_, P> {
     pub fn send_part(&mut self, id: OpId, command: CommandId, data: PageData) {
         let PageOp { host_bytes, seq, read, lpn, ppn, .. } = self.flash.ops[id];
         self.flash.ops.release(id);
-        let data = if data == PageData::Right {
-            self.ftl.condition_with(lpn.get(), u64::MAX, &self.writes.buffer)
-        } else {
-            data
+        let was_read = data == PageData::Right;
+        let pages = || {
+            let (request, page_size) = (self.commands[command].request, self.core.plan.layout.page_size.0);
+            parts_from(request, page_size, lpn.get(), host_bytes).map(|part| part.lpn)
         };
+        let data = if was_read { self.ftl.condition_with(pages, u64::MAX, &self.writes.buffer) } else { data };
         self.host_reads(command, data);
         let request = self.commands[command].id;
         let through_dram = self.core.plan.config.buffer.read_through;
@@ -171,7 +172,7 @@ impl<P: Probe> ReadsAt<'_, P> {
             self.core.counters.part_ns_by_mode[mode] += sent.since(self.commands[command].request.time).0;
         }
         self.commands.part_sent(self.core, command, sent);
-        if data == PageData::Right && self.read_cache.is_some() {
+        if was_read && self.read_cache.is_some() {
             self.fill_cache(command, lpn.get(), ppn.get(), host_bytes);
         }
     }
@@ -242,7 +243,7 @@ impl<P: Probe> ReadsAt<'_, P> {
 
     /// Keeps a part of a read in the read cache, which holds what the map's flash page does.
     fn keep_part(&mut self, command: CommandId, Part { lpn, from, to }: Part) {
-        if self.ftl.condition_with(lpn, u64::MAX, &self.writes.buffer) != PageData::Right {
+        if self.ftl.condition_with(|| [lpn], u64::MAX, &self.writes.buffer) != PageData::Right {
             return;
         }
         let id = self.commands[command].id;

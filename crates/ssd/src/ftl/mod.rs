@@ -172,15 +172,24 @@ impl Ftl {
         self.damage.as_ref().map_or(PageData::Right, |damage| damage.of(lpn))
     }
 
-    /// What has become of a page's data before, of which some sectors are read: those that the host has written into
-    /// the buffer are right.
+    /// What has become of pages' data before, of which some sectors are read: lost if that of one of them is, or wrong.
+    /// Sectors that the host has written into the buffer are right.
     #[inline]
-    pub fn condition_with(&self, lpn: Lpn, sectors: u64, buffer: &Buffer) -> PageData {
+    pub fn condition_with<I: IntoIterator<Item = Lpn>>(
+        &self,
+        pages: impl FnOnce() -> I,
+        sectors: u64,
+        buffer: &Buffer,
+    ) -> PageData {
         let Some(damage) = &self.damage else { return PageData::Right };
-        match self.locate(lpn) {
+        let of = |lpn| match self.locate(lpn) {
             Location::Buffer(slot) if sectors & !buffer[slot].dirty == 0 => PageData::Right,
             _ => damage.of(lpn),
-        }
+        };
+        pages().into_iter().map(of).fold(PageData::Right, |worst, data| match (worst, data) {
+            (PageData::Lost, _) | (_, PageData::Right) => worst,
+            _ => data,
+        })
     }
 
     /// The data of a page could not be read when it was relocated or merged, or was taken for other data: so it stays,

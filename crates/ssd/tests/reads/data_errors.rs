@@ -104,3 +104,35 @@ fn wrong_data_that_is_relocated_stays_wrong() {
     let others = pages - written.len() as u64;
     assert_eq!(wrong.host_pages_wrong - before, others, "all that was not written is wrong, relocated or not");
 }
+
+/// The host writes half of each of two logical pages, of which the first is its own from before and the other is wrong.
+/// What it reads of both, from the flash page that they share, is wrong once.
+#[test]
+fn a_flash_page_is_wrong_if_any_of_its_logical_pages_is() {
+    let old = ["age.pec=0", "age.retention=90y", "ecc.strength=14", "read.next=oracle", "mapping.unit=4KiB"];
+    let wrong = ["ecc.miscorrection=1", "ecc.crc=false", "buffer.size=1MiB", "ftl.over_provisioning=0.5"];
+    let code = format!("ecc.code={}", weak_code());
+    let config = lone_page_reads(old.into_iter().chain(wrong).chain([code.as_str()]));
+    let mut device = Device::new(&config, 1).unwrap();
+    let at = |device: &mut Device, op: Op, from: u64, to: u64| {
+        device.submit(Request::new(device.now(), op, Bytes(from), Bytes(to - from))).unwrap();
+        assert!(device.advance_to_completion(Time::NEVER).unwrap());
+        device.take_completions().for_each(drop);
+        device.counters()
+    };
+    let pages: Vec<u64> = (0..100).map(|page| page * 16_384).collect();
+    for half in [0, 2048] {
+        for page in &pages {
+            at(&mut device, Op::Write, page + half, page + 4096 + half);
+        }
+        at(&mut device, Op::Flush, 0, 0);
+    }
+    let mut together = 0;
+    for page in pages {
+        let before = at(&mut device, Op::Read, page, page + 4096);
+        let after = at(&mut device, Op::Read, page, page + 8192);
+        together += u64::from(after.pages_read - before.pages_read == 1);
+        assert_eq!((before.host_pages_wrong, after.host_pages_wrong), (page / 16_384, page / 16_384 + 1));
+    }
+    assert!(together > 40, "{together} of 100 stand in one flash page");
+}
