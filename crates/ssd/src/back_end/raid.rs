@@ -61,9 +61,21 @@ impl<P: Probe> BackEnd<P> {
             // Its stripe has ended, or it stands elsewhere by now, or has its parity in the controller alone.
             return Rest::Needless;
         }
-        let rebuild = self.stripes().begin(of, rest.len() as u32);
-        let bytes = self.core.plan.read_transfer(0, self.core.plan.layout.page_size.0 as u32);
+        // Pages of one flash page come with one sense.
+        let plan = &self.core.plan;
+        let whole = plan.layout.page_size.0 as u32;
+        let mut reads: Vec<(Ppn, u32)> = Vec::new();
         for page in rest {
+            match reads.iter_mut().find(|(last, _)| plan.layout.together(*last, page)) {
+                Some((last, bytes)) => {
+                    *bytes += plan.further_transfer(*last, page, 0, whole);
+                    *last = page;
+                }
+                None => reads.push((page, plan.read_transfer(0, whole))),
+            }
+        }
+        let rebuild = self.stripes().begin(of, reads.len() as u32);
+        for (page, bytes) in reads {
             self.core.counters.parity_reads += 1;
             self.flash().queue_read(class, Owner::Rebuild(rebuild), lpn, page, (bytes, 0));
         }

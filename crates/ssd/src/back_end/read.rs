@@ -7,7 +7,6 @@ use workload::Request;
 
 use crate::arena::{CommandId, OpId, SlotId};
 use crate::commands::{Commands, Part, part, parts, parts_from};
-use crate::config::Transfer;
 use crate::core::Core;
 use crate::flash::op::{Owner, PageData, PageOp};
 use crate::flash::{Flash, FlashAt, Placement as _};
@@ -133,14 +132,7 @@ impl<P: Probe> ReadsAt<'_, P> {
 
     /// Bytes `from..to` of a page come with the sense of an earlier part of the command.
     fn read_along(&mut self, op: OpId, command: CommandId, ppn: Ppn, Part { from, to, .. }: Part) {
-        let layout = &self.core.plan.layout;
-        let codeword_of = |ppn: Ppn| (ppn.0 * layout.page_size.0) / self.core.plan.config.ecc.codeword.0;
-        let shares_codeword = codeword_of(self.flash.ops[op].ppn.get()) == codeword_of(ppn);
-        let crosses = match self.core.plan.config.bus.transfer {
-            Transfer::Page => 0,
-            Transfer::Codeword | Transfer::Uncorrected if shares_codeword => 0,
-            Transfer::Codeword | Transfer::Uncorrected => self.core.plan.read_transfer(from, to),
-        };
+        let crosses = self.core.plan.further_transfer(self.flash.ops[op].ppn.get(), ppn, from, to);
         let entry = &mut self.flash.ops[op];
         entry.ppn = ppn.into();
         entry.bus_bytes += crosses;

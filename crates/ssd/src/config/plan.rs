@@ -285,6 +285,17 @@ impl Plan {
         moved.end - moved.start
     }
 
+    /// How many more of them cross for a page than for one `before` it in the same flash page, which crosses as well.
+    #[inline]
+    pub(crate) fn further_transfer(&self, before: Ppn, ppn: Ppn, from: u32, to: u32) -> u32 {
+        let codeword_of = |ppn: Ppn| (ppn.0 * self.layout.page_size.0) / self.config.ecc.codeword.0;
+        match self.config.bus.transfer {
+            Transfer::Page => 0,
+            Transfer::Codeword | Transfer::Uncorrected if codeword_of(before) == codeword_of(ppn) => 0,
+            Transfer::Codeword | Transfer::Uncorrected => self.read_transfer(from, to),
+        }
+    }
+
     /// The page that stands for a translation page.
     pub(crate) fn map_page(&self, page: u32) -> Lpn {
         Lpn(self.logical_pages + u64::from(page))

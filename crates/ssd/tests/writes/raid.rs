@@ -128,7 +128,7 @@ fn pages_of_a_flash_page_that_cannot_be_read_are_each_worked_out_of_their_own_st
         let done = play(&mut device, reads(pages));
         assert!(done.iter().all(|completion| !completion.uncorrectable));
         let counters = device.counters();
-        assert_eq!(counters.parity_reads, lost * 4 * (wide - 1), "{wide}");
+        assert_eq!(counters.parity_reads, lost * (wide - 1), "{wide}: four pages come with each sense");
         assert_eq!(counters.pages_read, pages + counters.parity_reads, "{wide}: no page is sensed twice");
         assert_eq!(counters.media_errors, 0);
     }
