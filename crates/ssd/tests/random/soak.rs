@@ -50,6 +50,8 @@ fn what_broke_once_holds() {
         // Planes with room in the SLC cache could take no more data, and what others could have taken past it waited
         // for ever.
         nth(7255),
+        // Of several pages of a flash page that could not be read the first was read again elsewhere, for all.
+        nth(33_696),
         // Lockstep programs of the map and of the host opened the last free block both.
         case(300, 64, "geometry.channels=2 geometry.planes=3 geometry.blocks=30 geometry.pages=9 geometry.page_size=4KiB
             bus.die_interleaving=false buffer.size=288KiB gc.start=2 gc.stop=3 gc.preemptible=false mapping.table=cached
