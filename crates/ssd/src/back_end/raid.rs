@@ -43,11 +43,10 @@ impl<P: Probe> BackEnd<P> {
         if !self.core.plan.has_parity() {
             return Rest::Nowhere;
         }
+        let shares = self.core.plan.layout.shared() > 1;
+        let reads_several = |op: OpId| matches!(self.flash.ops[op].owner, Owner::Host(_) | Owner::Relocation(_));
         let lost = match of {
-            Rebuilt::Read(op) if self.core.plan.layout.shared() > 1 => match self.flash.ops[op].owner {
-                Owner::Host(_) | Owner::Relocation(_) => self.reads().still_there(op),
-                _ => vec![(lpn, ppn)],
-            },
+            Rebuilt::Read(op) if shares && reads_several(op) => self.reads().still_there(op),
             _ => vec![(lpn, ppn)],
         };
         let mut rest = Vec::new();

@@ -107,7 +107,7 @@ fn with_static_placement_a_lost_die_is_read_on_and_what_is_rebuilt_stays_on_its_
     }
 }
 
-/// The drive is read alone by then, so that nothing is rebuilt in the background: what is read is what the host's reads
+/// The drive is read-only by then, so that nothing is rebuilt in the background: what is read is what the host's reads
 /// need. Each asks for the four pages of a flash page.
 #[test]
 fn pages_of_a_flash_page_that_cannot_be_read_are_each_worked_out_of_their_own_stripes() {
